@@ -16,10 +16,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.graph.holders import Holder, Place, read
 from shardy_py.graph.movements import Movement, Spot
-from shardy_py.graph.run_record import Record
+from shardy_py.graph.run_record import Propagation, Record
 from shardy_py.graph.value_shardings import holder_of
 from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.propagation.journal import FUNCTION_RESULT
+from shardy_py.report.explain.agreements import Agreements, slot_at_end
 from shardy_py.report.explain.explanation import (
     AxisExplanation,
     AxisRole,
@@ -30,17 +31,9 @@ from shardy_py.report.explain.explanation import (
 )
 from shardy_py.report.explain.keeping import NO_DIMENSION, KeptField, kept_from
 from shardy_py.report.explain.names import Names
-from shardy_py.report.explain.neighbourhood import Agreements, slot_at_end
-from shardy_py.report.explain.tracing import (
-    AtSpot,
-    InSlot,
-    Path,
-    State,
-    Tracer,
-    Transition,
-    overlapping,
-    spots_of,
-)
+from shardy_py.report.explain.neighbourhood import Neighbourhood
+from shardy_py.report.explain.states import AtSpot, InSlot, Path, State, Transition, overlapping
+from shardy_py.report.explain.tracing import Tracer, spots_of
 from shardy_py.sharding import AxisRef, ShardingRule, TensorSharding
 from shardy_py.sharding.rule import factor_symbol
 
@@ -61,8 +54,10 @@ class Explainer:
         self.module = module
         self.tracer = Tracer(record)
         self.names = Names(record, module, table)
-        self._agreements: dict[int, Agreements] = {}
+        self._agreements: dict[tuple[int, AxisRef], Agreements] = {}
         self._links: dict[tuple[object, ...], ChainLink] = {}
+        self._known: dict[bool, dict[Transition, ChainLink | None]] = {False: {}, True: {}}
+        self._neighbourhoods: dict[Propagation, Neighbourhood] = {}
 
     def explain(self, subject: Subject, *, most_chains: int = 16) -> Explanation:
         """Returns why `subject` is sharded as it is, with at most so many chains an axis."""
@@ -91,6 +86,12 @@ class Explainer:
         table = self.names.table
         return Explanations(map(self.explain, table.find_all(name) or (table.find(name),)))
 
+    def neighbourhood(self, propagation: Propagation) -> Neighbourhood:
+        """Returns the ways along factors of a propagation of the record."""
+        if propagation not in self._neighbourhoods:
+            self._neighbourhoods[propagation] = Neighbourhood(propagation)
+        return self._neighbourhoods[propagation]
+
     def chains(self, spot: Spot, dimension: int, axis: AxisRef, most: int) -> tuple[Chain, ...]:
         """Returns the chains of one axis: those that happened, shortest first, then those that agree."""
         happened = [*islice(self.tracer.paths(spot, dimension, axis), most)]
@@ -112,14 +113,23 @@ class Explainer:
         if end is None:
             return iter(())
         state, way = end
-        if state.event not in self._agreements:
-            self._agreements[state.event] = Agreements(self.tracer, state.event)
-        paths = self._agreements[state.event].paths(state.slot, state.dimension, state.axis, used)
+        agreements = self._agreements.get((state.event, state.axis))
+        if agreements is None:
+            around = self.neighbourhood(self.tracer.propagation(state.event))
+            agreements = Agreements(self.tracer, around, state.event, state.axis)
+            self._agreements[state.event, state.axis] = agreements
+        paths = agreements.paths((state.slot, state.dimension), used)
         return (Path(path.root, (*path.transitions, *way)) for path in paths)
 
     def _chain(self, path: Path, *, happened: bool) -> Chain:
-        all_links = (self._link(state, transition, happened) for state, transition in path.transitions)
-        links = [link for link in all_links if link is not None]
+        known = self._known[happened]
+        links: list[ChainLink] = []
+        for state, transition in path.transitions:
+            if transition not in known:
+                known[transition] = self._link(state, transition, happened)
+            link = known[transition]
+            if link is not None:
+                links.append(link)
         root = path.root
         if root.sharding is None and self.tracer.latest(root.spot, len(self.tracer.events)) is None:
             root = replace(root, sharding=final_sharding(root.spot))  # no pass has changed it

@@ -14,7 +14,8 @@ from typing import Literal
 from shardy_py.graph.movements import Spot
 from shardy_py.graph.run_record import Propagation
 from shardy_py.report.explain.demands import required_alike
-from shardy_py.report.explain.tracing import AtSpot, Path, Root, State, Tracer, Transition, owner_of, spots_of
+from shardy_py.report.explain.states import AtSpot, Path, Root, State, Transition
+from shardy_py.report.explain.tracing import Tracer, owner_of, spots_of
 from shardy_py.sharding import AxisRef, TensorSharding
 
 KeptField = Literal["replicated_axes", "unreduced_axes"]

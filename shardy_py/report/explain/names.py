@@ -22,7 +22,7 @@ from shardy_py.graph.symbols import function_name
 from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
 from shardy_py.ir import operands_of, owning_op
 from shardy_py.report.explain.explanation import Annotation, NamedPlace
-from shardy_py.report.explain.tracing import Root, SpotKey, key_of
+from shardy_py.report.explain.states import Root, SpotKey, key_of
 
 
 class Names:
@@ -31,6 +31,7 @@ class Names:
     def __init__(self, record: Record, module: ModuleOp, table: ValueTable | None = None) -> None:
         self.table = table if table is not None else ValueTable(module)
         self._record = record
+        self._annotations: dict[tuple[object, ...], tuple[Root, Annotation]] = {}
 
     @cached_property
     def _replaced_by(self) -> dict[SpotKey, Spot]:
@@ -94,7 +95,13 @@ class Names:
         return NamedPlace(name, name_of(op), location_text(op.location))
 
     def annotation(self, root: Root) -> Annotation:
-        """Returns a root as an annotation."""
+        """Returns a root as an annotation; equal roots share it."""
+        key = key_of(root.spot), root.dimension, id(root.op), id(root.sharding), id(root.owner)
+        if key not in self._annotations:  # with the root, whose objects keep their identity
+            self._annotations[key] = root, self._annotation(root)
+        return self._annotations[key][1]
+
+    def _annotation(self, root: Root) -> Annotation:
         sharding = root.sharding
         dimensions = () if sharding is None else sharding.dimensions
         priority = dimensions[root.dimension].priority if 0 <= root.dimension < len(dimensions) else None

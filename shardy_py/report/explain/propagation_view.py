@@ -17,7 +17,8 @@ from shardy_py.propagation.step import Step
 from shardy_py.report.explain.explaining import Explainer, factor_words
 from shardy_py.report.explain.explanation import Annotation, NamedPlace
 from shardy_py.report.explain.neighbourhood import Crossing
-from shardy_py.report.explain.tracing import InSlot, spots_of
+from shardy_py.report.explain.states import InSlot
+from shardy_py.report.explain.tracing import spots_of
 from shardy_py.sharding import AxisRef, ShardingRule
 
 

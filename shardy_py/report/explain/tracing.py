@@ -2,16 +2,15 @@
 
 A state of an axis is at a spot (a value or function result, at a time among the events of the record), or in
 a slot of one propagation (at a time among the entries of its journal). `Tracer.causes` returns the states
-before it; a state without any is a root: an annotation of the user.
+before it; a state without any is a root: an annotation of the user. `ways.py` has the nearest roots.
 
 Not here: names and text; reading the journal (`propagation/journal.py`).
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 
 from xdsl.ir import Operation, SSAValue
@@ -20,99 +19,20 @@ from shardy_py.graph.holders import Holder, Place
 from shardy_py.graph.movements import Copies, Movement, Spot
 from shardy_py.graph.run_record import Propagation, Record
 from shardy_py.ir import operands_of
-from shardy_py.propagation.journal import Arrival, Source
 from shardy_py.report.explain.demands import requiring_tensors
+from shardy_py.report.explain.states import (
+    AtSpot,
+    InSlot,
+    Path,
+    Root,
+    SpotKey,
+    State,
+    Transition,
+    key_of,
+    overlapping,
+)
+from shardy_py.report.explain.ways import Causes, Node, Ways
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
-
-SpotKey = tuple[int, int]
-"""The identity of a value and -1, or that of a function and the index of a result."""
-
-
-def key_of(spot: Spot) -> SpotKey:
-    """Returns what identifies a spot."""
-    return (id(spot.op), spot.position) if isinstance(spot, Holder) else (id(spot), -1)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AtSpot:
-    """An axis on a dimension of a spot, before event number `time` of the record."""
-
-    spot: Spot
-    time: int
-    dimension: int
-    axis: AxisRef
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """Identifies the state."""
-        return (key_of(self.spot), self.time, self.dimension, self.axis)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class InSlot:
-    """An axis on a dimension of a slot of the propagation that is event `event`, before its entry `entry`."""
-
-    event: int
-    slot: int
-    entry: int
-    dimension: int
-    axis: AxisRef
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """As that of `AtSpot`, but for the time."""
-        return (self.event, self.slot, self.dimension, self.axis)
-
-
-State = AtSpot | InSlot
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Transition:
-    """The move of an axis to a state: an arrival in propagation, or a pass; both None: nothing changed.
-
-    before: the state that it comes from.
-    """
-
-    before: State
-    arrival: Arrival | None = None
-    source: Source | None = None
-    movement: Movement | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Root:
-    """An annotation of the user: the sharding of a spot, or of an op that dictates it.
-
-    sharding: the first one in the record; None if there is none.
-    owner: the op that defines the value of the spot, if it may be erased by now.
-    """
-
-    spot: Spot
-    dimension: int
-    axis: AxisRef
-    op: Operation | None = None
-    sharding: TensorSharding | None = None
-    owner: Operation | None = None
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """Identifies the root."""
-        return (id(self.op) if self.op is not None else key_of(self.spot), self.dimension)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Path:
-    """The way from a root to the state asked about: each state but the first, with the move to it."""
-
-    root: Root
-    transitions: tuple[tuple[State, Transition], ...]
-
-
-Node = tuple[int, int]
-"""The number of a state, equal for states of one key, and its entry (0 at a spot)."""
-_MANY = 64
-"""The most roots of a state that are remembered."""
 
 
 class Tracer:
@@ -121,9 +41,8 @@ class Tracer:
     def __init__(self, record: Record) -> None:
         self.events = record.events
         self._numbers: dict[tuple[object, ...], int] = {}
-        self._causes: dict[Node, tuple[tuple[Node, Transition | Root], ...]] = {}
-        self._roots: dict[Node, frozenset[object] | None] = {}
-        self._sets: dict[frozenset[object], frozenset[object]] = {}
+        self._causes: dict[Node, Causes] = {}
+        self._ways = Ways(self._known_causes)
 
     @cached_property
     def _movements(self) -> dict[SpotKey, list[int]]:
@@ -193,51 +112,9 @@ class Tracer:
 
     def paths_from(self, start: State) -> Iterator[Path]:
         """Returns the paths of an axis to a state, shortest first, one a root."""
-        node = self._node(start)
-        roots = self._reachable_roots(node, start)  # when all are found, no other can be
-        parents: dict[int, tuple[int, State, Transition] | None] = {node[0]: None}
-        waiting = deque([(node, start)])
-        seen: set[object] = set()
-        while waiting and (roots is None or len(seen) < len(roots)):
-            node, state = waiting.popleft()
-            for before, cause in self._known_causes(node, state):
-                if isinstance(cause, Root):
-                    if cause.key not in seen:
-                        seen.add(cause.key)
-                        way = _way(node[0], parents)
-                        yield Path(self._with_sharding(cause, way), way)
-                elif before[0] not in parents:
-                    parents[before[0]] = (node[0], state, cause)
-                    same = cause.arrival is None and cause.movement is None
-                    (waiting.appendleft if same else waiting.append)((before, cause.before))
-
-    def _reachable_roots(self, start: Node, state: State) -> frozenset[object] | None:
-        """Returns the keys of all roots that lead to a state; None if a cycle does, or more than `_MANY`."""
-        entered: set[Node] = set()
-        waiting = [(start, state)]
-        while waiting:
-            node, state = waiting[-1]
-            causes = self._known_causes(node, state) if node not in self._roots else ()
-            unknown = ((other, cause) for other, cause in causes if other not in self._roots)
-            before = [(other, cause.before) for other, cause in unknown if not isinstance(cause, Root)]
-            if before and node not in entered:
-                entered.add(node)
-                waiting.extend(before)
-                continue
-            self._roots.setdefault(node, self._union(causes))
-            waiting.pop()
-        return self._roots[start]
-
-    def _union(self, causes: Iterable[tuple[Node, Transition | Root]]) -> frozenset[object] | None:
-        """Returns the roots of all causes as one shared set; None if those of one are unknown."""
-        union: frozenset[object] = frozenset()
-        for node, cause in causes:
-            one = frozenset((cause.key,)) if isinstance(cause, Root) else self._roots.get(node)
-            if one is None:
-                return None
-            if not one <= union:
-                union = one if union <= one else union | one
-        return self._sets.setdefault(union, union) if len(union) <= _MANY else None
+        for way in self._ways.to(self._node(start), start):
+            transitions = way.transitions
+            yield Path(self._with_sharding(way.root, transitions), transitions)
 
     def _with_sharding(self, root: Root, way: tuple[tuple[State, Transition], ...]) -> Root:
         """Returns a root with its sharding: passes before propagation copy it unchanged."""
@@ -274,7 +151,7 @@ class Tracer:
         number = self._numbers.setdefault(state.key, len(self._numbers))
         return number, state.entry if isinstance(state, InSlot) else 0
 
-    def _known_causes(self, node: Node, state: State) -> tuple[tuple[Node, Transition | Root], ...]:
+    def _known_causes(self, node: Node, state: State) -> Causes:
         """Returns the causes of a state, each with the node of the state before; a root with its own."""
         known = self._causes.get(node)
         if known is None:
@@ -380,21 +257,3 @@ def spots_of(propagation: Propagation, slot: int) -> tuple[Spot, ...]:
 def owner_of(propagation: Propagation, spot: Spot) -> Operation | None:
     """Returns the op that defines the target of a data-flow edge; None for other spots."""
     return propagation.edge_values.get(id(spot), (None, None))[1]
-
-
-def overlapping(sharding: TensorSharding | None, dimension: int, axis: AxisRef) -> list[AxisRef]:
-    """Returns the axes of a dimension that overlap with `axis`."""
-    if sharding is None or dimension >= sharding.rank:
-        return []
-    return [other for other in sharding.dimensions[dimension].axes if other.overlaps(axis)]
-
-
-def _way(
-    number: int, parents: dict[int, tuple[int, State, Transition] | None]
-) -> tuple[tuple[State, Transition], ...]:
-    """Returns the states after that of `number` up to the one asked about, each with the move to it."""
-    transitions: list[tuple[State, Transition]] = []
-    while (step := parents[number]) is not None:
-        number = step[0]
-        transitions.append(step[1:])
-    return tuple(transitions)

@@ -29,7 +29,7 @@ from shardy_py.report.explain.crossings import Stopping
 from shardy_py.report.explain.explaining import Explainer, Subject, axis_text, final_sharding, spot_of
 from shardy_py.report.explain.explanation import Reason, Reasons
 from shardy_py.report.explain.neighbourhood import Neighbourhood
-from shardy_py.report.explain.tracing import overlapping
+from shardy_py.report.explain.states import overlapping
 from shardy_py.sharding import AxisRef, Mesh, SubAxis, TensorSharding
 from shardy_py.text.builtin_attributes import unescape
 from shardy_py.text.source import position_of
@@ -199,7 +199,7 @@ class WhyNot:
             yield Reason("manual", message + "tensors inside are local", remedy, op, blame=op)
             return
         if propagation not in self._views:
-            neighbourhood = Neighbourhood(propagation)
+            neighbourhood = self._explainer.neighbourhood(propagation)
             self._views[propagation] = Stopping(self._explainer, propagation, neighbourhood), neighbourhood
         stopping, neighbourhood = self._views[propagation]
         left = neighbourhood.region(slot, dimension, axis).stop_count

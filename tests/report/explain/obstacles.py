@@ -22,7 +22,8 @@ from shardy_py.propagation.stops import Stop, StopKind
 from shardy_py.report.explain import Explainer, Reason, WhyNot
 from shardy_py.report.explain.crossings import Stopping
 from shardy_py.report.explain.neighbourhood import Crossing
-from shardy_py.report.explain.tracing import overlapping, spots_of
+from shardy_py.report.explain.states import overlapping
+from shardy_py.report.explain.tracing import spots_of
 from shardy_py.sharding import AxisRef, TensorSharding
 
 Change = Callable[[TensorSharding], TensorSharding]

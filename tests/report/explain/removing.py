@@ -22,7 +22,7 @@ from shardy_py.passes.runner import recording
 from shardy_py.pipeline import finish, prepare, propagate
 from shardy_py.report.explain import Explainer
 from shardy_py.report.explain.explaining import final_sharding, spot_of
-from shardy_py.report.explain.tracing import Root
+from shardy_py.report.explain.states import Root
 from shardy_py.sharding import AxisRef, TensorSharding
 from shardy_py.text.source import position_of
 

@@ -14,7 +14,7 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.run_record import Propagation
 from shardy_py.propagation.flat import UNSHARDABLE
 from shardy_py.propagation.journal import FUNCTION_RESULT
-from shardy_py.report.explain.tracing import overlapping
+from shardy_py.report.explain.states import overlapping
 from tests.differential.programs import Width, wide_program
 from tests.propagation.random_programs import random_program
 from tests.report.explain.obstacles import Question, Study, questions
