@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from shardy_py.propagation.flat import Direction
 from shardy_py.propagation.journal import FUNCTION_RESULT, Arrival, Source
@@ -19,12 +20,28 @@ from shardy_py.report.explain.states import AtSpot, InSlot, Path, State, Transit
 from shardy_py.report.explain.tracing import Tracer
 from shardy_py.sharding import AxisRef
 
-Hop = tuple[At, Joint, int]
-"""How a search came to a dimension of a slot: from which one, through what, and its position there."""
-Exits = tuple[tuple[At, int], ...]
-"""The dimensions of slots with a factor of a step that agree, with the positions of their tensors."""
 _VISITED = 5_000
 """The limit of tensors that a search visits."""
+
+
+@dataclass(slots=True, eq=False)
+class _Stop:
+    """A dimension of a slot that has the axis.
+
+    path: from the annotation of the slot, and key: of that annotation; None if it has none.
+    exits: for each joint, where the axis may come from; None until a search gets here.
+    """
+
+    at: At
+    path: Path | None = None
+    key: object = None
+    exits: tuple[tuple[Joint, _Exits], ...] | None = None
+
+
+_Exits = tuple[tuple[_Stop, int], ...]
+"""The agreeing tensors with a factor of a step, with their positions in it."""
+_Hop = tuple[_Stop, Joint, int]
+"""How a search came to a stop: from which one, through which of its joints, and the position there."""
 
 
 class Agreements:
@@ -37,10 +54,9 @@ class Agreements:
         self._axis = axis
         self._journal = tracer.propagation(event).journal
         self._roots: dict[At, frozenset[object]] = {}
-        self._annotated: dict[At, Path] = {}
-        self._exits: dict[tuple[int, int], Exits] = {}
-        self._around: dict[At, tuple[tuple[Joint, Exits], ...]] = {}
-        self._steps: dict[tuple[At, Hop], tuple[State, Transition]] = {}
+        self._stops: dict[At, _Stop] = {}
+        self._exits: dict[tuple[int, int], _Exits] = {}
+        self._steps: dict[tuple[_Stop, _Hop], tuple[State, Transition]] = {}
 
     def paths(self, start: At, used: frozenset[object]) -> Iterator[Path]:
         """Returns a path from each annotation that has the axis at `start`, nearest first.
@@ -49,22 +65,22 @@ class Agreements:
         """
         count = len(self._connected_roots(start) - used)
         found: set[object] = set()
-        parents: dict[At, Hop | None] = {start: None}
+        first = self._stop(start)
+        parents: dict[_Stop, _Hop | None] = {first: None}
         crossed: set[int] = set()
-        waiting = deque([start])
+        waiting = deque([first])
         while waiting and len(found) < count and len(parents) < _VISITED:
-            at = waiting.popleft()
-            path = self._annotated.get(at)
-            if path is not None and (key := path.root.key) not in used:
-                yield Path(path.root, (*path.transitions, *self._transitions(at, parents)))
-                found.add(key)
+            stop = waiting.popleft()
+            if stop.path is not None and stop.key not in used:
+                yield Path(stop.path.root, (*stop.path.transitions, *self._transitions(stop, parents)))
+                found.add(stop.key)
                 continue
-            for joint, exits in self._exits_around(at):
+            for joint, exits in self._exits_around(stop) if stop.exits is None else stop.exits:
                 if id(exits) not in crossed:
                     crossed.add(id(exits))
                     for before, position in exits:
                         if before not in parents:
-                            parents[before] = at, joint, position
+                            parents[before] = stop, joint, position
                             waiting.append(before)
 
     def _connected_roots(self, start: At) -> frozenset[object]:
@@ -83,8 +99,9 @@ class Agreements:
             if overlapping(self._journal.first_sharding(at[0]), at[1], self._axis):
                 path = next(self._tracer.paths_from(InSlot(self._event, at[0], 0, at[1], self._axis)), None)
                 if path is not None:
-                    self._annotated[at] = path
-                    keys.add(path.root.key)
+                    stop = self._stop(at)
+                    stop.path, stop.key = path, path.root.key
+                    keys.add(stop.key)
             for crossing in self._neighbourhood.crossings(at, left):
                 before = crossing.before
                 if before not in found and self._neighbourhood.has(*before, self._axis):
@@ -93,27 +110,31 @@ class Agreements:
         self._roots.update(dict.fromkeys(found, frozenset(keys)))
         return self._roots[start]
 
-    def _exits_around(self, at: At) -> tuple[tuple[Joint, Exits], ...]:
-        """Returns the joints of a dimension of a slot, each with its exits."""
-        around = self._around.get(at)
-        if around is None:
-            joints = self._neighbourhood.joints(at)
-            pairs = ((joint, self._exits_of(joint[0], joint[1])) for joint in joints)
-            around = self._around[at] = tuple((joint, exits) for joint, exits in pairs if exits)
-        return around
+    def _stop(self, at: At) -> _Stop:
+        stop = self._stops.get(at)
+        if stop is None:
+            stop = self._stops[at] = _Stop(at)
+        return stop
 
-    def _exits_of(self, step: int, factor: int) -> Exits:
+    def _exits_around(self, stop: _Stop) -> tuple[tuple[Joint, _Exits], ...]:
+        joints = self._neighbourhood.joints(stop.at)
+        pairs = ((joint, self._exits_of(joint[0], joint[1])) for joint in joints)
+        stop.exits = tuple((joint, exits) for joint, exits in pairs if exits)
+        return stop.exits
+
+    def _exits_of(self, step: int, factor: int) -> _Exits:
         found = self._exits.get((step, factor))
         if found is None:
             ways = self._neighbourhood.ways(step, factor)
-            agreeing = (((slot, at), position) for position, slot, at in ways)
-            found = tuple(exit for exit in agreeing if self._agrees(step, factor, *exit))
+            agreeing = (way for way in ways if self._agrees(step, factor, way))
+            found = tuple((self._stop((slot, dimension)), position) for position, slot, dimension in agreeing)
             self._exits[step, factor] = found
         return found
 
-    def _agrees(self, step: int, factor: int, at: At, position: int) -> bool:
-        """Whether a tensor of a step has the axis, and may propagate it."""
-        if not self._neighbourhood.has(*at, self._axis):
+    def _agrees(self, step: int, factor: int, way: Way) -> bool:
+        """Whether the tensor of a way has the axis, and may propagate it."""
+        position, slot, dimension = way
+        if not self._neighbourhood.has(slot, dimension, self._axis):
             return False
         if step <= FUNCTION_RESULT:
             return True
@@ -125,17 +146,20 @@ class Agreements:
         direction = table.step.options.directions[factor]
         return bool(direction & (Direction.FORWARD if is_operand else Direction.BACKWARD))
 
-    def _transitions(self, at: At, parents: dict[At, Hop | None]) -> Iterator[tuple[State, Transition]]:
-        while (hop := parents[at]) is not None:
-            step = self._steps.get((at, hop))
+    def _transitions(
+        self, stop: _Stop, parents: dict[_Stop, _Hop | None]
+    ) -> Iterator[tuple[State, Transition]]:
+        while (hop := parents[stop]) is not None:
+            step = self._steps.get((stop, hop))
             if step is None:
-                step = self._steps[at, hop] = self._step(at, hop)
+                step = self._steps[stop, hop] = self._step(stop.at, hop)
             yield step
-            at = hop[0]
+            stop = hop[0]
 
-    def _step(self, before: At, hop: Hop) -> tuple[State, Transition]:
+    def _step(self, before: At, hop: _Hop) -> tuple[State, Transition]:
         """Returns the move of the axis from `before` to where the search came from."""
-        (slot, dimension), (step, factor, position), source_position = hop
+        stop, (step, factor, position), source_position = hop
+        slot, dimension = stop.at
         source = Source(source_position, *before)
         entry = len(self._journal.entries)
         arrival = Arrival(entry, slot, dimension, self._axis, step, position, factor, (source,))

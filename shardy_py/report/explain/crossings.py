@@ -48,6 +48,7 @@ class Stopping:
         self._without_rule = {id(op) for op, _ in self._program.without_rule}
         self._names_without_rule = {op.name for op, _ in self._program.without_rule}
         self._reasons: dict[tuple[Crossing, AxisRef], Reason] = {}
+        self._around: dict[int, tuple[tuple[Operation, SSAValue], ...]] = {}
         self._beyond: dict[tuple[Region, AxisRef], dict[tuple[int, int], Beyond]] = {}
 
     def own_reasons(self, slot: int, dimension: int, axis: AxisRef) -> Iterator[Reason]:
@@ -116,7 +117,7 @@ class Stopping:
                     message = f"the rule of {op} does not map dimension {dimension} of {place} to others"
                     yield Reason("no factor", message, remedy, op, str(rule))
                     return
-        count = len(region.slots - {slot})
+        count = len(region.slots) - (slot in region.slots)
         fact = (
             f"no tensor related to dimension {dimension} of {place} by sharding rules is sharded along {axis}"
         )
@@ -135,7 +136,10 @@ class Stopping:
         return next((found[crossing.before] for crossing, _ in walk if crossing.before in found), None)
 
     def _find_beyond(self, slot: int, dimension: int, axis: AxisRef) -> Beyond | None:
-        for op, value in self._ops_without_rule(slot):
+        around = self._around.get(slot)
+        if around is None:
+            around = self._around[slot] = tuple(self._ops_without_rule(slot))
+        for op, value in around:
             source = self._source_beyond(op, value, dimension, axis)
             if source is not None:
                 return op, source

@@ -125,9 +125,9 @@ class Explainer:
         known = self._known[happened]
         links: list[ChainLink] = []
         for state, transition in path.transitions:
-            if transition not in known:
-                known[transition] = self._link(state, transition, happened)
-            link = known[transition]
+            link = known.get(transition)
+            if link is None and transition not in known:
+                link = known[transition] = self._link(state, transition, happened)
             if link is not None:
                 links.append(link)
         root = path.root

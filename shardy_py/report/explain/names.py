@@ -31,6 +31,7 @@ class Names:
     def __init__(self, record: Record, module: ModuleOp, table: ValueTable | None = None) -> None:
         self.table = table if table is not None else ValueTable(module)
         self._record = record
+        self._places: dict[SpotKey, tuple[Spot, NamedPlace]] = {}
         self._annotations: dict[tuple[object, ...], tuple[Root, Annotation]] = {}
 
     @cached_property
@@ -73,6 +74,12 @@ class Names:
 
     def place(self, spot: Spot) -> NamedPlace:
         """Returns the name of a value."""
+        key = key_of(spot)
+        if key not in self._places:  # with the spot, which keeps its identity
+            self._places[key] = spot, self._place(spot)
+        return self._places[key][1]
+
+    def _place(self, spot: Spot) -> NamedPlace:
         entry = self.entry(spot)
         if entry is not None:
             return NamedPlace(str(entry), name_of(entry.op), location_text(entry.location), entry.label)
