@@ -103,9 +103,11 @@ def shard_offset(
     return index if step == 1 else build.binary("multiply", index, build.integer(step))
 
 
-def table_entry(build: StablehloBuilder, table: NDArray[np.int64], counts: DeviceCounts) -> Value:
-    """The entry of this device in a table by device id: a scalar of `i64`."""
-    device = device_id(build, counts)
+def table_entry(
+    build: StablehloBuilder, table: NDArray[np.int64], counts: DeviceCounts, device: Value | None = None
+) -> Value:
+    """The entry of this device in a table by device id: a scalar of `i64`; `device`: its id, if inserted."""
+    device = device_id(build, counts) if device is None else device
     return build.reshape(build.dynamic_slice(build.integers(table), [device], [1]), ())
 
 

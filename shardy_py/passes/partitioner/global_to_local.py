@@ -25,15 +25,15 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py import ir
 from shardy_py.dialects import sdy
-from shardy_py.errors import ShardyError
+from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.holders import attribute_list_shardings
 from shardy_py.graph.movements import Localized, is_recording, note, note_copies
-from shardy_py.graph.op_errors import errors_at
+from shardy_py.graph.op_errors import error_at, errors_at, place_of
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.partition.compare import is_equivalent
 from shardy_py.passes.options import ConvertGlobalToLocalOptions
-from shardy_py.passes.partitioner import local_collectives
+from shardy_py.passes.partitioner import local_collectives, local_indexed, local_ops
 from shardy_py.passes.partitioner.localizer import Localizer, Site, Whole
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.axis_lists import total_size
@@ -47,8 +47,12 @@ def convert_global_to_local(module: ModuleOp, options: ConvertGlobalToLocalOptio
     """`sdy-convert-global-to-local`: converts the whole program to the one that each device runs."""
     local = Localizer(module, options)
     for site in LocalTypes(local).assign(module):
-        with errors_at(site.op):
+        try:
             ROWS[site.op.name](local, site)
+        except ShardyError as error:
+            what = f"failed to legalize operation '{site.op.name}' that was explicitly marked illegal"
+            following = Diagnostic(what, place_of(site.op))
+            raise ShardyError(*error_at(site.op, error).diagnostics, following) from error
 
 
 class LocalTypes:
@@ -178,6 +182,8 @@ def manual_computation(local: Localizer, site: Site) -> None:
 
 ROWS: Mapping[str, Row] = {
     **local_collectives.ROWS,
+    **local_ops.ROWS,
+    **local_indexed.ROWS,
     CallOp.name: call,
     sdy.ManualComputationOp.name: manual_computation,
 }

@@ -24,6 +24,7 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.movements import Localized, is_recording, note
 from shardy_py.partition.compare import is_equivalent
 from shardy_py.partition.device_groups import shard_indices
+from shardy_py.passes.partitioner.device_ids import table_entry
 from shardy_py.passes.partitioner.identities import identity
 from shardy_py.passes.partitioner.localizer import Localizer, Site, not_local, replace_result
 from shardy_py.passes.stablehlo_builder import (
@@ -76,7 +77,7 @@ def all_gather(local: Localizer, site: Site) -> None:
     sharding, mesh = _target(local, site.op)
     factors = _factors(by_dimension, mesh)
     value = site.values[0]
-    build = local.build(site.op)
+    build = StablehloBuilder(site.op)
     is_static = None not in site.results[0].shape
 
     def gathered(value: Value, dimension: int, axes: Axes, type_: Any) -> Value:
@@ -176,7 +177,7 @@ def all_slice(local: Localizer, site: Site) -> None:
     value = site.values[0]
     if any(by_dimension):
         value = local.slice_along(
-            local.build(site.op), value, mesh, by_dimension, shape_of(site.op.results[0])
+            StablehloBuilder(site.op), value, mesh, by_dimension, shape_of(site.op.results[0])
         )
     replace_result(site.op, value)
 
@@ -186,7 +187,7 @@ def all_to_all(local: Localizer, site: Site) -> None:
     params: Sequence[AllToAllParam] = sorted(_data(site.op, "params"), key=lambda param: param[2])
     sharding, mesh = _target(local, site.op)
     value = site.values[0]
-    build = local.build(site.op)
+    build = StablehloBuilder(site.op)
     axes = _flat([param[0] for param in params])
     count = total_size(axes, mesh)
 
@@ -260,7 +261,7 @@ def collective_permute(local: Localizer, site: Site) -> None:
         source = given.sharding or TensorSharding.fully_closed(target.mesh, target.rank)
         pairs = source_target_pairs(source, mesh_of(source, local.meshes), target, mesh)
         local.counts.check(mesh)
-        value = _permuted(local, local.build(site.op), value, pairs, (target, mesh))
+        value = _permuted(local, StablehloBuilder(site.op), value, pairs, (target, mesh))
     replace_result(site.op, value)
 
 
@@ -295,7 +296,7 @@ def _permuted(
     )
     sources = np.empty(len(pairs), np.int64)
     sources[pairs[:, 1]] = shard_indices(mesh, everywhere)[pairs[:, 0]]
-    starts = [local.entry(build, sources.tolist()), *(build.integer(0) for _ in shape)]
+    starts = [table_entry(build, sources, local.counts), *(build.integer(0) for _ in shape)]
     return build.reshape(build.dynamic_slice(gathered, starts, (1, *shape)), shape)
 
 
@@ -380,7 +381,7 @@ def all_reduce(local: Localizer, site: Site) -> None:
     value = site.values[0]
     if axes:
         on = (*_target(local, site.op), axes)
-        build = local.build(site.op)
+        build = StablehloBuilder(site.op)
         value = _reduced(local, build, "all_reduce", value, value.type, on, reduction_of(site.op))
     replace_result(site.op, value)
 
@@ -393,7 +394,7 @@ def reduce_scatter(local: Localizer, site: Site) -> None:
     sharding, mesh = _target(local, site.op)
     factors = _factors(by_dimension, mesh)
     value, type_ = site.values[0], site.op.results[0].type
-    build = local.build(site.op)
+    build = StablehloBuilder(site.op)
     on, reduction = (sharding, mesh, axes), reduction_of(site.op)
     if len(factors) == 1:
         value = _reduced(
@@ -419,7 +420,7 @@ def replicated_to_unreduced(local: Localizer, site: Site) -> None:
     sharding, mesh = _target(local, site.op)
     value = site.values[0]
     if axes and sharding.reduction == "sum":
-        build = local.build(site.op)
+        build = StablehloBuilder(site.op)
         first = local.is_first(build, mesh, axes)
         value = build.select(first, value, identity(build, "stablehlo.add", value.type))
     replace_result(site.op, value)
@@ -431,7 +432,7 @@ def sharded_to_unreduced(local: Localizer, site: Site) -> None:
     sharding, mesh = _target(local, site.op)
     value, type_ = site.values[0], site.op.results[0].type
     if any(by_dimension):
-        build = local.build(site.op)
+        build = StablehloBuilder(site.op)
         combiner = f"stablehlo.{COMBINERS[sharding.reduction]}"
         starts = [
             local.offset(build, mesh, axes, size) if axes else build.integer(0)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -25,7 +24,7 @@ from shardy_py.graph.symbols import Symbols
 from shardy_py.partition.device_groups import replica_groups
 from shardy_py.passes.meshes import inlined_mesh
 from shardy_py.passes.options import ConvertGlobalToLocalOptions
-from shardy_py.passes.partitioner.device_ids import DeviceCounts, next_channel, shard_offset, table_entry
+from shardy_py.passes.partitioner.device_ids import DeviceCounts, next_channel, shard_offset
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value
 from shardy_py.sharding import Axes, Mesh, SubAxis, TensorSharding
 from shardy_py.sharding.axis_lists import total_size
@@ -93,10 +92,6 @@ class Localizer:
 
     # ------------------------------------------------------------------ positions
 
-    def build(self, op: Operation) -> StablehloBuilder:
-        """A builder of ops before `op`."""
-        return StablehloBuilder(op)
-
     def offset(self, build: StablehloBuilder, mesh: Mesh, axes: Axes, step: int) -> Value:
         """The position of the device along `axes`, times `step`: a scalar of `i64`."""
         table = not self.options.device_id_arithmetic
@@ -105,10 +100,6 @@ class Localizer:
     def is_first(self, build: StablehloBuilder, mesh: Mesh, axes: Axes) -> Value:
         """Whether the device is the first one along `axes`: a scalar of `i1`."""
         return build.compare("EQ", self.offset(build, mesh, axes, 1), build.integer(0))
-
-    def entry(self, build: StablehloBuilder, table: Sequence[int]) -> Value:
-        """The entry of this device in a table by device id."""
-        return table_entry(build, np.asarray(table, np.int64), self.counts)
 
     def slice_along(
         self, build: StablehloBuilder, value: Value, mesh: Mesh, axes: Sequence[Axes], sizes: Sequence[int]
@@ -164,16 +155,23 @@ def forget_sharding(op: Operation) -> None:
     op.attributes.pop(SHARDING, None)
 
 
+def after(op: Operation) -> StablehloBuilder:
+    """A builder of ops after `op`."""
+    following = ir.next_op(op)
+    assert following is not None
+    return StablehloBuilder(following, location=op.location)
+
+
 def replace_result(op: Operation, value: SSAValue) -> None:
     """Replaces the one result of `op` by `value` and erases the op."""
     replace_by_values(op, (value,))
 
 
-def replace_result_except(op: Operation, value: SSAValue, user: Operation) -> None:
-    """Replaces the first result of `op` by `value`, except in `user`, from which `value` comes."""
-    ir.replace_uses(op.results[0], value, but_not_in=user)
+def replace_result_except(result: SSAValue, value: SSAValue) -> None:
+    """Replaces `result` by `value`, the result of an op on it, except in that op."""
+    ir.replace_uses(result, value, but_not_in=ir.owning_op(value))
     if is_recording():
-        note_copies({op.results[0]: value})
+        note_copies({result: value})
 
 
 def not_local(fact: str, remedy: str) -> ShardyError:
