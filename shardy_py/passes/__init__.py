@@ -131,6 +131,10 @@ sdy-reshard-to-collectives in reshards with ReshardToCollectivesOptions on func.
     Converts reshards to sequences of collectives.
 canonicalize in rewrites with CanonicalizeOptions on any
     Folds ops, erases dead ops and applies the canonicalization patterns of all ops.
+sdy-gather-whole-tensors in partitioner.whole_tensors with GatherWholeTensorsOptions
+    Replicates tensors of ops that reshards cannot make local.
+sdy-split-mesh-changes in partitioner.whole_tensors
+    Gathers tensors on one mesh before they are sharded on another.
 sdy-pad-for-divisibility in partitioner.pad_for_divisibility with PadForDivisibilityOptions
     Pads dimensions to sizes that their shardings divide.
 sdy-resolve-single-device-sharding in partitioner.single_device with ResolveSingleDeviceOptions on func.func

@@ -244,6 +244,15 @@ class DeviceCountOptions:
 
 
 @dataclass(frozen=True)
+class GatherWholeTensorsOptions:
+    """Options of `sdy-gather-whole-tensors`."""
+
+    rng_bit_generator_unsafe: bool = option(
+        False, "let every device generate random numbers of its own, other ones than the whole program's"
+    )
+
+
+@dataclass(frozen=True)
 class PadForDivisibilityOptions:
     """Options of `sdy-pad-for-divisibility`."""
 

@@ -220,7 +220,10 @@ def partitioner_passes(options: PartitionerPipelineOptions = PartitionerPipeline
         "pad-for-divisibility": (
             pass_call("sdy-pad-for-divisibility", pad_inputs_and_outputs=True, mask_all_padding=True),
         ),
-        "resolve-single-device-sharding": (pass_call("sdy-resolve-single-device-sharding", **devices),),
+        "resolve-single-device-sharding": (
+            pass_call("sdy-resolve-single-device-sharding", **devices),
+            pass_call("sdy-reshard-to-collectives"),
+        ),
         "convert-global-to-local": (
             *_listed("sdy-convert-global-to-local", device_id_arithmetic=True, **devices),
             pass_call("sdy-drop-sharding-and-mesh"),
@@ -236,9 +239,13 @@ def partitioner_passes(options: PartitionerPipelineOptions = PartitionerPipeline
             "sdy-sharding-constraint-to-reshard",
             "sdy-close-shardings",
             "sdy-verify-unreduced-axes",
+            "xla-populate-expanded-op-rules",
         ),
+        pass_call("sdy-gather-whole-tensors", rng_bit_generator_unsafe=options.rng_bit_generator_unsafe),
         pass_call("sdy-insert-explicit-reshards", enable_full_version=True),
+        *_calls("sdy-drop-sharding-rules"),
         pass_call("canonicalize", enable_patterns=("sdy-reshard",)),
+        *_calls("sdy-split-mesh-changes"),
         *(call for stage in STAGES[: last + 1] for call in by_stage[stage]),
     )
 

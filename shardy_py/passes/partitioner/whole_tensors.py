@@ -1,0 +1,170 @@
+"""`sdy-gather-whole-tensors`: replicates tensors of ops that reshards along factors cannot make local.
+
+    before  %0 = stablehlo.custom_call @unknown(%a) {... [<@mesh, [{"x"}]>]}         %a: [{"x"}]
+    after   %0 = sdy.reshard %a <@mesh, [{}]>
+            %1 = stablehlo.custom_call @unknown(%0) {... [<@mesh, [{}]>]}
+            %2 = sdy.reshard %1 <@mesh, [{"x"}]>
+
+Those are ops without a sharding rule, generators of random numbers (each device would generate its own), and
+tensors of other meshes than that of the op's result. Runs before `sdy-insert-explicit-reshards`. Custom rules,
+whose reshards Shardy leaves to its partitioner, become rules like any other.
+
+`sdy-split-mesh-changes` makes reshards between meshes with different axes a gather and a slice, after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from math import prod
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from shardy_py.dialects import sdy
+from shardy_py.dialects.sdy import OpShardingRuleAttr
+from shardy_py.dialects.traits import data_flow, is_terminator
+from shardy_py.errors import warn
+from shardy_py.graph.holders import RULE
+from shardy_py.graph.movements import Movement, note, replace_by_values
+from shardy_py.graph.op_errors import errors_at, place_of
+from shardy_py.graph.plain import tensor_type
+from shardy_py.graph.record import name_of, record_of
+from shardy_py.graph.symbols import meshes_of
+from shardy_py.graph.value_shardings import ShardingReader, set_sharding
+from shardy_py.ir import find_ops, operands_of, place_before, walk_pre_order
+from shardy_py.partition.collectives import AllSlice
+from shardy_py.partition.steps import Reshard
+from shardy_py.passes.communication_ops import chain_after_result, chain_before_use, sizes_of, step_op
+from shardy_py.passes.options import GatherWholeTensorsOptions
+from shardy_py.passes.propagating import rule_attribute
+from shardy_py.passes.stablehlo_builder import element_of
+from shardy_py.rules import derive_rule
+from shardy_py.sharding import TensorSharding
+from shardy_py.sharding.meshes import Meshes, is_single_device, mesh_of, mesh_to_work_in
+from shardy_py.text.dense import element_size
+
+_RANDOM = ("stablehlo.rng_bit_generator", "stablehlo.rng")
+_PASSED_OVER = (FuncOp, CallOp, sdy.MeshOp)
+
+
+def gather_whole_tensors(module: ModuleOp, options: GatherWholeTensorsOptions) -> None:
+    """Replicates the tensors of all such ops, with a warning each."""
+    gathering = _Gathering(module, options)
+    for op in list(walk_pre_order(module, include_root=False)):
+        is_sdy = op.name.startswith("sdy.") and not isinstance(op, sdy.ConstantOp)
+        if not (is_sdy or isinstance(op, _PASSED_OVER) or is_terminator(op) or data_flow(op) is not None):
+            gathering.visit(op)
+
+
+class _Gathering:
+    def __init__(self, module: ModuleOp, options: GatherWholeTensorsOptions) -> None:
+        self._meshes = meshes_of(module)
+        self._reader = ShardingReader()
+        self._keeps_random = options.rng_bit_generator_unsafe
+        self._has_rule: dict[int, tuple[object, bool]] = {}
+
+    def visit(self, op: Operation) -> None:
+        values = (*operands_of(op), *op.results)
+        shardings = tuple(map(self._reader.of, values))
+        if not any(s is not None and not s.is_fully_replicated for s in shardings):
+            return
+        if any(is_single_device(s, self._meshes) for s in shardings):
+            return
+        if op.name in _RANDOM:
+            if not self._keeps_random:
+                self._gather(op, "each device needs the random numbers of the whole tensor")
+        elif not self._is_ruled(op):
+            self._gather(op, "the op has no sharding rule")
+        elif mesh_to_work_in(shardings, self._meshes) is None:
+            self._bring_to_one_mesh(op)
+
+    def _is_ruled(self, op: Operation) -> bool:
+        """Whether the op has a sharding rule; custom rules become plain ones."""
+        given = op.attributes.get(RULE)
+        if isinstance(given, OpShardingRuleAttr):
+            if given.data.is_custom:
+                op.attributes[RULE] = rule_attribute(replace(given.data, is_custom=False))
+            return True
+        record = record_of(op)
+        known = self._has_rule.get(id(record))
+        if known is None:
+            with errors_at(op):
+                known = self._has_rule[id(record)] = (record, derive_rule(record) is not None)
+        return known[1]
+
+    def _gather(self, op: Operation, reason: str) -> None:
+        sent = self._replicate_operands(op, range(len(operands_of(op))))
+        for result in op.results:
+            sharding = self._reader.of(result)
+            if sharding is not None and not sharding.is_fully_replicated:
+                sent += _bytes_of(result)
+                whole = TensorSharding.fully_closed(sharding.mesh, sharding.rank)
+                set_sharding(result, whole)
+                note(Movement(result, result, _PASS, op, old=sharding, new=whole))
+                chain_after_result(result, (Reshard(sharding),), op)
+        warn(f"'{name_of(op)}' op is not partitioned: {reason}; {sent} bytes are whole", place_of(op))
+
+    def _bring_to_one_mesh(self, op: Operation) -> None:
+        """Replicates operands that are sharded on other meshes than the first result, or operand."""
+        values = (*op.results, *operands_of(op))
+        first = next(s for s in map(self._reader.of, values) if s is not None and not s.is_fully_replicated)
+        mesh = mesh_of(first, self._meshes)
+        for index, value in enumerate(operands_of(op)):
+            sharding = self._reader.of(value)
+            if sharding is not None and mesh_of(sharding, self._meshes).axes != mesh.axes:
+                steps = (Reshard(TensorSharding.fully_closed(first.mesh, sharding.rank)),)
+                chain_before_use(op, index, steps)
+        for result in op.results:
+            sharding = self._reader.of(result)
+            if sharding is not None and mesh_of(sharding, self._meshes).axes != mesh.axes:
+                set_sharding(result, TensorSharding.fully_closed(first.mesh, sharding.rank))
+                chain_after_result(result, (Reshard(sharding),), op)
+
+    def _replicate_operands(self, op: Operation, indices: Iterable[int]) -> int:
+        """Returns the bytes of the operands that were sharded."""
+        sent = 0
+        for index in indices:
+            value = operands_of(op)[index]
+            sharding = self._reader.of(value)
+            if sharding is not None and not sharding.is_fully_replicated:
+                sent += _bytes_of(value)
+                whole = TensorSharding.fully_closed(sharding.mesh, sharding.rank)
+                chain_before_use(op, index, (Reshard(whole),))
+        return sent
+
+
+_PASS = "sdy-gather-whole-tensors"
+
+
+def _bytes_of(value: SSAValue) -> int:
+    return prod(sizes_of(value)) * element_size(element_of(value)) if tensor_type(value.type) else 0
+
+
+def split_mesh_changes(module: ModuleOp) -> None:
+    """`sdy-split-mesh-changes`: gathers tensors on one mesh before they are sharded on another.
+
+    before  %1 = sdy.reshard %0 <@b, [{"y"}]>          %0: <@a, [{"x"}]>
+    after   %1 = sdy.reshard %0 <@a, [{}]>
+            %2 = sdy.all_slice [{"y"}] %1 out_sharding=<@b, [{"y"}]>
+    """
+    meshes, reader = meshes_of(module), ShardingReader()
+    for op in find_ops(module, sdy.ReshardOp.name):
+        source, target = reader.of(operands_of(op)[0]), reader.of(op.results[0])
+        if source is None or target is None or not _changes_mesh(source, target, meshes):
+            continue
+        if not source.is_fully_replicated:
+            whole = TensorSharding.fully_closed(source.mesh, source.rank)
+            chain_before_use(op, 0, (Reshard(whole),))
+        if not target.is_fully_replicated:
+            axes = tuple(dimension.axes for dimension in target.dimensions)
+            new = step_op(AllSlice(target, axes), operands_of(op)[0], op.location)
+            place_before(new, op)
+            replace_by_values(op, new.results)
+
+
+def _changes_mesh(source: TensorSharding, target: TensorSharding, meshes: Meshes) -> bool:
+    mine, its = mesh_of(source, meshes), mesh_of(target, meshes)
+    return mine.axes != its.axes and not (mine.is_maximal or its.is_maximal)
+
