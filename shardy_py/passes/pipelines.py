@@ -212,7 +212,7 @@ def partitioner_passes(options: PartitionerPipelineOptions = PartitionerPipeline
                 **devices,
             ),
         ),
-        "reshard-to-collectives": _calls("sdy-reshard-to-collectives"),
+        "reshard-to-collectives": _calls("sdy-split-mesh-changes", "sdy-reshard-to-collectives"),
         "optimize-collectives": (
             *_listed("sdy-optimize-collectives"),
             pass_call("canonicalize", enable_patterns=("sdy-collective",)),
@@ -245,7 +245,6 @@ def partitioner_passes(options: PartitionerPipelineOptions = PartitionerPipeline
         pass_call("sdy-insert-explicit-reshards", enable_full_version=True),
         *_calls("sdy-drop-sharding-rules"),
         pass_call("canonicalize", enable_patterns=("sdy-reshard",)),
-        *_calls("sdy-split-mesh-changes"),
         *(call for stage in STAGES[: last + 1] for call in by_stage[stage]),
     )
 

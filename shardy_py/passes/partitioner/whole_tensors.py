@@ -6,10 +6,10 @@
             %2 = sdy.reshard %1 <@mesh, [{"x"}]>
 
 Those are ops without a sharding rule, generators of random numbers (each device would generate its own), and
-tensors of other meshes than that of the op's result. Runs before `sdy-insert-explicit-reshards`. Custom rules,
-whose reshards Shardy leaves to its partitioner, become rules like any other.
+tensors of other meshes than that of the op's result. Custom rules, whose reshards Shardy leaves to its
+partitioner, become rules like any other. Runs before `sdy-insert-explicit-reshards`.
 
-`sdy-split-mesh-changes` makes reshards between meshes with different axes a gather and a slice, after it.
+`sdy-split-mesh-changes`, after it, makes reshards between meshes with different axes a gather and a slice.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import name_of, record_of
 from shardy_py.graph.symbols import meshes_of
 from shardy_py.graph.value_shardings import ShardingReader, set_sharding
-from shardy_py.ir import find_ops, operands_of, place_before, walk_pre_order
-from shardy_py.partition.collectives import AllSlice
+from shardy_py.ir import find_ops, operands_of, replace_operand, walk_pre_order
 from shardy_py.partition.steps import Reshard
-from shardy_py.passes.communication_ops import chain_after_result, chain_before_use, sizes_of, step_op
+from shardy_py.passes.communication_ops import chain_after_result, chain_before_use, sizes_of
 from shardy_py.passes.options import GatherWholeTensorsOptions
 from shardy_py.passes.propagating import rule_attribute
-from shardy_py.passes.stablehlo_builder import element_of
+from shardy_py.passes.stablehlo_builder import StablehloBuilder, element_of
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import Meshes, is_single_device, mesh_of, mesh_to_work_in
 from shardy_py.text.dense import element_size
 
+_RESHAPE = "stablehlo.reshape"
 _RANDOM = ("stablehlo.rng_bit_generator", "stablehlo.rng")
 _PASSED_OVER = (FuncOp, CallOp, sdy.MeshOp)
 
@@ -76,9 +76,26 @@ class _Gathering:
             if not self._keeps_random:
                 self._gather(op, "each device needs the random numbers of the whole tensor")
         elif not self._is_ruled(op):
-            self._gather(op, "the op has no sharding rule")
+            if operands_of(op):  # constants and iotas are local as they are
+                self._gather(op, "the op has no sharding rule")
         elif mesh_to_work_in(shardings, self._meshes) is None:
             self._bring_to_one_mesh(op)
+        elif op.name == _RESHAPE:
+            self._gather_unit_dimensions(op)
+
+    def _gather_unit_dimensions(self, op: Operation) -> None:
+        """Replicates sharded dimensions of one element, whose padding a reshape would mix with data."""
+        for index, value in enumerate(operands_of(op)):
+            sharding = self._reader.of(value)
+            whole = _without_unit_dimensions(value, sharding)
+            if whole is not None and whole != sharding:
+                chain_before_use(op, index, (Reshard(whole),))
+        for result in op.results:
+            sharding = self._reader.of(result)
+            whole = _without_unit_dimensions(result, sharding)
+            if sharding is not None and whole is not None and whole != sharding:
+                set_sharding(result, whole)
+                chain_after_result(result, (Reshard(sharding),), op)
 
     def _is_ruled(self, op: Operation) -> bool:
         """Whether the op has a sharding rule; custom rules become plain ones."""
@@ -135,6 +152,14 @@ class _Gathering:
         return sent
 
 
+def _without_unit_dimensions(value: SSAValue, sharding: TensorSharding | None) -> TensorSharding | None:
+    if sharding is None:
+        return None
+    pairs = zip(sizes_of(value), sharding.dimensions, strict=True)
+    kept = tuple(replace(d, axes=()) if size == 1 else d for size, d in pairs)
+    return replace(sharding, dimensions=kept)
+
+
 _PASS = "sdy-gather-whole-tensors"
 
 
@@ -147,7 +172,10 @@ def split_mesh_changes(module: ModuleOp) -> None:
 
     before  %1 = sdy.reshard %0 <@b, [{"y"}]>          %0: <@a, [{"x"}]>
     after   %1 = sdy.reshard %0 <@a, [{}]>
-            %2 = sdy.all_slice [{"y"}] %1 out_sharding=<@b, [{"y"}]>
+            %2 = stablehlo.reshape %1 {... <@b, [{}]>}
+            %3 = sdy.reshard %2 <@b, [{"y"}]>
+
+    The reshape to the same shape stands for a replicated tensor that is seen on another mesh.
     """
     meshes, reader = meshes_of(module), ShardingReader()
     for op in find_ops(module, sdy.ReshardOp.name):
@@ -157,14 +185,14 @@ def split_mesh_changes(module: ModuleOp) -> None:
         if not source.is_fully_replicated:
             whole = TensorSharding.fully_closed(source.mesh, source.rank)
             chain_before_use(op, 0, (Reshard(whole),))
-        if not target.is_fully_replicated:
-            axes = tuple(dimension.axes for dimension in target.dimensions)
-            new = step_op(AllSlice(target, axes), operands_of(op)[0], op.location)
-            place_before(new, op)
-            replace_by_values(op, new.results)
+        build = StablehloBuilder(op, TensorSharding.fully_closed(target.mesh, target.rank))
+        value = build.reshape(operands_of(op)[0], sizes_of(op.results[0]))
+        if target.is_fully_replicated:
+            replace_by_values(op, (value,))
+        else:
+            replace_operand(op, 0, value)
 
 
 def _changes_mesh(source: TensorSharding, target: TensorSharding, meshes: Meshes) -> bool:
     mine, its = mesh_of(source, meshes), mesh_of(target, meshes)
     return mine.axes != its.axes and not (mine.is_maximal or its.is_maximal)
-
