@@ -2,6 +2,7 @@
 
     text -> read -> prepare -> propagate -> finish -> write -> text
                                                    -> report -> a table of what was decided
+                                                   -> partition -> the program of each device
 
 Each stage changes the module in place and returns it; `decide_shardings` runs all of them.
 `passes/pipelines.py` lists the passes of each stage; docs/design/architecture.md describes the layers below.
@@ -13,7 +14,7 @@ Each stage changes the module in place and returns it; `decide_shardings` runs a
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -28,6 +29,8 @@ from shardy_py.graph.movements import DroppedRules, carried_over, recorded
 from shardy_py.ir import walk_pre_order
 from shardy_py.partition.cost import DEFAULT, CostModel
 from shardy_py.passes import pipelines
+from shardy_py.passes.partitioned import Partitioned, run_partitioner
+from shardy_py.passes.registration import PassCall
 from shardy_py.passes.runner import run_passes
 from shardy_py.report import summary_of
 from shardy_py.report.communication import CommunicationReport, communication_report
@@ -89,6 +92,23 @@ def communication(
         run_passes(copy, pipelines.collective_passes(), verify="never")
     causes = (*carried_over(events_before, origin), *events)
     return copy, communication_report(copy, model, causes, originals, warnings)
+
+
+def partition(module: ModuleOp, calls: Iterable[PassCall], record: Iterable[object] = ()) -> Partitioned:
+    """The program that each device runs, for a finished program, which stays as it is.
+
+    calls: those of `sdy-partitioner-pipeline`. record: as for `communication`.
+    `proof/` shows that it computes the same.
+
+    Raises:
+        ShardyError: a pass rejects the program.
+    """
+
+    def prepared(copy: ModuleOp) -> AbstractContextManager[None]:
+        originals = dict(zip(walk_pre_order(copy), walk_pre_order(module), strict=True))
+        return _rules_restored(tuple(record), originals)
+
+    return run_partitioner(module, calls, prepared)
 
 
 @contextmanager

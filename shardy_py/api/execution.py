@@ -22,14 +22,13 @@ from shardy_py.api.values import Value, Values
 from shardy_py.compute import Array
 from shardy_py.compute.lanes import TOKEN
 from shardy_py.compute.movement import check_elements
-from shardy_py.compute.quantization import quantization
 from shardy_py.errors import ShardyError
 from shardy_py.graph.plain import tensor_type
 from shardy_py.interpret import Executable, Grid, Limits, Settings
 from shardy_py.interpret.grid import check_devices
+from shardy_py.interpret.inputs import dtype_of, random_array
 from shardy_py.interpret.machine import Devices
 from shardy_py.interpret.values import expanded, is_array
-from shardy_py.layout.element_types import element_type
 from shardy_py.ops import TensorType
 from shardy_py.text.attribute_writer import attribute_text
 
@@ -295,12 +294,6 @@ def _fits(shape: tuple[int, ...], expected: Sequence[int | None]) -> bool:
     return len(shape) == len(expected) and all(wanted in (None, size) for size, wanted in pairs)
 
 
-def dtype_of(type_: TensorType) -> np.dtype[Any]:
-    """Returns the numpy type of a tensor's elements; of a quantized one, that of its storage."""
-    spelling = type_.element
-    return quantization(spelling).storage if spelling[0] == "!" else element_type(spelling).dtype
-
-
 def random_inputs(
     values: Values, function: str | None, seed: int, max_elements: int = Limits().elements
 ) -> dict[str, Array]:
@@ -317,22 +310,9 @@ def random_inputs(
             continue
         try:
             check_elements([size or 1 for size in type_.shape], max_elements)
-            inputs[argument.name] = _random(rng, type_)
+            inputs[argument.name] = random_array(rng, type_)
         except ShardyError as error:
             raise ShardyError(f"argument {argument.name} {error.first.message}") from None
         except MemoryError:
             raise ShardyError(f"argument {argument.name} needs more memory than there is") from None
     return inputs
-
-
-def _random(rng: np.random.Generator, type_: TensorType) -> Array:
-    dtype, shape = dtype_of(type_), [1 if size is None else size for size in type_.shape]
-    if dtype == np.bool_:
-        return rng.random(shape) < 0.5
-    if dtype.kind in "iu" or "int" in dtype.name:
-        return rng.integers(
-            0, 2 if dtype.name.endswith("int2") else 8 if "int4" in dtype.name else 10, shape
-        ).astype(dtype)
-    if dtype.kind == "c":
-        return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
-    return rng.standard_normal(shape).astype(dtype)

@@ -229,7 +229,7 @@ class Program:
 
     @without_collection()
     def _after(self, name: str, options: Mapping[str, Any]) -> Program:
-        calls = _calls(name, options)
+        calls = pass_calls(name, options)
         program = self.copy()
         run_passes(program.module, calls)
         return program
@@ -269,7 +269,12 @@ class Program:
         return Value(table.by_value[id(origin[entry.value])], self.meshes)
 
 
-def _calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:
+def pass_calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:
+    """Returns the calls of a pass or pipeline with options by field name.
+
+    Raises:
+        ShardyError: there is no such pass, pipeline or option.
+    """
     row = pass_by_name(name)
     pipeline = pipeline_by_name(name)
     listed = row or pipeline

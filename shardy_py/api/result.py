@@ -9,24 +9,24 @@ Not here: deciding shardings (`passes/`), the reports (`report/`), comparing unr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from shardy_py.api.arguments import expect, expect_one_of
 from shardy_py.api.foreign import MeshLike, as_mesh, has_sizes
-from shardy_py.api.program import Edits, Program, ValueKey
+from shardy_py.api.program import Edits, Program, ValueKey, pass_calls
 from shardy_py.api.values import Value, Values
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.run_record import Lineage, Record
 from shardy_py.graph.value_table import ValueEntry
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
-from shardy_py.pipeline import communication
+from shardy_py.pipeline import communication, partition
 from shardy_py.report import summary_of
 from shardy_py.report.communication import CollectiveUse, CommunicationReport
 from shardy_py.report.difference import Change, Difference, Figures, changed, changed_meshes, difference_text
@@ -35,6 +35,9 @@ from shardy_py.report.memory import TARGETS, MemoryReport, Target, memory_report
 from shardy_py.session import without_collection
 from shardy_py.sharding import DeviceSlices, Mesh
 from shardy_py.sharding.meshes import meshes_with_axes
+
+if TYPE_CHECKING:
+    from shardy_py.api.local_program import LocalProgram
 
 _COPIES_SHOWN = 8
 
@@ -156,6 +159,22 @@ class Result:
     def communicating(self) -> Program:
         """The propagated program with all its communication as explicit collectives."""
         return Program(self._communicating(DEFAULT)[0])
+
+    @without_collection()
+    def partition(self, **options: bool | int | str | Iterable[str]) -> LocalProgram:
+        """Returns the program that each device runs.
+
+        options: those of `sdy-partitioner-pipeline`, by field name.
+
+        Raises:
+            ShardyError: an op cannot be partitioned, or an option is unknown.
+        """
+        from shardy_py.api.local_program import LocalProgram
+
+        if self.record is None:  # it has the causes of reshards, and sharding rules that were dropped
+            return self.again(self.source).partition(**options)
+        calls = pass_calls("sdy-partitioner-pipeline", options)
+        return LocalProgram(self.program, partition(self.program.module, calls, self.record.events))
 
     def _communicating(self, model: CostModel) -> tuple[ModuleOp, CommunicationReport]:
         priced = next((pair for pair in self._communications if pair[1].model == model), None)

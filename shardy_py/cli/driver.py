@@ -21,6 +21,7 @@ from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, Position, ShardyError, collected_warnings, located
 from shardy_py.passes import PassCall
+from shardy_py.passes.partitioned import Before
 from shardy_py.passes.runner import Observer, progress_observer, recording, run_passes
 from shardy_py.progress import progress
 from shardy_py.text.source import render_all
@@ -192,11 +193,15 @@ class _Driver:
             return self.time(call.row.class_name if call else "(V) verifier")
 
         observers = (progress_observer(begin), *self.dumps, timer)
-        needs_record = any(request.row.needs_record for request in self.command.reports)
-        with recording() if needs_record else nullcontext() as record:
+        rows = [request.row for request in self.command.reports]
+        before = Before(module) if any(row.needs_whole for row in rows) else None
+        if before is not None:
+            observers = (*observers, before.observer)
+        with recording() if any(row.needs_record for row in rows) else nullcontext() as record:
             for step in self.command.steps:
                 run_passes(module, step.calls, verify=self.command.verify, observers=observers)
-        return Evidence(module, record)
+        events = () if record is None else record.events
+        return Evidence(module, record, None if before is None else before.partitioned(events))
 
     def print(self, module: ModuleOp) -> str:
         return print_module(module, generic=self.command.is_generic, debuginfo=self.command.with_debuginfo)

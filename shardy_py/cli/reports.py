@@ -14,11 +14,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from shardy_py.errors import ShardyError
 from shardy_py.terminal import json_text
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from shardy_py.passes.partitioned import Partitioned
     from shardy_py.passes.runner import Record
     from shardy_py.report.explain import Explainer
     from shardy_py.report.memory import Target
@@ -30,10 +32,12 @@ class Evidence:
 
     after: the module after the passes.
     record: the record of what the passes did to shardings; None unless a row needs it.
+    partitioned: the program before and after the passes; None unless a row needs it.
     """
 
     after: ModuleOp
     record: Record | None = None
+    partitioned: Partitioned | None = None
 
 
 class Answer(NamedTuple):
@@ -53,6 +57,7 @@ class ReportRow:
     placeholder: the argument in the help, choices separated by |; empty: it takes none.
     default: the argument if none is given; None: one is required.
     needs_record: whether it reads the record of the passes.
+    needs_whole: whether it reads the program before the passes, too.
     is_repeatable: whether the flag may be given several times, with different arguments.
     """
 
@@ -63,6 +68,7 @@ class ReportRow:
     default: str | None = ""
     summary: str = ""
     needs_record: bool = False
+    needs_whole: bool = False
     is_repeatable: bool = False
 
 
@@ -140,6 +146,21 @@ def _why_not(evidence: Evidence, question: str) -> Answer:
     return Answer(lambda: "\n\n".join(map(str, reasons_by_name.values())), lambda: data)
 
 
+def _proof(evidence: Evidence, seed: str) -> Answer:
+    from shardy_py.proof import ProofOptions, prove
+
+    assert evidence.partitioned is not None
+    answer = prove(evidence.partitioned, ProofOptions(seed=_seed("prove", seed)))
+    answer.check()
+    return Answer(lambda: str(answer), lambda: answer.to_json())
+
+
+def _seed(flag: str, text: str) -> int:
+    if not text.isdecimal():
+        raise ShardyError.unexpected(f"--{flag}", expected="the seed, a number from 0", got=f"'{text}'")
+    return int(text)
+
+
 def _explainer(evidence: Evidence) -> Explainer:
     from shardy_py.report.explain import Explainer
 
@@ -170,6 +191,13 @@ REPORTS: tuple[ReportRow, ...] = (
         "Explain why a dimension of a value is not sharded along an axis: '%3,0,x'",
         needs_record=True,
         is_repeatable=True,
+    ),
+    ReportRow(
+        *("prove", "proof", _proof, "SEED", "0"),
+        "Run the program before and after the passes, the latter on all devices, on inputs from a seed, and "
+        "compare op by op; the first wrong value is an error",
+        needs_record=True,
+        needs_whole=True,
     ),
 )
 """All reports. Their flags are among those of `flags.py`."""

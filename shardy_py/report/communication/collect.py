@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.graph.plain import plain, tensor_type
-from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.ir import operands_of
@@ -67,15 +66,19 @@ class CollectiveUse:
         return Cost(self.cost.bytes * self.times, self.cost.seconds * self.times)
 
 
-def collect_collectives(module: ModuleOp, model: CostModel, causes: Causes) -> tuple[CollectiveUse, ...]:
-    """Returns all collectives of `module` in program order."""
-    return tuple(_CollectiveCollector(module, model, causes).collectives())
+def collect_collectives(
+    module: ModuleOp, model: CostModel, causes: Causes, meshes: Mapping[str, Mesh]
+) -> tuple[CollectiveUse, ...]:
+    """Returns all collectives of `module` in program order; `meshes`: by name."""
+    return tuple(_CollectiveCollector(module, model, causes, meshes).collectives())
 
 
 class _CollectiveCollector:
-    def __init__(self, module: ModuleOp, model: CostModel, causes: Causes) -> None:
+    def __init__(
+        self, module: ModuleOp, model: CostModel, causes: Causes, meshes: Mapping[str, Mesh]
+    ) -> None:
         self.table = ValueTable(module)
-        self.meshes: Mapping[str, Mesh] = Symbols(module).meshes()
+        self.meshes = meshes
         self.model = model
         self.reader = ShardingReader()
         self.halos = Halos(self.meshes, self.reader)

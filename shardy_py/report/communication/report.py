@@ -24,6 +24,7 @@ from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse, collect_collectives
 from shardy_py.report.sizes import json_fields
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
+from shardy_py.sharding import Mesh
 from shardy_py.terminal import lines_text
 
 SCHEMA = 1
@@ -97,20 +98,22 @@ def communication_report(
     record: Iterable[object] = (),
     originals: Mapping[Operation, Operation] | None = None,
     warnings: Iterable[Diagnostic] = (),
+    meshes: Mapping[str, Mesh] | None = None,
 ) -> CommunicationReport:
     """Returns the report on a module whose reshards have been replaced by collectives.
 
     record: the events of the passes. originals: for each op, that of the module before the replacement.
-    warnings: of those passes.
+    warnings: of those passes. meshes: of a local program, which has none any more.
 
     Raises:
         ShardyError: the model has links of an axis that no mesh of the module has.
     """
-    axes = [axis.name for mesh in Symbols(module).meshes().values() for axis in mesh.axes]
+    meshes = Symbols(module).meshes() if meshes is None else meshes
+    axes = [axis.name for mesh in meshes.values() for axis in mesh.axes]
     for axis in model.by_axis if axes else ():
         if axis not in axes:
             raise ShardyError.unknown("axis", axis, dict.fromkeys(axes), what="link of the cost model")
-    collectives = collect_collectives(module, model, Causes(record, originals))
+    collectives = collect_collectives(module, model, Causes(record, originals), meshes)
     return CommunicationReport(collectives, model, tuple(warnings))
 
 

@@ -1,0 +1,175 @@
+"""The program that each device runs: run, proven, measured.
+
+    local = result.partition()
+    local.run({"%arg0": x})["result 0"], print(local.prove())
+
+Arrays go in and come out whole: `run` splits them into the parts of the devices, with padding of any content,
+and joins the results. Not here: the passes (`passes/partitioner/`), the proof (`shardy_py/proof/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from shardy_py.api.arguments import expect, expect_one_of
+from shardy_py.api.execution import DEFAULT as DEFAULT_RUN
+from shardy_py.api.execution import Inputs, RunResults, arrays_of
+from shardy_py.api.foreign import frontend
+from shardy_py.api.program import Program
+from shardy_py.compute import Array
+from shardy_py.compute.lanes import TOKEN
+from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.graph.plain import tensor_type
+from shardy_py.interpret import Executable, Limits, Settings
+from shardy_py.interpret.inputs import dtype_of
+from shardy_py.interpret.values import expanded, is_array
+from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
+from shardy_py.passes.partitioned import Partitioned
+from shardy_py.proof import Answer, ProofOptions, prove
+from shardy_py.proof.proving import Case
+from shardy_py.proof.shards import Shards, poison
+from shardy_py.report.communication import CommunicationReport, communication_report
+from shardy_py.report.memory import TARGETS, MemoryReport, Target, memory_report
+from shardy_py.session import without_collection
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LocalProgram:
+    """The local program of all devices.
+
+    whole: the program that it was made from. partitioned: both modules, and what corresponds to what.
+    """
+
+    whole: Program
+    partitioned: Partitioned
+
+    @cached_property
+    def program(self) -> Program:
+        """The local program as a `Program`: its shapes are those of parts."""
+        return Program(self.partitioned.local)
+
+    @property
+    def devices(self) -> int:
+        """The number of devices."""
+        return self.partitioned.grid.size
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """The warnings of the partitioner: ops for which whole tensors are gathered."""
+        return self.partitioned.warnings
+
+    def text(self) -> str:
+        """Returns the local program as MLIR prints it."""
+        return self.program.text()
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<LocalProgram of {self.devices} devices>"
+
+    def run(
+        self,
+        inputs: Inputs = (),
+        *,
+        max_elements: int = DEFAULT_RUN.max_elements,
+        max_steps: int = DEFAULT_RUN.max_steps,
+        seed: int = 0,
+    ) -> RunResults:
+        """Runs the program of all devices with numpy: whole arrays in, whole arrays out.
+
+        inputs: those of the whole program, as for `Program.run`. Padding is poisoned: NaN, lowest integers.
+
+        Raises:
+            ShardyError: inputs do not fit, or the program fails.
+        """
+        settings = Settings(grid=self.partitioned.grid, limits=Limits(max_elements, max_steps), seed=seed)
+        made = Executable(self.partitioned.local, self._main, settings).run(self._parts(inputs))
+        return self._joined(made)
+
+    def run_on_jax(self, inputs: Inputs = ()) -> RunResults:
+        """Runs the program on JAX's devices, a device each: CPUs, GPUs or TPUs, also of several hosts.
+
+        The program runs as it is, compiled by XLA; `run` simulates it. Needs jax.
+
+        Raises:
+            ShardyError: JAX has fewer devices, inputs do not fit, or a token goes in.
+        """
+        parts = self._parts(inputs)
+        if not all(map(is_array, parts)):
+            raise ShardyError.unsupported("a token as an input of JAX")
+        types = [tensor_type(value.entry.type) for value in self.program.values.results(self._main)]
+        results = tuple((tuple(n or 0 for n in t.shape), dtype_of(t).name) for t in types if t is not None)
+        run = frontend("jax_devices").run_on_devices
+        return self._joined(run(self.text(), self._main, results, parts, self.devices))
+
+    def prove(self, *, seed: int = 0, inputs: Inputs | None = None) -> Answer:
+        """Returns whether the devices together compute what the whole program does, op by op.
+
+        seed: of random inputs. inputs: given ones instead.
+
+        Raises:
+            ShardyError: one of the programs cannot run.
+        """
+        given: Sequence[Array] = ()
+        if inputs is not None:
+            given = [array[0] for array in arrays_of(self.whole.values.arguments(None), inputs, 1)]
+        return prove(self.partitioned, ProofOptions(seed=seed), given)
+
+    @without_collection()
+    def memory(self, target: Target = "linear") -> MemoryReport:
+        """Returns the memory on each device, by liveness of the local values, padded for the target.
+
+        Raises:
+            ShardyError: the target is unknown.
+        """
+        expect_one_of("target", target, TARGETS)
+        return memory_report(self.partitioned.local, target)
+
+    @without_collection()
+    def communication(self, model: CostModel | str = DEFAULT) -> CommunicationReport:
+        """Returns the collectives of the local program, with their axes, bytes, time and causes.
+
+        model: as for `Result.communication`, whose report is the forecast of this one.
+        """
+        expect(model, (str, CostModel), "a CostModel, or the text of one")
+        priced = cost_model(model) if isinstance(model, str) else model
+        return communication_report(
+            self.partitioned.local, priced, self.partitioned.events, meshes=self.partitioned.meshes
+        )
+
+    @property
+    def _main(self) -> str:
+        functions = self.program.functions
+        return functions[0] if len(functions) == 1 else "main"
+
+    @cached_property
+    def _case(self) -> Case:
+        return Case.of(self.partitioned)
+
+    def _parts(self, inputs: Inputs) -> list[Any]:
+        arrays = arrays_of(self.whole.values.arguments(None), inputs, 1)
+        return [
+            TOKEN if shards is None else shards.split(array[0], poison(array.dtype))
+            for shards, array in zip(self._inputs, arrays, strict=True)
+        ]
+
+    @cached_property
+    def _inputs(self) -> list[Shards | None]:
+        return self._case.inputs()
+
+    @cached_property
+    def _outputs(self) -> list[Shards | None]:
+        return self._case.outputs()
+
+    def _joined(self, made: Sequence[Any]) -> RunResults:
+        arrays = tuple(
+            value if shards is None else np.asarray(shards.joined(expanded(value, self.devices)))
+            for shards, value in zip(self._outputs, made, strict=True)
+        )
+        return RunResults(arrays, tuple(self.whole.values.results(None)), {})

@@ -1,0 +1,140 @@
+"""Runs a local program on JAX's devices: CPU, GPU or TPU, of one host or of several.
+
+The program is lowered into a `shard_map` over one axis of all its devices, so that JAX's compiler runs it as
+it is: the partitioner finds nothing left to split. Inputs and results have an axis of devices before others.
+
+    run_on_devices(text, "main", shapes, results, [x], 8)
+
+Not here: splitting arrays into parts, joining them (`api/local_program.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from shardy_py.compute import Array
+from shardy_py.errors import ShardyError
+from shardy_py.frontends.jax import INSTALL
+
+Types = tuple[tuple[tuple[int, ...], str], ...]
+"""The local shape and numpy type of each tensor."""
+AXIS = "devices"
+
+
+def run_on_devices(
+    text: str, function: str, results: Types, parts: Sequence[Array], count: int
+) -> list[Array]:
+    """Returns the results of all devices, [devices, *local].
+
+    text: a local program. results: the types of the results of its function. parts: [1 or devices, *local].
+    count: the number of devices.
+
+    Raises:
+        ShardyError: JAX has fewer devices.
+    """
+    jax = _jax()
+    devices = jax.devices()
+    if len(devices) < count:
+        expected, got = f"{count} devices", f"{len(devices)} ({devices[0].platform})"
+        remedy = "for CPU devices, set jax.config.update('jax_num_cpu_devices', n) before JAX starts"
+        raise ShardyError.unexpected("jax.devices()", expected=expected, got=got, remedy=remedy)
+    mesh = jax.sharding.Mesh(np.array(devices[:count]), (AXIS,))
+    placed = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(AXIS))
+    with jax.enable_x64(True):
+        arrays = [_placed(part, count, placed) for part in parts]
+        made = _compiled(text, function, results, len(parts), mesh)(*arrays)
+        return [_fetched(array) for array in made]
+
+
+def _placed(part: Array, count: int, sharding: Any) -> Any:
+    """The parts on their devices; a host provides those of its own devices."""
+
+    def of_device(index: tuple[slice, ...]) -> Array:
+        start = index[0].start or 0
+        return part[start : start + 1] if len(part) > 1 else part
+
+    return _jax().make_array_from_callback((count, *part.shape[1:]), sharding, of_device)
+
+
+def _fetched(array: Any) -> Array:
+    """All parts, also those of other hosts."""
+    if _jax().process_count() > 1:
+        return np.asarray(_jax("experimental.multihost_utils").process_allgather(array, tiled=True))
+    return np.asarray(array)
+
+
+@lru_cache(maxsize=16)
+def _compiled(text: str, function: str, results: Types, inputs: int, mesh: Any) -> Callable[..., Any]:
+    jax = _jax()
+    call = _primitive(text, function, results)
+
+    def body(*parts: Any) -> tuple[Any, ...]:
+        made = call.bind(*(part.reshape(part.shape[1:]) for part in parts))
+        return tuple(value.reshape((1, *value.shape)) for value in made)
+
+    each = jax.sharding.PartitionSpec(AXIS)
+    outputs = (each,) * len(results)
+    mapped = jax.shard_map(body, mesh=mesh, in_specs=(each,) * inputs, out_specs=outputs, check_vma=False)
+    return jax.jit(mapped)
+
+
+def _primitive(text: str, function: str, results: Types) -> Any:
+    """A primitive of JAX that calls the function; its module becomes part of the one that JAX lowers."""
+    primitive = _jax("extend.core").Primitive("local_program")
+    primitive.multiple_results = True
+    avals = [_jax("core").ShapedArray(shape, np.dtype(dtype)) for shape, dtype in results]
+
+    def abstract(*operands: Any) -> Any:
+        return avals
+
+    primitive.def_abstract_eval(abstract)
+
+    def lowered(context: Any, *operands: Any) -> Any:
+        ir, func = _mlir("ir"), _mlir("dialects.func")
+        outer = context.module_context.module
+        module = ir.Module.parse(text)
+        called = _added(module, outer, function)
+        name = ir.FlatSymbolRefAttr.get(ir.StringAttr(called.attributes["sym_name"]).value)
+        return func.CallOp(called.type.results, name, list(operands)).results
+
+    _jax("interpreters.mlir").register_lowering(primitive, lowered)
+    return primitive
+
+
+def _added(module: Any, outer: Any, function: str) -> Any:
+    """Adds the ops of a module to another one, under new names; returns the function."""
+    ir = _mlir("ir")
+    own, symbols = (ir.SymbolTable(each.operation) for each in (module, outer))
+    ops = list(module.body.operations)
+    called: Any = None
+    for op in ops:
+        old = ir.StringAttr(op.attributes["sym_name"]).value
+        new = f"local_{old}"
+        while new in symbols:
+            new += "_"
+        own.set_symbol_name(op, new)
+        ir.SymbolTable.replace_all_symbol_uses(old, new, module.operation)
+        called = op if old == function else called
+    for op in ops:
+        if "sym_visibility" in op.attributes or op.operation.name == "func.func":
+            op.attributes["sym_visibility"] = ir.StringAttr.get("private")
+        outer.body.append(op)
+        symbols.insert(op)
+    return called
+
+
+def _jax(module: str = "") -> Any:
+    """JAX, or a module of it. Raises `ShardyError` if it is not installed."""
+    try:
+        return import_module(f"jax.{module}" if module else "jax")
+    except ImportError:
+        raise ShardyError(INSTALL) from None
+
+
+def _mlir(module: str) -> Any:
+    return import_module(f"jaxlib.mlir.{module}")
