@@ -20,6 +20,7 @@ from shardy_py.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.graph.movements import Copies, Localized, Merger, Movement
 from shardy_py.graph.plain import plain
 from shardy_py.ir import blocks_of, owning_op, walk_pre_order
+from shardy_py.ops import TABLE, Control
 from shardy_py.sharding import AxisRef, TensorSharding
 from shardy_py.sharding.tensor_sharding import without_manual_axes
 
@@ -64,10 +65,10 @@ def counterparts(
     trace = _Trace(origin)
     for event in events:
         trace.follow(event)
-    values = {id(value): value for value in all_values(whole)}
+    values = {id(value) for value in _executed_values(whole)}
     found: dict[SSAValue, Counterpart] = {}
     numbers: dict[tuple[int, int], int] = {}
-    for value in all_values(local):
+    for value in _executed_values(local):
         wholes = tuple(w for w in trace.stands.get(value, ()) if id(w) in values)
         if not wholes:
             continue
@@ -88,6 +89,22 @@ def all_values(root: Operation) -> Iterator[SSAValue]:
     """Returns all values in `root`, in program order: results, and arguments of blocks."""
     for op in walk_pre_order(root):
         yield from op.results
+        for block in blocks_of(op):
+            yield from block.args
+
+
+def _executed_values(root: Operation) -> Iterator[SSAValue]:
+    """Returns the values but those in regions that combine elements: devices run these as often as they like."""
+    elementwise: set[Operation] = set()
+    for op in walk_pre_order(root):
+        around = op.parent_op()
+        if around in elementwise:
+            elementwise.add(op)
+            continue
+        yield from op.results
+        if op.regions and op.name in TABLE and TABLE[op.name].control is Control.NONE:
+            elementwise.add(op)
+            continue
         for block in blocks_of(op):
             yield from block.args
 

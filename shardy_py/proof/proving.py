@@ -239,6 +239,11 @@ class _Run:
         for number, (wanted, change, made, parts) in enumerate(zip(whole, moved, local, shards, strict=True)):
             if parts is None or not is_array(wanted):
                 continue
+            if made.shape[1:] != parts.local_shape:
+                shapes = str(list(parts.local_shape)), str(list(made.shape[1:]))
+                return Fault(
+                    f"result {number}", None, "another shape than its type", None, None, None, 0, *shapes
+                )
             got, expected = parts.joined(made), wanted[0]
             if is_float(got.dtype):
                 bound = allowed(expected, change[0])

@@ -150,7 +150,7 @@ def collective(w: Writer, scope: Scope) -> None:
 def source(w: Writer, scope: Scope) -> None:
     """Ops that read no tensor."""
     kind = w.kind(0)
-    match w.rng.randrange(6):
+    match w.rng.randrange(5 if w.width.runs else 6):
         case 0 | 1:
             kind = w.kind(1)
             text = f"iota_dimension = {w.dimension(kind)} : i64"

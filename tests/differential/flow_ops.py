@@ -56,14 +56,20 @@ def loop(w: Writer, scope: Scope) -> None:
         for letter, kind in zip("xip", (value.kind, INDEX, INDEX), strict=True)
     )
     pad, type_ = scope.indent, str(value.kind)
+    end, following = zero.name, i.name
+    if w.width.runs:
+        end, step = (w.constant(scope, INDEX, number).name for number in ("2", "1"))
+        following = f"%j{w.count}"
     head = f"stablehlo.while({x.name} = {value.name}, {i.name} = {zero.name}) : {type_}, tensor<i32>"
     w.lines += [
         f"{pad}{made}:2 = {head} cond {{",
-        f"{pad}  {p.name} = stablehlo.compare LT, {i.name}, {zero.name} : ({INDEX}, {INDEX}) -> tensor<i1>",
+        f"{pad}  {p.name} = stablehlo.compare LT, {i.name}, {end} : ({INDEX}, {INDEX}) -> tensor<i1>",
         f"{pad}  stablehlo.return {p.name} : tensor<i1>\n{pad}}} do {{",
     ]
     last = body(w, scope, [*scope.values, *[x] * 3], value.kind)
-    w.lines.append(f"{pad}  stablehlo.return {last}, {i.name} : {type_}, tensor<i32>\n{pad}}}")
+    if w.width.runs:
+        w.lines.append(f"{pad}  {following} = stablehlo.add {i.name}, {step} : {INDEX}")
+    w.lines.append(f"{pad}  stablehlo.return {last}, {following} : {type_}, tensor<i32>\n{pad}}}")
     scope.values.append(Value(f"{made}#0", value.kind))
 
 
@@ -72,6 +78,8 @@ def branches(w: Writer, scope: Scope) -> None:
     value = w.tensor(scope)
     count = w.rng.randint(1, 3)
     op, index = ("case", w.zero(scope, "i32")) if w.chance(0.7) else ("if", w.zero(scope, "i1"))
+    if w.width.runs and op == "case":
+        index = w.constant(scope, INDEX, str(w.rng.randrange(count)))
     made, pad = w.name(), scope.indent
     ends = ["}, {"] * ((count if op == "case" else 2) - 1)
     w.lines.append(f'{pad}{made} = "stablehlo.{op}"({index.name}) ({{')

@@ -9,6 +9,8 @@ from math import prod
 
 Axis = tuple[str, int]
 MeshText = tuple[Axis, ...]
+MOST_DEVICES = 16
+"""Of programs that run."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,8 @@ class Width:
 
     unreduced, replicated: how often a sharding has such an axis. annotated: how often an op has a sharding.
     closed: how often a dimension is closed. groups, calls, named, meshes: whether there are sharding groups,
-    calls, named computations, and meshes besides the first.
+    calls, named computations, and meshes besides the first. runs: whether the program can run, on 16 devices
+    at most: no unknown custom calls, loops that iterate and branches that are taken.
     """
 
     unreduced: float = 0.0
@@ -29,6 +32,7 @@ class Width:
     named: bool = False
     meshes: bool = True
     regions: bool = True
+    runs: bool = False
 
 
 class ShardingWriter:
@@ -40,6 +44,8 @@ class ShardingWriter:
         self.mesh: MeshText = tuple(
             (n, rng.choice((1, 2, 2, 2, 3, 4, 8))) for n in "abcd"[: rng.randint(1, 4)]
         )
+        while width.runs and prod(size for _, size in self.mesh) > MOST_DEVICES:
+            self.mesh = self.mesh[:-1]
         self.has_priorities = self.chance(0.4)
         self.has_device_ids = self.chance(0.25)
         self.second = width.meshes and self.chance(0.2)

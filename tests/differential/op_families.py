@@ -57,6 +57,15 @@ ALWAYS = ("builtin.module", "func.func", "func.return", "sdy.mesh")
 """Rows that every program has."""
 
 
+CANNOT_RUN = frozenset(
+    (
+        *(call_ops.known_call, call_ops.unknown_call, call_ops.collective, call_ops.host_transfer),
+        *(call_ops.tuples, flow_ops.asynchronous),
+    )
+)
+"""Families of ops that no program on one logical device runs, or whose operands propagation refuses."""
+
+
 def any_op(w: Writer, scope: Scope) -> None:
     """Adds an op, one without regions of its own to a region."""
     weights = {family: weight for family, (weight, _) in EVERYWHERE.items()}
@@ -66,6 +75,8 @@ def any_op(w: Writer, scope: Scope) -> None:
         for family, (option, weight, _) in flow_ops.OPTIONAL.items():
             if getattr(w.width, option):
                 weights[family] = weight
+    if w.width.runs:
+        weights = {family: weight for family, weight in weights.items() if family not in CANNOT_RUN}
     w.rng.choices(list(weights), list(weights.values()))[0](w, scope)
 
 
