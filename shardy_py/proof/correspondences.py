@@ -94,7 +94,7 @@ def all_values(root: Operation) -> Iterator[SSAValue]:
 
 
 def _executed_values(root: Operation) -> Iterator[SSAValue]:
-    """Returns the values but those in regions that combine elements: devices run these as often as they like."""
+    """Returns the values, without those in regions that are applied to elements."""
     elementwise: set[Operation] = set()
     for op in walk_pre_order(root):
         around = op.parent_op()

@@ -31,10 +31,11 @@ DOT_PAIRS = {
     "%0": ("%0", SPLIT),
     "%1": ("%1", SPLIT),
 }
+REDUCE = "applies stablehlo.add across dimensions = [0]"
 SUM = f"""{MESH}
 func.func @main(%arg0: tensor<7xi32>) -> tensor<i32> {{
   %0 = stablehlo.constant dense<0> : tensor<i32>
-  %1 = stablehlo.reduce(%arg0 init: %0) applies stablehlo.add across dimensions = [0] : (tensor<7xi32>, tensor<i32>) -> tensor<i32>
+  %1 = stablehlo.reduce(%arg0 init: %0) {REDUCE} : (tensor<7xi32>, tensor<i32>) -> tensor<i32>
   return %1 : tensor<i32>
 }}"""
 GROUPS = (
@@ -62,10 +63,11 @@ MASKED = """
 
 
 def local_sum(*, masked: bool) -> str:
+    value = "%m" if masked else "%arg0"
     return f"""
 func.func @main(%arg0: tensor<2xi32>) -> tensor<i32> {{
   %2 = stablehlo.constant dense<0> : tensor<i32>{MASKED if masked else ""}
-  %3 = stablehlo.reduce({"%m" if masked else "%arg0"} init: %2) applies stablehlo.add across dimensions = [0] : (tensor<2xi32>, tensor<i32>) -> tensor<i32>
+  %3 = stablehlo.reduce({value} init: %2) {REDUCE} : (tensor<2xi32>, tensor<i32>) -> tensor<i32>
   %4 = {ALL_REDUCE}
   return %4 : tensor<i32>
 }}"""
