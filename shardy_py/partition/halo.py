@@ -141,10 +141,10 @@ def shifted_pairs(mesh: Mesh, axes: Axes, shift: int) -> Integers:
 
     Pairs are in the order of the source in the mesh; parts beyond the ends have none.
     """
-    return _pairs(mesh, axes, np.arange(total_size(axes, mesh)) + shift)
+    return device_pairs(mesh, axes, np.arange(total_size(axes, mesh)) + shift)
 
 
-def _pairs(mesh: Mesh, axes: Axes, targets: Integers) -> Integers:
+def device_pairs(mesh: Mesh, axes: Axes, targets: Integers) -> Integers:
     """[pairs, 2]: the devices that hold part i, and `targets[i]` beside them, if it exists."""
     positions = np.arange(mesh.device_count, dtype=np.int64)
     part = np.zeros_like(positions)

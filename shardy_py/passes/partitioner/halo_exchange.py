@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from shardy_py import ir
 from shardy_py.dialects import sdy
 from shardy_py.partition.device_groups import shard_indices
 from shardy_py.partition.halo import Exchange, shifted_pairs
-from shardy_py.passes.partitioner.device_ids import DeviceCounts, device_id, table_entry
+from shardy_py.passes.partitioner.device_ids import DeviceCounts, device_id, shard_index, table_entry
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import Axes, total_size
@@ -61,43 +60,54 @@ class Manual:
         return without_manual_axes(sharding, self.names)
 
     def local_shape(self, sharding: TensorSharding, shape: Sequence[int]) -> tuple[int, ...]:
-        """The shape in the body of a value with sizes that the manual axes divide."""
-        parts = (
+        """The shape in the body of a value."""
+        return tuple(-(-size // n) for size, n in zip(shape, self._parts(sharding), strict=True))
+
+    def even_shape(self, sharding: TensorSharding, shape: Sequence[int]) -> tuple[int, ...]:
+        """The sizes rounded up to multiples of the numbers of parts along manual axes."""
+        return tuple(-(-size // n) * n for size, n in zip(shape, self._parts(sharding), strict=True))
+
+    def _parts(self, sharding: TensorSharding) -> list[int]:
+        return [
             total_size([axis for axis in dimension.axes if axis.name in self.names], self.mesh)
             for dimension in sharding.dimensions
-        )
-        return tuple(size // count for size, count in zip(shape, parts, strict=True))
+        ]
 
 
-Body = Callable[["LocalBuilder", list[Value]], Value]
+Tensor = tuple[Value, TensorSharding]
+Body = Callable[["LocalBuilder", list[Value]], Sequence[Value]]
 
 
 def manual_computation(
     op: Operation,
     manual: Manual,
     devices: Devices,
-    operands: Sequence[tuple[Value, TensorSharding]],
-    result: tuple[Attribute, TensorSharding],
+    operands: Sequence[Tensor],
+    results: Sequence[tuple[Attribute, TensorSharding]],
     body: Body,
-) -> Value:
-    """Inserts a manual computation before `op`; `body` gets a builder within it and its arguments."""
+) -> Sequence[Value]:
+    """Inserts a manual computation before `op`; `body` gets a builder within it and its arguments.
+
+    operands: with shardings whose manual axes divide the sizes. results: types and shardings, likewise.
+    """
     block = Block()
     types = [resized(value, manual.local_shape(sharding, shape_of(value))) for value, sharding in operands]
     arguments = ir.append_arguments(block, [(type_, op.location) for type_ in types])
     end = ir.build_operation(sdy.ReturnOp, (), (), {}, {}, op.location, block)
     properties: dict[str, Attribute] = {
         "in_shardings": sdy.TensorShardingPerValueAttr(tuple(sharding for _, sharding in operands)),
-        "out_shardings": sdy.TensorShardingPerValueAttr((result[1],)),
+        "out_shardings": sdy.TensorShardingPerValueAttr(tuple(sharding for _, sharding in results)),
         "manual_axes": sdy.ManualAxesAttr(manual.names),
     }
     values = [value for value, _ in operands]
+    outer = [type_ for type_, _ in results]
     computation = ir.build_operation(
-        sdy.ManualComputationOp, values, (result[0],), properties, {}, op.location, None, (Region(block),)
+        sdy.ManualComputationOp, values, outer, properties, {}, op.location, None, (Region(block),)
     )
     ir.place_before(computation, op)
     inner = LocalBuilder(end, manual, devices, operands[0][1])
-    ir.attach_operands(end, (body(inner, list(arguments)),))
-    return computation.results[0]
+    ir.attach_operands(end, body(inner, list(arguments)))
+    return computation.results
 
 
 class LocalBuilder:
@@ -112,16 +122,31 @@ class LocalBuilder:
         self.sharding = sharding
         self.plain = StablehloBuilder(before)
         self.build = StablehloBuilder(before, manual.inner(sharding))
+        self._parts: dict[Axes, Value] = {}
 
     @property
     def mesh(self) -> Mesh:
         """The mesh of the manual axes."""
         return self.manual.mesh
 
-    @cached_property
-    def zero(self) -> Value:
-        """The integer 0."""
-        return self.plain.integer(0)
+    def build_for(self, sharding: TensorSharding) -> StablehloBuilder:
+        """A builder of ops on parts of a tensor with another sharding outside."""
+        return StablehloBuilder(self.plain.anchor, self.manual.inner(sharding))
+
+    def part(self, axes: Axes) -> Value:
+        """The position of the device along `axes`, computed once."""
+        known = self._parts.get(axes)
+        if known is None:
+            known = shard_index(self.plain, self.mesh, axes, self.devices.counts, table=False)
+            self._parts[axes] = known
+        return known
+
+    def linear(self, axes: Axes, slope: int, base: int) -> Value:
+        """The position of the device along `axes`, times `slope`, plus `base`."""
+        value = self.part(axes)
+        if slope != 1:
+            value = self.plain.binary("multiply", value, self.plain.integer(slope))
+        return self.plain.binary("add", value, self.plain.integer(base)) if base else value
 
     def permute(self, value: Value, pairs: NDArray[np.int64], build: StablehloBuilder | None = None) -> Value:
         """Sends values from the first device of each pair to the second; others get zeros."""
@@ -152,19 +177,22 @@ class LocalBuilder:
             offset = self.plain.binary("add", self.plain.binary("multiply", part, slope), base)
             zero = self.plain.integer(0)
             offset = self.plain.binary("maximum", offset, zero)
-        return self.cut(buffer, dimension, offset, exchange.size, zero)
+        return cut(self.build, buffer, dimension, offset, exchange.size, zero)
 
     def _entry(self, table: Sequence[int], index: Value) -> Value:
         found = self.plain.dynamic_slice(self.plain.integers(table), [index], [1])
         return self.plain.reshape(found, ())
 
-    def cut(self, value: Value, dimension: int, offset: Value, size: int, zero: Value) -> Value:
-        """`size` elements along one dimension from an offset on; all along the others."""
-        sizes = list(shape_of(value))
-        sizes[dimension] = size
-        offsets = [zero] * len(sizes)
-        offsets[dimension] = offset
-        return self.build.dynamic_slice(value, offsets, sizes)
+
+def cut(
+    build: StablehloBuilder, value: Value, dimension: int, offset: Value, size: int, zero: Value
+) -> Value:
+    """`size` elements along one dimension from an offset on; all along the others."""
+    sizes = list(shape_of(value))
+    sizes[dimension] = size
+    offsets = [zero] * len(sizes)
+    offsets[dimension] = offset
+    return build.dynamic_slice(value, offsets, sizes)
 
 
 def spelled_out_index(build: StablehloBuilder, mesh: Mesh, axes: Axes, counts: DeviceCounts) -> Value:

@@ -15,7 +15,9 @@ from xdsl.ir import Operation
 from shardy_py.dialects.sdy import OpShardingRuleAttr
 from shardy_py.dialects.stablehlo import PadOp, ReshapeOp, ReverseOp, SliceOp
 from shardy_py.dialects.traits import is_terminator
+from shardy_py.errors import warn
 from shardy_py.graph.holders import RULE
+from shardy_py.graph.op_errors import place_of
 from shardy_py.graph.record import record_of
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import ShardingReader
@@ -32,7 +34,9 @@ from shardy_py.passes.partitioner.permutation_moves import (
     reverse_mesh,
 )
 from shardy_py.passes.partitioner.permutation_reshapes import resolve_reshape
+from shardy_py.passes.partitioner.permutation_windows import EXCHANGED, NOT_SHARDED
 from shardy_py.passes.partitioner.resolution import Resolution
+from shardy_py.passes.partitioner.window_exchange import exchange_windows
 from shardy_py.passes.reshard_insertion import insert_reshards
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import FactorType, ShardingRule, TensorSharding
@@ -82,9 +86,27 @@ def _resolve(op: Operation, state: Resolution) -> None:
         return
     if all(factor.type is not FactorType.PERMUTATION for factor in rule.factors):
         return
+    if state.options.enable_windowed_halo_exchange:
+        if not exchange_described(op, state):
+            _replicate(op, rule, state)
+        return
     exchange = _EXCHANGES.get(op.name) if state.options.enable_halo_exchange else None
     if exchange is None or not exchange(op, state):
         _replicate(op, rule, state)
+
+
+def exchange_described(op: Operation, state: Resolution) -> bool:
+    """Exchanges what the windows of an op read; returns False, with a warning, if that is not done."""
+    describe = EXCHANGED.get(op.name)
+    if describe is None:
+        return False
+    description = describe(op, state)
+    if description is NOT_SHARDED:
+        return True
+    reason = description if isinstance(description, str) else exchange_windows(op, description, state)
+    if reason:
+        warn(f"'{op.name}' op is computed on gathered operands: {reason}", place_of(op))
+    return not reason
 
 
 def _replicate(op: Operation, rule: ShardingRule, state: Resolution) -> None:

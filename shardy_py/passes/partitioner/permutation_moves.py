@@ -6,7 +6,7 @@ is right for those.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -154,20 +154,20 @@ def _exchange(
     axes = tuple(axis for dimension in exchanges for axis in sharding.dimensions[dimension].axes)
     scalar = TensorSharding(sharding.mesh, ())
 
-    def body(inner: LocalBuilder, arguments: list[Value]) -> Value:
+    def body(inner: LocalBuilder, arguments: list[Value]) -> Sequence[Value]:
         local, local_padding = arguments
         for dimension, exchange in needed.items():
             axes = sharding.dimensions[dimension].axes
             local = inner.exchange(local, exchange, dimension, axes, local_padding)
-        return rest(inner, local, local_padding)
+        return [rest(inner, local, local_padding)]
 
     filler = zero_of(StablehloBuilder(op), value) if padding is None else padding
-    result = manual_computation(
+    (result,) = manual_computation(
         op,
         Manual.of(mesh, axes, (sharding,)),
         state.devices,
         [(even, sharding), (filler, scalar)],
-        (resized(value, padded_shape(sharding, mesh, result_shape(op))), sharding),
+        [(resized(value, padded_shape(sharding, mesh, result_shape(op))), sharding)],
         body,
     )
     replace_by_values(op, (cut_to(build, result, op.results[0].type),))
@@ -234,15 +234,15 @@ def _shifted(value: Value, shifts: dict[int, int], op: Operation, state: Resolut
     sharding, mesh = found
     axes = tuple(axis for dimension in shifts for axis in sharding.dimensions[dimension].axes)
 
-    def body(inner: LocalBuilder, arguments: list[Value]) -> Value:
+    def body(inner: LocalBuilder, arguments: list[Value]) -> Sequence[Value]:
         local = arguments[0]
         for dimension, amount in shifts.items():
             local = _shifted_part(inner, local, dimension, amount)
-        return local
+        return [local]
 
     manual = Manual.of(mesh, axes, (sharding,))
     operands = [(value, sharding)]
-    return manual_computation(op, manual, state.devices, operands, (value.type, sharding), body)
+    return manual_computation(op, manual, state.devices, operands, [(value.type, sharding)], body)[0]
 
 
 def _shifted_part(inner: LocalBuilder, local: Value, dimension: int, amount: int) -> Value:

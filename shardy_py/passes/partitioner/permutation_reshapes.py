@@ -8,6 +8,7 @@ uneven reshapes replicate the dimensions of the group.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -156,18 +157,18 @@ def _exchange(op: Operation, reshape: Reshape, needed: dict[int, Exchange], stat
     )
     manual = Manual.of(reshape.mesh, names, (source.sharding, target.sharding))
 
-    def body(inner: LocalBuilder, arguments: list[Value]) -> Value:
+    def body(inner: LocalBuilder, arguments: list[Value]) -> Sequence[Value]:
         local, padding = arguments
         for dimension, exchange in needed.items():
             group = next(g for g in reshape.groups if g.source[0] <= dimension < g.source[1])
             axes = group.axes(TensorSharding("", ()), target.sharding)
             local = inner.exchange(local, exchange, dimension, axes, padding)
-        build = StablehloBuilder(inner.plain.anchor, manual.inner(target.sharding))
-        return build.reshape(local, manual.local_shape(target.sharding, target.even))
+        build = inner.build_for(target.sharding)
+        return [build.reshape(local, manual.local_shape(target.sharding, target.even))]
 
     operands = [(even, source.sharding), (filler, TensorSharding(source.sharding.mesh, ()))]
     result = (resized(value, target.even), target.sharding)
-    made = manual_computation(op, manual, state.devices, operands, result, body)
+    (made,) = manual_computation(op, manual, state.devices, operands, [result], body)
     build = StablehloBuilder(op, target.sharding)
     replace_by_values(op, (cut_to(build, made, op.results[0].type),))
 
