@@ -229,7 +229,7 @@ def convolution_windows(op: Operation, state: Resolution) -> Description:
     record = record_of(op)
     numbers: Mapping[str, Any] = record.attributes["dimension_numbers"]
     image, kernel = operands_of(op)
-    found = next(filter(None, map(state.sharded, (image, kernel))), None)
+    found = state.sharded(image) or state.sharded(kernel)
     if found is None:
         return NOT_SHARDED
     mesh = found[1]
