@@ -133,6 +133,8 @@ canonicalize in rewrites with CanonicalizeOptions on any
     Folds ops, erases dead ops and applies the canonicalization patterns of all ops.
 sdy-gather-whole-tensors in partitioner.whole_tensors with GatherWholeTensorsOptions
     Replicates tensors of ops that reshards cannot make local.
+sdy-resolve-reduction-factors in partitioner.reduction_factors
+    Makes all-reduces combine as the reductions before them do.
 sdy-split-mesh-changes in partitioner.whole_tensors
     Gathers tensors on one mesh before they are sharded on another.
 sdy-pad-for-divisibility in partitioner.pad_for_divisibility with PadForDivisibilityOptions

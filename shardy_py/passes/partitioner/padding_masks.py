@@ -6,48 +6,39 @@ Which padding must be replaced is listed in `partition/masks.py`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute, Operation
 
+from shardy_py.errors import ShardyError
 from shardy_py.partition.masks import Fill
+from shardy_py.passes.partitioner.identities import identity_data
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, shape_of
 from shardy_py.sharding import TensorSharding
-from shardy_py.text.builtin_attributes import is_complex, is_integer
-from shardy_py.text.dense import element_size, store_integer
-from shardy_py.text.float_formats import FORMATS
+from shardy_py.text.dense import element_size
 from shardy_py.text.type_reader import ranked_tensor
 
 _I32_SIZES = 1 << 31
 
 
-def scalar_data(fill: Fill, element: Any) -> bytes:
-    """The bytes of a scalar: of LOWEST and HIGHEST the infinity of a float, or what is nearest to it.
+_COMBINERS = {
+    Fill.ONE: "stablehlo.multiply",
+    Fill.LOWEST: "stablehlo.maximum",
+    Fill.HIGHEST: "stablehlo.minimum",
+    Fill.ALL_ONES: "stablehlo.and",
+    Fill.OUT_OF_BOUNDS: "stablehlo.and",
+}
+"""The combiner of which each fill but zero is the identity; the greatest index, or -1, is out of bounds."""
 
-    fill: any but INITIAL, which is no constant.
-    """
-    size = element_size(element)
+
+def scalar_data(fill: Fill, element: Attribute) -> bytes:
+    """The bytes of a scalar; `fill`: any but INITIAL, which is no constant."""
     if fill is Fill.ZERO:
-        return bytes(size)
-    if is_complex(element):
-        half = element.element_type
-        return scalar_data(fill, half) + scalar_data(Fill.ZERO if fill is Fill.ONE else fill, half)
-    if not is_integer(element):
-        value = {Fill.ONE: 1.0, Fill.LOWEST: float("-inf"), Fill.HIGHEST: float("inf")}[fill]
-        return FORMATS[element.name].encode(value).to_bytes(size, "little")
-    width = element.width.data
-    has_sign = width > 1 and not str(element).startswith("ui")
-    ones = (1 << width) - 1
-    highest = ones >> has_sign
-    bits = {
-        Fill.ONE: 1,
-        Fill.LOWEST: highest + 1 if has_sign else 0,
-        Fill.HIGHEST: highest,
-        Fill.ALL_ONES: ones,
-        Fill.OUT_OF_BOUNDS: ones,
-    }[fill]
-    return store_integer(bits, element)
+        return bytes(element_size(element))
+    data = identity_data(_COMBINERS[fill], element)
+    if data is None:
+        raise ShardyError.unsupported(f"masking padding of type {element}", remedy="use even dimensions")
+    return data
 
 
 def scalar(build: StablehloBuilder, fill: Fill, element: Attribute) -> Value:

@@ -30,7 +30,7 @@ from shardy_py.graph.holders import RULE
 from shardy_py.graph.movements import Movement, note, replace_by_values
 from shardy_py.graph.op_errors import errors_at, place_of
 from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.record import name_of, record_of
+from shardy_py.graph.record import combiner_of, name_of, record_of
 from shardy_py.graph.symbols import meshes_of
 from shardy_py.graph.value_shardings import ShardingReader, set_sharding
 from shardy_py.ir import find_ops, operands_of, replace_operand, walk_pre_order
@@ -44,6 +44,7 @@ from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import Meshes, is_single_device, mesh_of, mesh_to_work_in
 from shardy_py.text.dense import element_size
 
+_SCATTER = "stablehlo.scatter"
 _RESHAPE = "stablehlo.reshape"
 _RANDOM = ("stablehlo.rng_bit_generator", "stablehlo.rng")
 _PASSED_OVER = (FuncOp, CallOp, sdy.MeshOp)
@@ -82,6 +83,9 @@ class _Gathering:
             self._bring_to_one_mesh(op)
         elif op.name == _RESHAPE:
             self._gather_unit_dimensions(op)
+        elif op.name == _SCATTER and combiner_of(op) == "stablehlo.multiply":
+            # sdy has no product over devices.
+            self._replicate_operands(op, range(len(op.results), len(operands_of(op))))
 
     def _gather_unit_dimensions(self, op: Operation) -> None:
         """Replicates sharded dimensions of one element, whose padding a reshape would mix with data."""

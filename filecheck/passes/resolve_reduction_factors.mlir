@@ -1,0 +1,49 @@
+// RUN: sdy-opt %s --sdy-resolve-reduction-factors | filecheck %s
+
+sdy.mesh @mesh = <["x"=2]>
+
+// CHECK-LABEL: func.func @minimum
+func.func @minimum(%arg0: tensor<8xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %arg1: tensor<i32>) -> tensor<i32> {
+  // CHECK: stablehlo.reduce(%arg0 init: %arg1)
+  // CHECK-NEXT: sdy.all_reduce min {"x"}
+  %0 = stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.minimum across dimensions = [0] : (tensor<8xi32>, tensor<i32>) -> tensor<i32>
+  %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, []> : tensor<i32>
+  return %1 : tensor<i32>
+}
+
+// Booleans: whether all are true is their minimum.
+// CHECK-LABEL: func.func @all
+func.func @all(%arg0: tensor<8xi1> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %arg1: tensor<i1>) -> tensor<i1> {
+  // CHECK: sdy.all_reduce min {"x"}
+  %0 = stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.and across dimensions = [0] : (tensor<8xi1>, tensor<i1>) -> tensor<i1>
+  %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, []> : tensor<i1>
+  return %1 : tensor<i1>
+}
+
+// The initial value counts once, not once a device.
+// CHECK-LABEL: func.func @sum
+func.func @sum(%arg0: tensor<8x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %arg1: tensor<i32>) -> tensor<4xi32> {
+  // CHECK-NEXT: [[zero:%.+]] = stablehlo.constant dense<0> : tensor<i32>
+  // CHECK-NEXT: [[part:%.+]] = stablehlo.reduce(%arg0 init: [[zero]])
+  // CHECK-NEXT: [[sum:%.+]] = sdy.all_reduce {"x"} [[part]]
+  // CHECK-NEXT: [[start:%.+]] = stablehlo.broadcast_in_dim %arg1, dims = []
+  // CHECK-NEXT: [[all:%.+]] = stablehlo.add [[sum]], [[start]]
+  // CHECK-NEXT: return [[all]]
+  %0 = stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.add across dimensions = [0] : (tensor<8x4xi32>, tensor<i32>) -> tensor<4xi32>
+  %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, [{}]> : tensor<4xi32>
+  return %1 : tensor<4xi32>
+}
+
+// There is no all-reduce for products. An uneven part is completed by initial values.
+// CHECK-LABEL: func.func @product
+func.func @product(%arg0: tensor<7x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %arg1: tensor<i32>) -> tensor<4xi32> {
+  // CHECK-NEXT: [[even:%.+]] = stablehlo.pad %arg0, %arg1, low = [0, 0], high = [1, 0]
+  // CHECK-NEXT: [[parts:%.+]] = stablehlo.reshape [[even]] {{.*}}[{"x"}, {}, {}]{{.*}} : (tensor<8x4xi32>) -> tensor<2x4x4xi32>
+  // CHECK-NEXT: [[part:%.+]] = stablehlo.reduce([[parts]] init: %arg1) applies stablehlo.multiply across dimensions = [1]
+  // CHECK-NEXT: [[all:%.+]] = sdy.reshard [[part]] <@mesh, [{}, {}]> : tensor<2x4xi32>
+  // CHECK-NEXT: [[made:%.+]] = stablehlo.reduce([[all]] init: %arg1) applies stablehlo.multiply across dimensions = [0]
+  // CHECK-NEXT: return [[made]]
+  %0 = stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.multiply across dimensions = [0] : (tensor<7x4xi32>, tensor<i32>) -> tensor<4xi32>
+  %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, [{}]> : tensor<4xi32>
+  return %1 : tensor<4xi32>
+}
