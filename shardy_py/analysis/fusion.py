@@ -63,8 +63,13 @@ class _Analysis:
         self.known: dict[IndexMap, IndexMap] = {}
         self.wholes: dict[tuple[TensorType | None, TensorType | None], dict[int, IndexMap]] = {}
         self.given_up: dict[tuple[Function, int], None] = {}
-        for function in _called(nodes):
+        called = _called(nodes)
+        inner = (node for function in called for node in function.nodes)
+        # What a loop or a selector leads to follows from what each result reads.
+        read = _called([node for node in (*nodes, *inner) if node.form in ("loop", "branches")])
+        for function in read:
             self.grid(function, "output-to-input")
+        for function in called:
             self.grid(function, direction)
 
     def grid(self, function: Function, direction: Direction) -> Grid:

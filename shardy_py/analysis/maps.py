@@ -5,8 +5,9 @@ Not here: the maps themselves (`ops/`), nodes that run functions (`fusion.py`).
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal, cast
 
 from shardy_py.errors import ShardyError
 from shardy_py.indexing import IndexMap, dim, extent, range_var
@@ -19,16 +20,33 @@ Grid = tuple[tuple[Maps, ...], ...]
 """For each tensor of one side, for each of the other side, the maps between them."""
 
 _MAPS = {"output-to-input": output_to_input, "input-to-output": input_to_output}
-_GRIDS: dict[tuple[int, Direction], tuple[OpRecord, Grid]] = SESSION.table("indexing maps of ops")
+_GRIDS: dict[tuple[Hashable, Direction], tuple[OpRecord, Grid]] = SESSION.table("indexing maps of ops")
 
 
 def op_maps(record: OpRecord, direction: Direction = "output-to-input") -> Grid:
-    """The maps of one op without those of empty domain."""
-    key = (id(record), direction)
+    """The maps of one op without those of empty domain; the same objects for equal records."""
+    key = (_signature(record), direction)
     entry = _GRIDS.get(key)
     if entry is None:
         entry = _GRIDS[key] = record, _grid(record, direction)
     return entry[1]
+
+
+def _signature(record: OpRecord) -> Hashable:
+    """Returns what equal records share; the identity of one whose attributes cannot be compared."""
+    signature = record.name, record.operands, record.results, _hashable(record.attributes)
+    try:
+        hash(signature)
+    except TypeError:
+        return id(record)
+    return signature
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        pairs = cast("Mapping[str, Any]", value).items()
+        return tuple((key, _hashable(inner)) for key, inner in pairs)
+    return value
 
 
 def _grid(record: OpRecord, direction: Direction) -> Grid:

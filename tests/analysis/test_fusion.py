@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from shardy_py.analysis import Function, Node, function_maps, fusion, hlo_function
+from shardy_py.analysis import Function, Node, function_maps, fusion, hlo_function, maps
 from shardy_py.analysis.maps import everything
 from shardy_py.errors import collected_warnings
 from shardy_py.hlo import read_module
@@ -200,3 +200,31 @@ def test_maps_to_whole_tensors_are_made_once_for_each_type(monkeypatch: pytest.M
     with collected_warnings():
         function_maps(of(f"t0 = f32[4,4] parameter(0)\n{swaps}\nROOT n = f32[4,4] negate(t50)"))
     assert len(made) == 1
+
+
+def test_equal_ops_share_their_maps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often an op is repeated, its maps and their compositions are computed once."""
+    made: list[str] = []
+    grid = maps._grid
+
+    def counted(record: OpRecord, direction: maps.Direction) -> maps.Grid:
+        made.append(record.name)
+        return grid(record, direction)
+
+    monkeypatch.setattr(maps, "_grid", counted)
+    shape, contracting = "f32[7,7]", "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
+    layers = "\n".join(
+        f"d{i} = {shape} dot(n{i}, w), {contracting}\nn{i + 1} = {shape} negate(d{i})" for i in range(20)
+    )
+    body = f"n0 = {shape} parameter(0)\nw = {shape} parameter(1)\n{layers}\nROOT r = {shape} negate(n20)"
+    function_maps(of(body, ""), "input-to-output")
+    assert sorted(made) == ["stablehlo.dot_general", "stablehlo.negate"]
+
+
+def test_called_functions_are_analysed_in_the_direction_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(fusion, "op_maps", lambda record, way: asked.append(way) or maps.op_maps(record, way))
+    body = "p = f32[5] parameter(0)\nROOT c = f32[5] call(p), to_apply=twice"
+    twice = "twice { a = f32[5] parameter(0)\n ROOT s = f32[5] add(a, a) }\n"
+    function_maps(of(body, twice), "input-to-output")
+    assert asked == ["input-to-output"]
