@@ -3,7 +3,7 @@
 xDSL's public properties and methods check and copy at each call; a pass over 20,000 ops makes millions of
 calls. Ops built here equal those that xDSL builds: tests compare all fields, for the pinned version.
 
-- reading: `operands_of`, `type_of`, `next_use`, `terminator_of`, `owning_op`, `blocks_of`
+- reading: `operands_of`, `type_of`, `next_use`, `terminator_of`, `owning_op`, `blocks_of`, `written_name`
 - walking: `walk_pre_order`, `walk_post_order`, `find_ops`; no recursion
 - building: `build_operation`, `attach_operands`, `append_arguments`; nothing is verified
 - changing: `set_type`, `replace_uses`, `place_before`, `take_out`, `erase`
@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
 from xdsl.ir.core import SSAValues
 
@@ -366,3 +367,8 @@ def resume_parser(parser: AttrParser, offset: int) -> None:
 def printed_names(printer: Printer) -> dict[SSAValue, str]:
     """Returns the names that a printer has assigned so far, without `%`."""
     return printer._ssa_values
+
+
+def written_name(op: Operation) -> str:
+    """The name of an op as it is written, also of an unregistered one."""
+    return op.op_name.data if isinstance(op, UnregisteredOp) else op.name

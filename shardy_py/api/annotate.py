@@ -34,6 +34,7 @@ from shardy_py.ir import build_operation, erase, find_ops, place_after_value, pl
 from shardy_py.passes.meshes import STABLEHLO_MESH, stablehlo_mesh
 from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
 from shardy_py.sharding.meshes import meshes_with_axes, resolve
+from shardy_py.sharding.spelling import string_literal
 
 ShardingLike = Any
 """A `Sharding`, sdy text, or a spec on the only mesh of the program that has its axes; JAX's `NamedSharding`;
@@ -175,7 +176,7 @@ class Editor:
             if any(sharding.mesh == name for sharding in held):
                 axes.update(manual_axes(op))
         if any(old.get(axis) != mesh.sizes.get(axis) for axis in axes):
-            listed = ", ".join(f'"{axis}"={size}' for axis, size in old.items() if axis in axes)
+            listed = ", ".join(f"{string_literal(axis)}={size}" for axis, size in old.items() if axis in axes)
             raise ShardyError.unexpected(
                 f"mesh @{name} of manual computations (shard_map), whose shapes are local to a device",
                 expected=f"{listed}, the sizes that they were traced for",

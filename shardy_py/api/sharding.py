@@ -33,6 +33,7 @@ from shardy_py.sharding import (
     device_slices,
     local_shape,
 )
+from shardy_py.sharding.spelling import string_literal
 from shardy_py.text.cursor import Cursor
 from shardy_py.text.deep_stack import deep_stack
 from shardy_py.text.source import Source
@@ -232,7 +233,7 @@ def check_sharding_axes(value: TensorSharding, mesh: Mesh, others: Mapping[str, 
         if not mesh.is_maximal:
             verify_sharding.check_priorities_and_axes(value, mesh)
     except Fault as fault:
-        axis_names = ", ".join(f'"{axis.name}"' for axis in mesh.axes) or "no axes"
+        axis_names = ", ".join(string_literal(axis.name) for axis in mesh.axes) or "no axes"
         lacking = {axis.name for _, axes in value.axis_lists for axis in axes} - set(mesh.order)
         named = (f"; @{name} has it: {m}" for name, m in (others or {}).items() if lacking & set(m.order))
         raise ShardyError(f"sharding {value}: {fault}; the mesh has {axis_names}{''.join(named)}") from None

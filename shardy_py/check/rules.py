@@ -25,6 +25,7 @@ from shardy_py.partition.cost import CostModel
 from shardy_py.report.communication import HALO_EXCHANGE, CollectiveUse
 from shardy_py.report.tables import bytes_text
 from shardy_py.rules import derive_rule
+from shardy_py.sharding.spelling import string_literal
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.source import position_of
 
@@ -97,7 +98,7 @@ def _find_replicated(result: Result, limits: Limits) -> Iterator[Finding]:
         if place is None or tensors.is_intended(result, value):
             continue
         dimension, axis = place
-        remedy = f'shard it, for example dimension {dimension} along "{axis}"'
+        remedy = f"shard it, for example dimension {dimension} along {string_literal(axis)}"
         explained += 1
         if result.record is not None and explained <= _EXPLAINED:
             reason = result.why_not(value, dimension, axis)[0]
@@ -157,7 +158,7 @@ def _find_unused_axes(result: Result, limits: Limits) -> Iterator[Finding]:
             continue  # the program uses another mesh: no device is idle because of this one
         for axis in mesh.axes:
             if axis.size > 1 and axis.name not in used.get(name, ()):
-                fact = f'axis "{axis.name}" of @{name} shards nothing'
+                fact = f"axis {string_literal(axis.name)} of @{name} shards nothing"
                 message = f"{fact}: {axis.size} devices along it do the same work"
                 remedy = "shard something along it, or remove it from the mesh"
                 op: Any = Symbols(result.program.module).get(name)

@@ -16,6 +16,7 @@ from shardy_py.cli.arguments import command_parser, reader
 from shardy_py.cli.case_text import read_case, read_shape
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command, usage_error
 from shardy_py.errors import ShardyError
+from shardy_py.sharding.spelling import string_literal
 from shardy_py.terminal import json_text
 
 if TYPE_CHECKING:
@@ -100,6 +101,6 @@ def _show_program(options: argparse.Namespace, files: Files) -> int:
         return files.show(local_shapes_text(values, options.device))
     value = values[0]
     sharding = value.sharding or TensorSharding.fully_open(value.mesh, value.type.rank)
-    axes = ", ".join(f'"{axis}"' for axis in value.manual_axes)
+    axes = ", ".join(string_literal(axis) for axis in value.manual_axes)
     heading = f"{value.name} is manual along {axes}; the following describes its local tensor\n"
     return _show((sharding, value.mesh, value.type.shape), options, files, heading if axes else "")

@@ -14,10 +14,10 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import Any
 
-from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.errors import Diagnostic
+from shardy_py.ir import written_name
 from shardy_py.text.source import position_of
 
 
@@ -73,11 +73,6 @@ def prefixed(prefix: str) -> Generator[None]:
     except Fault as fault:
         fault.message = prefix + fault.message
         raise
-
-
-def written_name(op: Operation) -> str:
-    """The name of an op as it is written, also of an unregistered one."""
-    return op.op_name.data if isinstance(op, UnregisteredOp) else op.name
 
 
 def diagnostic(fault: Fault, op: Operation) -> Diagnostic:

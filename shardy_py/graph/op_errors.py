@@ -9,6 +9,7 @@ from dataclasses import replace
 from xdsl.ir import Operation
 
 from shardy_py.errors import Diagnostic, Position, ShardyError
+from shardy_py.ir import written_name
 from shardy_py.text.source import position_of
 
 
@@ -29,7 +30,7 @@ def error_at(op: Operation, error: ShardyError, prefix: str = "") -> ShardyError
     first = error.first
     if first.where is not None:
         return error
-    named = f"'{op.name}' op {prefix}"
+    named = f"'{written_name(op)}' op {prefix}"
     if (first.what or first.message).startswith(f"'{op.name}' op "):  # computations of ops name them
         named = prefix
     where = place_of(op)

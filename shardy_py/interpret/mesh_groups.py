@@ -21,6 +21,7 @@ from shardy_py.graph.symbols import Symbols
 from shardy_py.interpret.constants import array_of
 from shardy_py.interpret.grid import Groups
 from shardy_py.sharding import Mesh
+from shardy_py.sharding.spelling import unknown_axis
 
 SubAxis = tuple[str, int, int]
 """An axis of a mesh, the devices of the axis before its part, and the size of the part."""
@@ -80,7 +81,7 @@ def _mesh(attribute: Attribute, symbols: Symbols) -> Mesh:
 
 def _sub_axis(reference: Any, mesh: Mesh) -> SubAxis:
     if reference.name not in mesh.sizes:
-        raise ShardyError.unknown("axis", reference.name, mesh.sizes, what="replica_groups")
+        raise unknown_axis(reference.name, mesh.sizes, what="replica_groups")
     part = reference.sub_axis_info
     return (
         (reference.name, 1, mesh.sizes[reference.name])

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from shardy_py.sharding import AxisRef, DeviceSlices, DimensionSharding, Mesh, TensorSharding, device_slices
 from shardy_py.sharding.axis_lists import Axes, difference
 from shardy_py.sharding.slices import MOST_LISTED, Split, axis_index, short_text
+from shardy_py.sharding.spelling import string_literal
 
 Shape = Sequence[int | None]
 
@@ -153,7 +154,7 @@ def _axis(axis: AxisRef, mesh: Mesh) -> str:
     sizes = [part.pre_size, part.size, rest]
     shown = [size for place, size in enumerate(sizes) if size > 1 or place == 1]
     place = ("major", "middle", "minor")[0 if part.pre_size == 1 else 1 if rest > 1 else 2]
-    return f'{axis} (the {place} sub-axis of "{axis.name}" = {" x ".join(map(str, shown))})'
+    return f"{axis} (the {place} sub-axis of {string_literal(axis.name)} = {' x '.join(map(str, shown))})"
 
 
 def _copies(sharding: TensorSharding, slices: DeviceSlices) -> Iterator[str]:

@@ -18,6 +18,7 @@ from math import prod
 from shardy_py.errors import ShardyError
 from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.mesh import Mesh
+from shardy_py.sharding.spelling import unknown_axis
 
 Axes = tuple[AxisRef, ...]
 
@@ -149,7 +150,7 @@ def check_axis_lists(lists: Iterable[tuple[str, Axes]], mesh: Mesh) -> None:
     for where, axis in named:
         size = mesh.sizes.get(axis.name)
         if size is None:
-            raise ShardyError.unknown("axis", axis.name, mesh.sizes, what=where)
+            raise unknown_axis(axis.name, mesh.sizes, what=where)
         part = axis.sub_axis
         if part and (part.pre_size < 1 or part.size < 1 or size % part.next_pre_size):
             expected, got = f"a divisor of the size {size} of the axis", f"{part.pre_size} * {part.size}"

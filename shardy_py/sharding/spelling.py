@@ -9,7 +9,9 @@ Bytes that are not UTF-8 are surrogates in strings. Not here: parsing (`text/bui
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
+from shardy_py.errors import ShardyError
 from shardy_py.terminal import utf8
 
 _BARE = re.compile(r"[A-Za-z_][\w$.]*\Z", re.ASCII)
@@ -25,6 +27,12 @@ def string_literal(text: str) -> str:
         for byte in utf8(text)
     )
     return f'"{escaped}"'
+
+
+def unknown_axis(name: str, known: Iterable[str], *, what: str = "", remedy: str = "") -> ShardyError:
+    """The error for the name of an axis that no mesh has; names are escaped as in shardings."""
+    spelled = (string_literal(axis)[1:-1] for axis in known)
+    return ShardyError.unknown("axis", string_literal(name)[1:-1], spelled, what=what, remedy=remedy)
 
 
 def keyword_or_string(text: str) -> str:

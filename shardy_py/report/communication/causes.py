@@ -16,6 +16,7 @@ from shardy_py.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.errors import Position
 from shardy_py.graph.movements import Movement
 from shardy_py.graph.value_table import location_text
+from shardy_py.ir import written_name
 from shardy_py.ops import TABLE
 from shardy_py.text.source import position_of
 
@@ -62,17 +63,17 @@ class Causes:
         user = event.op if event is not None else None
         if event is not None and user is not None:
             if event.index >= 0:
-                reason = f"operand {event.index} of {user.name} requires another sharding"
+                reason = f"operand {event.index} of {written_name(user)} requires another sharding"
             elif collective is not None and collective.reduces:
-                reason = f"{user.name} reduces a sharded dimension"
+                reason = f"{written_name(user)} reduces a sharded dimension"
             else:
-                reason = f"the result of {user.name} is used with another sharding"
+                reason = f"the result of {written_name(user)} is used with another sharding"
             place = user if location_text(cast(Any, user).location) else op
-            return self._cause(place, user.name, event.index, reason, user=user)
+            return self._cause(place, written_name(user), event.index, reason, user=user)
         source = op.operands[0]
         if isinstance(source, OpResult) and isinstance(source.op, CallOp):
             reason = "the result of a call is used with another sharding"
-            return self._cause(op, source.op.name, -1, reason, user=source.op)
+            return self._cause(op, written_name(source.op), -1, reason, user=source.op)
         moved = event.source if event is not None else None
         if isinstance(moved.op if isinstance(moved, OpResult) else op, ShardingConstraintOp):
             name, reason = ShardingConstraintOp.name, "the program constrains the sharding here"

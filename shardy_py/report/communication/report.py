@@ -17,7 +17,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.errors import Diagnostic
 from shardy_py.graph.symbols import Symbols
 from shardy_py.partition.cost import DEFAULT, Cost, CostModel
 from shardy_py.report.communication.causes import Cause, Causes
@@ -25,6 +25,7 @@ from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse,
 from shardy_py.report.sizes import json_fields
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
 from shardy_py.sharding import Mesh
+from shardy_py.sharding.spelling import unknown_axis
 from shardy_py.terminal import lines_text
 
 SCHEMA = 1
@@ -112,7 +113,7 @@ def communication_report(
     axes = [axis.name for mesh in meshes.values() for axis in mesh.axes]
     for axis in model.by_axis if axes else ():
         if axis not in axes:
-            raise ShardyError.unknown("axis", axis, dict.fromkeys(axes), what="link of the cost model")
+            raise unknown_axis(axis, dict.fromkeys(axes), what="link of the cost model")
     collectives = collect_collectives(module, model, Causes(record, originals), meshes)
     return CommunicationReport(collectives, model, tuple(warnings))
 

@@ -15,6 +15,7 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.dialects.traits import data_flow
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.run_record import Propagation
+from shardy_py.ir import written_name
 from shardy_py.propagation.flat import Direction
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.propagation.stops import Stop, StopKind, stop
@@ -105,7 +106,7 @@ class Stopping:
             op, source = beyond
             where = self._view.names.op(op)
             message = f"{source} is sharded along {axis}, but {where} has no sharding rule: nothing "
-            remedy = f"give {op.name} an sdy.sharding_rule, or {remedy}"
+            remedy = f"give {written_name(op)} an sdy.sharding_rule, or {remedy}"
             yield Reason("no rule", message + "propagates through it", remedy, where, blame=where)
             return
         around = self._neighbourhood.walk(slot, dimension, axis)

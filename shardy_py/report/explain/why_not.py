@@ -31,6 +31,7 @@ from shardy_py.report.explain.explanation import Reason, Reasons
 from shardy_py.report.explain.neighbourhood import Neighbourhood
 from shardy_py.report.explain.states import overlapping
 from shardy_py.sharding import AxisRef, Mesh, SubAxis, TensorSharding
+from shardy_py.sharding.spelling import string_literal, unknown_axis
 from shardy_py.text.builtin_attributes import unescape
 from shardy_py.text.source import position_of
 
@@ -118,13 +119,15 @@ class WhyNot:
         sizes = {a.name: a.size for mesh in self._all_meshes() for a in mesh.axes}
         if axis.name not in sizes:
             remedy = "" if sizes else "add a mesh to the program"
-            raise ShardyError.unknown("axis", axis.name, sizes, remedy=remedy)
+            raise unknown_axis(axis.name, sizes, remedy=remedy)
         part, size = axis.sub_axis, sizes[axis.name]
         fits = part is None or (part.pre_size > 0 and 1 < part.size < size and size % part.next_pre_size == 0)
         if part is not None and not fits:
             expected = f"(M)N where 1 < N < {size} and M * N divides {size}"
             got = f"({part.pre_size}){part.size}"
-            raise ShardyError.unexpected(f"sub-axis of '{axis.name}'", expected=expected, got=got)
+            raise ShardyError.unexpected(
+                f"sub-axis of {string_literal(axis.name)}", expected=expected, got=got
+            )
 
     def _all_meshes(self) -> Iterator[Mesh]:
         yield from self._meshes.values()
@@ -194,8 +197,9 @@ class WhyNot:
         around = _manual_around(spot, axis.name)
         if around is not None:
             op = self._names.op(around)
-            message = f'{self._names.place(spot)} is inside {op}, which is manual along "{axis.name}": '
-            remedy = f'remove "{axis.name}" from manual_axes, or shard explicitly inside'
+            name = string_literal(axis.name)
+            message = f"{self._names.place(spot)} is inside {op}, which is manual along {name}: "
+            remedy = f"remove {name} from manual_axes, or shard explicitly inside"
             yield Reason("manual", message + "tensors inside are local", remedy, op, blame=op)
             return
         if propagation not in self._views:
