@@ -126,7 +126,7 @@ class WhyNot:
             expected = f"(M)N where 1 < N < {size} and M * N divides {size}"
             got = f"({part.pre_size}){part.size}"
             raise ShardyError.unexpected(
-                f"sub-axis of {string_literal(axis.name)}", expected=expected, got=got
+                f"sub-axis of '{string_literal(axis.name)[1:-1]}'", expected=expected, got=got
             )
 
     def _all_meshes(self) -> Iterator[Mesh]:
