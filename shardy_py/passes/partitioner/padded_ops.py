@@ -305,6 +305,7 @@ ROWS: Mapping[str, Callable[[Operation, Padded], None]] = {
     sdy.AllToAllOp.name: _gathering,
     sdy.ShardedToUnreducedOp.name: _gathering,
     sdy.ConstantOp.name: _constant,
+    "chlo.constant": _constant,
     "stablehlo.constant": _constant,
     "stablehlo.convolution": _convolution,
     "stablehlo.dot": _masked_beyond_shardy,

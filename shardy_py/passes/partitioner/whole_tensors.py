@@ -5,9 +5,10 @@
             %1 = stablehlo.custom_call @unknown(%0) {... [<@mesh, [{}]>]}
             %2 = sdy.reshard %1 <@mesh, [{"x"}]>
 
-Those are ops without a sharding rule, generators of random numbers (each device would generate its own), and
-tensors of other meshes than that of the op's result. Custom rules, whose reshards Shardy leaves to its
-partitioner, become rules like any other. Runs before `sdy-insert-explicit-reshards`.
+Those are ops without a sharding rule, regions of ops through which shardings do not propagate, generators of
+random numbers (each device would generate its own), and tensors of other meshes than that of the op's result.
+Custom rules, whose reshards Shardy leaves to its partitioner, become rules like any other. Runs before
+`sdy-insert-explicit-reshards`.
 
 `sdy-split-mesh-changes`, after it, makes reshards between meshes with different axes a gather and a slice.
 """
@@ -33,18 +34,22 @@ from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import combiner_of, name_of, record_of
 from shardy_py.graph.symbols import meshes_of
 from shardy_py.graph.value_shardings import ShardingReader, set_sharding
-from shardy_py.ir import find_ops, operands_of, replace_operand, walk_pre_order
+from shardy_py.ir import find_ops, operands_of, replace_operand, terminator_of, walk_pre_order
+from shardy_py.ops import call_target
 from shardy_py.partition.steps import Reshard
 from shardy_py.passes.communication_ops import chain_after_result, chain_before_use, sizes_of
 from shardy_py.passes.options import GatherWholeTensorsOptions
 from shardy_py.passes.propagating import rule_attribute
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, element_of
 from shardy_py.rules import derive_rule
-from shardy_py.sharding import TensorSharding
+from shardy_py.sharding import ShardingRule, TensorSharding
 from shardy_py.sharding.meshes import Meshes, is_single_device, mesh_of, mesh_to_work_in
+from shardy_py.sharding.rule import FactorType
 from shardy_py.text.dense import element_size
 
 _SCATTER = "stablehlo.scatter"
+_SELECTING = ("chlo.top_k", "mhlo.topk")
+"""Ops, and targets of custom calls, that select along the last dimension, even if they select all."""
 _RESHAPE = "stablehlo.reshape"
 _RANDOM = ("stablehlo.rng_bit_generator", "stablehlo.rng")
 _PASSED_OVER = (FuncOp, CallOp, sdy.MeshOp)
@@ -52,6 +57,8 @@ _PASSED_OVER = (FuncOp, CallOp, sdy.MeshOp)
 
 def gather_whole_tensors(module: ModuleOp, options: GatherWholeTensorsOptions) -> None:
     """Replicates the tensors of all such ops, with a warning each."""
+    for barrier in find_ops(module, sdy.PropagationBarrierOp.name):
+        replace_by_values(barrier, operands_of(barrier))
     gathering = _Gathering(module, options)
     for op in list(walk_pre_order(module, include_root=False)):
         is_sdy = op.name.startswith("sdy.") and not isinstance(op, sdy.ConstantOp)
@@ -64,9 +71,12 @@ class _Gathering:
         self._meshes = meshes_of(module)
         self._reader = ShardingReader()
         self._keeps_random = options.rng_bit_generator_unsafe
-        self._has_rule: dict[int, tuple[object, bool]] = {}
 
     def visit(self, op: Operation) -> None:
+        for region in op.regions:
+            terminator = terminator_of(region)
+            if terminator is not None:
+                self._replicate_operands(terminator, range(len(operands_of(terminator))))
         values = (*operands_of(op), *op.results)
         shardings = tuple(map(self._reader.of, values))
         if not any(s is not None and not s.is_fully_replicated for s in shardings):
@@ -102,18 +112,20 @@ class _Gathering:
                 chain_after_result(result, (Reshard(sharding),), op)
 
     def _is_ruled(self, op: Operation) -> bool:
-        """Whether the op has a sharding rule; custom rules become plain ones."""
+        """Whether the op has a sharding rule; it gets the corrected one."""
         given = op.attributes.get(RULE)
         if isinstance(given, OpShardingRuleAttr):
-            if given.data.is_custom:
-                op.attributes[RULE] = rule_attribute(replace(given.data, is_custom=False))
-            return True
-        record = record_of(op)
-        known = self._has_rule.get(id(record))
-        if known is None:
+            rule = given.data
+        else:
             with errors_at(op):
-                known = self._has_rule[id(record)] = (record, derive_rule(record) is not None)
-        return known[1]
+                rule = derive_rule(record_of(op))
+        if rule is not None:
+            corrected = _corrected(
+                rule, name_of(op) in _SELECTING or call_target(record_of(op)) in _SELECTING
+            )
+            if corrected is not rule:
+                op.attributes[RULE] = rule_attribute(corrected)
+        return rule is not None
 
     def _gather(self, op: Operation, reason: str) -> None:
         sent = self._replicate_operands(op, range(len(operands_of(op))))
@@ -154,6 +166,29 @@ class _Gathering:
                 whole = TensorSharding.fully_closed(sharding.mesh, sharding.rank)
                 chain_before_use(op, index, (Reshard(whole),))
         return sent
+
+
+def _corrected(rule: ShardingRule, is_selecting: bool) -> ShardingRule:
+    """The rule, in which factors must be whole that Shardy leaves to its partitioner or shards wrongly.
+
+    Those of custom rules that are in no operand, or in no result, and the last dimension of a selection.
+    """
+    if not rule.is_custom and not is_selecting:
+        return rule
+    sides = [
+        {factor for tensor in side for dimension in tensor for factor in dimension}
+        for side in (rule.operands, rule.results)
+    ]
+    whole = set(range(len(rule.factors))) - (sides[0] & sides[1]) if rule.is_custom else set[int]()
+    if is_selecting:
+        whole |= set(rule.operands[0][-1])
+    factors = tuple(
+        replace(factor, type=FactorType.NEED_REPLICATION)
+        if index in whole and factor.type is FactorType.PASS_THROUGH
+        else factor
+        for index, factor in enumerate(rule.factors)
+    )
+    return replace(rule, factors=factors, is_custom=False)
 
 
 def _without_unit_dimensions(value: SSAValue, sharding: TensorSharding | None) -> TensorSharding | None:
