@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from shardy_py.compute.lanes import Array, Compute, dtype_of, lanes_of
-from shardy_py.compute.movement import sizes_in
+from shardy_py.compute.movement import check_elements, sizes_in
 from shardy_py.compute.products import summed_products
 from shardy_py.ops import OpRecord
 
@@ -133,6 +133,7 @@ def _padded(image: Array, padding: tuple[tuple[int, int], ...], dilation: tuple[
         read.append(slice(first, last))
         start = low + first * step
         written.append(slice(start, start + (last - first - 1) * step + 1 if last > first else start, step))
+    check_elements(shape[1:])
     result = np.zeros(shape, image.dtype)
     result[tuple(written)] = image[tuple(read)]
     return result

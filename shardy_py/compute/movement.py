@@ -94,7 +94,6 @@ def dynamic_pad(record: OpRecord, operand: Array, padding_value: Array, *amounts
     low, high, interior = (sizes_in(record, amount) for amount in amounts)
     if min(interior, default=0) < 0:
         raise ShardyError(f"'{record.name}' op has a negative interior padding: {interior}")
-    check_elements(_padding(operand.shape[1:], low, high, interior)[0])
     return as_declared(record, padded(operand, padding_value, low, high, interior))
 
 
@@ -103,6 +102,7 @@ def padded(
 ) -> Array:
     """Returns the operand with `value` (lanes,) around and between elements; negative amounts drop some."""
     shape, source, target = _padding(operand.shape[1:], tuple(low), tuple(high), tuple(interior))
+    check_elements(shape)  # of windows, only the result's type is checked before
     lanes = lanes_of(operand, value)
     result: Array = np.empty((lanes, *shape), operand.dtype)
     result[...] = value.reshape(-1, *(1,) * len(shape))

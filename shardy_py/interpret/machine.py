@@ -28,8 +28,8 @@ class Limits:
     elements: of one tensor on one device; steps: ops executed, each once for all devices in lockstep.
     """
 
-    elements: int = 1 << 31
-    steps: int = 100_000_000
+    elements: int = 1 << 28
+    steps: int = 10_000_000
 
     def check_shape(self, shape: tuple[int, ...]) -> None:
         """Raises `ShardyError` if a tensor of that shape has too many elements."""

@@ -188,7 +188,7 @@ def _printed(module: ModuleOp) -> str | None:
     """The generic form; None of IR that has none, such as an operand without a definition."""
     try:
         return print_module(module, generic=True)
-    except (ShardyError, KeyError, ValueError, AttributeError):
+    except (ShardyError, KeyError, TypeError, ValueError, AttributeError):
         return None
 
 

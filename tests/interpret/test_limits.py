@@ -33,6 +33,11 @@ DEVICES = """%0 = sdy.manual_computation(%x) in_shardings=[<mesh<["a"=9999999]>,
   out_shardings=[<mesh<["a"=9999999]>, [{}]>] manual_axes={"a"} (%y: tensor<2xf32>) {
   sdy.return %y : tensor<2xf32>
 } : (tensor<2xf32>) -> tensor<2xf32>"""
+WINDOW = """%0 = "stablehlo.reduce_window"(%x, %f) <{window_dimensions = array<i64: 2000000000000>,
+  padding = dense<[[1000000000000, 999999999998]]> : tensor<1x2xi64>}> ({
+^bb0(%a: tensor<f32>, %b: tensor<f32>):
+  stablehlo.return %a : tensor<f32>
+}) : (tensor<2xf32>, tensor<f32>) -> tensor<1xf32>"""
 SHIFT = "%0 = chlo.broadcast_shift_left %x, %x : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>"
 CALL = "%0 = stablehlo.custom_call @stablehlo.dynamic_top_k(%x) : (tensor<2xf32>) -> tensor<2xf32>"
 ITSELF = "func.call @main(%x, %f) : (tensor<2xf32>, tensor<f32>) -> ()"
@@ -54,6 +59,7 @@ def program_of(body: str) -> str:
         (DOUBLING, 7, "'stablehlo.concatenate' op has 2048 " + TOO_MANY),
         (ENDLESS, 3, "exceeds the limit of 1000 executed ops"),
         (DEVICES, 2, "devices: expected at most 1048576, got 9999999"),
+        (WINDOW, 2, "'stablehlo.reduce_window' op has 2000000000000 " + TOO_MANY),
         (SHIFT, 2, "'chlo.broadcast_shift_left' op cannot run on elements of float32, float32"),
         (CALL, 2, "'stablehlo.custom_call' op @stablehlo.dynamic_top_k does not take 1 operands"),
         (ITSELF, 1, "calls nest too deep to run"),
