@@ -18,6 +18,7 @@ from shardy_py.dialects.encoding import integers
 from shardy_py.dialects.sdy import AllReduceOp, ReduceScatterOp
 from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers, ScatterDimensionNumbers
 from shardy_py.errors import ShardyError
+from shardy_py.graph.movements import replace_by_values
 from shardy_py.graph.record import combiner_of
 from shardy_py.partition.device_groups import shard_indices
 from shardy_py.passes.partitioner.device_ids import device_id
@@ -27,9 +28,9 @@ from shardy_py.passes.partitioner.localizer import (
     Localizer,
     Site,
     Whole,
-    after,
     not_local,
-    replace_result_except,
+    renewed,
+    replace_result,
 )
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.sharding.axis_lists import Axes
@@ -183,8 +184,8 @@ def _holds_first(
 
 def _select_found(op: Operation, mask: Value, numbers: GatherDimensionNumbers) -> None:
     """Replaces what a gather found at indices of other parts."""
-    build = after(op)
-    result = op.results[0]
+    build = StablehloBuilder(op)
+    result = renewed(op).results[0]
     shape = shape_of(result)
     reduced = shape_of(mask)
     if reduced and numbers.index_vector_dim < len(reduced):
@@ -198,7 +199,7 @@ def _select_found(op: Operation, mask: Value, numbers: GatherDimensionNumbers) -
     batch = [dim for dim in range(len(shape)) if dim not in numbers.offset_dims]
     mask = build.broadcast(mask, shape, batch if shape_of(mask) else ())
     rest = identity(build, f"stablehlo.{COMBINERS[_reduction_after(op)]}", result.type)
-    replace_result_except(result, build.select(mask, result, rest))
+    replace_result(op, build.select(mask, result, rest))
 
 
 def _reduction_after(op: Operation) -> str:
@@ -307,10 +308,10 @@ def _is_leader(
 
 def _keep_others(local: Localizer, site: Site, dims: Sequence[int]) -> None:
     """Keeps the inputs on devices without index 0 along `dims`, where all updates are."""
-    build = after(site.op)
+    build, made = StablehloBuilder(site.op), renewed(site.op)
     holds = _holds_first(local, build, site.operands[0], dims, ())
-    for result, given in zip(site.op.results, site.values, strict=False):
-        replace_result_except(result, build.select(holds, result, given))
+    pairs = zip(made.results, ir.operands_of(made), strict=False)
+    replace_by_values(site.op, [build.select(holds, result, given) for result, given in pairs])
 
 
 ROWS: Mapping[str, Callable[[Localizer, Site], None]] = {

@@ -26,11 +26,10 @@ from shardy_py.passes.partitioner.localizer import (
     Localizer,
     Site,
     Whole,
-    after,
     forget_sharding,
     not_local,
+    renewed,
     replace_result,
-    replace_result_except,
 )
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, element_of, shape_of
 from shardy_py.text.builtin_attributes import is_integer
@@ -88,18 +87,19 @@ def constant(local: Localizer, site: Site) -> None:
 
 def iota(local: Localizer, site: Site) -> None:
     """An iota of the part; along a sharded dimension the offset of the part is added."""
-    op, whole, result = site.op, site.results[0], site.op.results[0]
+    op, whole = site.op, site.results[0]
     if not whole.sharded:
         return
     dim: int = cast(Any, op.properties["iota_dimension"]).value.data
     forget_sharding(op)
     if not whole.axes(dim):
         return
-    build = after(op)
-    shape = shape_of(result)
+    build = StablehloBuilder(op)
+    part = renewed(op).results[0]
+    shape = shape_of(part)
     offset = local.offset(build, whole.mesh, whole.axes(dim), shape[dim])
-    offset = build.one("convert", (offset,), ranked_tensor((), element_of(result)))
-    replace_result_except(result, build.binary("add", result, build.broadcast(offset, shape)))
+    offset = build.one("convert", (offset,), ranked_tensor((), element_of(part)))
+    replace_result(op, build.binary("add", part, build.broadcast(offset, shape)))
 
 
 # ---------------------------------------------------------------------- movement
@@ -378,10 +378,8 @@ def get_dimension_size(local: Localizer, site: Site) -> None:
     """The size of the whole dimension."""
     parts = site.operands[0].parts(cast(Any, site.op.properties["dimension"]).value.data)
     if parts > 1:
-        build, result = after(site.op), site.op.results[0]
-        replace_result_except(
-            result, build.binary("multiply", result, build.integer(parts, element_of(result)))
-        )
+        build, part = StablehloBuilder(site.op), renewed(site.op).results[0]
+        replace_result(site.op, build.binary("multiply", part, build.integer(parts, element_of(part))))
 
 
 ROWS: Mapping[str, Callable[[Localizer, Site], None]] = {

@@ -18,7 +18,7 @@ from shardy_py.dialects.stablehlo import attributes, structs
 from shardy_py.dialects.stablehlo.structs import ChannelHandle
 from shardy_py.errors import ShardyError
 from shardy_py.graph.holders import SHARDING
-from shardy_py.graph.movements import is_recording, note_copies, replace_by_values
+from shardy_py.graph.movements import replace_by_values
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import Symbols
 from shardy_py.partition.device_groups import replica_groups
@@ -155,23 +155,24 @@ def forget_sharding(op: Operation) -> None:
     op.attributes.pop(SHARDING, None)
 
 
-def after(op: Operation) -> StablehloBuilder:
-    """A builder of ops after `op`."""
-    following = ir.next_op(op)
-    assert following is not None
-    return StablehloBuilder(following, location=op.location)
-
-
 def replace_result(op: Operation, value: SSAValue) -> None:
     """Replaces the one result of `op` by `value` and erases the op."""
     replace_by_values(op, (value,))
 
 
-def replace_result_except(result: SSAValue, value: SSAValue) -> None:
-    """Replaces `result` by `value`, the result of an op on it, except in that op."""
-    ir.replace_uses(result, value, but_not_in=ir.owning_op(value))
-    if is_recording():
-        note_copies({result: value})
+def renewed(op: Operation) -> Operation:
+    """A new op like `op`, before it and with its regions; the results of `op` stay, to be replaced.
+
+    For ops on whose results others compute what stands for them: the new results stand for nothing whole.
+    """
+    regions = [op.detach_region(0) for _ in op.regions]
+    types = [ir.type_of(result) for result in op.results]
+    properties, attributes = dict(op.properties), dict(op.attributes)
+    made = ir.build_operation(
+        type(op), ir.operands_of(op), types, properties, attributes, op.location, None, regions
+    )
+    ir.place_before(made, op)
+    return made
 
 
 def not_local(fact: str, remedy: str) -> ShardyError:
