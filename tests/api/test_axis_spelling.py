@@ -9,7 +9,8 @@ from shardy_py.errors import ShardyError
 
 PROGRAM = r"""
 sdy.mesh @mesh = <["a\22b"=2, "c"=2]>
-func.func @main(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a\22b"}, {}]>}) -> tensor<8x8xf32> {
+func.func @main(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a\22b"}, {}]>})
+    -> tensor<8x8xf32> {
   %0 = stablehlo.abs %x : tensor<8x8xf32>
   return %0 : tensor<8x8xf32>
 }
