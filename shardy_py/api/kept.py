@@ -7,7 +7,7 @@ Not here: the pass that truncates them (`sdy-update-non-divisible-input-output-s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from shardy_py.errors import Diagnostic
@@ -21,6 +21,7 @@ from shardy_py.text.source import position_of
 
 if TYPE_CHECKING:
     from shardy_py.api.program import Program
+    from shardy_py.api.values import Value
 
 _REMEDY = (
     "choose other axes or another size, or keep it with "
@@ -30,7 +31,14 @@ _REMEDY = (
 
 def truncation_warnings(program: Program) -> tuple[Diagnostic, ...]:
     """Returns a warning for each annotated argument and result with an uneven dimension."""
-    return tuple(_warning(program, *found) for found in _uneven(program))
+    values: dict[tuple[str, str], Sequence[Value]] = {}
+    warnings: list[Diagnostic] = []
+    for function, role, index, annotation, number, parts in _uneven(program):
+        if (function, role) not in values:
+            listed = program.values.arguments if role == "argument" else program.values.results
+            values[function, role] = listed(function)
+        warnings.append(_warning(values[function, role][index], annotation, number, parts))
+    return tuple(warnings)
 
 
 def _uneven(program: Program) -> Iterator[tuple[str, str, int, TensorSharding, int, int]]:
@@ -56,17 +64,7 @@ def _uneven(program: Program) -> Iterator[tuple[str, str, int, TensorSharding, i
                         yield function_name(function), role, index, annotation, number, parts
 
 
-def _warning(
-    program: Program,
-    function: str,
-    role: str,
-    index: int,
-    annotation: TensorSharding,
-    number: int,
-    parts: int,
-) -> Diagnostic:
-    values = program.values
-    value = (values.arguments if role == "argument" else values.results)(function)[index]
+def _warning(value: Value, annotation: TensorSharding, number: int, parts: int) -> Diagnostic:
     fact = f"{value.label or value}: the annotation {annotation} is not kept: dimension {number} of size "
     fact += f"{(value.shape or ())[number]} is not divisible by {parts}"
     return Diagnostic(fact, position_of(value.entry.location), "warning", remedy=_REMEDY)

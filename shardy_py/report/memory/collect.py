@@ -260,7 +260,8 @@ class _ProgramCollector:
 
     def _finish(self, body: _RegionBody, returns: tuple[int, ...]) -> int:
         """Adds a computation; returned values that do not exist yet are made in its last step."""
-        copies = tuple(value for value in returns if value not in set(body.returned))
+        returned = set(body.returned)
+        copies = tuple(value for value in returns if value not in returned)
         if copies:
             last = body.steps[-1]
             body.steps[-1] = last._replace(makes=(*last.makes, *copies))
