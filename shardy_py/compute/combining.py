@@ -4,7 +4,8 @@ A region that is one op per result runs as ufuncs; any other runs on vectors of 
 O(log n) times for n values.
 
 Reductions may use any binary tree over values in order ("reduce" in StableHLO's specification), which both
-exploit. Values of types narrower than numpy's arithmetic are widened before, and rounded once after.
+exploit. Sums and products of narrow floats are rounded after each step, as by StableHLO's interpreter and XLA
+on a CPU. Other values narrower than numpy's arithmetic are widened, which is exact.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from shardy_py.compute.lanes import Array, Body, Term, in_lanes, lanes_of
@@ -30,6 +32,12 @@ _UFUNCS: dict[str, np.ufunc] = {
     "stablehlo.or": np.bitwise_or,
     "stablehlo.xor": np.bitwise_xor,
 }
+WIDE_ROW = 256
+"""The number of elements from which on rows are combined row by row."""
+_ROUNDING = (np.add, np.multiply)
+_FLOATS = "fcV"
+"""Kinds of numpy, V being that of ml_dtypes."""
+_WITHOUT_ZERO = np.dtype(ml_dtypes.float8_e8m0fnu)
 
 
 def ufuncs_of(body: Body, count: int) -> tuple[np.ufunc, ...] | None:
@@ -61,15 +69,21 @@ def applied(body: Body, *arrays: Array) -> Arrays:
     return tuple(in_lanes(result, count).reshape(lanes, *shape) for result in results)
 
 
-def wide_type(dtype: Dtype) -> Dtype:
-    """Returns the type in which values are combined."""
-    return _WIDE.get(dtype, dtype)
+def wide_type(dtype: Dtype, ufunc: np.ufunc | None = None) -> Dtype:
+    """Returns the type in which values are combined, by a ufunc or for comparison."""
+    has_steps = ufunc in _ROUNDING and dtype in NARROW_FLOATS and dtype != _WITHOUT_ZERO
+    return dtype if has_steps else _WIDE.get(dtype, dtype)
+
+
+def has_roundings(ufunc: np.ufunc, dtype: Dtype) -> bool:
+    """Whether the result of combining values depends on their order."""
+    return ufunc in _ROUNDING and dtype.kind in _FLOATS
 
 
 @lru_cache(maxsize=256)
 def identity_of(ufunc: np.ufunc, dtype: Dtype) -> Any:
     """Returns the scalar that changes nothing when it is combined with values of a wide type."""
-    if ufunc is np.add and dtype.kind in "fc":
+    if ufunc is np.add and dtype.kind in _FLOATS:
         return dtype.type(-0.0)
     if ufunc is np.bitwise_and or ufunc is np.multiply:
         return np.invert(dtype.type(0)) if ufunc is np.bitwise_and else dtype.type(1)

@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 
 from shardy_py.compute.combining import (
+    WIDE_ROW,
     Arrays,
     applied,
     fold,
@@ -19,7 +20,8 @@ from shardy_py.compute.combining import (
     with_signed_zeros,
 )
 from shardy_py.compute.extremes import extremes
-from shardy_py.compute.lanes import Array, Body, Compute, behind_lanes, dtype_of
+from shardy_py.compute.lanes import Array, Body, Compute, behind_lanes, dtype_of, in_lanes, lanes_of
+from shardy_py.compute.precision import NARROW_FLOATS
 from shardy_py.ops import OpRecord
 
 
@@ -46,6 +48,8 @@ def reduce(record: OpRecord, body: Body, *operands: Array) -> Array | Arrays:
 
 
 def _reduced(ufunc: np.ufunc, values: Array, init: Array, axes: tuple[int, ...]) -> Array:
+    if wide_type(values.dtype, ufunc) == values.dtype in NARROW_FLOATS:
+        return _in_steps(ufunc, values, init, axes)
     dtype = wide_type(values.dtype)
     rank = values.ndim - 1 - len(axes)
 
@@ -60,6 +64,20 @@ def _reduced(ufunc: np.ufunc, values: Array, init: Array, axes: tuple[int, ...])
         return ufunc(result, init.reshape(-1, *(1,) * rank), dtype=wide)
 
     return with_signed_zeros(ufunc, run, values, init).astype(values.dtype, copy=False)
+
+
+def _in_steps(ufunc: np.ufunc, values: Array, init: Array, axes: tuple[int, ...]) -> Array:
+    """Returns elements combined one after the other from the initial value on, each result rounded."""
+    lanes = lanes_of(values, init)
+    kept = [axis for axis in range(1, values.ndim) if axis not in axes]
+    rows = in_lanes(values, lanes).transpose(*sorted(axes), 0, *kept)
+    rows = rows.reshape(prod(rows.shape[: len(axes)]), *rows.shape[len(axes) :])
+    first = np.broadcast_to(init.reshape(-1, *(1,) * len(kept)), rows.shape[1:])
+    steps = np.concatenate((first[None], rows))
+    if first.size >= WIDE_ROW:
+        return ufunc.reduce(steps, 0, steps.dtype)
+    # numpy reduces f16 along a contiguous axis in pairs, in f32.
+    return ufunc.accumulate(np.moveaxis(steps, 0, -1), -1)[..., -1]
 
 
 def reduced_by(body: Body, inputs: Arrays, inits: Arrays, axes: tuple[int, ...]) -> Arrays:

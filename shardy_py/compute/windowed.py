@@ -13,14 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import gcd, prod
+from operator import mul
 from typing import Any
 
 import numpy as np
 
 from shardy_py.compute.combining import (
+    WIDE_ROW,
     Arrays,
     accumulate,
     applied,
+    has_roundings,
     identity_of,
     ufuncs_of,
     wide_type,
@@ -35,8 +38,8 @@ from shardy_py.ops import OpRecord
 
 _SHORT = 12
 """The longest windows whose elements are combined one after the other."""
-_WIDE_ROW = 256
-"""The number of elements from which on rows are accumulated one by one."""
+_IN_ORDER = 16
+"""The most elements of windows whose sums and products are computed in row-major order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,19 @@ class _Windows:
         if steps != (1, 1, 0) or window < size or low + high != window - 1:
             return 0
         return 1 if not high else -1 if not low else 0
+
+    def counts(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """Returns the number of windows along each dimension of a padded operand."""
+        spans = ((size - 1) * step + 1 for size, step in zip(self.sizes, self.dilations, strict=True))
+        rows = zip(shape, spans, self.strides, strict=True)
+        return tuple(max(0, (size - span) // stride + 1) for size, span, stride in rows)
+
+    def are_small(self, shape: Sequence[int]) -> bool:
+        """Whether elements are combined in row-major order; prefixes of a dimension are in any case."""
+        whole = prod(self.sizes)
+        return whole <= _IN_ORDER and all(
+            self.cumulative(d, size) < 1 for d, size in enumerate(shape) if self.sizes[d] == whole > 1
+        )
 
 
 def _windows(record: OpRecord, rank: int) -> _Windows:
@@ -97,9 +113,11 @@ def reduce_window(record: OpRecord, body: Body, *operands: Array) -> Array | Arr
 
 def _reduced(ufunc: np.ufunc, values: Array, init: Array, windows: _Windows) -> Array:
     def run(ufunc: np.ufunc, values: Array, init: Array) -> Array:
-        dtype = wide_type(values.dtype)
+        dtype = wide_type(values.dtype, ufunc)
         values, init = values.astype(dtype, copy=False), init.astype(dtype, copy=False)
         filled = (np.array([identity_of(ufunc, dtype)]),)
+        if has_roundings(ufunc, dtype) and windows.are_small(values.shape[1:]):
+            return _in_order(ufunc, values, init, filled[0], windows)
 
         def pairwise(left: Arrays, right: Arrays) -> Arrays:
             return (ufunc(left[0], right[0]),)
@@ -114,8 +132,22 @@ def _reduced(ufunc: np.ufunc, values: Array, init: Array, windows: _Windows) -> 
     return with_signed_zeros(ufunc, run, values, init).astype(values.dtype, copy=False)
 
 
+def _in_order(ufunc: np.ufunc, values: Array, init: Array, fill: Array, windows: _Windows) -> Array:
+    """Returns the elements of each window combined one after the other, in row-major order."""
+    for dimension in range(len(windows.sizes)):
+        values = windows.pad(values, fill, dimension)
+    counts = windows.counts(values.shape[1:])
+    result: Array = np.empty((lanes_of(values, init), *counts), values.dtype)
+    result[...] = init.reshape(-1, *(1,) * len(counts))
+    for window in np.ndindex(*windows.sizes):
+        starts = map(mul, window, windows.dilations)
+        element = values[(slice(None), *map(_range, starts, counts, windows.strides))]
+        ufunc(result, element, out=result)
+    return result
+
+
 def _accumulated(ufunc: np.ufunc, array: Array, axis: int, dtype: Dtype) -> Array:
-    if prod(array.shape[axis + 1 :]) < _WIDE_ROW:
+    if prod(array.shape[axis + 1 :]) < WIDE_ROW:
         return ufunc.accumulate(array, axis, dtype)
     # numpy would go through the elements of each column, far apart in memory.
     result: Array = np.empty(array.shape, dtype)
@@ -166,7 +198,7 @@ def _reduce_all(
             arrays = running(arrays, axis, step)
             continue
         arrays = tuple(windows.pad(*pair, dimension) for pair in zip(arrays, fills, strict=True))
-        count = max(0, -(((size - 1) * dilation - arrays[0].shape[axis]) // stride))
+        count = windows.counts(arrays[0].shape[1:])[dimension]
         if size == 1 or not count:
             arrays = _taken(arrays, axis, 0, count, stride)
         elif size <= _SHORT or dilation > 1:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from shardy_py.compute import Array, compute_of
 from shardy_py.compute.lanes import in_lanes
 from shardy_py.compute.movement import padded
+from shardy_py.layout.element_types import element_type
 from shardy_py.ops import OpRecord, TensorType
 from tests.compute.against_jax import compare
 from tests.compute.bodies import Region, combining
@@ -115,6 +116,51 @@ def test_reduce_window(seed: int, name: str) -> None:
                 assert mine == (ufunc(ufunc.reduce(here[0], None), 2),)
             else:
                 assert mine == _in_order(*here)
+
+
+NARROW = ["f16", "bf16", "f8E4M3FN", "f8E5M2FNUZ", "f6E2M3FN"]
+
+
+def _stepwise(name: str, values: Array, start: Any) -> Any:
+    """Combines scalars one after the other, each result rounded to its type."""
+    for value in values.reshape(-1):
+        start = (start * value if name == "multiply" else start + value).astype(values.dtype)
+    return start
+
+
+@pytest.mark.parametrize("element", [*NARROW, "f32", "f64"])
+@pytest.mark.parametrize("name", ["add", "multiply"])
+def test_windows_of_floats_are_combined_in_order(element: str, name: str) -> None:
+    row = OpRecord(
+        "stablehlo.reduce_window",
+        (),
+        (TensorType((3, 2), element),),
+        {"window_dimensions": (3, 4), "window_strides": (2, 3), "padding": ((0, 1), (1, 0))},
+    )
+    dtype = element_type(element).dtype
+    x = np.random.default_rng(0).uniform(0.5, 2, (2, 6, 7)).astype(dtype)
+    start = np.array([1.0]).astype(dtype)
+    got = compute_of(row)(row, combining(name, UFUNCS[name][0]), x, start)
+    for lane, i, j in np.ndindex(2, 3, 2):
+        window = x[lane, 2 * i : 2 * i + 3, max(0, 3 * j - 1) : 3 * j + 3]
+        assert got[lane, i, j] == _stepwise(name, window, start[0])
+
+
+@pytest.mark.parametrize("element", NARROW)
+@pytest.mark.parametrize("kept", [(3,), (300,)])
+def test_narrow_floats_are_rounded_after_each_step(element: str, kept: tuple[int, ...]) -> None:
+    dtype = element_type(element).dtype
+    x = np.random.default_rng(0).standard_normal((2, 5, *kept, 7)).astype(dtype)
+    row = OpRecord("stablehlo.reduce", (), (TensorType(kept, element),), {"dimensions": (2, 0)})
+    start = np.array([1.0, -0.5]).astype(dtype)
+    got = compute_of(row)(row, combining("add", np.add), x, start)
+    for lane, place in np.ndindex(2, *kept):
+        assert got[lane, place] == _stepwise("add", x[lane, :, place], start[lane])
+    row = OpRecord(
+        "stablehlo.reduce_window", (), row.results, {"window_dimensions": (9,), "padding": ((8, 0),)}
+    )
+    prefixes = compute_of(row)(row, combining("add", np.add), x[:, 0, 0], start[:1] * 0)
+    assert prefixes[1, 6] == _stepwise("add", x[1, 0, 0], start[0] * 0)
 
 
 @given(SEEDS)
