@@ -38,6 +38,19 @@ def _next_after(operand: Array, target: Array) -> Array:
     return np.where(operand == target, target, np.nextafter(operand, target))
 
 
+def _cosh(operand: Array) -> Array:
+    """Returns the sum of two powers, as StableHLO's decomposition: finite wherever the result is."""
+    half = operand.dtype.type(np.log(0.5))
+    return np.exp(operand + half) + np.exp(half - operand)
+
+
+def _sinh(operand: Array) -> Array:
+    """Returns the difference of two powers, as StableHLO's decomposition, but for small numbers."""
+    half = operand.dtype.type(np.log(0.5))
+    powers = np.exp(operand + half) - np.exp(half - operand)
+    return np.where(np.abs(operand) < 1, np.sinh(operand), powers)
+
+
 def is_infinite(record: OpRecord, operand: Array) -> Array:
     """Whether elements are infinite."""
     return np.isinf(operand)
@@ -121,7 +134,7 @@ _FUNCTIONS: dict[str, Compute] = {
     "bessel_i1e": rounded(special.bessel_i1e),
     "conj": _conj,
     "constant_like": _constant_like,
-    "cosh": rounded(np.cosh),
+    "cosh": real_or_complex(_cosh, np.cosh),
     "digamma": rounded(special.digamma),
     "erf": rounded(special.erf),
     "erf_inv": rounded(special.erf_inv),
@@ -133,7 +146,7 @@ _FUNCTIONS: dict[str, Compute] = {
     "mulhi": multiply_high,
     "next_after": exact(_next_after),
     "polygamma": rounded(special.polygamma),
-    "sinh": rounded(np.sinh),
+    "sinh": real_or_complex(_sinh, np.sinh),
     "square": real_or_complex(np.square, complex_functions.square),
     "tan": rounded(np.tan),
     "top_k": top_k,

@@ -273,6 +273,15 @@ def test_precision_in_f64_is_that_of_the_c_library() -> None:
     np.testing.assert_allclose(trigamma, [math.pi**2 / 6, -2.404113806319188, np.nan])
 
 
+@pytest.mark.parametrize("name", ["sinh", "cosh"])
+def test_hyperbolic_functions_are_off_as_those_of_xla(name: str) -> None:
+    jax: Any = pytest.importorskip("jax", reason="JAX is not installed")
+    x = np.linspace(-20, 20, 4001, dtype=np.float32)
+    (got,) = run(f"chlo.{name}", x[None])
+    expected = np.asarray(jax.jit(getattr(jax.lax, name))(x))
+    assert np.abs(got.view(np.int32) - expected.view(np.int32)).max() <= 3
+
+
 def test_missing_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy.special", None)
     special._scipy_special.cache_clear()  # pyright: ignore[reportPrivateUsage]

@@ -30,7 +30,7 @@ def compiled_results(text: str, inputs: Sequence[Array], devices: int = 1) -> tu
     """
     environment = {
         **os.environ,
-        "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
+        "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices} --xla_allow_excess_precision=false",
         "JAX_PLATFORMS": "cpu",
         "TF_CPP_MIN_LOG_LEVEL": "3",
     }
