@@ -35,7 +35,7 @@ SCALE: Final = 0.1
 """Of the normal floats that go in: activations neither overflow nor saturate."""
 POSITIVE: Final = {"transformer_train", "transformer_train_12", "transformer_train_48"}
 """Programs whose inputs are positive: the optimizer takes the root of some."""
-LARGEST_ERROR: Final = 4
+LARGEST_ERROR: Final = 8
 """In units of XLA's own error: see `_error`."""
 
 
@@ -76,9 +76,9 @@ def _error(got: Array, expected: Array, precise: Array) -> float:
     """Returns the largest difference over the tolerance; integers, NaNs and infinities must be equal.
 
     The tolerance is `LARGEST_ERROR` times the error of XLA itself, which a run in f64 shows, and one rounding
-    of the largest element. Two results of that error differ by twice as much if both are off in opposite
-    directions, and by more where XLA's sums are shorter, such as those of gradients of convolutions: 2.9 is the
-    most in the corpus.
+    of the largest element. Two results of that error differ by twice as much if they are off in opposite
+    directions, and by more where XLA sums by another tree: prefixes of 4,096 elements are here off by 5.5
+    times its error (`signal`), gradients of convolutions by twice.
     """
     if got.dtype != expected.dtype or got.shape != expected.shape:
         return np.inf
