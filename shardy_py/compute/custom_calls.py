@@ -7,6 +7,7 @@ Not here: LAPACK's routines (`lapack.py`), targets that need the state of a run 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -22,6 +23,7 @@ from shardy_py.errors import ShardyError
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.custom_calls import CALL, OFFLOADS
 from shardy_py.ops.reads import names
+from shardy_py.ops.table import call_target
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +124,31 @@ def _same(record: OpRecord, *operands: Array) -> Array | tuple[Array, ...]:
     return kept[0] if len(kept) == 1 else kept
 
 
-def _same_shape(record: OpRecord, operand: Array) -> Array:
-    """Returns the operand of a change between logical and local shapes, on a mesh of one device."""
-    (result,) = record.results
-    if result is not None and result.shape != operand.shape[1:]:
+def check_call(record: OpRecord) -> None:
+    """Raises `ShardyError` if a call that only says where its operands lie changes their types."""
+    target = call_target(record)
+    if target not in (*_SAME, *_SHAPES, *OFFLOADS):
+        return
+    for given, made in zip(record.operands, record.results, strict=False):
+        if given is None or made is None or _may_be_same(given, made):
+            continue
         raise ShardyError.unsupported(
-            f"custom call @{call_of(record).target} from shape {operand.shape[1:]} to {result.shape}",
-            remedy="lower with the Shardy partitioner, which has sdy.manual_computation",
+            f"custom call @{target} from {_type_text(given)} to {_type_text(made)}",
+            remedy="" if target not in _SHAPES else _REMEDY,
         )
-    return operand
+
+
+_REMEDY = "lower with the Shardy partitioner, which has sdy.manual_computation"
+
+
+def _may_be_same(left: TensorType, right: TensorType) -> bool:
+    if left.element != right.element or len(left.shape) != len(right.shape):
+        return False
+    return all(a == b or None in (a, b) for a, b in zip(left.shape, right.shape, strict=True))
+
+
+def _type_text(tensor: TensorType) -> str:
+    return "x".join(("?" if size is None else str(size)) for size in tensor.shape) + f"x{tensor.element}"
 
 
 def _unary(name: str) -> Compute:
@@ -178,16 +196,30 @@ def _dynamic_top_k(record: OpRecord, operand: Array, count: Array) -> tuple[Arra
     return _top_k(replace(record, attributes={"k": k}), operand)
 
 
-def _approximate_top_k(record: OpRecord, operand: Array, indices: Array, first: Array, _: Array) -> Any:
-    """Returns exact ones, as on a CPU; the initial value is the smallest number if the largest are sought."""
-    attributes, result = call_of(record).attributes, cast("TensorType", record.results[0])
-    axis: int = attributes["reduction_dim"]
+def _approximate_top_k(
+    record: OpRecord, operand: Array, indices: Array, first: Array, _: Array, count: Array | None = None
+) -> Any:
+    """Returns exact ones, as on a CPU; the initial value is the smallest number if the largest are sought.
+
+    count: how many, if the result's size is dynamic.
+    """
+    result = cast("TensorType", record.results[0])
+    axis = _reduced_dimension(record)
+    size = result.shape[axis] if count is None else sizes_in(record, count.reshape(len(count), 1))[0]
     order = _order(operand, axis + 1, is_largest=bool((first <= 0).all()))
-    kept = order[(*[slice(None)] * (axis + 1), slice(0, result.shape[axis]))]
+    kept = order[(*[slice(None)] * (axis + 1), slice(0, size))]
     lanes = lanes_of(operand, indices)
     return tuple(
         np.take_along_axis(in_lanes(a, lanes), in_lanes(kept, lanes), axis + 1) for a in (operand, indices)
     )
+
+
+def _reduced_dimension(record: OpRecord) -> int:
+    """Returns the dimension along which the best are sought; `PartialReduce` has its options as JSON."""
+    attributes = call_of(record).attributes
+    if "reduction_dim" not in attributes:
+        attributes = json.loads(attributes["backend_config"])
+    return attributes["reduction_dim"]
 
 
 def _x64_combine(record: OpRecord, low: Array, high: Array) -> Array:
@@ -258,13 +290,13 @@ _SHAPES = names("""SPMDFullToShardShape SPMDShardToFullShape xla.sdy.GlobalToLoc
     xla.sdy.LocalToGlobalShape""")
 _OF_CHLO = names("acos acosh asin asinh atan atanh cosh erf erf_inv sinh tan")
 _TARGETS: dict[str, Compute] = {
-    **dict.fromkeys((*_SAME, *OFFLOADS), _same),
-    **dict.fromkeys(_SHAPES, _same_shape),
+    **dict.fromkeys((*_SAME, *OFFLOADS, *_SHAPES), _same),
     **{f"mhlo.{name}": _unary(f"chlo.{name}") for name in _OF_CHLO},
     **lapack.ROUTINES,
     "ApproxTopK": _approximate_top_k,
     "Eigh": _eigh,
     "LuDecomposition": _lu,
+    "PartialReduce": _approximate_top_k,
     "ProductOfElementaryHouseholderReflectors": _reflectors,
     "Qr": _qr,
     "X64Combine": _x64_combine,
@@ -274,6 +306,7 @@ _TARGETS: dict[str, Compute] = {
     "mhlo.ragged_dot": _same_as("chlo.ragged_dot"),
     "mhlo.topk": _top_k,
     "shape_assertion": _shape_assertion,
+    "stablehlo.dynamic_approx_top_k": _approximate_top_k,
     "stablehlo.dynamic_rng_bit_generator": _dynamic_bits,
     "stablehlo.dynamic_top_k": _dynamic_top_k,
 }

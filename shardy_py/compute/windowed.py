@@ -11,7 +11,7 @@ Not here: whole dimensions (`reduction.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd, prod
 from operator import mul
 from typing import Any
@@ -30,10 +30,11 @@ from shardy_py.compute.combining import (
     with_signed_zeros,
 )
 from shardy_py.compute.lanes import Array, Body, Compute, dtype_of, in_lanes, lanes_of
-from shardy_py.compute.movement import padded
+from shardy_py.compute.movement import as_declared, check_elements, padded, sizes_in
 from shardy_py.compute.precision import Dtype
 from shardy_py.compute.reduction import converted
 from shardy_py.compute.scatter import combined_at
+from shardy_py.errors import ShardyError
 from shardy_py.ops import OpRecord
 
 _SHORT = 12
@@ -109,6 +110,23 @@ def reduce_window(record: OpRecord, body: Body, *operands: Array) -> Array | Arr
         triples = zip(ufuncs, inputs, inits, strict=True)
         results = tuple(_reduced(ufunc, values, init, windows) for ufunc, values, init in triples)
     return results[0] if len(results) == 1 else results
+
+
+def dynamic_reduce_window(record: OpRecord, body: Body, *operands: Array) -> Arrays:
+    """The custom call of that name: the attributes of "reduce_window" are its last five operands."""
+    arrays, given = operands[:-5], operands[-5:]
+    rank = arrays[0].ndim - 1
+    *numbers, padding = (sizes_in(record, operand.reshape(len(operand), -1)) for operand in given)
+    pairs = tuple(zip(padding[::2], padding[1::2], strict=True))
+    names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+    if len(pairs) != rank or any(len(row) != rank or min(row, default=1) < 1 for row in numbers):
+        raise ShardyError(f"'{record.name}' op has windows that do not fit {rank} dimensions")
+    attributes = {**dict(zip(names, numbers, strict=True)), "padding": pairs}
+    rows = zip(arrays[0].shape[1:], numbers[2], pairs, strict=True)
+    check_elements([max(0, low + high + (size - 1) * step + 1) for size, step, (low, high) in rows])
+    results = reduce_window(replace(record, attributes=attributes), body, *arrays)
+    each = zip(record.results, results if isinstance(results, tuple) else (results,), strict=True)
+    return tuple(as_declared(replace(record, results=(type_,)), result) for type_, result in each)
 
 
 def _reduced(ufunc: np.ufunc, values: Array, init: Array, windows: _Windows) -> Array:

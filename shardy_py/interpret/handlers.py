@@ -11,7 +11,9 @@ from typing import Any, cast
 from xdsl.ir import Operation
 
 from shardy_py.compute import COMPUTE, IN_PLACE, Compute, compute_of
+from shardy_py.compute.custom_calls import check_call
 from shardy_py.compute.lanes import TOKEN
+from shardy_py.compute.windowed import dynamic_reduce_window
 from shardy_py.dialects.sdy import ops as sdy
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.dialects.traits import is_constant, is_dead_when_unused
@@ -25,6 +27,7 @@ from shardy_py.interpret.control import handlers as control_handlers
 from shardy_py.interpret.machine import Devices, Run
 from shardy_py.interpret.values import Value, expanded, is_tuple, lanes_of_values
 from shardy_py.ops import OpRecord
+from shardy_py.ops.custom_calls import CALL
 from shardy_py.ops.spec import Control, Storage
 from shardy_py.ops.table import call_target, row_of
 
@@ -51,9 +54,26 @@ _STABLEHLO: dict[str, Handler] = {
 _NOTHING = (sdy.MeshOp, sdy.ShardingGroupOp)
 
 
+def _dynamic_reduce_window(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+    """Combines by the function that the custom call names; its plan is made after this one."""
+    record = record_of(op)
+    (name,) = record.attributes["called_computations"]
+    region = Nested(builder.function(name), ())
+
+    def run(devices: Devices, operands: list[Value]) -> Sequence[Value]:
+        return dynamic_reduce_window(record, body_maker(region)(devices, operands), *operands)
+
+    return run
+
+
 @cache
 def _by_name() -> dict[str, Handler]:
-    return {op_class(name).name: handler for name, handler in _STABLEHLO.items()} | instruments.HANDLERS
+    named = {op_class(name).name: handler for name, handler in _STABLEHLO.items()}
+    return {
+        **named,
+        f"{CALL}@stablehlo.dynamic_reduce_window": _dynamic_reduce_window,
+        **instruments.HANDLERS,
+    }
 
 
 @cache
@@ -103,7 +123,8 @@ def _element(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Ru
 def _computed(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
     record = record_of(op)
     function = compute_of(record)
-    if target := call_target(record):  # nothing else verifies the number of operands
+    if target := call_target(record):  # nothing else verifies operands and results
+        check_call(record)
         try:
             signature(function).bind(record, *op.operands)
         except TypeError:

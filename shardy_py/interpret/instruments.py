@@ -6,6 +6,7 @@ Messages of expectations are those of StableHLO's interpreter. Not here: the dia
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,7 +21,7 @@ from shardy_py.interpret.build import Builder, Handler, Nested
 from shardy_py.interpret.constants import array_of
 from shardy_py.interpret.machine import Devices, Run
 from shardy_py.interpret.parallel import run_parallel
-from shardy_py.interpret.printing import array_text
+from shardy_py.interpret.printing import array_text, element_text
 from shardy_py.interpret.values import Value, expanded
 from shardy_py.ir import operands_of, type_of
 from shardy_py.ops.custom_calls import CALL
@@ -76,12 +77,20 @@ def _pair(op: Operation, operands: list[Value]) -> tuple[Array, Array]:
     return left, right
 
 
-def _fail(what: str, left: Array, right: Array, bad: Array) -> None:
+def _shown(op: Operation) -> Callable[[Any], str]:
+    """Returns what prints elements of the first operand, as MLIR does."""
+    element: Any = cast(Any, type_of(operands_of(op)[0])).element_type
+    return str if element.name.startswith("quant.") else element_text(element)
+
+
+def _fail(op: Operation, what: str, left: Array, right: Array, bad: Array) -> None:
     """Raises `ShardyError` that names the first bad element."""
+    show = _shown(op)
     index = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
     place = f"[{', '.join(map(str, index[1:]))}]"
     device = f" of device {index[0]}" if len(bad) > 1 else ""
-    raise ShardyError(f"{what}: {left[index]} (actual) vs {right[index]} (expected) at index {place}{device}")
+    found, wanted = show(left[index]), show(right[index])
+    raise ShardyError(f"{what}: {found} (actual) vs {wanted} (expected) at index {place}{device}")
 
 
 def check_eq(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
@@ -103,7 +112,7 @@ def expect_eq(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> R
     def run(devices: Devices, operands: list[Value]) -> tuple[()]:
         left, right = _pair(op, operands)
         if (bad := left != right).any():
-            _fail("Element values don't match", left, right, bad)
+            _fail(op, "Element values don't match", left, right, bad)
         return ()
 
     return run
@@ -119,7 +128,7 @@ def expect_almost_eq(builder: Builder, op: Operation, regions: tuple[Nested, ...
     def run(devices: Devices, operands: list[Value]) -> tuple[()]:
         left, right = _pair(op, operands)
         if (bad := differs_by_more(left, right, tolerance)).any():
-            _fail(f"Element values don't match with tolerance {tolerance:f}", left, right, bad)
+            _fail(op, f"Element values don't match with tolerance {tolerance:f}", left, right, bad)
         return ()
 
     return run
@@ -138,7 +147,7 @@ def expect_close(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -
         apart = ulp_difference(left, right)
         bad = (apart > np.uint64(high)) | (apart < np.uint64(low))
         if bad.any():
-            raise ShardyError(_ulp_message(left, right, apart, bad, high))
+            raise ShardyError(_ulp_message(_shown(op), left, right, apart, bad, high))
         return ()
 
     return run
@@ -147,12 +156,15 @@ def expect_close(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -
 _COUNTED, _LISTED = 5, 20
 
 
-def _ulp_message(left: Array, right: Array, apart: Array, bad: Array, high: int) -> str:
+def _ulp_message(
+    show: Callable[[Any], str], left: Array, right: Array, apart: Array, bad: Array, high: int
+) -> str:
     text = f"Elements values don't match with respect to maximal ULP difference={high} limit:"
     for row in np.argwhere(bad)[:_LISTED]:
         index = tuple(row.tolist())
         text += (
-            f" index=[{', '.join(map(str, index[1:]))}], actual={left[index]}, expected={right[index]}, "
+            f" index=[{', '.join(map(str, index[1:]))}], actual={show(left[index])}, "
+            f"expected={show(right[index])}, "
             f"ULP difference={apart[index]};"
         )
     counts = np.bincount(np.minimum(apart, _COUNTED - 1).astype(np.intp).ravel(), minlength=_COUNTED)
@@ -176,7 +188,7 @@ def expect_serialized_eq(builder: Builder, op: Operation, regions: tuple[Nested,
             raise ShardyError(f"Failed to verify serialized tensor {probe}.")
         left, right = np.broadcast_arrays(value, saved.view(value.dtype)[None])
         if (bad := left != right).any():
-            _fail("Element values don't match", left, right, bad)
+            _fail(op, "Element values don't match", left, right, bad)
         return ()
 
     return run
@@ -200,14 +212,14 @@ def print_(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
 
 
 def probe(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
-    """Passes the operand on; writes it to a file of numpy if there is a folder for probes."""
+    """Passes the operand on; writes it to a file of numpy for each device if there is a folder for probes."""
     identifier: str = cast(Any, op.properties["probe_id"]).data
     type_text = str(type_of(operands_of(op)[0]))
 
     def run(devices: Devices, operands: list[Value]) -> list[Value]:
         machine = devices.machine
         if machine.probe_folder:
-            for lane in operands[0]:
+            for lane in expanded(operands[0], devices.count):
                 path = Path(machine.probe_folder) / f"probe{len(machine.probes) + 1}.npy"
                 write_probe(path, lane, identifier, type_text)
                 machine.probes.append((identifier, str(path)))

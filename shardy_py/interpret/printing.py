@@ -28,8 +28,6 @@ from shardy_py.text.dense import element_printer
 def array_text(array: Array, type_: Any) -> str:
     """Returns the text of one device's value; `type_`: in the program, where sizes may be dynamic."""
     element = element_text(stored_type(type_.element_type, array))
-    # ml_dtypes does not extend the sign of narrow integers, as MLIR does.
-    array = array.astype(SMALL_INTEGERS.get(array.dtype, array.dtype), copy=False)
     shape = "".join(f"{size}x" for size in array.shape)
     return f"tensor<{shape}{attribute_text(type_.element_type)}> {{{_nested(array, element, 1)}}}"
 
@@ -48,7 +46,8 @@ def element_text(type_: Attribute) -> Callable[[Any], str]:
         part = element_text(cast(Any, type_).element_type)
         return lambda value: f"[{part(value.real)}, {part(value.imag)}]"
     show = element_printer(type_)
-    return lambda value: show(np.asarray(value).tobytes())
+    # ml_dtypes does not extend the sign of narrow integers, as MLIR does.
+    return lambda value: show(np.asarray(value, SMALL_INTEGERS.get(value.dtype)).tobytes())
 
 
 def _nested(array: Array, element: Callable[[Any], str], depth: int) -> str:

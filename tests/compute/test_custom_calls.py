@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,9 @@ import pytest
 
 from shardy_py.compute import COMPUTE, Array, compute_of, register_custom_call
 from shardy_py.errors import ShardyError
+from shardy_py.interpret import Executable
 from shardy_py.ops import OpRecord
+from shardy_py.pipeline import read
 from tests.compute.against_jax import compare, run_text
 from tests.compute.test_linear_algebra import random_array
 from tests.ops.examples import call, t
@@ -174,11 +178,90 @@ def test_shape_assertion_names_values() -> None:
         compute(record, [True, False], [4, 3])
 
 
-def test_local_shapes_of_several_devices() -> None:
+@pytest.mark.parametrize("target", ["SPMDFullToShardShape", "Sharding", "MoveToHost"])
+def test_calls_that_change_shapes_are_refused_before_the_run(target: str) -> None:
     """GSPMD's wrappers of manual code are the identity on one device."""
-    record = call("SPMDFullToShardShape", (t(4),), (t(4),))
-    assert compute(record, [[1, 2, 3, 4]]).tolist() == [[1, 2, 3, 4]]
-    with pytest.raises(
-        ShardyError, match=r"@SPMDFullToShardShape from shape \(4,\) to \(2,\) is unsupported"
-    ):
-        compute(call("SPMDFullToShardShape", (t(4),), (t(2),)), [[1, 2, 3, 4]])
+    text = f"""func.func @main(%x: tensor<4xf32>) -> RESULT {{
+  %0 = stablehlo.custom_call @{target}(%x) : (tensor<4xf32>) -> RESULT
+  return %0 : RESULT
+}}"""
+    x = np.float32([[1, 2, 3, 4]])
+    assert run_text(text.replace("RESULT", "tensor<4xf32>"), x)[0].tolist() == x.tolist()
+    with pytest.raises(ShardyError, match=rf"custom call @{target} from 4xf32 to 2xf32 is unsupported"):
+        Executable(read(text.replace("RESULT", "tensor<2xf32>")))
+
+
+@pytest.mark.parametrize("target", ["ApproxTopK", "PartialReduce", "stablehlo.dynamic_approx_top_k"])
+def test_approximate_top_k_is_exact(target: str) -> None:
+    options = {"reduction_dim": 1, "aggregate_to_topk": True}
+    is_text, is_dynamic = target == "PartialReduce", "dynamic" in target
+    config = {"backend_config": json.dumps(options)} if is_text else {"mhlo.backend_config": options}
+    size = None if is_dynamic else 2
+    record = OpRecord(
+        "stablehlo.custom_call", (), (t(2, size), t(2, size)), {"call_target_name": target, **config}
+    )
+    x = np.float32([[[3, 1, 4], [1, 5, 9]]])
+    indices = np.broadcast_to(np.int32([0, 1, 2]), x.shape)
+    given = (x, indices, np.float32([-np.inf]), np.int32([-1]), *((np.int32([2]),) if is_dynamic else ()))
+    values, places = compute(record, *given)
+    assert values.tolist() == [[[4, 3], [9, 5]]]
+    assert places.tolist() == [[[2, 0], [2, 1]]]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_tridiagonal_solve_with_tiny_pivots(dtype: Any) -> None:
+    jax = pytest.importorskip("jax", reason="JAX is not installed")
+    pytest.importorskip("scipy", reason="scipy is not installed")
+    lower, diagonal, upper = (random_array((2, 6), dtype, seed) for seed in (1, 2, 3))
+    right = random_array((2, 6, 3), dtype, 4)
+    solve = partial(jax.lax.linalg.tridiagonal_solve, perturb_singular=True)
+    compare(solve, lower, diagonal, upper, right, rtol=2e-3, atol=1e-3)
+    # A singular matrix: its last two rows are equal. The direction is that of the null space.
+    lower[:, 5], diagonal[:, 5], lower[:, 4] = diagonal[:, 4] * 0 + 1, 1, 0
+    diagonal[:, 4], upper[:, 4] = 1, 1
+
+    def direction(*operands: Any) -> Any:
+        found = solve(*operands)
+        return found / abs(found).max(-2, keepdims=True)
+
+    compare(direction, lower, diagonal, upper, right, rtol=2e-3, atol=1e-3)
+    packed = call("cusparse_gtsv2_ffi", (), ())
+    diagonal = diagonal + 5
+    whole = np.stack(
+        [
+            np.diag(d) + np.diag(a[1:], -1) + np.diag(b[:-1], 1)
+            for a, d, b in zip(lower, diagonal, upper, strict=True)
+        ]
+    )
+    np.testing.assert_allclose(whole @ compute(packed, lower, diagonal, upper, right), right, atol=1e-4)
+
+
+DYNAMIC_WINDOW = """
+func.func @main(%x: tensor<5xi32>, %y: tensor<5xf32>) -> (tensor<?xi32>, tensor<?xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %size = stablehlo.constant dense<3> : tensor<1xi32>
+  %stride = stablehlo.constant dense<2> : tensor<1xi32>
+  %one = stablehlo.constant dense<1> : tensor<1xi32>
+  %pad = stablehlo.constant dense<[[1, 1]]> : tensor<1x2xi32>
+  %0:2 = stablehlo.custom_call @stablehlo.dynamic_reduce_window(
+    %x, %y, %zero, %low, %size, %stride, %one, %one, %pad) {called_computations = [@both]}
+    : (tensor<5xi32>, tensor<5xf32>, tensor<i32>, tensor<f32>, tensor<1xi32>, tensor<1xi32>, tensor<1xi32>,
+       tensor<1xi32>, tensor<1x2xi32>) -> (tensor<?xi32>, tensor<?xf32>)
+  return %0#0, %0#1 : tensor<?xi32>, tensor<?xf32>
+}
+func.func private @both(%a: tensor<i32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<f32>)
+    -> (tensor<i32>, tensor<f32>) {
+  %0 = stablehlo.add %a, %c : tensor<i32>
+  %1 = stablehlo.maximum %b, %d : tensor<f32>
+  return %0, %1 : tensor<i32>, tensor<f32>
+}"""
+
+
+def test_dynamic_reduce_window() -> None:
+    x, y = np.int32([[1, 2, 3, 4, 5]]), np.float32([[3, 1, 4, 1, 5]])
+    sums, largest = run_text(DYNAMIC_WINDOW, x, y)
+    assert sums.tolist() == [[3, 9, 9]]
+    assert largest.tolist() == [[3, 4, 5]]
+    with pytest.raises(ShardyError, match="has windows that do not fit 1 dimensions"):
+        run_text(DYNAMIC_WINDOW.replace("dense<2>", "dense<0>"), x, y)

@@ -13,8 +13,8 @@ from tests.compute.against_jax import compare
 from tests.ops.examples import op, t
 
 
-def random_array(shape: tuple[int, ...], dtype: Any) -> Array:
-    random = np.random.default_rng(0)
+def random_array(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> Array:
+    random = np.random.default_rng(seed)
     imaginary = 1j * random.standard_normal(shape) if np.dtype(dtype).kind == "c" else 0
     return (random.standard_normal(shape) + imaginary).astype(dtype)
 
