@@ -70,7 +70,7 @@ class RunResults(Mapping[str, Any]):
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How to run a program.
+    """The options of a run.
 
     devices: their number, or (replicas, partitions).
     probe: values to return beside the results: names, labels, source locations.
@@ -149,7 +149,7 @@ class Seen:
     found: dict[str, list[Any]] = field(default_factory=dict[str, "list[Any]"])
 
     def add(self, key: str, value: Value) -> None:
-        """Looks for a value that an op computes. Raises `ShardyError` for arguments."""
+        """Adds a value to collect. Raises `ShardyError` for arguments, which no op computes."""
         if not isinstance(value.entry.value, OpResult):
             raise ShardyError.unexpected(
                 f"probe '{key}'", expected="a value that an op computes", got=f"{value.role} {value.name}"
@@ -158,14 +158,14 @@ class Seen:
         self.found[key] = []
 
     def __call__(self, op: Operation, devices: Devices, results: list[Any]) -> None:
-        """Keeps the results that are looked for."""
+        """Keeps the results to collect."""
         for key, index in self.values.get(op, ()):
             value = results[index]
             self.found[key].append(_returned(value, devices.count) if is_array(value) else value)
 
 
 def _returned(value: Any, devices: int) -> Any:
-    """A value as users get it: without the axis of devices if there is only one."""
+    """Returns a value as users get it: without the axis of devices if there is one device."""
     if not is_array(value):
         return value
     return value[0, ...] if devices == 1 else expanded(value, devices)
@@ -183,7 +183,7 @@ def run_program(
     observer: sees the results of ops besides the probes.
 
     Raises:
-        ShardyError: an input is missing or does not fit, an op cannot run, or the program fails.
+        ShardyError: missing or invalid inputs, unsupported ops, or an op that fails.
     """
     grid = options.grid(values)
     arguments, results = values.arguments(function), values.results(function)
@@ -300,7 +300,7 @@ def random_inputs(
     """Returns inputs for all arguments: normal floats, integers from 0 to 9, dynamic sizes 1.
 
     Raises:
-        ShardyError: there is no such function, or an argument is too large.
+        ShardyError: unknown function, or an argument that is too large.
     """
     rng = np.random.default_rng(seed)
     inputs: dict[str, Array] = {}

@@ -217,8 +217,8 @@ class Program:
         Given the name of a pass, and its options by field name: returns the program after it.
 
         Raises:
-            ShardyError: inputs do not fit or the program fails; there is no such pass, pipeline or option,
-                or the pass rejects the program.
+            ShardyError: invalid inputs, or an op that fails; an unknown pass, pipeline or option, or a pass
+                that rejects the program.
         """
         if isinstance(name, str):
             return self._after(name, options if function is None else {**options, "function": function})

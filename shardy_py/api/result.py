@@ -66,7 +66,7 @@ class Result:
         """Returns a value of the propagated program: by its name there, or for a value of the source.
 
         Raises:
-            ShardyError: there is no such value, or its `copies` have different shardings.
+            ShardyError: unknown value, or one whose `copies` have different shardings.
         """
         if not isinstance(key, Value) or key in self.program:
             return self.program.find(key)
@@ -197,7 +197,7 @@ class Result:
         One explanation for each value of that name, source line, or op (`op=dot_general`).
 
         Raises:
-            ShardyError: there is no such value, or propagation was not recorded.
+            ShardyError: unknown value, or propagation was not recorded.
         """
         if isinstance(key, str):
             return self._explainer.explain_named(key)
@@ -208,7 +208,7 @@ class Result:
         """Returns why a dimension is not sharded along an axis (`x`, `x:(1)2`), nearest reason first.
 
         Raises:
-            ShardyError: there is no such dimension or axis, or propagation was not recorded.
+            ShardyError: unknown dimension or axis, or propagation was not recorded.
         """
         expect(dimension, int, "the number of a dimension")
         expect(axis, str, 'an axis such as "x" or "x:(1)2"')
@@ -247,7 +247,7 @@ class Result:
         mesh: replaces the only mesh of the program that has axes, or several by name.
 
         Raises:
-            ShardyError: there is no mesh of that name, or `Program.annotate` rejects the edits.
+            ShardyError: unknown mesh, or edits that `Program.annotate` rejects.
         """
         meshes = self._meshes({} if mesh is None else mesh)
         edited = self.source.edited({} if edits is None else edits, meshes)

@@ -179,7 +179,7 @@ class Values(Sequence[Value]):
         """Returns the arguments of a function; None: of @main, or of the only one.
 
         Raises:
-            ShardyError: there is no function of that name.
+            ShardyError: unknown function.
         """
         return self._of(function, "argument")
 

@@ -23,52 +23,21 @@ array([[3., 2., 1.]], dtype=float32)
 
 from __future__ import annotations
 
-from shardy_py.compute import (
-    chlo,
-    contraction,
-    conversion,
-    convolution,
-    custom_calls,
-    elementwise,
-    indexed,
-    linear_algebra,
-    movement,
-    normalization,
-    order,
-    quantization,
-    random,
-    reduction,
-    scan,
-    scatter,
-    windowed,
-)
+from importlib import import_module
+
+from shardy_py.compute import quantization
 from shardy_py.compute.custom_calls import CustomCall, register_custom_call
 from shardy_py.compute.indexed import IN_PLACE
 from shardy_py.compute.lanes import Array, Body, Compute
 from shardy_py.errors import ShardyError
 from shardy_py.ops import OpRecord
+from shardy_py.ops.reads import names
 from shardy_py.ops.table import row_name
 
-_FAMILIES = (
-    chlo,
-    contraction,
-    conversion,
-    convolution,
-    custom_calls,
-    elementwise,
-    indexed,
-    linear_algebra,
-    movement,
-    normalization,
-    order,
-    quantization,
-    random,
-    reduction,
-    scan,
-    scatter,
-    windowed,
-)
-COMPUTE: dict[str, Compute] = {name: row for family in _FAMILIES for name, row in family.COMPUTE.items()}
+_FAMILIES = names("""chlo contraction conversion convolution custom_calls elementwise indexed linear_algebra
+    movement normalization order quantization random reduction scan scatter windowed""")
+_TABLES = (import_module(f"{__name__}.{family}").COMPUTE for family in _FAMILIES)
+COMPUTE: dict[str, Compute] = {name: row for table in _TABLES for name, row in table.items()}
 """The function of every op that computes results from operands alone."""
 
 

@@ -27,7 +27,7 @@ Operand = Term | Array | int
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What a comparator compares first, or where all before is equal.
+    """The values that a comparator compares first, or where all before are equal.
 
     term: f of the module's docstring, for the left element. is_total: whether it is compared in total order.
     """

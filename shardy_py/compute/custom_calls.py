@@ -55,7 +55,7 @@ def call_of(record: OpRecord) -> CustomCall:
 
 
 def register_custom_call(target: str, function: Function, *, lanes: bool = False) -> None:
-    """Says what the custom calls of a target compute; replaces what was said before.
+    """Registers what the custom calls of a target compute, in place of an earlier function.
 
     function: `function(call, *arrays)` returns an array, or a sequence of as many as the call has results of
         tensor types. It must not write to its arguments. Tokens are passed on without it.

@@ -17,6 +17,7 @@ import numpy as np
 
 from shardy_py.compute.lanes import Array, Compute
 from shardy_py.compute.linear_algebra import cholesky_factor, solved
+from shardy_py.compute.tridiagonal import solved_with_perturbation
 from shardy_py.errors import ShardyError
 from shardy_py.ops import OpRecord
 
@@ -271,40 +272,8 @@ def _gtsv2(attributes: Attributes, *operands: Array) -> Array:
     return _gtsv(attributes, *operands)[3]
 
 
-def _perturbed(attributes: Attributes, lower: Array, diagonal: Array, upper: Array, right: Array) -> Array:
-    """Returns the solution by elimination with row exchanges, where tiny pivots are replaced.
-
-    A pivot below eps times the largest element of the triangle counts as that, with its sign, so that the
-    solution of a singular system is finite: a step of the inverse iteration. The first element of `lower`
-    and the last of `upper` have no meaning.
-    """
-    size = diagonal.shape[-1]
-    rows = np.zeros((*diagonal.shape, 3), diagonal.dtype)  # of the triangle: from the diagonal on
-    solution = right.copy()
-    current = np.stack((diagonal[..., 0], upper[..., 0] * (size > 1), diagonal[..., 0] * 0), -1)
-    for k in range(size - 1):
-        last = upper[..., k + 1] * (k + 2 < size)
-        following = np.stack((lower[..., k + 1], diagonal[..., k + 1], last), -1)
-        swaps = (np.abs(following[..., 0]) > np.abs(current[..., 0]))[..., None]
-        pivot, other = np.where(swaps, following, current), np.where(swaps, current, following)
-        above, below = solution[..., k, :], solution[..., k + 1, :]
-        head, rest = np.where(swaps, below, above), np.where(swaps, above, below)
-        factor = other[..., :1] / np.where(pivot[..., :1] == 0, 1, pivot[..., :1])
-        rows[..., k, :] = pivot
-        eliminated = other - factor * pivot
-        current = np.concatenate((eliminated[..., 1:], eliminated[..., :1] * 0), -1)
-        solution[..., k, :], solution[..., k + 1, :] = head, rest - factor * head
-    rows[..., size - 1, :] = current
-    tiny = np.finfo(diagonal.dtype).eps * np.abs(rows).max((-1, -2))[..., None]
-    pivots = rows[..., 0]
-    is_tiny = np.abs(pivots) < tiny
-    pivots = np.where(is_tiny, np.where(np.real(pivots) < 0, -tiny, tiny), pivots).astype(diagonal.dtype)
-    for k in reversed(range(size)):
-        for distance in (1, 2):
-            if k + distance < size:
-                solution[..., k, :] -= rows[..., k, distance, None] * solution[..., k + distance, :]
-        solution[..., k, :] /= pivots[..., k, None]
-    return solution
+def _perturbed(attributes: Attributes, *operands: Array) -> Array:
+    return solved_with_perturbation(*operands)
 
 
 def _call(routine: Callable[..., Any]) -> Compute:

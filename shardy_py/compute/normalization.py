@@ -15,7 +15,7 @@ from shardy_py.ops import OpRecord
 
 
 class _Batch:
-    """What the ops share: shapes, sums over the batch, and the standard deviation."""
+    """Values that the ops share: shapes, sums over the batch, and the standard deviation."""
 
     def __init__(self, record: OpRecord, operand: Array) -> None:
         axis: int = record.attributes["feature_index"] + 1

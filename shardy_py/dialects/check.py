@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
     UnrankedTensorType,
     f64,
 )
-from xdsl.ir import Dialect, Operation
+from xdsl.ir import Operation
 
 from shardy_py.dialects import encoding as encodings
 from shardy_py.dialects.definition import OpRow
@@ -182,11 +182,8 @@ CHECK = DialectSyntax("check", OPS.syntax)
 
 __getattr__ = OPS.class_named
 op_class = OPS.op_class
-
-
-def xdsl_dialect() -> Dialect:
-    """The dialect for xDSL, with the classes of all ops."""
-    return OPS.xdsl_dialect()
+xdsl_dialect = OPS.xdsl_dialect
+"""Returns the dialect for xDSL, with the classes of all ops."""
 
 
 __all__ = ["CHECK", "OPS", "op_class", "xdsl_dialect"]

@@ -17,7 +17,6 @@ from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, ShapedType, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Dialect
 
 from shardy_py.dialects import encoding as encodings
 from shardy_py.dialects.definition import OpRow
@@ -128,11 +127,8 @@ INTERPRETER = DialectSyntax("interpreter", OPS.syntax)
 
 __getattr__ = OPS.class_named
 op_class = OPS.op_class
-
-
-def xdsl_dialect() -> Dialect:
-    """The dialect for xDSL, with the classes of all ops."""
-    return OPS.xdsl_dialect()
+xdsl_dialect = OPS.xdsl_dialect
+"""Returns the dialect for xDSL, with the classes of all ops."""
 
 
 __all__ = ["INTERPRETER", "OPS", "op_class", "xdsl_dialect"]

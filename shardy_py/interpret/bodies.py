@@ -23,7 +23,7 @@ Terms = tuple[Term | Array | int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """What a region computes, as far as fast ways can use it.
+    """The computation of a region, as far as faster ways use it.
 
     combiner, terms: see `compute.Body`. pairwise: the computation of an elementwise combiner; else None.
     """

@@ -18,12 +18,13 @@ from xdsl.ir import Operation
 from shardy_py.compute import Array
 from shardy_py.compute.lanes import dtype_of, in_lanes
 from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.graph.device_groups import Groups
 from shardy_py.graph.op_errors import place_of
 from shardy_py.graph.plain import tensor_type
 from shardy_py.interpret import exchange
 from shardy_py.interpret.bodies import body_maker
 from shardy_py.interpret.build import Builder, Handler, Nested
-from shardy_py.interpret.grid import MOVING, REDUCING, Grid, Groups, Strategy, cross_replica, whole
+from shardy_py.interpret.grid import MOVING, REDUCING, Grid, Strategy, cross_replica, whole
 from shardy_py.interpret.machine import Devices, Run
 from shardy_py.interpret.mesh_groups import groups_of
 from shardy_py.interpret.values import Lanes, Value

@@ -18,9 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from shardy_py.errors import ShardyError
-
-Groups = tuple[tuple[int, ...], ...]
-"""Groups of processes, or of the ids that a strategy makes them from."""
+from shardy_py.graph.device_groups import Groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,21 +46,18 @@ def check_devices(count: int) -> None:
 def cross_replica(grid: Grid, groups: Groups) -> Groups:
     """Returns the groups of replicas, once for each partition."""
     _check(groups, grid.replicas, "replica")
-    return tuple(
-        tuple(replica * grid.partitions + partition for replica in group)
-        for group in groups
-        for partition in range(grid.partitions)
-    )
+    return _beside(groups, grid.partitions, lambda replica, partition: replica * grid.partitions + partition)
 
 
 def cross_partition(grid: Grid, groups: Groups) -> Groups:
     """Returns the groups of partitions, once for each replica."""
     _check(groups, grid.partitions, "partition")
-    return tuple(
-        tuple(replica * grid.partitions + partition for partition in group)
-        for group in groups
-        for replica in range(grid.replicas)
-    )
+    return _beside(groups, grid.replicas, lambda partition, replica: replica * grid.partitions + partition)
+
+
+def _beside(groups: Groups, count: int, process: Callable[[int, int], int]) -> Groups:
+    """Returns each group `count` times; process: the number of a member in repetition n."""
+    return tuple(tuple(process(member, n) for member in group) for group in groups for n in range(count))
 
 
 def cross_replica_and_partition(grid: Grid, groups: Groups) -> Groups:

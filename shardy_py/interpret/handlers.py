@@ -61,7 +61,8 @@ def _dynamic_reduce_window(builder: Builder, op: Operation, regions: tuple[Neste
     region = Nested(builder.function(name), ())
 
     def run(devices: Devices, operands: list[Value]) -> Sequence[Value]:
-        return dynamic_reduce_window(record, body_maker(region)(devices, operands), *operands)
+        body: Any = body_maker(region)(devices, operands)
+        return dynamic_reduce_window(record, body, *operands)
 
     return run
 

@@ -23,7 +23,7 @@ Observe = Callable[[Operation, "Devices", list[Value]], None]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a run may cost.
+    """Limits of the cost of a run.
 
     elements: of one tensor on one device; steps: ops executed, each once for all devices in lockstep.
     """

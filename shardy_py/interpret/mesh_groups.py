@@ -17,9 +17,9 @@ from xdsl.ir import Attribute
 
 from shardy_py.dialects.stablehlo.structs import ReplicaGroupMeshAxes, StablehloMesh
 from shardy_py.errors import ShardyError
+from shardy_py.graph.device_groups import Groups, listed_groups
 from shardy_py.graph.symbols import Symbols
 from shardy_py.interpret.constants import array_of
-from shardy_py.interpret.grid import Groups
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.spelling import unknown_axis
 
@@ -40,8 +40,7 @@ def groups_of(attribute: Attribute, symbols: Symbols) -> Groups:
             mesh, tuple(_sub_axis(reference.data, mesh) for reference in cast(Any, named.axes))
         )
     if isinstance(attribute, DenseIntOrFPElementsAttr):
-        rows = array_of(cast(Attribute, attribute))
-        return tuple(tuple(int(i) for i in row if i >= 0) for row in rows) if rows.ndim == 2 else ()
+        return listed_groups(cast(Attribute, attribute))
     raise ShardyError.unsupported("a list of groups that is not dense")
 
 

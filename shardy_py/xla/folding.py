@@ -85,7 +85,7 @@ class Splats:
 
 
 def computed(op: Operation, numbers: Sequence[int]) -> bytes | None:
-    """The element of an op's result for these elements of its operands; None if one is no integer."""
+    """Returns the result's element for these elements of the operands, or None unless all are integers."""
     record, element = record_of(op), _element_type(op.results[0])
     types = [_element_type(value) for value in (*op.results, *operands_of(op))]
     if not all(is_integral(type_) and element_size(type_) <= 8 for type_ in types):

@@ -16,12 +16,11 @@ from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
 
 from shardy_py.dialects.stablehlo.structs import ReplicaGroupMeshAxes, StablehloAxisRef
-from shardy_py.graph.plain import plain
+from shardy_py.graph.device_groups import Groups, listed_groups
 from shardy_py.partition.cost import AxisSize
 from shardy_py.sharding import Mesh, MeshAxis
 
 UNKNOWN_AXIS = "?"
-Groups = tuple[tuple[int, ...], ...]
 
 
 def axes_of_devices(op: Operation, meshes: Mapping[str, Mesh]) -> tuple[AxisSize, ...]:
@@ -31,12 +30,11 @@ def axes_of_devices(op: Operation, meshes: Mapping[str, Mesh]) -> tuple[AxisSize
     """
     pairs = op.properties.get("source_target_pairs")
     if pairs is not None:
-        return _permuted_axes(_rows(plain(pairs)), tuple(meshes.values()))
+        return _permuted_axes(listed_groups(pairs), tuple(meshes.values()))
     named: Any = getattr(op.properties["replica_groups"], "data", None)
     if isinstance(named, ReplicaGroupMeshAxes):
         return _named_axes(named, meshes)
-    groups: Any = plain(op.properties["replica_groups"])
-    rows = _rows(groups) if isinstance(groups, tuple) else ()
+    rows = listed_groups(op.properties["replica_groups"])
     return _axes_of_groups(rows, tuple(meshes.values())) if rows else ()
 
 
@@ -51,11 +49,6 @@ def _named_axes(groups: ReplicaGroupMeshAxes, meshes: Mapping[str, Mesh]) -> tup
             part: Any = axis.sub_axis_info
             axis_sizes.append((axis.name, sizes.get(axis.name, 1) if part is None else part.size))
     return tuple(axis_sizes)
-
-
-def _rows(table: Any) -> Groups:
-    """Returns the groups without the -1 that pads shorter ones."""
-    return tuple(tuple(device for device in row if device >= 0) for row in cast("Groups", table or ()))
 
 
 @lru_cache(maxsize=1024)

@@ -81,7 +81,7 @@ class Explainer:
         """Returns why the values of that name are sharded as they are; several share a source line.
 
         Raises:
-            ShardyError: there is no such value.
+            ShardyError: unknown value.
         """
         table = self.names.table
         return Explanations(map(self.explain, table.find_all(name) or (table.find(name),)))

@@ -74,7 +74,7 @@ class WhyNot:
         """Returns the reasons for a question `VALUE,DIMENSION,AXIS`, by the name of each value of that name.
 
         Raises:
-            ShardyError: the question is malformed, or there is no such value, dimension or axis.
+            ShardyError: invalid question, or an unknown value, dimension or axis.
         """
         match = _QUESTION.fullmatch(question)
         if match is None:
@@ -96,7 +96,7 @@ class WhyNot:
         axis: spelled as `x`, `x:(1)2`.
 
         Raises:
-            ShardyError: there is no such dimension or axis.
+            ShardyError: unknown dimension or axis.
         """
         spot, wanted = spot_of(subject), parse_axis(axis)
         self._check(spot, dimension, wanted)
