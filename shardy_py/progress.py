@@ -28,7 +28,7 @@ def progress(steps: int, *, shown: bool = True) -> Generator[Callable[[str], Non
 
     shown: whether to show a bar if standard error is a terminal that can move its cursor.
     """
-    if not (shown and steps and _is_terminal(sys.stderr)):
+    if not (shown and steps and can_show()):
         yield lambda name: None
         return
     bar = _Bar(steps)
@@ -36,6 +36,11 @@ def progress(steps: int, *, shown: bool = True) -> Generator[Callable[[str], Non
         yield bar.begin
     finally:
         bar.close()
+
+
+def can_show() -> bool:
+    """Returns whether standard error shows a bar."""
+    return _is_terminal(sys.stderr)
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

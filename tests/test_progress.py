@@ -15,13 +15,20 @@ import pytest
 
 import shardy_py.progress
 from shardy_py import Options, Program, cli, propagate
-from shardy_py.cli import check, diff
+from shardy_py.cli import check, diff, interpret
 from shardy_py.progress import progress
 
 PROGRAM = """
 sdy.mesh @mesh = <["x"=2]>
 func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
   return %arg0 : tensor<8xf32>
+}
+"""
+RUN = """
+func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.negate %arg0 : tensor<8xf32>
+  %1 = stablehlo.add %0, %arg0 : tensor<8xf32>
+  return %1 : tensor<8xf32>
 }
 """
 ERASE_LINE = "\x1b[2K"
@@ -125,6 +132,24 @@ def test_sdy_opt_names_its_passes(
     for step in ("reading", "sdy-close-shardings", "symbol-dce", "writing", "3/4"):
         assert step in terminal.getvalue()
     assert "func.func @main" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("slow")
+def test_stablehlo_interpret_names_its_ops(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "program.mlir"
+    file.write_text(RUN)
+    assert interpret.main([str(file), "--random", "0"]) == 0
+    for step in ("stablehlo.negate", "stablehlo.add", "1/2"):
+        assert step in terminal.getvalue()
+    assert terminal.getvalue().endswith(ERASE_LINE)
+    before = terminal.getvalue()
+    monkeypatch.setattr(shardy_py.progress, "Timer", None)
+    assert interpret.main([str(file), "--random", "0", "--no-progress"]) == 0
+    monkeypatch.setattr(terminal, "isatty", lambda: False)
+    assert interpret.main([str(file), "--random", "0"]) == 0
+    assert terminal.getvalue() == before
 
 
 @pytest.mark.parametrize("flag", ["--no-progress", "-no-progress=true", "--mlir-print-ir-after=symbol-dce"])

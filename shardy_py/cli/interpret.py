@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from shardy_py.cli.arguments import command_parser
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command, usage_error
 from shardy_py.errors import ShardyError
-from shardy_py.progress import progress
+from shardy_py.progress import can_show, progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -188,16 +187,18 @@ def _arguments(text: str) -> list[Any]:
 def _observer(program: Program, options: argparse.Namespace) -> Generator[Observer | None]:
     """Traces values, or moves the progress bar with the ops of the function that runs."""
     from shardy_py.api.execution import Observer, arguments_owner
+    from shardy_py.dialects.traits import is_terminator
     from shardy_py.graph.symbols import function_name, functions_of
 
     if options.trace:
         yield Observer(lambda op: bool(op.results), _tracer(program))
         return
-    if options.no_progress or not sys.stderr.isatty():
+    if options.no_progress or not can_show():
         yield None
         return
     name = arguments_owner(program.values, options.function)
-    ops = {op for f in functions_of(program.module) if function_name(f) == name for op in f.body.ops}
+    functions = [f for f in functions_of(program.module) if function_name(f) == name]
+    ops = {op for f in functions for op in f.body.ops if not is_terminator(op)}
     with progress(len(ops)) as begin:
         yield Observer(ops.__contains__, lambda op, devices, results: begin(op.name))
 

@@ -7,6 +7,7 @@ Messages of expectations are those of StableHLO's interpreter. Not here: the dia
 from __future__ import annotations
 
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +18,7 @@ from xdsl.ir import Operation
 from shardy_py.compute import Array
 from shardy_py.dialects import check, interpreter
 from shardy_py.errors import ShardyError
+from shardy_py.files import write_whole
 from shardy_py.interpret.build import Builder, Handler, Nested
 from shardy_py.interpret.constants import array_of
 from shardy_py.interpret.machine import Devices, Run
@@ -235,7 +237,9 @@ def write_probe(path: Path, array: Array, identifier: str, type_text: str) -> No
         ShardyError: a file cannot be written.
     """
     try:
-        np.save(path, array if array.dtype.isbuiltin == 1 else array.view(f"V{array.itemsize}"))
+        data = BytesIO()
+        np.save(data, array if array.dtype.isbuiltin == 1 else array.view(f"V{array.itemsize}"))
+        write_whole(str(path), data.getvalue())
         with (path.parent / "index.csv").open("a") as index:
             index.write(f"{identifier},{type_text},{path}\n")
     except OSError as error:

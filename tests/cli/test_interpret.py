@@ -20,6 +20,12 @@ CHECK = """func.func @main() {
   return
 }
 """
+PROBE = """func.func @main() {
+  %0 = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+  %1 = interpreter.probe %0, probe_id = "here" : tensor<2xi32>
+  return
+}
+"""
 
 
 @pytest.fixture
@@ -38,6 +44,46 @@ def test_arrays_in_and_out(program: str, capsys: pytest.CaptureFixture[str]) -> 
     assert err == "%0 stablehlo.add p.mlir:2:8: 2xint32, min 4, max 6, 0 NaN\n"
     with np.load("y.npz") as saved:
         assert {name: saved[name].tolist() for name in saved} == {"result 0": [4, 6], "%0": [4, 6]}
+
+
+def test_probes_by_line_and_label(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    inputs = "--args=[dense<1> : tensor<2xi32>, dense<2> : tensor<2xi32>]"
+    assert main([program, inputs, "--probe", "p.mlir:2"]) == 0
+    assert capsys.readouterr().out.endswith("p.mlir:2 = tensor<2xi32> {\n  [3, 3]\n}\n")
+    located = TEXT.replace("xi32>\n  return", 'xi32> loc("model.py":12:4)\n  return')
+    Path("located.mlir").write_text(located)
+    assert main(["located.mlir", inputs, "--probe", "model.py:12"]) == 0
+    assert capsys.readouterr().out.endswith("model.py:12 = tensor<2xi32> {\n  [3, 3]\n}\n")
+    assert main(["located.mlir", inputs, "--probe", "model.py:13"]) == 1
+    assert "model.py:13" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("moment", ["write", "replace"])
+def test_ctrl_c_leaves_no_half_written_file(
+    moment: str, program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("y.npz").write_bytes(b"before")
+    Path("probes").mkdir()
+    Path("probe.mlir").write_text(PROBE)
+
+    def interrupted(*arguments: object) -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"os.{'chmod' if moment == 'write' else 'replace'}", interrupted)
+    assert main([program, "--random", "0", "-o", "y.npz"]) == 130
+    assert main(["probe.mlir", "--probe-output-dir", "probes"]) == 130
+    assert Path("y.npz").read_bytes() == b"before"
+    assert not list(Path("probes").iterdir())
+    assert not list(Path().glob(".sdy-*"))
+
+
+def test_probes_of_a_program_write_a_file_for_each_device(program: str) -> None:
+    Path("probes").mkdir()
+    Path("probe.mlir").write_text(PROBE)
+    assert main(["probe.mlir", "--probe-output-dir", "probes", "--devices", "2"]) == 0
+    files = sorted(path.name for path in Path("probes").iterdir())
+    assert files == ["index.csv", "probe1.npy", "probe2.npy"]
+    assert [np.load(f"probes/probe{n}.npy").tolist() for n in (1, 2)] == [[1, 2]] * 2
 
 
 def test_as_stablehlo_translate(program: str, capsys: pytest.CaptureFixture[str]) -> None:
