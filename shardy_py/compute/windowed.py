@@ -30,7 +30,7 @@ from shardy_py.compute.combining import (
     with_signed_zeros,
 )
 from shardy_py.compute.lanes import Array, Body, Compute, dtype_of, in_lanes, lanes_of
-from shardy_py.compute.movement import as_declared, check_elements, padded, sizes_in
+from shardy_py.compute.movement import as_declared, padded, sizes_in
 from shardy_py.compute.precision import Dtype
 from shardy_py.compute.reduction import converted
 from shardy_py.compute.scatter import combined_at
@@ -122,8 +122,6 @@ def dynamic_reduce_window(record: OpRecord, body: Body, *operands: Array) -> Arr
     if len(pairs) != rank or any(len(row) != rank or min(row, default=1) < 1 for row in numbers):
         raise ShardyError(f"'{record.name}' op has windows that do not fit {rank} dimensions")
     attributes = {**dict(zip(names, numbers, strict=True)), "padding": pairs}
-    rows = zip(arrays[0].shape[1:], numbers[2], pairs, strict=True)
-    check_elements([max(0, low + high + (size - 1) * step + 1) for size, step, (low, high) in rows])
     results = reduce_window(replace(record, attributes=attributes), body, *arrays)
     each = zip(record.results, results if isinstance(results, tuple) else (results,), strict=True)
     return tuple(as_declared(replace(record, results=(type_,)), result) for type_, result in each)

@@ -23,7 +23,7 @@ from shardy_py.interpret.build import Builder, Handler, Nested
 from shardy_py.interpret.constants import array_of
 from shardy_py.interpret.machine import Devices, Run
 from shardy_py.interpret.parallel import run_parallel
-from shardy_py.interpret.printing import array_text, element_text
+from shardy_py.interpret.printing import array_text, element_text, stored_type
 from shardy_py.interpret.values import Value, expanded
 from shardy_py.ir import operands_of, type_of
 from shardy_py.ops.custom_calls import CALL
@@ -79,15 +79,14 @@ def _pair(op: Operation, operands: list[Value]) -> tuple[Array, Array]:
     return left, right
 
 
-def _shown(op: Operation) -> Callable[[Any], str]:
+def _shown(op: Operation, array: Array) -> Callable[[Any], str]:
     """Returns what prints elements of the first operand, as MLIR does."""
-    element: Any = cast(Any, type_of(operands_of(op)[0])).element_type
-    return str if element.name.startswith("quant.") else element_text(element)
+    return element_text(stored_type(cast(Any, type_of(operands_of(op)[0])).element_type, array))
 
 
 def _fail(op: Operation, what: str, left: Array, right: Array, bad: Array) -> None:
     """Raises `ShardyError` that names the first bad element."""
-    show = _shown(op)
+    show = _shown(op, left)
     index = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
     place = f"[{', '.join(map(str, index[1:]))}]"
     device = f" of device {index[0]}" if len(bad) > 1 else ""
@@ -149,7 +148,7 @@ def expect_close(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -
         apart = ulp_difference(left, right)
         bad = (apart > np.uint64(high)) | (apart < np.uint64(low))
         if bad.any():
-            raise ShardyError(_ulp_message(_shown(op), left, right, apart, bad, high))
+            raise ShardyError(_ulp_message(_shown(op, left), left, right, apart, bad, high))
         return ()
 
     return run
