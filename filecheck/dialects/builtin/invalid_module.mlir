@@ -216,6 +216,11 @@ module attributes {sym_name = dense<[0, 1]> : tensor<2xi65>} {}
 
 // -----
 
+// expected-error @+1 {{'builtin.module' op result 0 - unknown mesh: @mesh}}
+"builtin.module"() {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{?}]>]>} : () -> ()
+
+// -----
+
 func.func @main(%arg0: tensor<8xf32>) {
   // expected-error @+1 {{'stablehlo.add' op expected 2 operands, but found 1}}
   %0 = "stablehlo.add"(%arg0) : (tensor<8xf32>) -> tensor<8xf32>

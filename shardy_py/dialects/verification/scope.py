@@ -85,8 +85,8 @@ class Scope:
 
 
 def _ops_of(module: ModuleOp) -> Iterator[Operation]:
-    """The ops of a module, which may still turn out to have no block, or several."""
-    return chain.from_iterable(block.ops for block in module.body.blocks)
+    """The ops of a module, which may still turn out to have no region or block, or several."""
+    return chain.from_iterable(block.ops for region in module.regions for block in region.blocks)
 
 
 def symbol_name(op: Operation) -> str | None:
