@@ -19,7 +19,7 @@ from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.graph.movements import Copies, Localized, Merger, Movement
 from shardy_py.graph.plain import plain
-from shardy_py.ir import blocks_of, owning_op, walk_pre_order
+from shardy_py.ir import blocks_of, operands_of, owning_op, walk_pre_order
 from shardy_py.ops import TABLE, Control
 from shardy_py.sharding import AxisRef, TensorSharding
 from shardy_py.sharding.tensor_sharding import without_manual_axes
@@ -70,7 +70,7 @@ def counterparts(
     numbers: dict[tuple[int, int], int] = {}
     for value in _executed_values(local):
         wholes = tuple(w for w in trace.stands.get(value, ()) if id(w) in values)
-        if not wholes:
+        if not wholes or value in trace.superseded:
             continue
         first = id(wholes[0])
         place = (first, id(_function_of(value)))
@@ -128,6 +128,7 @@ class _Trace:
         self.stands: dict[SSAValue, tuple[SSAValue, ...]] = {copy: (old,) for old, copy in origin.items()}
         self.shardings: dict[SSAValue, TensorSharding] = {}
         self.pending: dict[SSAValue, Pending] = {}
+        self.superseded: set[SSAValue] = set()
 
     def follow(self, event: object) -> None:
         match event:
@@ -150,6 +151,8 @@ class _Trace:
         for old, new in pairs:
             if old is new or old not in self.stands:
                 continue
+            if isinstance(new, OpResult) and old in operands_of(new.op):
+                self.superseded.add(old)  # a local op and what corrects its result, as the offset of an iota
             if new in self.stands:
                 continue  # an existing value that equals the old one keeps what it stands for
             self.stands[new] = self.stands[old]

@@ -90,7 +90,7 @@ class Case:
         shape, part = (tuple(size or 0 for size in tensor.shape) for tensor in sizes if tensor is not None)
         found = self.found.get(local)
         sharding = given if found is None or found.sharding is None else found.sharding
-        if sharding is None or shape == part:
+        if sharding is None or (shape == part and not sharding.unreduced_axes):
             return Shards.of(None, None, shape, part, self.partitioned.grid.size)
         mesh = resolve(sharding.mesh, self.partitioned.meshes)
         return Shards.of(sharding, mesh, shape, part, self.partitioned.grid.size)
@@ -142,7 +142,7 @@ def prove(partitioned: Partitioned, options: ProofOptions = DEFAULT, inputs: Seq
         ShardyError: one of the programs cannot run.
     """
     plain_case = Case.of(partitioned)
-    given = list(inputs) or random_inputs(partitioned.whole, options.seed)
+    given = _with_tokens(partitioned.whole, inputs) or random_inputs(partitioned.whole, options.seed)
     is_wide = can_widen(partitioned.whole)
     case = plain_case.widened() if is_wide else plain_case
     run = _Run(case, options, is_wide)
@@ -163,6 +163,14 @@ def random_inputs(module: ModuleOp, seed: int) -> list[Any]:
     random = np.random.default_rng(seed)
     types = [tensor_type(type_of(argument)) for argument in _arguments(module)]
     return [None if tensor is None else random_array(random, tensor) for tensor in types]
+
+
+def _with_tokens(module: ModuleOp, inputs: Sequence[Array]) -> list[Any]:
+    """The inputs with None for each token; [] if there are none."""
+    if not inputs:
+        return []
+    arrays = iter(inputs)
+    return [next(arrays) if tensor_type(type_of(value)) else None for value in _arguments(module)]
 
 
 def _as_run(array: Any, is_wide: bool) -> Any:

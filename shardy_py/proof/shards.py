@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from shardy_py.compute import Array
 from shardy_py.errors import ShardyError
-from shardy_py.partition.device_groups import shard_indices
+from shardy_py.partition.device_groups import replica_groups, shard_indices
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import total_size
 from shardy_py.sharding.local import local_shape as even_local_shape
@@ -39,6 +39,7 @@ class Shards:
     shape, local_shape: of the whole tensor, and of each part with its padding.
     counts: [rank], the parts of each dimension. index: [rank, devices], the part of each device.
     holder: the only device with the tensor, on a single-device mesh; None: all have their part.
+    groups: [groups, size], devices that hold terms of one sum, as along unreduced axes; None: there are none.
     """
 
     shape: tuple[int, ...]
@@ -46,6 +47,7 @@ class Shards:
     counts: tuple[int, ...]
     index: Integers
     holder: int | None = None
+    groups: Integers | None = None
 
     @staticmethod
     def of(
@@ -85,7 +87,10 @@ class Shards:
         if len(local) != rank or any(size < wanted for size, wanted in zip(local, least, strict=True)):
             expected, got = _text(least), _text(local)
             raise ShardyError.unexpected("the part of each device", expected=expected, got=got)
-        return Shards(shape, local, counts, index, holder)
+        groups = None
+        if sharding is not None and mesh is not None and sharding.unreduced_axes:
+            groups = replica_groups(mesh, sharding.unreduced_axes)
+        return Shards(shape, local, counts, index, holder, groups)
 
     @property
     def devices(self) -> int:
@@ -135,15 +140,25 @@ class Shards:
         return arrays[(lanes.reshape(-1, *(1,) * rank), *at)]
 
     def split(self, array: Array, fill: Any) -> Array:
-        """Returns [devices, *part] of the whole array, or [1, *part] if all are equal; padding is `fill`."""
-        if self.is_whole:
+        """Returns [devices, *part] of the whole array, or [1, *part] if all are equal; padding is `fill`.
+
+        Of devices that hold terms of one sum, the first has all of it, the others zeros.
+        """
+        if self.is_whole and self.groups is None:
             return array[None]
         members = np.arange(self.devices)
         made = self.parts(array[None], np.zeros_like(members), members)
+        if self.groups is not None:
+            made = np.broadcast_to(made, (self.devices, *made.shape[1:])).copy()
+            made[self.groups[:, 1:].ravel()] = 0
         return np.where(self.inside(members), made, np.asarray(fill, array.dtype))
 
     def joined(self, parts: Array) -> Array:
         """Returns the whole array of [devices, *part] or [1, *part]; of equal parts the first one's."""
+        if self.groups is not None:
+            terms = np.broadcast_to(parts, (self.devices, *parts.shape[1:]))
+            parts = terms.copy()
+            parts[self.groups] = terms[self.groups].sum(axis=1, dtype=parts.dtype)[:, None]
         result = np.zeros(self.shape, parts.dtype)
         devices = self.first_holders if self.holder is None else np.array([self.holder])
         for device in np.unique(devices).tolist():
