@@ -20,6 +20,7 @@ from xdsl.ir import SSAValue
 
 from shardy_py.compute import Array
 from shardy_py.compute.lanes import TOKEN
+from shardy_py.errors import ShardyError
 from shardy_py.graph.cloning import clone
 from shardy_py.graph.holders import attribute_list_shardings
 from shardy_py.graph.plain import tensor_type
@@ -89,11 +90,20 @@ class Case:
             return None
         shape, part = (tuple(size or 0 for size in tensor.shape) for tensor in sizes if tensor is not None)
         found = self.found.get(local)
-        sharding = given if found is None or found.sharding is None else found.sharding
-        if sharding is None or (shape == part and not sharding.unreduced_axes):
-            return Shards.of(None, None, shape, part, self.partitioned.grid.size)
-        mesh = resolve(sharding.mesh, self.partitioned.meshes)
-        return Shards.of(sharding, mesh, shape, part, self.partitioned.grid.size)
+        own = None if found is None else found.sharding
+        count = self.partitioned.grid.size
+        fault: ShardyError | None = None
+        # The value may be one of an inlined manual computation, whose sharding has its free axes only.
+        for sharding in (given, own):
+            if sharding is not None and (shape != part or sharding.unreduced_axes):
+                mesh = resolve(sharding.mesh, self.partitioned.meshes)
+                try:
+                    return Shards.of(sharding, mesh, shape, part, count)
+                except ShardyError as error:
+                    fault = error
+        if fault is not None:
+            raise fault
+        return Shards.of(None, None, shape, part, count)
 
 
 def _main(module: ModuleOp) -> Any:
