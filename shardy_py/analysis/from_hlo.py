@@ -22,16 +22,7 @@ from dataclasses import replace
 
 from shardy_py.analysis.function import Body, Form, Function, Node, Numbering, element_of
 from shardy_py.errors import Diagnostic, ShardyError
-from shardy_py.hlo import (
-    Computation,
-    HloModule,
-    Instruction,
-    Shape,
-    fitting,
-    leaf_types,
-    record_of,
-    row_of,
-)
+from shardy_py.hlo import Computation, HloModule, Instruction, Shape, fitting, leaf_types, record_of, row_of
 from shardy_py.ops import OpRecord, TensorType
 
 Values = tuple[int, ...]

@@ -144,10 +144,7 @@ class _Analysis:
         ]
         what = f"'{function.name}': {len(self.given_up)} values, and all behind them, count as read whole"
         limit = f"expected at most {MOST_COMPOSITIONS} compositions of maps, got more"
-        warn(
-            f"{what}: {limit}; analyse its ops one by one",
-            before[-1].position if before else None,
-        )
+        warn(f"{what}: {limit}; analyse its ops one by one", before[-1].position if before else None)
 
     def located(self, node: Node, direction: Direction) -> Grid:
         """The maps of a node; errors get its position."""

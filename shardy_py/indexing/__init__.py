@@ -14,16 +14,7 @@ from shardy_py.indexing.domain import (
     points_array,
     reads,
 )
-from shardy_py.indexing.expr import (
-    Division,
-    Expr,
-    Variable,
-    constant,
-    dim,
-    range_var,
-    runtime,
-    weighted_sum,
-)
+from shardy_py.indexing.expr import Division, Expr, Variable, constant, dim, range_var, runtime, weighted_sum
 from shardy_py.indexing.index_map import IndexMap
 from shardy_py.indexing.parse import parse_expr, parse_map
 from shardy_py.indexing.reverse import inverse, reverse

@@ -17,13 +17,7 @@ from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, ShardyError, warn_once
-from shardy_py.graph.calls import (
-    ORIGINAL_NAME,
-    FunctionCopies,
-    calls_in,
-    functions_bottom_up,
-    original_name,
-)
+from shardy_py.graph.calls import ORIGINAL_NAME, FunctionCopies, calls_in, functions_bottom_up, original_name
 from shardy_py.graph.cloning import clone_region_into
 from shardy_py.graph.data_flow import EDGE_NAME, argument_owners
 from shardy_py.graph.holders import SHARDING

@@ -18,13 +18,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import (
-    BytesAttr,
-    DenseIntOrFPElementsAttr,
-    IndexType,
-    IntegerType,
-    Signedness,
-)
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, IndexType, IntegerType, Signedness
 from xdsl.ir import Attribute
 
 from shardy_py.text.builtin_attributes import is_complex, is_integer, is_integral

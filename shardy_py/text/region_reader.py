@@ -218,12 +218,7 @@ class RegionReader(ValueReader, ABC):
 
         return self.items(read, opening, closing)
 
-    def region(
-        self,
-        arguments: Sequence[Argument] = (),
-        *,
-        default_dialect: str | None = None,
-    ) -> Region:
+    def region(self, arguments: Sequence[Argument] = (), *, default_dialect: str | None = None) -> Region:
         """`{ ... }`, with an entry block that has `arguments` if any are given."""
         self.expect("{", " to begin a region")
         outer_block, outer_blocks, outer_names = self.block, self.blocks, self.operand_names

@@ -121,12 +121,7 @@ class _GuestReader(OpReader):
         )
 
     @override
-    def region(
-        self,
-        arguments: Sequence[Argument] = (),
-        *,
-        default_dialect: str | None = None,
-    ) -> Region:
+    def region(self, arguments: Sequence[Argument] = (), *, default_dialect: str | None = None) -> Region:
         given = [
             Parser.Argument(self._span(a.name, a.offset), a.type, self._known_location(a)) for a in arguments
         ]
