@@ -20,16 +20,8 @@ from xdsl.ir import Attribute, Block, Region
 
 from shardy_py.api import Mesh, Program
 from shardy_py.api.annotate import Editor, ShardingLike
+from shardy_py.builder import insertion
 from shardy_py.builder.bodies import listed, parameter_names
-from shardy_py.builder.insertion import (
-    Trace,
-    blaming_caller,
-    caller_location,
-    current_trace,
-    insert,
-    inserting_into,
-    tracing,
-)
 from shardy_py.builder.tensor import Tensor, emit, value_of
 from shardy_py.builder.types import TensorType, tensor
 from shardy_py.dialects.verification import verify_module
@@ -72,12 +64,12 @@ def build(
     meshes = _meshes(mesh)
     main = FuncOp(name, FunctionType.from_lists(types, []), Region(), "public")
     module = ModuleOp([main])
-    trace = Trace(module, Editor(module))
+    trace = insertion.Trace(module, Editor(module))
     if name in meshes:
         raise ShardyError(f"a mesh and the function are both named @{name}; rename one of them")
     for symbol, one in reversed(meshes.items()):
         trace.editor.set_mesh(symbol, one)
-    with tracing(trace), blaming_caller():
+    with insertion.tracing(trace), insertion.blaming_caller():
         body, outputs, _ = _traced(function, types, [argument.name for argument in given])
         main.body.add_block(body)
         main.function_type = FunctionType.from_lists(types, outputs)
@@ -102,12 +94,12 @@ def call(function: Function, *arguments: Tensor) -> Any:
     Returns a tensor or a tuple, as `function` does. Raises `ShardyError` if `function` is recursive or uses
     tensors from outside.
     """
-    trace = current_trace()
+    trace = insertion.current_trace()
     values = [value_of(argument) for argument in arguments]
     callee, is_single = _callee(trace, function, [value.type for value in values])
     op = CallOp(callee.sym_name.data, values, list(callee.function_type.outputs))
-    op.location = caller_location()  # pyright: ignore[reportAttributeAccessIssue]
-    insert(op)
+    op.location = insertion.caller_location()  # pyright: ignore[reportAttributeAccessIssue]
+    insertion.insert(op)
     results = tuple(map(Tensor, op.results))
     return results[0] if is_single else results
 
@@ -121,7 +113,7 @@ def composite(
 ) -> Any:
     """An op of that name, whose decomposition is `function` as a private function of the program."""
     values = [value_of(argument) for argument in arguments]
-    callee, is_single = _callee(current_trace(), function, [value.type for value in values])
+    callee, is_single = _callee(insertion.current_trace(), function, [value.type for value in values])
     results = emit(
         "composite",
         *arguments,
@@ -134,7 +126,7 @@ def composite(
     return results[0] if is_single else results
 
 
-def _callee(trace: Trace, function: Function, types: Sequence[Attribute]) -> tuple[FuncOp, bool]:
+def _callee(trace: insertion.Trace, function: Function, types: Sequence[Attribute]) -> tuple[FuncOp, bool]:
     """The function of the program, and whether it returns a tensor rather than a tuple."""
     name = getattr(function, "__name__", type(function).__name__).strip("<>") or "function"
     # each look-up of a method creates another object
@@ -164,10 +156,10 @@ def _traced(
     labels = list(names) if any(names) else parameters
     block = Block()
     append_arguments(block, [(type_, _named(label)) for type_, label in zip(types, labels, strict=True)])
-    with inserting_into(block, isolated=True):
+    with insertion.inserting_into(block, isolated=True):
         given = function(*map(Tensor, block.args))
         results = [value_of(result) for result in listed(given)]
-        insert(ReturnOp(*results))
+        insertion.insert(ReturnOp(*results))
     return block, [result.type for result in results], isinstance(given, Tensor)
 
 

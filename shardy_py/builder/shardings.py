@@ -16,34 +16,28 @@ from shardy_py.builder.bodies import Body, region
 from shardy_py.builder.insertion import caller_location, current_trace, insert
 from shardy_py.builder.tensor import Tensor, rank_of, value_of
 from shardy_py.builder.types import TensorType
-from shardy_py.dialects.sdy import (
-    ManualComputationOp,
-    PropagationBarrierOp,
-    ReturnOp,
-    ShardingConstraintOp,
-    ShardingGroupOp,
-)
+from shardy_py.dialects import sdy
 from shardy_py.dialects.stablehlo.notation import NOTATION
 
 
 def sharding_constraint(operand: Tensor, sharding: Any) -> Tensor:
     """The tensor, constrained; `sharding` is a `Sharding`, or a spec on the program's only mesh."""
     resolved = _resolved("the tensor", sharding, rank_of(operand))
-    return Tensor(_inserted(ShardingConstraintOp(operand.value, resolved.value)).results[0])
+    return Tensor(_inserted(sdy.ShardingConstraintOp(operand.value, resolved.value)).results[0])
 
 
 def sharding_group(operands: Sequence[Tensor], group_id: int) -> None:
     """Adds tensors to a group that gets one sharding."""
     number: Any = NOTATION.encode("i64", group_id)
     for operand in operands:
-        _inserted(ShardingGroupOp(value_of(operand), number.value.data))
+        _inserted(sdy.ShardingGroupOp(value_of(operand), number.value.data))
 
 
 def propagation_barrier(operand: Tensor, direction: str = "NONE") -> Tensor:
     """The tensor; shardings propagate across in direction NONE, FORWARD, BACKWARD or BOTH."""
     if direction not in DIRECTIONS:
         raise ShardyError.unknown("direction", str(direction), DIRECTIONS)
-    return Tensor(_inserted(PropagationBarrierOp(value_of(operand), direction)).results[0])
+    return Tensor(_inserted(sdy.PropagationBarrierOp(value_of(operand), direction)).results[0])
 
 
 def manual_computation(
@@ -70,7 +64,7 @@ def manual_computation(
         _local(number, tensor.type, sharding, manual_axes)
         for number, (tensor, sharding) in enumerate(zip(inputs, ins, strict=True))
     ]
-    inner = region(body, types, ReturnOp.name, isolated=True)
+    inner = region(body, types, sdy.ReturnOp.name, isolated=True)
     returned = [Tensor(value).type for value in inner.block.last_op.operands] if inner.block.last_op else []
     if len(out_shardings) != len(returned):
         raise ShardyError.unexpected(
@@ -81,7 +75,7 @@ def manual_computation(
         for number, (type_, sharding) in enumerate(zip(returned, out_shardings, strict=True))
     ]
     globals_ = [_resized(type_, _parts(s, manual_axes)) for type_, s in zip(returned, outs, strict=True)]
-    op = ManualComputationOp(
+    op = sdy.ManualComputationOp(
         [value_of(tensor) for tensor in inputs],
         [s.value for s in ins],
         [s.value for s in outs],

@@ -14,20 +14,10 @@ import argparse
 import os
 import sys
 
+from shardy_py import layout
 from shardy_py.cli.arguments import ArgumentParser, command_parser
 from shardy_py.cli.shell import SUCCESS, Files, run_command, usage_error
 from shardy_py.errors import Position, located
-from shardy_py.layout import (
-    TARGETS,
-    ArrayShape,
-    default_layout,
-    padded_bytes,
-    padding_share,
-    parse_array,
-    parse_shape,
-    relayout_steps,
-    unpadded_bytes,
-)
 
 _GIVEN = "<shape>"
 """The name of the shape on the command line in diagnostics."""
@@ -43,7 +33,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     shape = ArgumentParser(add_help=False, allow_abbrev=False)
     shape.add_argument("shape", help="XLA syntax: 'f32[3,5]{1,0:T(2,2)}'")
-    shape.add_argument("--target", choices=TARGETS, help="use the default layout of this target instead")
+    shape.add_argument(
+        "--target", choices=layout.TARGETS, help="use the default layout of this target instead"
+    )
     draw = commands.add_parser("draw", parents=[shape], help="draw the position of each element in memory")
     draw.add_argument("--svg", metavar="FILE", help="write SVG instead of text; '-': standard output")
     draw.add_argument("--rows", type=_count, default=16, help="maximum rows of a panel (default: 16)")
@@ -69,12 +61,12 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     return files.show(text) if text else SUCCESS
 
 
-def _array(options: argparse.Namespace) -> ArrayShape:
+def _array(options: argparse.Namespace) -> layout.ArrayShape:
     """The array of the command line, with the default layout of `--target` if that is given."""
-    array = parse_array(options.shape, _GIVEN)
+    array = layout.parse_array(options.shape, _GIVEN)
     if options.target:
-        return default_layout(array, options.target)
-    return array if array.layout else default_layout(array, "linear")
+        return layout.default_layout(array, options.target)
+    return array if array.layout else layout.default_layout(array, "linear")
 
 
 def _draw(options: argparse.Namespace, files: Files) -> str:
@@ -93,13 +85,13 @@ def _draw(options: argparse.Namespace, files: Files) -> str:
 
 
 def _bytes(options: argparse.Namespace, _: Files) -> str:
-    shape = parse_shape(options.shape, _GIVEN)
-    if isinstance(shape, ArrayShape):
+    shape = layout.parse_shape(options.shape, _GIVEN)
+    if isinstance(shape, layout.ArrayShape):
         shape = _array(options)
     elif options.target:
         raise usage_error("--target requires a single array, not a tuple")
-    padded, unpadded = padded_bytes(shape), unpadded_bytes(shape)
-    share = f"{padding_share(shape):.1%}"
+    padded, unpadded = layout.padded_bytes(shape), layout.unpadded_bytes(shape)
+    share = f"{layout.padding_share(shape):.1%}"
     return f"{shape}\nunpadded {unpadded}\npadded   {padded}\npadding  {padded - unpadded} ({share})"
 
 
@@ -116,7 +108,7 @@ def _index(options: argparse.Namespace, _: Files) -> str:
 
 def _steps(options: argparse.Namespace, _: Files) -> str:
     array = _array(options)
-    steps = relayout_steps(array.dimensions, array.layout) if array.layout else ()
+    steps = layout.relayout_steps(array.dimensions, array.layout) if array.layout else ()
     return "\n".join(map(str, steps)) or "nothing moves"
 
 

@@ -18,21 +18,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from shardy_py.cursor import TokenCursor, token_expression
+from shardy_py.layout import values
 from shardy_py.layout.tile_level import COMBINE
-from shardy_py.layout.values import (
-    ELEMENT_TYPES,
-    OTHER_KINDS,
-    UNBOUNDED,
-    ArrayShape,
-    BufferShape,
-    Layout,
-    OtherShape,
-    Shape,
-    SplitConfig,
-    Tile,
-    TupleShape,
-    faults,
-)
 from shardy_py.session import LARGE_TEXT, SESSION
 
 _OPENING = {"(": ")", "[": "]", "{": "}"}
@@ -108,7 +95,7 @@ class HloCursor(TokenCursor):
         self.move_to(place)
 
 
-_INDEX_TYPES = frozenset(t for t in ELEMENT_TYPES if t[0] in "us")
+_INDEX_TYPES = frozenset(t for t in values.ELEMENT_TYPES if t[0] in "us")
 _MAX_DIGITS = len(str(1 << 64))
 _LEVEL_TYPES = frozenset("DCSH")
 _COMBINE_TEXT = -(1 << 63)
@@ -116,7 +103,7 @@ _COMBINE_TEXT = -(1 << 63)
 _Item = TypeVar("_Item")
 
 
-def parse_shape(text: str, file: str = "-") -> Shape:
+def parse_shape(text: str, file: str = "-") -> values.Shape:
     """The shape in `text`.
 
     Raises ShardyError with its position (file:line:column) if `text` is not exactly one shape.
@@ -127,22 +114,22 @@ def parse_shape(text: str, file: str = "-") -> Shape:
     return shape
 
 
-def parse_array(text: str, file: str = "-") -> ArrayShape:
+def parse_array(text: str, file: str = "-") -> values.ArrayShape:
     """The array shape in `text`; raises ShardyError for any other shape, and as `parse_shape`."""
     shape = parse_shape(text, file)
-    if not isinstance(shape, ArrayShape):
+    if not isinstance(shape, values.ArrayShape):
         HloCursor(text, file).error(f"expected the shape of an array, got {str(shape)[:40]}")
     return shape
 
 
-def read_shape(cursor: HloCursor) -> Shape:
+def read_shape(cursor: HloCursor) -> values.Shape:
     """Steps over the shape at the cursor and returns it.
 
     A brace behind an array is its layout only if a number or a colon follows; otherwise it is left.
     """
     if cursor.at("("):
         with cursor.nested():
-            return TupleShape(tuple(cursor.items(lambda: _element(cursor), "(", ")")))
+            return values.TupleShape(tuple(cursor.items(lambda: _element(cursor), "(", ")")))
     if cursor.at("b") and cursor.following() == "(":
         with cursor.nested():
             return _buffer(cursor)
@@ -159,48 +146,48 @@ def read_shape(cursor: HloCursor) -> Shape:
 
 _PLAIN = re.compile(r"[a-z]\w*\[[\d,<=?]*\](?:\{[\d:][\w,:()*#]*\}|(?!\s*[{/]))", re.ASCII)
 """An array whose text ends where the match ends, whatever follows."""
-_ARRAYS: dict[str, ArrayShape | OtherShape] = SESSION.table("shapes by text")
+_ARRAYS: dict[str, values.ArrayShape | values.OtherShape] = SESSION.table("shapes by text")
 """A program has few shapes, each many times."""
 
 
-def _element(cursor: HloCursor) -> Shape:
+def _element(cursor: HloCursor) -> values.Shape:
     """An element of a tuple: only here does XLA validate layouts."""
     start = cursor.offset
     shape = read_shape(cursor)
-    array = shape.element if isinstance(shape, BufferShape) else shape
-    if isinstance(array, ArrayShape) and (wrong := faults(array)):
+    array = shape.element if isinstance(shape, values.BufferShape) else shape
+    if isinstance(array, values.ArrayShape) and (wrong := values.faults(array)):
         cursor.error(wrong[0], start)
     return shape
 
 
-def _buffer(cursor: HloCursor) -> BufferShape:
+def _buffer(cursor: HloCursor) -> values.BufferShape:
     start = cursor.offset
     cursor.advance()
     cursor.expect("(")
     inner = read_shape(cursor)
-    if not isinstance(inner, ArrayShape):
+    if not isinstance(inner, values.ArrayShape):
         cursor.error(f"expected the shape of an array in a buffer, got {str(inner)[:40]}", start)
     cursor.expect(")")
-    return BufferShape(inner)
+    return values.BufferShape(inner)
 
 
-def _array(cursor: HloCursor) -> ArrayShape | OtherShape:
+def _array(cursor: HloCursor) -> values.ArrayShape | values.OtherShape:
     start = cursor.offset
     token = cursor.token
     element = token.lower()
-    if element not in ELEMENT_TYPES | OTHER_KINDS or token not in (element, token.upper()):
+    if element not in values.ELEMENT_TYPES | values.OTHER_KINDS or token not in (element, token.upper()):
         cursor.unexpected("a shape")
     cursor.advance()
-    if element in OTHER_KINDS:
+    if element in values.OTHER_KINDS:
         cursor.expect("[")
         cursor.expect("]")
-        return OtherShape(element)
+        return values.OtherShape(element)
     sizes = cursor.items(lambda: _dimension(cursor))
     dynamic = tuple(bound for _, bound in sizes)
     at_layout = cursor.offset
     layout = _layout(cursor) if cursor.at("{") and cursor.following()[:1] in _LAYOUT_STARTS else None
     with cursor.errors_at(start if layout is None else at_layout):
-        return ArrayShape(element, tuple(n for n, _ in sizes), dynamic if any(dynamic) else (), layout)
+        return values.ArrayShape(element, tuple(n for n, _ in sizes), dynamic if any(dynamic) else (), layout)
 
 
 _LAYOUT_STARTS = tuple(":+-0123456789")
@@ -208,18 +195,18 @@ _LAYOUT_STARTS = tuple(":+-0123456789")
 
 def _dimension(cursor: HloCursor) -> tuple[int, bool]:
     if cursor.accept("?"):
-        return UNBOUNDED, True
+        return values.UNBOUNDED, True
     dynamic = cursor.accept("<=")
     start = cursor.offset
     size = _integer(cursor)
     if dynamic and size == _COMBINE_TEXT:
-        return UNBOUNDED, True
+        return values.UNBOUNDED, True
     if size < 0:
         cursor.error(f"dimension of negative size {size}", start)
     return size, dynamic
 
 
-def _layout(cursor: HloCursor) -> Layout:
+def _layout(cursor: HloCursor) -> values.Layout:
     """The parts in XLA's order: each at most once."""
     start = cursor.offset
     cursor.expect("{")
@@ -238,7 +225,7 @@ def _layout(cursor: HloCursor) -> Layout:
     if cursor.token != "}":
         cursor.unexpected("a part of a layout (D, T, L, #, *, E, S, SC, P, M in this order) or '}'")
     with cursor.errors_at(start):
-        layout = Layout(tuple(order), **parts)
+        layout = values.Layout(tuple(order), **parts)
     cursor.expect("}")
     return layout
 
@@ -254,11 +241,11 @@ def _level_type(cursor: HloCursor) -> str:
     return level + marks
 
 
-def _tiles(cursor: HloCursor) -> tuple[Tile, ...]:
-    tiles: list[Tile] = []
+def _tiles(cursor: HloCursor) -> tuple[values.Tile, ...]:
+    tiles: list[values.Tile] = []
     while cursor.at("(") or not tiles:
         with cursor.errors_at(cursor.offset):
-            tiles.append(Tile(tuple(cursor.items(lambda: _tile_size(cursor), "(", ")"))))
+            tiles.append(values.Tile(tuple(cursor.items(lambda: _tile_size(cursor), "(", ")"))))
     return tuple(tiles)
 
 
@@ -272,8 +259,8 @@ def _tile_size(cursor: HloCursor) -> int:
     return COMBINE if size == _COMBINE_TEXT else size
 
 
-def _split_configs(cursor: HloCursor) -> tuple[SplitConfig, ...]:
-    configs: list[SplitConfig] = []
+def _split_configs(cursor: HloCursor) -> tuple[values.SplitConfig, ...]:
+    configs: list[values.SplitConfig] = []
     while cursor.at("(") or not configs:
         cursor.expect("(")
         dimension = _integer(cursor)
@@ -282,7 +269,7 @@ def _split_configs(cursor: HloCursor) -> tuple[SplitConfig, ...]:
         while cursor.accept(","):
             starts.append(_integer(cursor))
         cursor.expect(")")
-        configs.append(SplitConfig(dimension, tuple(starts)))
+        configs.append(values.SplitConfig(dimension, tuple(starts)))
     return tuple(configs)
 
 

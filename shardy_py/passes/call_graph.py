@@ -13,14 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Data, Operation, ParametrizedAttribute, SSAValue, TypeAttribute
 
-from shardy_py.graph.calls import (
-    ORIGINAL_NAME,
-    FunctionCopies,
-    calls_in,
-    functions_bottom_up,
-    functions_top_down,
-    original_name,
-)
+from shardy_py.graph import calls
 from shardy_py.graph.movements import Merger, is_recording, note
 from shardy_py.graph.symbols import Symbols, callee_name, function_name, set_callee, symbol_name
 from shardy_py.graph.value_shardings import function_argument_shardings, function_result_shardings
@@ -54,7 +47,7 @@ def unreferenced_symbols(module: builtin.ModuleOp) -> list[Operation]:
         else:
             removable[name] = op
     # In most programs, calls alone reach every symbol, and they are found fast.
-    if not _unreachable(roots, removable, lambda op: {callee_name(call) for call in calls_in(op)}):
+    if not _unreachable(roots, removable, lambda op: {callee_name(call) for call in calls.calls_in(op)}):
         return []
     return list(_unreachable(roots, removable, _References().of).values())
 
@@ -147,12 +140,12 @@ def flatten_call_graph(module: ModuleOp, options: CopyOptions) -> None:
     after   call @f   call @f_0   func.func private @f   func.func private @f_0 {sdy.original_func_name = "f"}
     """
     symbols = Symbols(module)
-    copies = FunctionCopies(symbols, options.max_copied_ops, options.remedy)
-    functions = functions_bottom_up(module)
+    copies = calls.FunctionCopies(symbols, options.max_copied_ops, options.remedy)
+    functions = calls.functions_bottom_up(module)
     copies.check(functions)
     called: set[str] = set()
     for function in functions:
-        for call in calls_in(function):
+        for call in calls.calls_in(function):
             callee = symbols.callee(call)
             name = function_name(callee)
             if name in called:
@@ -169,7 +162,7 @@ def pre_order_funcs(module: ModuleOp) -> None:
     before  func.func private @f   func.func @main { call @f }   sdy.mesh @mesh
     after   sdy.mesh @mesh   func.func @main { call @f }   func.func private @f
     """
-    for function in functions_top_down(module):
+    for function in calls.functions_top_down(module):
         take_out(function)
         place_at_end(function, module.body.block)
 
@@ -191,7 +184,7 @@ def unflatten_call_graph(module: ModuleOp, options: UnflattenCallGraphOptions) -
     function is called most often.
     """
     symbols = Symbols(module)
-    callees = [(call, symbols.callee(call)) for call in calls_in(module)]
+    callees = [(call, symbols.callee(call)) for call in calls.calls_in(module)]
     choose = most_called if options.dedup_functions_fully else first_called
     mergers: dict[int, tuple[Operation, Operation]] = {}
     for (call, old), function in zip(callees, choose([f for _, f in callees], symbols), strict=True):
@@ -201,7 +194,7 @@ def unflatten_call_graph(module: ModuleOp, options: UnflattenCallGraphOptions) -
     if is_recording():
         note_mergers(mergers.values())
     for function in find_ops(module, FuncOp.name):
-        function.attributes.pop(ORIGINAL_NAME, None)
+        function.attributes.pop(calls.ORIGINAL_NAME, None)
         function.attributes.pop(MANUAL_AXES, None)
 
 
@@ -246,7 +239,7 @@ def most_called(functions: list[Operation], symbols: Symbols) -> list[Operation]
 
 
 def _origin(function: Operation) -> Hashable:
-    return original_name(function), function.attributes.get(MANUAL_AXES)
+    return calls.original_name(function), function.attributes.get(MANUAL_AXES)
 
 
 def _key(function: Operation, symbols: Symbols) -> Hashable:

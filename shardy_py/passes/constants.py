@@ -12,6 +12,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 from xdsl.traits import IsTerminator
 
+from shardy_py import ir
 from shardy_py.dialects.sdy import ConstantOp, NamedComputationOp, ShardingGroupOp
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.dialects.traits import UnfoldableConstant, is_commutative, is_constant
@@ -21,20 +22,6 @@ from shardy_py.graph.movements import note_copies, replace_by_values, replace_op
 from shardy_py.graph.nesting import innermost_first
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import Symbols, set_callee
-from shardy_py.ir import (
-    build_operation,
-    erase,
-    find_ops,
-    find_ops_where,
-    next_op,
-    next_use,
-    operands_of,
-    place_before,
-    replace_operand,
-    type_of,
-    user_of,
-    walk_pre_order,
-)
 from shardy_py.ops import TABLE, Control
 from shardy_py.passes.options import CopyOptions
 from shardy_py.passes.rewrites import put_constants_last
@@ -81,7 +68,7 @@ def is_preserving(op: Operation) -> bool:
     It has if the op is valid for all sizes of its dynamic dimensions.
     """
     row = TABLE[op.name]
-    operands = [tensor_type(value.type) for value in operands_of(op)]
+    operands = [tensor_type(value.type) for value in ir.operands_of(op)]
     result = tensor_type(op.results[0].type)
     shapes = [operand.shape if operand else () for operand in operands]
     if callable(row.is_elementwise) and (result is None or shapes[0] != result.shape):
@@ -113,12 +100,12 @@ Broadcast, Constant = op_class("broadcast_in_dim"), op_class("constant")
 def convert_constants(module: ModuleOp) -> None:
     """Replaces `stablehlo.constant` by `sdy.constant`, and makes constants last operands, as folding does."""
     renew_uses(module)
-    for op in find_ops_where(module, lambda op: op.__class__ is Constant or is_commutative(op)):
+    for op in ir.find_ops_where(module, lambda op: op.__class__ is Constant or is_commutative(op)):
         if op.__class__ is not Constant:
             put_constants_last(op)
             continue
-        types = [type_of(op.results[0])]
-        replace_op(op, build_operation(ConstantOp, (), types, op.properties, op.attributes, op.location))
+        types = [ir.type_of(op.results[0])]
+        replace_op(op, ir.build_operation(ConstantOp, (), types, op.properties, op.attributes, op.location))
 
 
 def split_constants(module: ModuleOp) -> None:
@@ -126,7 +113,7 @@ def split_constants(module: ModuleOp) -> None:
     splitter = _Splitter(Symbols(module))
     for function in functions_bottom_up(module):
         name = original_name(function).data
-        for computation in innermost_first(find_ops(function, NamedComputationOp.name)):
+        for computation in innermost_first(ir.find_ops(function, NamedComputationOp.name)):
             splitter.split(computation.regions[0], name)
         splitter.split(function.regions[0], name)
 
@@ -166,11 +153,11 @@ class _Splitter:
             kind = kind_of(op.__class__)
             if kind is Kind.IGNORED:
                 continue
-            operands = operands_of(op)
+            operands = ir.operands_of(op)
             if kind is Kind.PRESERVING:
                 preserves = True
                 for value in operands:
-                    if id(type_of(value)) not in static:
+                    if id(ir.type_of(value)) not in static:
                         preserves = self._preserves(op, kind)
                         break
             else:
@@ -197,8 +184,8 @@ class _Splitter:
 
     def _preserves(self, op: Operation, kind: Kind) -> bool:
         if kind is Kind.PRESERVING or kind is Kind.BITCAST:
-            for value in operands_of(op):
-                type_ = type_of(value)
+            for value in ir.operands_of(op):
+                type_ = ir.type_of(value)
                 tensor = tensor_type(type_)
                 if tensor is not None and None not in tensor.shape:
                     self._static[id(type_)] = type_
@@ -226,7 +213,7 @@ class _Splitter:
         note_copies(mapping)
         own = mapping[value]
         if own is not value:
-            replace_operand(user, index, own)
+            ir.replace_operand(user, index, own)
 
     def _copy(self, root: OpResult, mapping: Mapping) -> None:
         """Maps `root`, and all values that it is computed from, to copies; not recursive: chains are long.
@@ -238,23 +225,23 @@ class _Splitter:
             value, task, index = pending.pop()
             op = value.op
             if task is Task.REPLACE:
-                operand = operands_of(op)[index]
+                operand = ir.operands_of(op)[index]
                 own = mapping.get(operand, operand)
                 if own is not operand:
-                    replace_operand(op, index, own)
+                    ir.replace_operand(op, index, own)
             elif task is Task.CLONE:
                 self._clone(value, mapping)
             elif value in mapping or is_scalar(value):
                 continue
             elif task is Task.KEEP and _has_one_use(op) and not isinstance(op, CallOp):
                 mapping[value] = value
-                for index, operand in reversed([*enumerate(operands_of(op))]):
+                for index, operand in reversed([*enumerate(ir.operands_of(op))]):
                     if isinstance(operand, OpResult):
                         pending.append((value, Task.REPLACE, index))
                         pending.append((operand, Task.KEEP, 0))
             else:
                 pending.append((value, Task.CLONE, 0))
-                for operand in reversed(operands_of(op)):
+                for operand in reversed(ir.operands_of(op)):
                     if isinstance(operand, OpResult):
                         pending.append((operand, Task.COPY, 0))
 
@@ -262,7 +249,7 @@ class _Splitter:
         """Inserts a clone of the op of `value`, on copies of its operands, before it; groups include it."""
         op = value.op
         copy = clone(op, mapping)
-        place_before(copy, op)
+        ir.place_before(copy, op)
         if isinstance(copy, CallOp):
             if self._copies is None:
                 self._copies = FunctionCopies(self._symbols, CopyOptions.max_copied_ops)
@@ -270,7 +257,7 @@ class _Splitter:
             function = self._copies.copy(self._symbols.callee(copy))
             set_callee(copy, self._symbols.insert(function))
         for group in self._groups_of(value):
-            place_before(clone(group, mapping), op)
+            ir.place_before(clone(group, mapping), op)
 
     def _groups_of(self, value: OpResult) -> list[Operation]:
         """The sharding groups of a value, newest use first; searched once, as it may have many uses."""
@@ -283,7 +270,7 @@ class _Splitter:
 
 def is_scalar(value: SSAValue) -> bool:
     """Returns whether `value` is a tensor of rank 0."""
-    tensor = tensor_type(type_of(value))
+    tensor = tensor_type(ir.type_of(value))
     return tensor is not None and not tensor.shape
 
 
@@ -291,7 +278,7 @@ def _has_one_use(op: Operation) -> bool:
     if len(op.results) != 1:
         return False
     use = op.results[0].first_use
-    return use is not None and next_use(use) is None
+    return use is not None and ir.next_use(use) is None
 
 
 def _erase_if_unused(op: Operation) -> None:
@@ -299,13 +286,13 @@ def _erase_if_unused(op: Operation) -> None:
     for result in op.results:
         use = result.first_use
         if use is not None:
-            if type(user_of(use)) is not ShardingGroupOp:
+            if type(ir.user_of(use)) is not ShardingGroupOp:
                 return
             users += [use.operation for use in result.uses]
     if all(isinstance(user, ShardingGroupOp) for user in users):
         for user in users:
-            erase(user)
-        erase(op)
+            ir.erase(user)
+        ir.erase(op)
 
 
 def _computation_name(op: Operation) -> str:
@@ -318,7 +305,7 @@ def _ops_outside_computations(region: Region) -> Iterator[Operation]:
     while stack:
         op = stack.pop()
         while op is not None:
-            following = next_op(op)
+            following = ir.next_op(op)
             yield op
             if op.regions and type(op) is not NamedComputationOp:
                 stack.append(following)
@@ -335,11 +322,11 @@ def renew_uses(module: Operation) -> None:
     """
     positions: dict[int, int] = {}
     taken: dict[int, SSAValue] = {}
-    for position, op in enumerate(walk_pre_order(module)):
+    for position, op in enumerate(ir.walk_pre_order(module)):
         positions[id(op)] = position
         if op.regions:
-            for value in operands_of(op):
-                if (use := value.first_use) is not None and next_use(use) is not None:
+            for value in ir.operands_of(op):
+                if (use := value.first_use) is not None and ir.next_use(use) is not None:
                     taken[id(value)] = value
     for value in taken.values():
         for use in sorted(value.uses, key=lambda use: (positions[id(use.operation)], use.index)):
@@ -359,8 +346,8 @@ def constant_or_scalar_merger(module: ModuleOp) -> None:
     by_identity: dict[Hashable, Operation] = {}
     by_value: dict[Hashable, Operation] = {}
     numbers = _Numbers()
-    for op in find_ops_where(module, lambda op: op.__class__ is Broadcast or is_constant(op)):
-        block, operands, properties, attributes = op.parent, operands_of(op), op.properties, op.attributes
+    for op in ir.find_ops_where(module, lambda op: op.__class__ is Broadcast or is_constant(op)):
+        block, operands, properties, attributes = op.parent, ir.operands_of(op), op.properties, op.attributes
         (result,) = op.results
         key = (
             op.__class__,

@@ -12,25 +12,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from shardy_py.dialects.sdy import ReshardOp
 from shardy_py.dialects.sdy.attributes import TensorShardingPerValueAttr
 from shardy_py.dialects.traits import data_flow, required_data_flow
+from shardy_py.graph import holders, value_shardings
 from shardy_py.graph.calls import calls_in, is_defined_function
-from shardy_py.graph.holders import (
-    SHARDING,
-    Holder,
-    Place,
-    attribute_list_shardings,
-    function_results,
-    result_shardings,
-    write_all,
-)
 from shardy_py.graph.movements import Movement, Spot, note, note_moved
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import Symbols, functions_of, meshes_of
-from shardy_py.graph.value_shardings import (
-    function_result_shardings,
-    remove_result_sharding,
-    set_shardings,
-    sharding_of,
-)
 from shardy_py.ir import find_ops_where, place_after, replace_uses
 from shardy_py.ops import TABLE
 from shardy_py.partition.boundary import evenly_divided, without_sub_axes
@@ -52,12 +38,12 @@ def propagate_sharding_from_func_to_call(module: ModuleOp) -> None:
     symbols = Symbols(module)
     for call in calls_in(module):
         function = symbols.callee(call)
-        shardings = function_result_shardings(function, symbols)
-        if shardings is not None and not result_shardings(call):
-            set_shardings(call, shardings)
+        shardings = value_shardings.function_result_shardings(function, symbols)
+        if shardings is not None and not holders.result_shardings(call):
+            value_shardings.set_shardings(call, shardings)
             note_moved(
                 call.results,
-                function_results(function, len(shardings)),
+                holders.function_results(function, len(shardings)),
                 "sdy-propagate-sharding-from-func-to-call",
                 call,
             )
@@ -83,12 +69,12 @@ def copy_returned_shardings(function: Operation) -> None:
     if not isinstance(terminator, ReturnOp):
         return
     for index, value in enumerate(terminator.operands):
-        sharding = sharding_of(value)
-        result = Holder(Place.FUNCTION_RESULT, function, index)
+        sharding = value_shardings.sharding_of(value)
+        result = holders.Holder(holders.Place.FUNCTION_RESULT, function, index)
         if sharding is None:
-            remove_result_sharding(function, index)
+            value_shardings.remove_result_sharding(function, index)
         else:
-            write_all([(result, sharding)])
+            holders.write_all([(result, sharding)])
         note_moved((result,), (value,), "sdy-propagate-to-func-results")
 
 
@@ -102,26 +88,26 @@ def insert_func_call_reshards(module: ModuleOp) -> None:
     """
     symbols = Symbols(module)
     for call in calls_in(module):
-        own = result_shardings(call)
-        wanted = function_result_shardings(symbols.callee(call), symbols)
+        own = holders.result_shardings(call)
+        wanted = value_shardings.function_result_shardings(symbols.callee(call), symbols)
         if wanted is None and own:
             wanted = tuple(map(_replicated, own))
         if wanted is not None:
             adopt_shardings(call, wanted)
-            results = function_results(symbols.callee(call), len(wanted))
+            results = holders.function_results(symbols.callee(call), len(wanted))
             note_moved(call.results, results, "sdy-insert-func-call-reshards", call)
 
 
 def adopt_shardings(call: Operation, shardings: tuple[TensorSharding, ...]) -> None:
     """Sets the result shardings of `call`; users of results that had others use a reshard to these."""
     for result, sharding in zip(call.results, shardings, strict=True):
-        own = sharding_of(result)
+        own = value_shardings.sharding_of(result)
         if not is_equivalent(sharding, own):
             reshard = identity_op(ReshardOp, result, own or _replicated(sharding), call.location)
             place_after(reshard, call)
             replace_uses(result, reshard.results[0], but_not_in=reshard)
             note_moved(reshard.results, (result,), "sdy-insert-func-call-reshards", call)
-    set_shardings(call, shardings)
+    value_shardings.set_shardings(call, shardings)
 
 
 def _replicated(sharding: TensorSharding) -> TensorSharding:
@@ -176,20 +162,22 @@ Change = Callable[[TensorSharding, Attribute], TensorSharding]
 
 def transform_function(function: Operation, change: Change, pass_name: str) -> None:
     """Change the shardings of the arguments and results of `function`, and record it for a pass."""
-    for place in (Place.ARGUMENT, Place.FUNCTION_RESULT):
-        write_all(_changes(function, change, place, pass_name))
+    for place in (holders.Place.ARGUMENT, holders.Place.FUNCTION_RESULT):
+        holders.write_all(_changes(function, change, place, pass_name))
 
 
 def _changes(
-    function: Operation, change: Change, place: Place, pass_name: str
-) -> Iterator[tuple[Holder, TensorSharding]]:
-    is_argument = place is Place.ARGUMENT
+    function: Operation, change: Change, place: holders.Place, pass_name: str
+) -> Iterator[tuple[holders.Holder, TensorSharding]]:
+    is_argument = place is holders.Place.ARGUMENT
     type_ = cast(FunctionType, function.properties["function_type"])
     types: Sequence[Attribute] = (type_.inputs if is_argument else type_.outputs).data
-    shardings = attribute_list_shardings(function.properties.get("arg_attrs" if is_argument else "res_attrs"))
+    shardings = holders.attribute_list_shardings(
+        function.properties.get("arg_attrs" if is_argument else "res_attrs")
+    )
     for index, (sharding, value_type) in enumerate(zip(shardings, types, strict=False)):
         if sharding is not None and (new := change(sharding, value_type)) is not sharding:
-            holder = Holder(place, function, index)
+            holder = holders.Holder(place, function, index)
             block = function.regions[0].first_block if is_argument else None
             _note(holder if block is None else block.args[index], sharding, new, pass_name)
             yield holder, new
@@ -202,10 +190,10 @@ def _note(spot: Spot, old: TensorSharding, new: TensorSharding, pass_name: str) 
 
 def transform_results(op: Operation, change: Change, pass_name: str) -> None:
     """Change the shardings in `sdy.sharding` of `op`."""
-    shardings = result_shardings(op)
+    shardings = holders.result_shardings(op)
     if shardings:
         new = _changed(shardings, op.results, change, pass_name)
-        op.attributes[SHARDING] = TensorShardingPerValueAttr(new)
+        op.attributes[holders.SHARDING] = TensorShardingPerValueAttr(new)
 
 
 def transform_owners(op: Operation, change: Change, pass_name: str) -> None:

@@ -21,68 +21,56 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Literal
 
+from shardy_py import ops
 from shardy_py.errors import ShardyError
-from shardy_py.ops import (
-    BY_MAPS,
-    Atom,
-    OpRecord,
-    Policy,
-    Reads,
-    RuleSource,
-    Sketch,
-    TensorDim,
-    TensorType,
-    call_target,
-    matching_attributes,
-    row_of,
-    shape_of,
-)
 from shardy_py.rules.factors import sketch_of
 from shardy_py.rules.radix import common_factors, keeps_row_major_order
 from shardy_py.sharding import DimMapping, Factor, ShardingRule
 
 
-def derive_rule(record: OpRecord, *, conservative_propagation: bool = False) -> ShardingRule | None:
+def derive_rule(record: ops.OpRecord, *, conservative_propagation: bool = False) -> ShardingRule | None:
     """Returns the rule that Shardy has for an op, None if it has none.
 
     A rule that the user wrote on the op is the caller's to look up first.
 
     conservative_propagation: no propagation through dimensions whose sharding costs communication to keep.
     """
-    row = row_of(record)
-    if row.rule_source is not RuleSource.MAPS or not record.results:
+    row = ops.row_of(record)
+    if row.rule_source is not ops.RuleSource.MAPS or not record.results:
         return None
     if row.rule is not None:
         return row.rule(record)
     if row.maps is None or record.results[0] is None:
         return None
     _check_static(record)
-    with matching_attributes(record):
+    with ops.matching_attributes(record):
         return derive_from_maps(
             row.maps(record), record, policy=row.policy, conservative_propagation=conservative_propagation
         )
 
 
-def unknown_warning(record: OpRecord) -> str | None:
+def unknown_warning(record: ops.OpRecord) -> str | None:
     """Returns Shardy's warning, given once a program, about an op without a rule that it does not know."""
-    row = row_of(record)
-    if row.rule_source is RuleSource.NONE or (row.rule_source is RuleSource.MAPS and (row.maps or row.rule)):
+    row = ops.row_of(record)
+    if row.rule_source is ops.RuleSource.NONE or (
+        row.rule_source is ops.RuleSource.MAPS and (row.maps or row.rule)
+    ):
         return None
-    target = call_target(record)
+    target = ops.call_target(record)
     what = f"op '{record.name}'" if target is None else f"custom call @{target}"
     return f"{what} is unknown to SDY sharding rule registry"
 
 
 def derive_from_maps(
-    groups: tuple[Reads, ...],
-    record: OpRecord,
+    groups: tuple[ops.Reads, ...],
+    record: ops.OpRecord,
     *,
-    policy: Policy = BY_MAPS,
+    policy: ops.Policy = ops.BY_MAPS,
     conservative_propagation: bool = False,
 ) -> ShardingRule | None:
     """Returns the rule that follows from maps of any op; sound if the maps are and without a policy."""
     if policy.keeps_order:
-        if 0 in shape_of(record.results[0]):
+        if 0 in ops.shape_of(record.results[0]):
             return None  # nothing is worth propagating
         if len(groups) == 1 and keeps_row_major_order(record, groups[0]):
             return _reshape_rule(record, groups[0])
@@ -92,10 +80,10 @@ def derive_from_maps(
     return _build(sketch, policy.walk(record), policy.carrier_first)
 
 
-def _reshape_rule(record: OpRecord, reads: Reads) -> ShardingRule:
+def _reshape_rule(record: ops.OpRecord, reads: ops.Reads) -> ShardingRule:
     """The common factors of two shapes."""
     operand = next(o for o, m in enumerate(reads.operands) if m)
-    shape, result = shape_of(record.operands[operand]), shape_of(record.results[0])
+    shape, result = ops.shape_of(record.operands[operand]), ops.shape_of(record.results[0])
     left: list[tuple[int, ...]] = [()] * len(shape)
     right: list[tuple[int, ...]] = [()] * len(result)
     factors: list[Factor] = []
@@ -108,7 +96,7 @@ def _reshape_rule(record: OpRecord, reads: Reads) -> ShardingRule:
     return ShardingRule(tuple(factors), operands, (tuple(right),))
 
 
-def _check_static(record: OpRecord) -> None:
+def _check_static(record: ops.OpRecord) -> None:
     for side, types in (("operand", record.operands), ("result", record.results)):
         for number, kind in enumerate(types):
             if kind is not None and None in kind.shape:
@@ -118,24 +106,24 @@ def _check_static(record: OpRecord) -> None:
                 )
 
 
-def _type_text(kind: TensorType) -> str:
+def _type_text(kind: ops.TensorType) -> str:
     sizes = "".join(f"{'?' if size is None else size}x" for size in kind.shape)
     return f"tensor<{sizes}{kind.element}>"
 
 
-def _build(sketch: Sketch, walk: Sequence[TensorDim], carrier_first: bool) -> ShardingRule:
+def _build(sketch: ops.Sketch, walk: Sequence[ops.TensorDim], carrier_first: bool) -> ShardingRule:
     """The rule of a sketch: numbers its factors; a dimension without a factor gets one of size one."""
     present = {sketch.find(atom) for atoms in sketch.atoms.values() for atom in atoms}
     record = sketch.record
     tensors = _dimensions("operand", record.operands) + _dimensions("result", record.results)
     factors: list[Factor] = []
-    numbers: dict[Atom, int] = {}
+    numbers: dict[ops.Atom, int] = {}
     for root in map(sketch.find, _ordered(sketch, walk, tensors, carrier_first)):
         if root not in numbers and root in present:
             numbers[root] = len(factors)
             factors.append(Factor(sketch.size_of(root), sketch.type_of(root), sketch.is_blocked(root)))
 
-    def dimension(slot: TensorDim) -> DimMapping:
+    def dimension(slot: ops.TensorDim) -> DimMapping:
         mapped: list[int] = []
         for atom in sketch.atoms.get(slot, ()):
             number = numbers[sketch.find(atom)]
@@ -152,16 +140,19 @@ def _build(sketch: Sketch, walk: Sequence[TensorDim], carrier_first: bool) -> Sh
 
 
 def _dimensions(
-    side: Literal["operand", "result"], kinds: Sequence[TensorType | None]
-) -> list[list[TensorDim]]:
+    side: Literal["operand", "result"], kinds: Sequence[ops.TensorType | None]
+) -> list[list[ops.TensorDim]]:
     """The dimensions of each operand, or of each result."""
-    ranks = (len(shape_of(kind)) for kind in kinds)
-    return [[TensorDim(side, number, d) for d in range(rank)] for number, rank in enumerate(ranks)]
+    ranks = (len(ops.shape_of(kind)) for kind in kinds)
+    return [[ops.TensorDim(side, number, d) for d in range(rank)] for number, rank in enumerate(ranks)]
 
 
 def _ordered(
-    sketch: Sketch, walk: Sequence[TensorDim], tensors: Sequence[Sequence[TensorDim]], carrier_first: bool
-) -> Iterator[Atom]:
+    sketch: ops.Sketch,
+    walk: Sequence[ops.TensorDim],
+    tensors: Sequence[Sequence[ops.TensorDim]],
+    carrier_first: bool,
+) -> Iterator[ops.Atom]:
     """The atoms of the dimensions in `walk`, then folded range variables, then the remaining dimensions.
 
     carrier_first: whether a result dimension comes before its operand dimensions with separate factors.

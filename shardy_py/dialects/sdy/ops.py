@@ -14,18 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from xdsl import irdl
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Operation, Region, SSAValue
-from xdsl.irdl import (
-    operand_def,
-    opt_prop_def,
-    prop_def,
-    region_def,
-    result_def,
-    traits_def,
-    var_operand_def,
-    var_result_def,
-)
 from xdsl.traits import (
     IsolatedFromAbove,
     IsTerminator,
@@ -70,9 +61,9 @@ class MeshOp(PrettyOp):
     """`sdy.mesh @mesh = <["x"=2]>`: a named mesh."""
 
     name = "sdy.mesh"
-    sym_name = prop_def(StringAttr)
-    mesh = prop_def(MeshAttr)
-    traits = traits_def(SymbolOpInterface())
+    sym_name = irdl.prop_def(StringAttr)
+    mesh = irdl.prop_def(MeshAttr)
+    traits = irdl.traits_def(SymbolOpInterface())
 
     def __init__(self, sym_name: str, mesh: Mesh) -> None:
         super().__init__(properties={"sym_name": StringAttr(sym_name), "mesh": MeshAttr(mesh)})
@@ -81,7 +72,7 @@ class MeshOp(PrettyOp):
 class _Identity(PrettyOp):
     """An op whose result has the type of its one operand."""
 
-    result = result_def()
+    result = irdl.result_def()
 
     def _build(self, operand: Value, properties: Mapping[str, Attribute | None]) -> None:
         super().__init__(
@@ -94,8 +85,8 @@ class _Identity(PrettyOp):
 class _Annotation(_Identity):
     """An op that gives a tensor a sharding."""
 
-    input = operand_def()
-    sharding = prop_def(TensorShardingAttr)
+    input = irdl.operand_def()
+    sharding = irdl.prop_def(TensorShardingAttr)
 
     def __init__(self, input: Value, sharding: TensorSharding) -> None:
         self._build(input, {"sharding": TensorShardingAttr(sharding)})
@@ -106,7 +97,7 @@ class ShardingConstraintOp(_Annotation):
     """`sdy.sharding_constraint %0 <@mesh, [...]> : type`: the sharding required of a tensor or its uses."""
 
     name = "sdy.sharding_constraint"
-    traits = traits_def(ShardingProperty("sharding"))
+    traits = irdl.traits_def(ShardingProperty("sharding"))
 
 
 @define_op
@@ -114,7 +105,7 @@ class ReshardOp(_Annotation):
     """`sdy.reshard %0 <@mesh, [...]> : type`: the tensor in another sharding."""
 
     name = "sdy.reshard"
-    traits = traits_def(Pure(), ShardingProperty("sharding"))
+    traits = irdl.traits_def(Pure(), ShardingProperty("sharding"))
 
 
 @define_op
@@ -122,8 +113,8 @@ class ReturnOp(PrettyOp):
     """`sdy.return %0 : type`: ends the regions of sdy ops."""
 
     name = "sdy.return"
-    values = var_operand_def()
-    traits = traits_def(IsTerminator(), Pure())
+    values = irdl.var_operand_def()
+    traits = irdl.traits_def(IsTerminator(), Pure())
 
     def __init__(self, *values: Value) -> None:
         super().__init__(operands=[values])
@@ -134,13 +125,13 @@ class ManualComputationOp(PrettyOp):
     """A region that is local along its manual axes and global along the others."""
 
     name = "sdy.manual_computation"
-    tensors = var_operand_def()
-    in_shardings = prop_def(TensorShardingPerValueAttr)
-    out_shardings = prop_def(TensorShardingPerValueAttr)
-    manual_axes = prop_def(ManualAxesAttr)
-    res = var_result_def()
-    body = region_def("single_block")
-    traits = traits_def(IsolatedFromAbove(), RecursiveMemoryEffect(), ManualDataFlow())
+    tensors = irdl.var_operand_def()
+    in_shardings = irdl.prop_def(TensorShardingPerValueAttr)
+    out_shardings = irdl.prop_def(TensorShardingPerValueAttr)
+    manual_axes = irdl.prop_def(ManualAxesAttr)
+    res = irdl.var_result_def()
+    body = irdl.region_def("single_block")
+    traits = irdl.traits_def(IsolatedFromAbove(), RecursiveMemoryEffect(), ManualDataFlow())
 
     def __init__(
         self,
@@ -167,8 +158,8 @@ class ShardingGroupOp(PrettyOp):
     """`sdy.sharding_group %0 group_id=1 : type`: all of a group get one sharding."""
 
     name = "sdy.sharding_group"
-    input = operand_def()
-    group_id = prop_def(IntegerAttr)
+    input = irdl.operand_def()
+    group_id = irdl.prop_def(IntegerAttr)
 
     def __init__(self, input: Value, group_id: int) -> None:
         super().__init__(operands=[input], properties={"group_id": IntegerAttr(group_id, 64)})
@@ -179,9 +170,9 @@ class ConstantOp(PrettyOp):
     """`sdy.constant dense<0.0> : type`: a constant that no folder merges with its equals."""
 
     name = "sdy.constant"
-    value = prop_def(Attribute)
-    output = result_def()
-    traits = traits_def(Pure(), UnfoldableConstant())
+    value = irdl.prop_def(Attribute)
+    output = irdl.result_def()
+    traits = irdl.traits_def(Pure(), UnfoldableConstant())
 
     def __init__(self, value: DenseIntOrFPElementsAttr) -> None:
         super().__init__(result_types=[value.type], properties={"value": value})
@@ -192,9 +183,9 @@ class DataFlowEdgeOp(_Identity):
     """Bridges the sources and targets of an op with regions, which share one sharding."""
 
     name = "sdy.data_flow_edge"
-    input = operand_def()
-    sharding = opt_prop_def(TensorShardingAttr)
-    traits = traits_def(ShardingProperty("sharding"))
+    input = irdl.operand_def()
+    sharding = irdl.opt_prop_def(TensorShardingAttr)
+    traits = irdl.traits_def(ShardingProperty("sharding"))
 
     def __init__(self, input: Value, sharding: TensorSharding | None = None) -> None:
         self._build(input, {"sharding": None if sharding is None else TensorShardingAttr(sharding)})
@@ -205,7 +196,7 @@ class FuncDataFlowEdgeOp(_Identity):
     """Bridges a function's argument, or a call's result, with the other side of the call."""
 
     name = "sdy.func_data_flow_edge"
-    operand = operand_def()
+    operand = irdl.operand_def()
 
     def __init__(self, operand: Value) -> None:
         self._build(operand, {})
@@ -216,9 +207,9 @@ class PropagationBarrierOp(_Identity):
     """`sdy.propagation_barrier %0 allowed_direction=FORWARD : type`: lets shardings pass one way only."""
 
     name = "sdy.propagation_barrier"
-    input = operand_def()
-    allowed_direction = prop_def(IntegerAttr)
-    traits = traits_def(Pure())
+    input = irdl.operand_def()
+    allowed_direction = irdl.prop_def(IntegerAttr)
+    traits = irdl.traits_def(Pure())
 
     @property
     def direction(self) -> str:
@@ -234,13 +225,13 @@ class NamedComputationOp(PrettyOp):
     """A computation with a name, through which propagation flows as if it were inlined."""
 
     name = "sdy.named_computation"
-    name_ = prop_def(StringAttr, prop_name="name")
-    inputs = var_operand_def()
-    in_shardings = opt_prop_def(TensorShardingPerValueAttr)
-    out_shardings = opt_prop_def(TensorShardingPerValueAttr)
-    res = var_result_def()
-    body = region_def("single_block")
-    traits = traits_def(
+    name_ = irdl.prop_def(StringAttr, prop_name="name")
+    inputs = irdl.var_operand_def()
+    in_shardings = irdl.opt_prop_def(TensorShardingPerValueAttr)
+    out_shardings = irdl.opt_prop_def(TensorShardingPerValueAttr)
+    res = irdl.var_result_def()
+    body = irdl.region_def("single_block")
+    traits = irdl.traits_def(
         IsolatedFromAbove(), RecursiveMemoryEffect(), RecursivelySpeculatable(), RegionDataFlow()
     )
 
@@ -271,9 +262,9 @@ class CollectiveOp(_Identity):
     Beside `tensor` and `out_sharding`, a collective has a property with its axes.
     """
 
-    tensor = operand_def()
-    out_sharding = prop_def(TensorShardingAttr)
-    traits = traits_def(ShardingProperty("out_sharding"))
+    tensor = irdl.operand_def()
+    out_sharding = irdl.prop_def(TensorShardingAttr)
+    traits = irdl.traits_def(ShardingProperty("out_sharding"))
 
     def _build_over(
         self, tensor: Value, axes: Attribute | None, out_sharding: TensorSharding, reduction: Reduction = None
@@ -312,7 +303,7 @@ class AllGatherOp(_ByDimension):
     """Gathers chunks along axes, dimension by dimension."""
 
     name = "sdy.all_gather"
-    gathering_axes = prop_def(ListOfAxisRefListsAttr)
+    gathering_axes = irdl.prop_def(ListOfAxisRefListsAttr)
 
 
 @define_op
@@ -320,7 +311,7 @@ class AllSliceOp(_ByDimension):
     """Keeps each device's chunk along axes, dimension by dimension."""
 
     name = "sdy.all_slice"
-    slicing_axes = prop_def(ListOfAxisRefListsAttr)
+    slicing_axes = irdl.prop_def(ListOfAxisRefListsAttr)
 
 
 @define_op
@@ -328,7 +319,7 @@ class AllToAllOp(CollectiveOp):
     """Moves axes from one dimension to another."""
 
     name = "sdy.all_to_all"
-    params = prop_def(AllToAllParamListAttr)
+    params = irdl.prop_def(AllToAllParamListAttr)
 
     def __init__(self, tensor: Value, params: Sequence[AllToAllParam], out_sharding: TensorSharding) -> None:
         self._build_over(tensor, AllToAllParamListAttr(tuple(params)), out_sharding)
@@ -349,8 +340,8 @@ class AllReduceOp(_OverAxes):
     """Reduces chunks along axes."""
 
     name = "sdy.all_reduce"
-    reduction_axes = prop_def(AxisRefListAttr)
-    reduction_op = opt_prop_def(IntegerAttr)
+    reduction_axes = irdl.prop_def(AxisRefListAttr)
+    reduction_op = irdl.opt_prop_def(IntegerAttr)
 
 
 @define_op
@@ -358,8 +349,8 @@ class ReduceScatterOp(_ByDimension):
     """Reduces chunks along axes and keeps each device's part of the result."""
 
     name = "sdy.reduce_scatter"
-    reduce_scatter_axes = prop_def(ListOfAxisRefListsAttr)
-    reduction_op = opt_prop_def(IntegerAttr)
+    reduce_scatter_axes = irdl.prop_def(ListOfAxisRefListsAttr)
+    reduction_op = irdl.opt_prop_def(IntegerAttr)
 
 
 @define_op
@@ -367,7 +358,7 @@ class ShardedToUnreducedOp(_ByDimension):
     """Makes axes that shard the operand unreduced in the result."""
 
     name = "sdy.sharded_to_unreduced"
-    axes = prop_def(ListOfAxisRefListsAttr)
+    axes = irdl.prop_def(ListOfAxisRefListsAttr)
 
 
 @define_op
@@ -375,4 +366,4 @@ class ReplicatedToUnreducedOp(_OverAxes):
     """Makes axes that the operand is replicated on unreduced in the result."""
 
     name = "sdy.replicated_to_unreduced"
-    axes = prop_def(AxisRefListAttr)
+    axes = irdl.prop_def(AxisRefListAttr)

@@ -8,25 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
-    MemRefType,
-    TensorType,
-    TupleType,
-    UnrankedTensorType,
-    VectorType,
-)
+from xdsl.dialects import builtin
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.faults import Fault, note, prefixed
+from shardy_py.dialects.sdy import verify_values
 from shardy_py.dialects.sdy.attributes import TensorShardingAttr
 from shardy_py.dialects.sdy.ops import ManualComputationOp
-from shardy_py.dialects.sdy.verify_values import (
-    AxisUses,
-    check_axis_list,
-    check_sorted_axis_list,
-    check_sub_axes,
-)
 from shardy_py.dialects.verification.scope import Scope
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 from shardy_py.text.attribute_writer import attribute_text
@@ -34,10 +22,10 @@ from shardy_py.text.attribute_writer import attribute_text
 
 def sizes_of(type_: Attribute) -> tuple[int | None, ...] | None:
     """The sizes of a shaped type, None for a dynamic one; None for a type without shape or rank."""
-    if not isinstance(type_, TensorType | MemRefType | VectorType):
+    if not isinstance(type_, builtin.TensorType | builtin.MemRefType | builtin.VectorType):
         return None
     shape: Any = type_.get_shape()  # pyright: ignore[reportUnknownMemberType]
-    return tuple(None if size == DYNAMIC_INDEX else size for size in shape)
+    return tuple(None if size == builtin.DYNAMIC_INDEX else size for size in shape)
 
 
 def check_sharding(sharding: TensorSharding, type_: Attribute | None, scope: Scope) -> None:
@@ -61,13 +49,13 @@ def check_sharding(sharding: TensorSharding, type_: Attribute | None, scope: Sco
             )
         return
     shaped = type_
-    if isinstance(type_, TupleType):
+    if isinstance(type_, builtin.TupleType):
         parts: Sequence[Attribute] = type_.types.data
         if len(parts) != 1:
             raise Fault(f"ops can only have a sharding for a tuple of size 1: '{attribute_text(type_)}'")
         shaped = parts[0]
     text = attribute_text(type_) if type_ is not None else "<<NULL TYPE>>"
-    if isinstance(shaped, UnrankedTensorType):
+    if isinstance(shaped, builtin.UnrankedTensorType):
         raise Fault(f"only ranked tensors can have a sharding. type: '{text}'")
     sizes = sizes_of(shaped) if shaped is not None else None
     if sizes is None:
@@ -87,17 +75,17 @@ def check_sharding(sharding: TensorSharding, type_: Attribute | None, scope: Sco
 
 def check_priorities_and_axes(sharding: TensorSharding, mesh: Mesh) -> None:
     """The priorities and axes of a sharding on its mesh."""
-    uses = AxisUses(mesh)
+    uses = verify_values.AxisUses(mesh)
     for index, dimension in enumerate(sharding.dimensions):
         if dimension.priority is not None:
             if dimension.priority < 0:
                 raise Fault(f"dim {index} has a negative priority")
             if dimension.is_closed and not dimension.axes:
                 raise Fault(f"dim {index} is empty and closed but has a priority")
-        check_axis_list(dimension.axes, uses)
-    check_sorted_axis_list(sharding.replicated_axes, uses, "replicated")
-    check_sorted_axis_list(sharding.unreduced_axes, uses, "unreduced")
-    check_sub_axes(uses)
+        verify_values.check_axis_list(dimension.axes, uses)
+    verify_values.check_sorted_axis_list(sharding.replicated_axes, uses, "replicated")
+    verify_values.check_sorted_axis_list(sharding.unreduced_axes, uses, "unreduced")
+    verify_values.check_sub_axes(uses)
 
 
 def check_unbound(axes: Iterable[AxisRef], scope: Scope) -> None:

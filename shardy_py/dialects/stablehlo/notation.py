@@ -10,17 +10,8 @@ from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IndexType
 
+from shardy_py.dialects import kinds
 from shardy_py.dialects.encoding import ATTRIBUTE, Encoding, enum_encoding, table
-from shardy_py.dialects.kinds import (
-    DEFAULTS,
-    KINDS,
-    AttributeKind,
-    Notation,
-    array_of,
-    is_instance,
-    is_of,
-    own_kinds,
-)
 from shardy_py.dialects.stablehlo import attributes as a
 from shardy_py.dialects.stablehlo import structs
 from shardy_py.dialects.stablehlo.elements import CONV_DIMENSIONS, ELEMENTS
@@ -39,13 +30,13 @@ _TARGET = Spelling(
 
 
 def _is_layout(attribute: Any) -> bool:
-    if not is_of(attribute, DenseIntOrFPElementsAttr):
+    if not kinds.is_of(attribute, DenseIntOrFPElementsAttr):
         return False
     return isinstance(attribute.type.element_type, IndexType) and len(attribute.type.get_shape()) == 1
 
 
 def _is_layouts(attribute: Any) -> bool:
-    return is_of(attribute, ArrayAttr) and all(map(_is_layout, attribute.data))
+    return kinds.is_of(attribute, ArrayAttr) and all(map(_is_layout, attribute.data))
 
 
 _OWN_ATTRIBUTES = {
@@ -68,33 +59,35 @@ _MAX_API_VERSION = 4
 
 
 def _is_api_version(attribute: Any) -> bool:
-    return KINDS["i32"].accepts(attribute) and 0 <= attribute.value.data <= _MAX_API_VERSION
+    return kinds.KINDS["i32"].accepts(attribute) and 0 <= attribute.value.data <= _MAX_API_VERSION
 
 
 def _is_groups(attribute: Any) -> bool:
-    return KINDS["table"].accepts(attribute) or isinstance(attribute, a.ReplicaGroupMeshAxesAttr)
+    return kinds.KINDS["table"].accepts(attribute) or isinstance(attribute, a.ReplicaGroupMeshAxesAttr)
 
 
-_KINDS = own_kinds({**a.ATTRIBUTES, **a.ENCLOSED}, _OWN_ATTRIBUTES)
+_KINDS = kinds.own_kinds({**a.ATTRIBUTES, **a.ENCLOSED}, _OWN_ATTRIBUTES)
 _OWN_KINDS = {
     **_KINDS,
     "conv": replace(_KINDS["conv"], spelling=CONV_DIMENSIONS),
-    "precisions": array_of(
+    "precisions": kinds.array_of(
         "Precision Config attribute",
-        is_instance(a.PrecisionAttr),
+        kinds.is_instance(a.PrecisionAttr),
         enum_encoding(a.PrecisionAttr),
         _PRECISIONS,
     ),
-    "target": replace(KINDS["string"], spelling=_TARGET),
-    "api_version": replace(KINDS["i32"], description="Custom call API version", accepts=_is_api_version),
-    "layouts": array_of("Array of layout (1D tensor of index type) attributes", _is_layout, ATTRIBUTE),
-    "tilings": array_of("Array of tiling attributes", _is_layouts, ATTRIBUTE),
-    "aliases": array_of(
+    "target": replace(kinds.KINDS["string"], spelling=_TARGET),
+    "api_version": replace(
+        kinds.KINDS["i32"], description="Custom call API version", accepts=_is_api_version
+    ),
+    "layouts": kinds.array_of("Array of layout (1D tensor of index type) attributes", _is_layout, ATTRIBUTE),
+    "tilings": kinds.array_of("Array of tiling attributes", _is_layouts, ATTRIBUTE),
+    "aliases": kinds.array_of(
         "Aliasing attribute for outputs and operands of CustomCall",
-        is_instance(a.OutputOperandAliasAttr),
+        kinds.is_instance(a.OutputOperandAliasAttr),
         Encoding("OutputOperandAliasAttr"),
     ),
-    "groups": AttributeKind(
+    "groups": kinds.AttributeKind(
         "64-bit signless integer elements attribute or mesh and axes based replica groups representation.",
         _is_groups,
         encoding=Encoding(
@@ -103,11 +96,11 @@ _OWN_KINDS = {
     ),
 }
 
-NOTATION = Notation(
+NOTATION = kinds.Notation(
     "stablehlo",
-    kinds={**KINDS, **_OWN_KINDS},
+    kinds={**kinds.KINDS, **_OWN_KINDS},
     types=TYPE_KINDS,
-    defaults={**DEFAULTS, "default_accuracy": a.ResultAccuracyAttr(structs.ResultAccuracy())},
+    defaults={**kinds.DEFAULTS, "default_accuracy": a.ResultAccuracyAttr(structs.ResultAccuracy())},
     elements=ELEMENTS,
 )
 """The notation of StableHLO's rows."""

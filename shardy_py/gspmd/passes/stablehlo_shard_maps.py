@@ -19,14 +19,7 @@ from shardy_py.graph.nesting import innermost_first
 from shardy_py.graph.op_errors import error_at, errors_at
 from shardy_py.graph.symbols import Symbols, callee_name, function_name, meshes_of, set_callee
 from shardy_py.graph.value_shardings import rank_of, sharding_of
-from shardy_py.gspmd import encoding
-from shardy_py.gspmd.shard_maps import (
-    GSPMD_BODY,
-    ManualCall,
-    outline_body,
-    outline_shard_maps,
-    to_manual_computation,
-)
+from shardy_py.gspmd import encoding, shard_maps
 from shardy_py.ir import place_before, walk_pre_order
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
@@ -154,7 +147,7 @@ def _export(computation: ManualComputationOp, outside: tuple[str, ...], symbols:
         constrained = call_before(encoding.SHARDING_TARGET, operand, operand, sharding, outside)
         inner = without_manual_axes(sharding, own)
         local.append(call_before(encoding.FULL_TO_SHARD, constrained, argument, inner, inside))
-    call = outline_body(computation, GSPMD_BODY, local, symbols)
+    call = shard_maps.outline_body(computation, shard_maps.GSPMD_BODY, local, symbols)
     full: list[SSAValue] = []
     shardings = computation.out_shardings.data
     for result, value, sharding in zip(computation.results, call.results, shardings, strict=True):
@@ -180,7 +173,7 @@ def xla_sdy_stablehlo_round_trip_shard_map_import(module: ModuleOp) -> None:
     symbols = Symbols(module)
     _import_calls(module, symbols)
     if encoding.calls_of(module, (encoding.FULL_TO_SHARD, encoding.SHARD_TO_FULL)):
-        outline_shard_maps(module, symbols)
+        shard_maps.outline_shard_maps(module, symbols)
         _import_calls(module, symbols)
 
 
@@ -189,11 +182,11 @@ def _import_calls(module: ModuleOp, symbols: Symbols) -> None:
         with errors_at(call):
             parts = _parts(call)
             if parts is not None:
-                to_manual_computation(parts, symbols)
+                shard_maps.to_manual_computation(parts, symbols)
     encoding.erase_unused(encoding.calls_of(module, (encoding.FULL_TO_SHARD, encoding.SHARD_TO_FULL)))
 
 
-def _parts(call: Operation) -> ManualCall | None:
+def _parts(call: Operation) -> shard_maps.ManualCall | None:
     entries = [
         op for value in call.operands if (op := encoding.producer(value, encoding.FULL_TO_SHARD)) is not None
     ]
@@ -216,7 +209,7 @@ def _parts(call: Operation) -> ManualCall | None:
         raise ShardyError(f"expected manual axes around the call of @{callee_name(call)}")
     outer = [op if source is None else source for op, source in zip(entries, sources, strict=True)]
     results = [ops[0].results[0] if ops else call.results[i] for i, ops in enumerate(exits)]
-    return ManualCall(
+    return shard_maps.ManualCall(
         call,
         tuple(op.operands[0] for op in outer),
         tuple(tuple(op.results[0] for op in ops) for ops in exits),

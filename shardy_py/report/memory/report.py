@@ -26,14 +26,7 @@ from shardy_py.graph.symbols import Symbols, function_name
 from shardy_py.graph.value_table import RESULT_INFO, location_text
 from shardy_py.ir import owning_op
 from shardy_py.ops import record
-from shardy_py.report.memory.collect import (
-    CollectedProgram,
-    EntryFunction,
-    FunctionResult,
-    bounded_tensor,
-    collect_program,
-    location_of,
-)
+from shardy_py.report.memory import collect
 from shardy_py.report.memory.liveness import LivenessAnalysis
 from shardy_py.report.sizes import Target, TensorBytes, json_fields
 from shardy_py.report.tables import bytes_text, meshes_text, omission, table, type_text
@@ -137,7 +130,7 @@ class MemoryReport:
 
     module: ModuleOp
     target: Target
-    collected: CollectedProgram
+    collected: collect.CollectedProgram
 
     def __str__(self) -> str:
         return memory_text(self)
@@ -192,13 +185,13 @@ class MemoryReport:
         """Returns one tensor."""
         tensor = self.collected.tensors[number]
         value = tensor.value
-        if isinstance(value, FunctionResult):
+        if isinstance(value, collect.FunctionResult):
             op, name, location = value.function, f"result {value.position}", _result_location(value)
         else:
             op = cast(Operation, owning_op(value))
-            name, location = self._names[id(value)], location_text(location_of(value))
+            name, location = self._names[id(value)], location_text(collect.location_of(value))
         is_tensor = isinstance(tensor.type, TensorType)
-        type_ = bounded_tensor(cast(Any, tensor.type)) if is_tensor else None
+        type_ = collect.bounded_tensor(cast(Any, tensor.type)) if is_tensor else None
         type_ = type_ or record.TensorType((), str(tensor.type))
         size, name = tensor.size, f"copy to {name}" if tensor.is_copy else name
         names = name, _function_around(op), name_of(op)
@@ -209,7 +202,7 @@ class MemoryReport:
     def _names(self) -> dict[int, str]:
         return ValueNames(self.module, syntax_table()).of
 
-    def _entry(self, entry: EntryFunction, liveness: LivenessAnalysis) -> EntryMemory:
+    def _entry(self, entry: collect.EntryFunction, liveness: LivenessAnalysis) -> EntryMemory:
         computations, ops = self.collected.computations, self.collected.ops
         peak = liveness.peak(entry.computation, entry.donated)
         constants: list[int] = []
@@ -252,7 +245,7 @@ def memory_report(module: ModuleOp, target: Target = "tpu") -> MemoryReport:
     Raises:
         ShardyError: a function calls itself, or a sharding does not fit its value.
     """
-    return MemoryReport(module, target, collect_program(module, target))
+    return MemoryReport(module, target, collect.collect_program(module, target))
 
 
 def memory_text(report: MemoryReport, rows: int = _ROWS_SHOWN) -> str:
@@ -311,8 +304,8 @@ def _function_around(op: Operation) -> str:
     return function_name(around) if around is not None else ""
 
 
-def _result_location(result: FunctionResult) -> str:
+def _result_location(result: collect.FunctionResult) -> str:
     """Returns JAX's name of a function result; else the location of the function."""
     attributes = cast("ArrayAttr[DictionaryAttr] | None", result.function.properties.get("res_attrs"))
     info = attributes.data[result.position].data.get(RESULT_INFO) if attributes is not None else None
-    return info.data if isinstance(info, StringAttr) else location_text(location_of(result))
+    return info.data if isinstance(info, StringAttr) else location_text(collect.location_of(result))

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from shardy_py.dialects.definition import OpRow
-from shardy_py.dialects.stablehlo.forms import (
-    BARRIER_FORM,
-    COMPOSITE_FORM,
-    RETURN_FORM,
-    WHILE_FORM,
-    while_names,
-)
+from shardy_py.dialects.stablehlo import forms
 from shardy_py.dialects.stablehlo.verify import control as rules
 from shardy_py.dialects.stablehlo.verify import dynamic, host
 from shardy_py.dialects.stablehlo.verify.traits import PAIRWISE, follows_name, match
@@ -23,7 +17,7 @@ CONTROL = (
         "composite(inputs*:value_or_tuple)"
         " <name:string composite_attributes?:dictionary={} decomposition:symbol version?:i32=0>"
         " [composite_regions*] -> results*:value_or_tuple",
-        form=COMPOSITE_FORM,
+        form=forms.COMPOSITE_FORM,
         verify_symbols=host.check_composite,
     ),
     OpRow("pure create_token() -> output:token", form=Template("", RESULT)),
@@ -43,10 +37,10 @@ CONTROL = (
     OpRow("recursive if(pred:pred) [true_branch false_branch] -> results*:value", infer=rules.infer_branches),
     OpRow(
         "pure operand_flow optimization_barrier(operand*:tensor_or_token) -> result*:tensor_or_token",
-        form=BARRIER_FORM,
+        form=forms.BARRIER_FORM,
         verify=(PAIRWISE,),
     ),
-    OpRow("pure terminator return(results*:value_or_buffer)", form=RETURN_FORM),
+    OpRow("pure terminator return(results*:value_or_buffer)", form=forms.RETURN_FORM),
     OpRow(
         "reads_constants rng(a:scalar_pred_int_float b:scalar_pred_int_float shape:shape)"
         " <rng_distribution:rng_distribution> -> result:pred_int_float",
@@ -65,10 +59,10 @@ CONTROL = (
     ),
     OpRow(
         "recursive loop_flow while(operand*:value_or_buffer) [cond body] -> results*:value_or_buffer",
-        form=WHILE_FORM,
+        form=forms.WHILE_FORM,
         verify=(rules.check_while,),
         infer=rules.infer_operand_types,
-        argument_names=while_names,
+        argument_names=forms.while_names,
     ),
 )
 """The rows."""

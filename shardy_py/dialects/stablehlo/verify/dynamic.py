@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from shardy_py.dialects.stablehlo.verify import movement
 from shardy_py.dialects.stablehlo.verify.element_types import is_float
 from shardy_py.dialects.stablehlo.verify.messages import fail, listed, raw, require
-from shardy_py.dialects.stablehlo.verify.movement import (
-    padded_size,
-    require_broadcast_rank,
-    require_broadcast_sizes,
-    require_count,
-)
 from shardy_py.dialects.stablehlo.verify.tensors import Tensor, is_unique, same_element, same_size
 from shardy_py.dialects.stablehlo.verify.view import View
 
@@ -36,7 +31,7 @@ def check_dynamic_reshape(view: View) -> None:
     operand, shape = view.operands
     result = view.results[0]
     _check_elements(operand, result)
-    require_count(operand, result)
+    movement.require_count(operand, result)
     _check_shape_operand(view, 1)
     if shape.sizes[0] != result.rank:
         fail("result should have a rank equal to the number of elements in output_shape")
@@ -60,10 +55,10 @@ def check_dynamic_broadcast_in_dim(view: View) -> None:
     operand, result = view.operands[0], view.results[0]
     dimensions = view.integers("broadcast_dimensions")
     _check_elements(operand, result)
-    require_broadcast_rank(view)
+    movement.require_broadcast_rank(view)
     if result.rank < operand.rank:
         fail(f"result rank ({result.rank}) is less than operand rank ({operand.rank})")
-    require_broadcast_sizes(
+    movement.require_broadcast_sizes(
         view,
         lambda size, wanted: size == 1 or same_size(size, wanted),
         "is not compatible with size of result dimension",
@@ -97,7 +92,7 @@ def check_dynamic_pad(view: View) -> None:
     if low is None or high is None or interior is None or not (operand.is_static and result.is_static):
         return
     for index, (size, *padding) in enumerate(zip(operand.sizes, low, high, interior, strict=True)):
-        expected, given = padded_size(size or 0, *padding), result.sizes[index]
+        expected, given = movement.padded_size(size or 0, *padding), result.sizes[index]
         if given != expected:
             fail(f"expected output dimension at index {index} to equal {expected}, but got {given}")
 
