@@ -65,7 +65,8 @@ class _Converter:
 
     def convert(self, instruction: Instruction) -> None:
         operands = tuple(self.values[name] for name in instruction.operands)
-        phase = _phase(instruction)
+        stem, _, last = instruction.opcode.rpartition("-")
+        phase = last if last in ("start", "update", "done") and stem not in ("send", "recv") else ""
         wires = _WIRES.get(instruction.opcode) or _FINISHING.get(phase)
         with fitting(instruction):
             if wires is not None:
@@ -124,12 +125,6 @@ def _fits(given: TensorType | None, expected: TensorType | None) -> bool:
         return given is expected
     sizes = zip(given.shape, expected.shape, strict=False)
     return given.rank == expected.rank and all(a == b or a is None or b is None for a, b in sizes)
-
-
-def _phase(instruction: Instruction) -> str:
-    """ "start", "update" or "done" for an asynchronous op; else empty."""
-    stem, _, last = instruction.opcode.rpartition("-")
-    return last if last in ("start", "update", "done") and stem not in ("send", "recv") else ""
 
 
 def _started(instruction: Instruction) -> tuple[TensorType | None, ...]:

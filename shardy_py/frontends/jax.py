@@ -125,7 +125,8 @@ def propagate_lowered(lowered: Any, *, options: Options | None = None, mesh: Any
         _require_mesh(mesh)
     result = propagate(program_of(lowered), options or Options())
     flat, tree = jax.tree.flatten(lowered.args_info, is_leaf=_is_argument)
-    kept = _kept(lowered, len(flat))
+    indices = lowered._lowering.compile_args.get("kept_var_idx")  # JAX drops unused arguments
+    kept = list(range(len(flat))) if indices is None else sorted(indices)
     explicit = _explicit_axes(lowered)
     ins: list[Any] = [None] * len(flat)
     for index, value in zip(kept, _tensors(result.values.arguments()), strict=True):
@@ -141,12 +142,6 @@ def _is_argument(node: Any) -> bool:
 def _tensors(values: list[Value]) -> list[Value]:
     """The values that are tensors; JAX adds tokens to order effects."""
     return [value for value in values if value.shape is not None]
-
-
-def _kept(lowered: Any, count: int) -> list[int]:
-    """The numbers of the arguments that the lowered function has: JAX drops unused ones."""
-    indices = lowered._lowering.compile_args.get("kept_var_idx")
-    return list(range(count)) if indices is None else sorted(indices)
 
 
 def _explicit_axes(lowered: Any) -> tuple[str, ...]:

@@ -78,7 +78,14 @@ class Ranges:
 
     def _compute(self, expression: Expr) -> Interval:
         if isinstance(expression, Division):
-            return self._division(expression)
+            inner, by = self.of(expression.dividend), expression.divisor
+            if expression.op == "floordiv":
+                return Interval(inner.low // by, inner.high // by)
+            if expression.op == "ceildiv":
+                return Interval(-(-inner.low // by), -(-inner.high // by))
+            if inner.low // by == inner.high // by:
+                return Interval(inner.low % by, inner.high % by)
+            return Interval(0, by - 1)
         interval = self._by_term(expression)
         if len(expression.terms) > 1:
             for other in regrouped(expression):
@@ -92,16 +99,6 @@ class Ranges:
             ends = (inner.low, inner.high) if factor > 0 else (inner.high, inner.low)
             low, high = low + ends[0] * factor, high + ends[1] * factor
         return Interval(low, high)
-
-    def _division(self, atom: Division) -> Interval:
-        inner, by = self.of(atom.dividend), atom.divisor
-        if atom.op == "floordiv":
-            return Interval(inner.low // by, inner.high // by)
-        if atom.op == "ceildiv":
-            return Interval(-(-inner.low // by), -(-inner.high // by))
-        if inner.low // by == inner.high // by:
-            return Interval(inner.low % by, inner.high % by)
-        return Interval(0, by - 1)
 
 
 def regrouped(expression: Expr) -> list[Expr]:

@@ -39,18 +39,14 @@ def simplify_parts(
         rewriter = Rewriter(bounds, keeps_names=keeps_names)
         narrowed, kept = _narrowed(rewriter, bounds, constraints)
         if narrowed is None:
-            return _empty(results, bounds)
+            # The map of these ranks with an empty domain.
+            dims = {v: _EMPTY for v in bounds if v.kind == "d"}
+            return tuple(constant(0) for _ in results), dims, () if dims else (_NEVER,)
         if narrowed == bounds and kept == constraints:
             break
         bounds, constraints = narrowed, kept
     rewriter = Rewriter(bounds, keeps_names=keeps_names)
     return tuple(map(rewriter.named, results)), bounds, constraints
-
-
-def _empty(results: tuple[Expr, ...], bounds: dict[Variable, Interval]) -> Parts:
-    """The map of these ranks with an empty domain."""
-    dims = {v: _EMPTY for v in bounds if v.kind == "d"}
-    return tuple(constant(0) for _ in results), dims, () if dims else (_NEVER,)
 
 
 def _narrowed(

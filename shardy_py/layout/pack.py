@@ -42,7 +42,8 @@ def pack(array: ArrayLike, layout: Layout, fill: object = 0) -> NDArray[Any]:
     source = np.asarray(array)
     bits = _bits(source.dtype, layout)
     place = layout.placement(source.shape)
-    cell = _cell(source.dtype)
+    dtype = source.dtype  # numpy copies its own types fast, unlike those of ml_dtypes
+    cell = np.dtype(f"u{dtype.itemsize}") if dtype.itemsize in (1, 2, 4, 8) and not dtype.hasobject else dtype
     cells = _packed(source.view(cell), layout, place, _fill(fill, source.dtype).view(cell))
     if bits < 8:
         return pack_bits(cells, bits)
@@ -123,11 +124,6 @@ def _offsets(place: Placement) -> NDArray[np.int64]:
     """[*dimensions]: the offset of each element."""
     coordinates = np.indices(place.dimensions, np.int64, sparse=True)
     return np.broadcast_to(place.offset(coordinates), place.dimensions)
-
-
-def _cell(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """A type of the same size that numpy copies fast, unlike those of ml_dtypes."""
-    return np.dtype(f"u{dtype.itemsize}") if dtype.itemsize in (1, 2, 4, 8) and not dtype.hasobject else dtype
 
 
 def _bits(dtype: np.dtype[Any], layout: Layout) -> int:

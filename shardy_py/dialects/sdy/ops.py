@@ -52,10 +52,6 @@ Reduction = str | None
 """`sum`, `max` or `min`; None where the op does not reduce."""
 
 
-def _type_of(value: Value) -> Attribute:
-    return SSAValue.get(value).type
-
-
 @define_op
 class MeshOp(PrettyOp):
     """`sdy.mesh @mesh = <["x"=2]>`: a named mesh."""
@@ -77,7 +73,7 @@ class _Identity(PrettyOp):
     def _build(self, operand: Value, properties: Mapping[str, Attribute | None]) -> None:
         super().__init__(
             operands=[operand],
-            result_types=[_type_of(operand)],
+            result_types=[SSAValue.get(operand).type],
             properties={name: value for name, value in properties.items() if value is not None},
         )
 

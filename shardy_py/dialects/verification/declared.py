@@ -76,7 +76,13 @@ def check_declared(op: Operation, *, with_results: bool = True) -> None:
     if with_results:
         _check_segments(definition.results, op, len(results), "result")
     context = irdl.VerificationContext()
-    _check_properties(definition, op, context)
+    for name, is_optional, constraint in definition.properties:
+        attribute = op.properties.get(name)
+        if attribute is None:
+            if not is_optional:
+                raise Fault(f"requires attribute '{name}'")
+        elif constraint is not None and (reason := _broken(constraint, attribute, context)) is not None:
+            raise Fault(f"attribute '{name}' failed to satisfy constraint: {reason}")
     _check_types(definition.operands, op, operands, "operand", context)
     if with_results:
         _check_types(definition.results, op, results, "result", context)
@@ -128,16 +134,6 @@ def _segment_sizes(op: Operation, name: str) -> tuple[int, ...] | None:
     """The sizes in a segments property, None if it is absent or of another kind."""
     segments: Any = op.properties.get(name) or op.attributes.get(name)
     return tuple(segments.get_values()) if isinstance(segments, builtin.DenseArrayBase) else None
-
-
-def _check_properties(definition: _Definition, op: Operation, context: irdl.VerificationContext) -> None:
-    for name, is_optional, constraint in definition.properties:
-        attribute = op.properties.get(name)
-        if attribute is None:
-            if not is_optional:
-                raise Fault(f"requires attribute '{name}'")
-        elif constraint is not None and (reason := _broken(constraint, attribute, context)) is not None:
-            raise Fault(f"attribute '{name}' failed to satisfy constraint: {reason}")
 
 
 def _check_types(

@@ -169,15 +169,10 @@ def index_vectors(indices: Sequence[Tensor], bounds: Sequence[int]) -> Tensor:
     """
     common = np.broadcast_shapes(*(sizes(index.type) for index in indices))
     columns = [
-        ops.reshape(ops.broadcast_to(_from_zero(index, size), common), (*common, 1))
+        ops.reshape(ops.broadcast_to(ops.select(index < 0, index + size, index), common), (*common, 1))
         for index, size in zip(indices, bounds, strict=True)
     ]
     return columns[0] if len(columns) == 1 else ops.concatenate(columns, len(common))
-
-
-def _from_zero(index: Tensor, size: int) -> Tensor:
-    """Indices counted from 0, for indices that may be counted from the end."""
-    return ops.select(index < 0, index + size, index)
 
 
 def _gather(out: TensorType, self: Tensor, dim: int, index: Tensor, **_: Any) -> Tensor:

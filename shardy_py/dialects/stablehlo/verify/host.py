@@ -21,10 +21,6 @@ from shardy_py.text.attribute_writer import attribute_text
 _DEVICE_TO_DEVICE, _DEVICE_TO_HOST, _HOST_TO_DEVICE = 1, 2, 3
 
 
-def _is_token(type_: Attribute) -> bool:
-    return type_.name == "stablehlo.token"
-
-
 def check_infeed(view: View) -> None:
     """Results are tensors and a token; a layout names each tensor's."""
     types = view.result_types
@@ -55,7 +51,7 @@ def _require_tensors_and_token(types: Sequence[Attribute], tensors: str) -> None
     for type_ in types[:-1]:
         if not isinstance(type_, builtin.TensorType):
             fail(f"{tensors} expected to be of tensor type, but got {quoted(type_)}")
-    if not _is_token(types[-1]):
+    if types[-1].name != "stablehlo.token":
         fail(f"last element of result types is expected to be of token type, but got {quoted(types[-1])}")
 
 

@@ -117,7 +117,16 @@ def convolution_sizes(view: View) -> Sizes:
     """The sizes of the result, which follow from the operands; its element type does not."""
     numbers = _check_operands(view)
     windows = _windows_of(view, _kernel_sizes(view, numbers), read_padding(view.dense("padding")))
-    return _output_shape(view, numbers, windows)
+    lhs, rhs = view.operands[:2]
+    sizes: list[Size] = [None] * lhs.rank
+    spatial = output_sizes([lhs.sizes[index] for index in numbers.input_spatial_dimensions], windows)
+    for index, size in zip(numbers.output_spatial_dimensions, spatial, strict=True):
+        sizes[index] = size
+    batch = lhs.sizes[numbers.input_batch_dimension]
+    groups = view.integer("batch_group_count", 1)
+    sizes[numbers.output_batch_dimension] = None if batch is None else batch // groups
+    sizes[numbers.output_feature_dimension] = rhs.sizes[numbers.kernel_output_feature_dimension]
+    return tuple(sizes)
 
 
 def check_dynamic_convolution(view: View) -> None:
@@ -220,16 +229,3 @@ def _check_groups(view: View, numbers: ConvDimensionNumbers, lhs: Tensor, rhs: T
                 f"feature_group_count. For feature_group_count = {features}."
             )
     check_precision(view)
-
-
-def _output_shape(view: View, numbers: ConvDimensionNumbers, windows: Sequence[WindowDimension]) -> Sizes:
-    lhs, rhs = view.operands[:2]
-    sizes: list[Size] = [None] * lhs.rank
-    spatial = output_sizes([lhs.sizes[index] for index in numbers.input_spatial_dimensions], windows)
-    for index, size in zip(numbers.output_spatial_dimensions, spatial, strict=True):
-        sizes[index] = size
-    batch = lhs.sizes[numbers.input_batch_dimension]
-    groups = view.integer("batch_group_count", 1)
-    sizes[numbers.output_batch_dimension] = None if batch is None else batch // groups
-    sizes[numbers.output_feature_dimension] = rhs.sizes[numbers.kernel_output_feature_dimension]
-    return tuple(sizes)
