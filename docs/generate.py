@@ -20,7 +20,7 @@ _STUB_HEAD = """\
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from shardy_py.builder.dimensions import Dimensions
+from shardy_py.builder.broadcasting import Dimensions
 """
 _STUB_IMPORTS = """\
 from shardy_py.builder.tensor import Operand, Tensor

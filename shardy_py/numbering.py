@@ -1,7 +1,7 @@
 """Numbers that equal attributes share, the keys of tables about attributes and ops.
 
 Objects are looked up by identity first, new ones by structure. Numbers are never reused. Not here: tables
-with such keys (`graph/record.py`, `dialects/verification/memory.py`).
+with such keys (`graph/record.py`, `dialects/verification/walk.py`).
 
 >>> from xdsl.dialects.builtin import StringAttr
 >>> number_of(StringAttr("a")) == number_of(StringAttr("a"))

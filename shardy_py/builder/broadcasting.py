@@ -1,11 +1,15 @@
-"""Constants from numbers and arrays, and broadcasting as in numpy; on SSA values.
+"""Constants from numbers and arrays, broadcasting and dimensions as in numpy; on SSA values.
+
+>>> dimension(-1, 3), dimensions((0, -1), 3), dimensions(None, 2)
+(2, (0, 2), (0, 1))
 
 Not here: functions on tensors (`ops/`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from operator import index
 from typing import Any, cast
 
 import numpy as np
@@ -151,3 +155,27 @@ def common_shape(lhs: Shape, rhs: Shape) -> tuple[int, ...]:
         return np.broadcast_shapes(lhs, rhs)  # pyright: ignore[reportArgumentType]
     except ValueError:
         raise ShardyError(f"shapes {lhs} and {rhs} cannot be broadcast together") from None
+
+
+Dimensions = int | Iterable[int] | None
+"""One dimension, several, or (None) all."""
+
+
+def dimension(number: int, rank: int) -> int:
+    """The number from the front. Raises `ShardyError` for one that a tensor of `rank` dimensions lacks."""
+    try:
+        position = index(number)
+    except TypeError:
+        raise ShardyError.unexpected("", expected="the number of a dimension", got=f"{number!r}") from None
+    if not -rank <= position < rank:
+        raise ShardyError(f"a tensor of rank {rank} has no dimension {position}")
+    return position + rank if position < 0 else position
+
+
+def dimensions(numbers: Dimensions, rank: int) -> tuple[int, ...]:
+    """The numbers from the front, in the order given."""
+    if numbers is None:
+        return tuple(range(rank))
+    if isinstance(numbers, int):
+        return (dimension(numbers, rank),)
+    return tuple(dimension(number, rank) for number in numbers)

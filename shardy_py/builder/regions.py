@@ -16,9 +16,8 @@ import ml_dtypes
 import numpy as np
 
 from shardy_py.builder.bodies import Body, region
-from shardy_py.builder.broadcasting import constant_value
-from shardy_py.builder.dimensions import Dimensions
-from shardy_py.builder.dimensions import dimensions as from_front
+from shardy_py.builder.broadcasting import Dimensions, constant_value
+from shardy_py.builder.broadcasting import dimensions as from_front
 from shardy_py.builder.tensor import Operand, Tensor, elementwise, emit, rank_of, value_of
 from shardy_py.builder.types import TensorType, dtype_of
 from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers

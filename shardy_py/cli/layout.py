@@ -70,8 +70,7 @@ def _array(options: argparse.Namespace) -> layout.ArrayShape:
 
 
 def _draw(options: argparse.Namespace, files: Files) -> str:
-    from shardy_py.layout.draw import draw
-    from shardy_py.layout.draw_svg import draw_svg
+    from shardy_py.layout.draw import draw, draw_svg
     from shardy_py.layout.picture import Limits, picture
 
     shown = picture(_array(options), Limits(options.rows, options.columns, options.panels))

@@ -38,7 +38,7 @@ from shardy_py.dialects.kinds import (
 )
 from shardy_py.dialects.op_table import OpTable
 from shardy_py.dialects.stablehlo.type_kinds import TYPE_KINDS
-from shardy_py.dialects.stablehlo.verify.element_types import is_complex, is_float
+from shardy_py.dialects.stablehlo.verify.tensors import is_complex, is_float
 from shardy_py.dialects.stablehlo.verify.view import View
 from shardy_py.dialects.template import Template
 from shardy_py.dialects.type_tails import read_types

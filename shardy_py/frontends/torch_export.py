@@ -1,8 +1,15 @@
 """`torch.export` programs as StableHLO: each node through its row, with the lines of the user's model.
 
 Parameters and buffers become arguments with their full names (`layers.0.weight`), inputs with theirs; results
-are named `output`, `output[0]`, `output['logits']`. Not here: the rows (`aten/`), types and positions of
-nodes, unsupported nodes (`torch_nodes.py`), shardings (`torch.py`).
+are named `output`, `output[0]`, `output['logits']`.
+
+Some models merge dimensions before a product and split them after it: `nn.MultiheadAttention` views its
+values as [length * batch, size] for its last product, as do models that use `addmm` and decomposed programs.
+A sharding of the batch, the minor part of the merged dimension, does not propagate through such a view. The
+product of [length, batch, size] has the same elements and propagates it (`unmerge`).
+
+Not here: the rows (`aten/`), types and positions of nodes, unsupported nodes (`torch_nodes.py`), shardings
+(`torch.py`).
 """
 
 from __future__ import annotations
@@ -22,10 +29,52 @@ from shardy_py.dialects.traits import is_dead_when_unused
 from shardy_py.frontends.aten import Row, find_row, keeps_whole
 from shardy_py.frontends.torch_nodes import blamed, check, is_unknown, location_of, node_type, not_decomposed
 from shardy_py.frontends.torch_placements import torch_module
-from shardy_py.frontends.torch_views import unmerge
 from shardy_py.graph.value_table import RESULT_INFO
 from shardy_py.ir import erase
 from shardy_py.xla.populate_expanded_op_rules import populate_expanded_op_rules
+
+_VIEWS = ("aten.view.default", "aten.reshape.default", "aten._unsafe_view.default")
+_PRODUCTS = {"aten.linear.default": 0, "aten.mm.default": 0, "aten.addmm.default": 1}
+"""Products, with the number of the argument whose rows are merged."""
+
+
+def unmerge(graph: Any) -> None:
+    """Changes products of merged rows in place if all following views split the rows the same way."""
+    for node in list(graph.nodes):
+        place = _PRODUCTS.get(str(node.target))
+        if place is None or not _is_view(node.args[place]) or not all(map(_is_view, node.users)):
+            continue
+        split = {_shape(user) for user in node.users}
+        if len(split) == 1 and _can_split(node, place, *split):
+            _split_rows(graph, node, place, *split)
+
+
+def _can_split(node: Any, place: int, shape: tuple[int, ...]) -> bool:
+    """Returns whether the product can have that shape: rows split, and nothing added to single rows."""
+    rows, *behind = _shape(node)
+    added = _shape(node.args[0]) if place else ()
+    return len(shape) > 2 and [shape[-1]] == behind and (len(added) < 2 or added[0] != rows)
+
+
+def _split_rows(graph: Any, node: Any, place: int, shape: tuple[int, ...]) -> None:
+    merged, users = node.args[place], list(node.users)
+    before = (*shape[:-1], _shape(merged)[-1])
+    with graph.inserting_before(node):
+        rows = graph.call_function(merged.target, (merged.args[0], list(before)))
+    rows.meta = {**merged.meta, "val": merged.meta["val"].reshape(before)}
+    node.args = (*node.args[:place], rows, *node.args[place + 1 :])
+    node.meta["val"] = users[0].meta["val"]
+    for user in users:
+        user.replace_all_uses_with(node)
+
+
+def _is_view(node: Any) -> bool:
+    return str(getattr(node, "target", "")) in _VIEWS
+
+
+def _shape(node: Any) -> tuple[int, ...]:
+    return tuple(node.meta["val"].shape)
+
 
 MOST_ROUNDS = 4
 """The most rounds of decomposition."""

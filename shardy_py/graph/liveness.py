@@ -2,7 +2,7 @@
 
 MLIR's greedy driver erases them when it visits them, so passes that C++ runs with it erase them too.
 
-Not here: their effect on propagation (`propagation/worklist.py`).
+Not here: their effect on propagation (`propagation/fixpoint.py`).
 """
 
 from __future__ import annotations

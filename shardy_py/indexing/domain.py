@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from shardy_py.indexing.bounds import Constraint, Interval
 from shardy_py.indexing.expr import Division, Expr, Variable, dim
 from shardy_py.indexing.index_map import IndexMap
-from shardy_py.indexing.simplify import simplify_parts
+from shardy_py.indexing.rewrite import simplify_parts
 
 Array = NDArray[np.int64]
 _CHUNK = 1 << 18

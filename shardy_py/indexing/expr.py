@@ -2,7 +2,7 @@
 
 Every expression is a sum of integer multiples of atoms (variables, floordiv, ceildiv, mod) and a constant,
 built through `+ - * // %` and `ceildiv`, immutable and interned: equal expressions are the same object.
-Divisors are positive constants. Rewrites that need bounds are in `simplify.py`, maps in `index_map.py`.
+Divisors are positive constants. Rewrites that need bounds are in `rewrite.py`, maps in `index_map.py`.
 
 >>> d0, s0 = dim(0), range_var(0)
 >>> str(5 - d0), str((d0 * 4 + s0) // 8), str(d0 + s0 - d0)

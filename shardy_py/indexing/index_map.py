@@ -4,7 +4,7 @@ An `IndexMap` has dimension variables d (they index the domain tensor), range va
 of its interval for every d) and runtime variables rt (known at run time only), all with closed intervals, and
 constraints `lower <= expression <= upper`. Maps are equal if their simplified forms are.
 
-Not here: the maps of single ops (`ops/`), rewrites (`simplify.py`), reading the text form (`parse.py`),
+Not here: the maps of single ops (`ops/`), rewrites (`rewrite.py`), reading the text form (`parse.py`),
 the points of domains (`domain.py`), the other direction (`reverse.py`).
 
 >>> ten, three, six = Interval(0, 9), Interval(0, 2), Interval(0, 5)
@@ -25,7 +25,7 @@ from itertools import chain
 
 from shardy_py.indexing.bounds import Constraint, Interval
 from shardy_py.indexing.expr import Expr, Variable, dim, range_var, runtime
-from shardy_py.indexing.simplify import simplify_parts
+from shardy_py.indexing.rewrite import simplify_parts
 from shardy_py.session import SESSION
 
 

@@ -3,7 +3,7 @@
 Parts are taken along manual axes only; along free axes the region sees whole dimensions. Around the region
 there is one logical device, or, inside of another manual computation, the devices that it runs on.
 
-Not here: how dimensions are split (`sharding/local.py`).
+Not here: how dimensions are split (`sharding/slices.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from shardy_py.interpret.grid import Grid, check_devices
 from shardy_py.interpret.machine import Devices, Run, World
 from shardy_py.interpret.values import Lanes, Value
 from shardy_py.sharding import Mesh, TensorSharding
-from shardy_py.sharding.local import device_slices
+from shardy_py.sharding.slices import device_slices
 from shardy_py.sharding.tensor_sharding import without_free_axes
 
 

@@ -14,8 +14,7 @@ from shardy_py.layout.formats import (
     padding_share,
     unpadded_bytes,
 )
-from shardy_py.layout.pack import pack, unpack
-from shardy_py.layout.physical import Pad, Reshape, Step, Transpose, relayout_steps
+from shardy_py.layout.pack import Pad, Reshape, Step, Transpose, pack, relayout_steps, unpack
 from shardy_py.layout.placement import Placement
 from shardy_py.layout.text import HloCursor, parse_array, parse_shape, read_shape
 from shardy_py.layout.tile_level import COMBINE, check_rank, linear_index, linear_index_with_tile

@@ -1,4 +1,4 @@
-"""Copies arrays into their buffers and back.
+"""Copies arrays into their buffers and back; a layout as steps of numpy: transpose, reshape, pad at the end.
 
 Elements narrower than a byte fill it from the low-order bits, as in XLA's `PackIntN`. That continues a
 little-endian word: `(8,128)(8,1)` puts eight rows of s4 into a word in the order in which `(8,128)(2,1)` puts
@@ -10,11 +10,20 @@ Layouts without digits (`mixed_radix.py`) are copied element by element, by offs
 >>> layout = Layout((1, 0), (Tile((2, 2)),))
 >>> pack(np.arange(15, dtype=np.float32).reshape(3, 5), layout, fill=-1).astype(int).tolist()
 [0, 1, 5, 6, 2, 3, 7, 8, 4, -1, 9, -1, 10, 11, -1, -1, 12, 13, -1, -1, 14, -1, -1, -1]
+>>> for step in relayout_steps((3, 5), layout):
+...     print(step)
+Pad(high=(1, 1), dimensions=(4, 6))
+Reshape(dimensions=(2, 2, 3, 2))
+Transpose(permutation=(0, 2, 1, 3), dimensions=(2, 3, 2, 2))
+Reshape(dimensions=(24,))
+
+Not here: the offset of one element (`placement.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -25,6 +34,7 @@ from shardy_py.errors import ShardyError
 from shardy_py.layout.element_types import element_type, element_type_of
 from shardy_py.layout.mixed_radix import by_value, digit_order, element_views, padding_views, slabs
 from shardy_py.layout.placement import Placement
+from shardy_py.layout.tile_level import TileLevel
 from shardy_py.layout.values import ArrayShape, Layout
 
 Octets = NDArray[np.uint8]
@@ -197,3 +207,62 @@ def narrow(wide: Octets, size_bytes: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     """The elements of a type from `size_bytes` bytes each: the inverse of `widen`."""
     own = np.ascontiguousarray(wide.reshape(-1, size_bytes)[:, : dtype.itemsize]).reshape(-1)
     return own.view(dtype.newbyteorder("<")).astype(dtype, copy=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Transpose:
+    """Dimension i of the result is dimension permutation[i]; dimensions: the sizes after it."""
+
+    permutation: tuple[int, ...]
+    dimensions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reshape:
+    """dimensions: the sizes after it."""
+
+    dimensions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pad:
+    """high: elements of padding at the end of each dimension; dimensions: the sizes after it."""
+
+    high: tuple[int, ...]
+    dimensions: tuple[int, ...]
+
+
+Step = Transpose | Reshape | Pad
+
+
+def relayout_steps(dimensions: Sequence[int], layout: Layout) -> tuple[Step, ...]:
+    """The steps from a logical array of these sizes to its flat buffer, without those that have no effect.
+
+    A transpose to physical order; for each tile a reshape that joins dimensions, a pad to whole tiles, a
+    reshape that splits dimensions and a transpose that gathers the tiles; a reshape to one dimension and the
+    padding of its tail. Raises ShardyError for a layout that is no permutation of the dimensions, or sparse.
+    """
+    place = layout.placement(dimensions)
+    steps: list[Step] = [Transpose(tuple(reversed(layout.minor_to_major)), place.physical_dimensions)]
+    for level in place.levels:
+        steps += _tile_steps(level)
+    whole = prod(place.tiled_dimensions)
+    steps += [Reshape((whole,)), Pad((place.size - whole,), (place.size,))]
+    before = [tuple(dimensions), *(step.dimensions for step in steps)]
+    return tuple(step for step, sizes in zip(steps, before, strict=False) if not _is_identity(step, sizes))
+
+
+def _tile_steps(level: TileLevel) -> list[Step]:
+    kept, rank = level.kept, len(level.tile)
+    major = level.joined[:kept]
+    whole = (*major, *(count * size for count, size in zip(level.counts, level.tile, strict=True)))
+    split = (*major, *(part for pair in zip(level.counts, level.tile, strict=True) for part in pair))
+    order = (*range(kept), *range(kept, kept + 2 * rank, 2), *range(kept + 1, kept + 2 * rank, 2))
+    pad = Pad(tuple(new - old for new, old in zip(whole, level.joined, strict=True)), whole)
+    return [Reshape(level.joined), pad, Reshape(split), Transpose(order, level.dimensions)]
+
+
+def _is_identity(step: Step, dimensions: tuple[int, ...]) -> bool:
+    if isinstance(step, Transpose):
+        return step.permutation == tuple(range(len(dimensions)))
+    return step.dimensions == dimensions

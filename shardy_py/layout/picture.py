@@ -2,7 +2,7 @@
 
 Rows are along the second-minor physical dimension, columns along the minor-most one, with a panel for each
 index of the others; dimensions that the first tile joins are one. Not here: drawing (`draw.py` for terminals,
-`draw_svg.py`).
+`draw.py`).
 
 >>> from shardy_py.layout.text import parse_array
 >>> panel = picture(parse_array("f32[3,5]{1,0:T(2,2)}")).panels[0]

@@ -36,8 +36,7 @@ from numpy.typing import NDArray
 
 from shardy_py.partition.cost import Cost, CostModel
 from shardy_py.sharding import Axes, AxisRef, Mesh, SubAxis, TensorSharding
-from shardy_py.sharding.local import device_slices
-from shardy_py.sharding.slices import Split, check_listed
+from shardy_py.sharding.slices import Split, check_listed, device_slices
 
 Integers = NDArray[np.int64]
 Sizes = NDArray[np.float64]

@@ -27,7 +27,7 @@ from shardy_py.errors import ShardyError
 from shardy_py.partition.device_groups import replica_groups, shard_indices
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import total_size
-from shardy_py.sharding.local import local_shape as even_local_shape
+from shardy_py.sharding.slices import local_shape as even_local_shape
 
 Integers = NDArray[np.int64]
 

@@ -5,8 +5,8 @@ only. Arguments and returned values of its body are parts of global tensors, fir
 and `out_shardings`: their slices are those of the global tensor. Any other value there is a separate tensor
 for each position along the manual axes (`is_global` is False), and its slices are those of that tensor.
 
-Not here: the arithmetic (`sharding/local.py`), manual computations (`surroundings.py`), one sharding in words
-and pictures (`view.py`), bytes and liveness (`memory/`).
+Not here: the arithmetic (`sharding/slices.py`), manual computations (`surroundings.py`), one sharding in
+words and pictures (`view.py`), bytes and liveness (`memory/`).
 
     for value in local_values(module):
         print(value.name, value.local_shape, value.slices.of(3))

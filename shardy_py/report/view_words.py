@@ -1,6 +1,6 @@
 """Describes one sharding in words: axes of each dimension, sizes of shards, copies, the shard of a device.
 
-Not here: pictures (`view_picture.py` as text, `view_svg.py`), the arithmetic (`sharding/local.py`).
+Not here: pictures (`view_picture.py` as text, `view_svg.py`), the arithmetic (`sharding/slices.py`).
 
 >>> from shardy_py.sharding import DimensionSharding, MeshAxis
 >>> mesh = Mesh((MeshAxis("x", 2), MeshAxis("y", 4)))

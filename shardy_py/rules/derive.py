@@ -5,7 +5,7 @@ shifts, strides, windows and reversals are permutation factors; dimensions read 
 reshapes split into factors of mixed radix. Shardy's decisions beyond the maps are the column `policy` of the
 op's row.
 
->>> from shardy_py.ops import TensorType
+>>> from shardy_py.ops import OpRecord, TensorType
 >>> f = TensorType
 >>> numbers = {"lhs_contracting_dimensions": (1,), "rhs_contracting_dimensions": (0,)}
 >>> product = OpRecord(

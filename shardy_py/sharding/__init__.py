@@ -1,6 +1,6 @@
 """Sharding as plain frozen values: meshes, axes, tensor shardings, rules.
 
-The slices on each device (`local.py`) need numpy and are imported on first use; the rest needs nothing but
+The slices on each device (`slices.py`) need numpy and are imported on first use; the rest needs nothing but
 the standard library.
 """
 
@@ -19,13 +19,22 @@ from shardy_py.sharding.projection import (
     distribute_axes,
     project,
 )
-from shardy_py.sharding.propagation_edges import AxisEdge, EdgeNode, EdgeValueRef, PropagationStep
-from shardy_py.sharding.rule import DimMapping, Factor, FactorType, ShardingRule, TensorMapping, factor_symbol
+from shardy_py.sharding.rule import (
+    AxisEdge,
+    DimMapping,
+    EdgeNode,
+    EdgeValueRef,
+    Factor,
+    FactorType,
+    PropagationStep,
+    ShardingRule,
+    TensorMapping,
+    factor_symbol,
+)
 from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
 
 if TYPE_CHECKING:
-    from shardy_py.sharding.local import device_slices, local_shape, slice_of
-    from shardy_py.sharding.slices import DeviceSlices, Slice
+    from shardy_py.sharding.slices import DeviceSlices, Slice, device_slices, local_shape, slice_of
 
 __all__ = [
     "Axes",
@@ -57,16 +66,8 @@ __all__ = [
     "slice_of",
 ]
 
-_ON_DEMAND = {
-    "DeviceSlices": "slices",
-    "Slice": "slices",
-    "device_slices": "local",
-    "local_shape": "local",
-    "slice_of": "local",
-}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _ON_DEMAND:
+    if name not in __all__:
         raise AttributeError(name)
-    return getattr(import_module(f"shardy_py.sharding.{_ON_DEMAND[name]}"), name)
+    return getattr(import_module("shardy_py.sharding.slices"), name)

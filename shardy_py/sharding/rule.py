@@ -1,15 +1,23 @@
-"""Sharding rules: the dimensions of the operands and results of an op as products of factors.
+"""What `sdy` attaches to an op: sharding rules and propagation edges.
 
 `([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}` is a matrix product with three factors; each
-dimension is a product of factors, major to minor.
+dimension of an operand or result is a product of factors, major to minor. Propagation edges are the axes that
+moved at one op, from which value to which others.
 
-Not here: deriving rules (`rules/`), using them (`projection.py`, `propagation/`).
+>>> edge = AxisEdge(AxisRef("x"), EdgeValueRef("operand", 0), (EdgeValueRef("result", 0),))
+>>> str(PropagationStep(2, (edge,)))
+'{step-2 = [{"x" = operand-0 -> [result-0]}]}'
+
+Not here: deriving rules (`rules/`), using them (`projection.py`), recording edges (`propagation/`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Literal
+
+from shardy_py.sharding.axes import AxisRef
 
 
 class FactorType(IntEnum):
@@ -102,3 +110,40 @@ def factor_symbol(index: int) -> str:
 
 def _tensor_text(mapping: TensorMapping) -> str:
     return f"[{', '.join(''.join(map(factor_symbol, factors)) for factors in mapping)}]"
+
+
+EdgeNode = Literal["operand", "result"]
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeValueRef:
+    """An operand or a result of the op, by its index."""
+
+    node: EdgeNode
+    index: int
+
+    def __str__(self) -> str:
+        return f"{self.node}-{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class AxisEdge:
+    """An axis propagated from one value of the op to others."""
+
+    axis: AxisRef
+    source: EdgeValueRef
+    targets: tuple[EdgeValueRef, ...]
+
+    def __str__(self) -> str:
+        return f"{{{self.axis} = {self.source} -> [{', '.join(map(str, self.targets))}]}}"
+
+
+@dataclass(frozen=True, slots=True)
+class PropagationStep:
+    """The edges of one step of propagation at the op; steps are numbered through the program."""
+
+    index: int
+    edges: tuple[AxisEdge, ...]
+
+    def __str__(self) -> str:
+        return f"{{step-{self.index} = [{', '.join(map(str, self.edges))}]}}"

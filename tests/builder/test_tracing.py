@@ -12,7 +12,7 @@ import pytest
 from shardy_py import builder
 from shardy_py.api import Mesh, P, Sharding, ShardyError
 from shardy_py.builder import Argument, build, ops, tensor
-from shardy_py.builder.dimensions import dimension
+from shardy_py.builder.broadcasting import dimension
 
 X, I8 = tensor((8, 16)), tensor((4,), "i8")
 LEAKED: list[Any] = []

@@ -10,8 +10,7 @@ import pytest
 
 from shardy_py.errors import ShardyError
 from shardy_py.layout import ArrayShape, padded_bytes, parse_array
-from shardy_py.layout.draw import draw
-from shardy_py.layout.draw_svg import draw_svg
+from shardy_py.layout.draw import draw, draw_svg
 from shardy_py.layout.picture import Limits, Picture, picture
 
 FIGURE_1 = """\

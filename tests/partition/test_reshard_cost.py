@@ -22,7 +22,7 @@ from shardy_py.partition.collectives import (
 from shardy_py.partition.cost import Cost, CostModel, Link
 from shardy_py.partition.reshard_cost import reshard_cost
 from shardy_py.sharding import Axes, AxisRef, Mesh, TensorSharding
-from shardy_py.sharding.local import device_slices
+from shardy_py.sharding.slices import device_slices
 from tests.propagation.notation import sharding
 from tests.sharding.random_shardings import random_sharding
 

@@ -2,7 +2,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from shardy_py.builder.dimensions import Dimensions
+from shardy_py.builder.broadcasting import Dimensions
 from shardy_py.builder.ops.written import bitcast_convert as bitcast_convert
 from shardy_py.builder.ops.written import broadcast_in_dim as broadcast_in_dim
 from shardy_py.builder.ops.written import broadcast_to as broadcast_to

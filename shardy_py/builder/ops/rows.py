@@ -21,7 +21,7 @@ from typing import Any
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 
 from shardy_py.builder.bodies import region
-from shardy_py.builder.dimensions import dimension, dimensions
+from shardy_py.builder.broadcasting import dimension, dimensions
 from shardy_py.builder.tensor import Tensor, emit, rank_of, value_of
 from shardy_py.builder.types import TensorType, element_of
 from shardy_py.dialects.stablehlo.attributes import TokenType

@@ -1,7 +1,7 @@
 """All verifiers of the dialect, as tables: what `dialects/verification` runs.
 
 The checks are in `verify_values.py` (plain values), `verify_sharding.py`, `verify_rule.py` (attributes),
-`verify_ops.py`, `verify_manual.py` and `verify_collectives.py` (ops). Each opens with the list of its rules.
+`verify_ops.py`, `verify_ops.py` and `verify_collectives.py` (ops). Each opens with the list of its rules.
 """
 
 from __future__ import annotations

@@ -12,9 +12,8 @@ from shardy_py.dialects.faults import Fault, note
 from shardy_py.dialects.sdy import ops
 from shardy_py.dialects.sdy.attributes import MeshAttr
 from shardy_py.dialects.sdy.syntax import REDUCTIONS
-from shardy_py.dialects.sdy.value_sharding import sharding_of
 from shardy_py.dialects.sdy.verify_ops import check_transition
-from shardy_py.dialects.sdy.verify_sharding import check_sharding, sizes_of
+from shardy_py.dialects.sdy.verify_sharding import check_sharding, sharding_of, sizes_of
 from shardy_py.dialects.sdy.verify_values import AxisUses, check_axis_list, check_sorted_axis_list
 from shardy_py.dialects.verification.scope import Scope
 from shardy_py.errors import Diagnostic

@@ -12,8 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.dialects.faults import Fault, prefixed
 from shardy_py.dialects.sdy.ops import DataFlowEdgeOp, FuncDataFlowEdgeOp
-from shardy_py.dialects.sdy.value_sharding import sharding_of
-from shardy_py.dialects.sdy.verify_sharding import sizes_of
+from shardy_py.dialects.sdy.verify_sharding import sharding_of, sizes_of
 from shardy_py.dialects.verification.scope import Scope
 from shardy_py.sharding import (
     EdgeValueRef,

@@ -17,8 +17,7 @@ from xdsl.irdl import irdl_attr_definition
 from shardy_py.dialects import attribute_classes as classes
 from shardy_py.dialects.attribute_classes import EnumAttribute, ValueAttribute, ordered_text, strict_text
 from shardy_py.dialects.stablehlo import structs
-from shardy_py.dialects.stablehlo.conv_spelling import CONV_TEXT
-from shardy_py.dialects.stablehlo.mesh_spellings import AXIS_REF_TEXT, MESH_TEXT, SUB_AXIS_TEXT
+from shardy_py.dialects.stablehlo.spellings import AXIS_REF_TEXT, CONV_TEXT, MESH_TEXT, SUB_AXIS_TEXT
 from shardy_py.text.assembly import expect_words
 from shardy_py.text.attribute_writer import type_text, untyped_text
 from shardy_py.text.cursor import Cursor

@@ -19,7 +19,7 @@ from shardy_py.dialects.attribute_classes import read_boolean
 from shardy_py.dialects.encoding import booleans, integers
 from shardy_py.dialects.kinds import INTEGER_LIST
 from shardy_py.dialects.stablehlo.attributes import ConvDimensionNumbersAttr, DotDimensionNumbersAttr
-from shardy_py.dialects.stablehlo.conv_spelling import conv_text, read_conv
+from shardy_py.dialects.stablehlo.spellings import conv_text, read_conv
 from shardy_py.dialects.stablehlo.structs import DotDimensionNumbers
 from shardy_py.text.assembly import Draft, Element, Spelling, expect_words
 from shardy_py.text.cursor import Cursor

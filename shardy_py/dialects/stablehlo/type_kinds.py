@@ -14,8 +14,14 @@ from xdsl.dialects.builtin import IntegerType, Signedness, i1, i32
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.kinds import TypeKind
-from shardy_py.dialects.stablehlo.verify.element_types import is_complex, is_float, is_integer, is_quantized
-from shardy_py.dialects.stablehlo.verify.tensors import Tensor, read_tensor
+from shardy_py.dialects.stablehlo.verify.tensors import (
+    Tensor,
+    is_complex,
+    is_float,
+    is_integer,
+    is_quantized,
+    read_tensor,
+)
 from shardy_py.text.attribute_writer import attribute_text
 
 _WIDTHS = frozenset((2, 4, 8, 16, 32, 64))

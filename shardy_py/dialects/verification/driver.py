@@ -19,9 +19,8 @@ from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator
 
 from shardy_py.dialects.faults import Check, Fault, diagnostics
 from shardy_py.dialects.verification.declared import check_declared
-from shardy_py.dialects.verification.memory import SOUND, body_signature
 from shardy_py.dialects.verification.scope import Scope
-from shardy_py.dialects.verification.walk import OpKind, Walk
+from shardy_py.dialects.verification.walk import SOUND, OpKind, Walk, body_signature
 from shardy_py.errors import Diagnostic
 from shardy_py.ir import operands_of, written_name
 from shardy_py.numbering import number_of

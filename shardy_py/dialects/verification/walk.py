@@ -1,25 +1,48 @@
 """The walk over the ops of one isolated op: every op once, most of them at the cost of one look-up.
 
-Class, types, properties and attributes of an op are checked once a signature: the identities of all of
-them. Not here: what is checked, and what a fault leads to (`driver.py`).
+Class, types, properties and attributes of an op are checked once a signature, which is made of numbers that
+equal attributes share. Not here: what is checked, and what a fault leads to (`driver.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import UnregisteredOp
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Attribute, Block, Operation, Region
 
 from shardy_py.dialects.faults import Fault
 from shardy_py.dialects.verification.dominance import dominance_fault, first_violation
-from shardy_py.dialects.verification.memory import body_signature
 from shardy_py.dialects.verification.scope import Scope
+from shardy_py.ir import operands_of
+from shardy_py.session import SESSION
 from shardy_py.text import print_module, syntax_table
 
 if TYPE_CHECKING:
     from shardy_py.dialects.verification.driver import Verifier
+
+SOUND: dict[tuple[Any, ...], None] = SESSION.table("verified signatures")
+"""The signatures known to be sound, made of numbers (`numbering.py`)."""
+
+
+def body_signature(region: Region, number: Callable[[Attribute], int] = id) -> tuple[Any, ...]:
+    """The part of a region that verifiers of its op depend on: argument and result types, number of blocks.
+
+    number: represents a type; its identity by default.
+    """
+    block = region.first_block
+    if block is None:
+        return ()
+    last = block.last_op
+    returned = operands_of(last) if last is not None else ()
+    return (
+        block.next_block is None,
+        *[number(argument.type) for argument in block.args],
+        last.__class__,
+        *[number(value.type) for value in returned],
+    )
 
 
 @dataclass(frozen=True, slots=True)

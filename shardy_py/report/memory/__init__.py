@@ -2,7 +2,7 @@
 
     IR -> collect.py -> liveness.py -> report.py
 
-docs/memory.md describes the model. Not here: local shapes of one sharding (`sharding/local.py`), layouts and
+docs/memory.md describes the model. Not here: local shapes of one sharding (`sharding/slices.py`), layouts and
 their padding (`layout/`).
 
     print(memory_report(module, "tpu"))

@@ -31,7 +31,7 @@ from shardy_py.dialects.sdy import (
     TensorShardingPerValueAttr,
 )
 from shardy_py.dialects.sdy.interfaces import Shardings, Source, index_of
-from shardy_py.dialects.sdy.value_sharding import sharding_of
+from shardy_py.dialects.sdy.verify_sharding import sharding_of
 from shardy_py.dialects.traits import required_data_flow
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError, collected_warnings

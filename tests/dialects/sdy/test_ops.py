@@ -11,7 +11,7 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from shardy_py.dialects import parse_module, print_module, sdy
-from shardy_py.dialects.sdy.value_sharding import sharding_of
+from shardy_py.dialects.sdy.verify_sharding import sharding_of
 from shardy_py.dialects.verification import verify_module
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, MeshAxis, SubAxis, TensorSharding
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shardy_py.dialects import parse_module
-from shardy_py.dialects.sdy.value_sharding import sharding_behind_barriers, sharding_of
+from shardy_py.dialects.sdy.verify_sharding import sharding_behind_barriers, sharding_of
 
 PROGRAM = """
 sdy.mesh @mesh = <["a"=2, "b"=2]>

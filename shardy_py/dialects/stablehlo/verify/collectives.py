@@ -10,10 +10,9 @@ from xdsl.ir import Operation
 
 from shardy_py.dialects.faults import Fault
 from shardy_py.dialects.stablehlo.structs import ChannelHandle, ReplicaGroupMeshAxes
-from shardy_py.dialects.stablehlo.verify.element_types import bit_width, is_integer
 from shardy_py.dialects.stablehlo.verify.messages import fail, listed, quoted, raw, require
 from shardy_py.dialects.stablehlo.verify.reduction import check_body, elements_of
-from shardy_py.dialects.stablehlo.verify.tensors import Size, Tensor, same_size
+from shardy_py.dialects.stablehlo.verify.tensors import Size, Tensor, bit_width, is_integer, same_size
 from shardy_py.dialects.stablehlo.verify.view import View
 from shardy_py.dialects.verification.scope import Scope
 

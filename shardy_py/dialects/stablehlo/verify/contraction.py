@@ -8,9 +8,15 @@ from xdsl.dialects.builtin import ComplexType, Float32Type, Float64Type
 from xdsl.ir import Attribute
 
 from shardy_py.dialects.stablehlo.structs import DotAlgorithm, DotDimensionNumbers
-from shardy_py.dialects.stablehlo.verify.element_types import is_complex
 from shardy_py.dialects.stablehlo.verify.messages import fail, listed, quoted, raw, require, require_distinct
-from shardy_py.dialects.stablehlo.verify.tensors import Sizes, Tensor, most_specific, require_shape, same_size
+from shardy_py.dialects.stablehlo.verify.tensors import (
+    Sizes,
+    Tensor,
+    is_complex,
+    most_specific,
+    require_shape,
+    same_size,
+)
 from shardy_py.dialects.stablehlo.verify.view import View
 from shardy_py.text.attribute_writer import attribute_text
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from math import prod
 
 from shardy_py.dialects.stablehlo.verify import movement
-from shardy_py.dialects.stablehlo.verify.element_types import is_float
 from shardy_py.dialects.stablehlo.verify.messages import fail, listed, raw, require
-from shardy_py.dialects.stablehlo.verify.tensors import Tensor, is_unique, same_element, same_size
+from shardy_py.dialects.stablehlo.verify.tensors import Tensor, is_float, is_unique, same_element, same_size
 from shardy_py.dialects.stablehlo.verify.view import View
 
 

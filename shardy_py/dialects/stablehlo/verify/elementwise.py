@@ -6,9 +6,14 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ComplexType, i1
 
-from shardy_py.dialects.stablehlo.verify.element_types import is_complex, is_quantized
 from shardy_py.dialects.stablehlo.verify.messages import fail, listed, require
-from shardy_py.dialects.stablehlo.verify.tensors import Tensor, merged, most_specific
+from shardy_py.dialects.stablehlo.verify.tensors import (
+    Tensor,
+    is_complex,
+    is_quantized,
+    merged,
+    most_specific,
+)
 from shardy_py.dialects.stablehlo.verify.view import View
 
 

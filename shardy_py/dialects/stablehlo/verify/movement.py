@@ -8,11 +8,14 @@ from dataclasses import replace
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
-from shardy_py.dialects.stablehlo.verify.element_types import bit_width, is_complex, is_float, is_quantized
 from shardy_py.dialects.stablehlo.verify.messages import fail, listed, raw, require
 from shardy_py.dialects.stablehlo.verify.tensors import (
     Size,
     Tensor,
+    bit_width,
+    is_complex,
+    is_float,
+    is_quantized,
     is_unique,
     most_specific,
     read_tensor,

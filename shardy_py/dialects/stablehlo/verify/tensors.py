@@ -1,4 +1,4 @@
-"""Tensor types in StableHLO's rules: compatibility, and the merge of several types.
+"""Tensor types in StableHLO's rules: kinds of elements, compatibility, and the merge of several types.
 
 A size is None where it is dynamic; a dynamic size may have a bound (`#stablehlo.bounds<?, 8>`).
 
@@ -11,25 +11,57 @@ Not here: what an op requires of its types.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
+from typing import Any, TypeGuard
 
 from typing_extensions import override
-from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneAttr, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ComplexType, IntegerType, NoneAttr, TensorType
 from xdsl.ir import Attribute
 
-from shardy_py.dialects.stablehlo.verify.element_types import (
-    bit_width,
-    is_complex,
-    is_float,
-    is_integer,
-    is_quantized,
-)
 from shardy_py.dialects.stablehlo.verify.messages import fail, require, size_text
 from shardy_py.session import SESSION, Identities
 from shardy_py.text.attribute_writer import attribute_text
+
+_STORAGE = re.compile(r"!quant\.\w+<[a-zA-Z]+(\d+)")
+
+
+def is_float(element: Attribute | None) -> bool:
+    """Whether an element type is a floating-point number."""
+    return type(element).__name__.startswith(("Float", "BFloat"))
+
+
+def is_complex(element: Attribute | None) -> TypeGuard[ComplexType]:
+    """Whether an element type is a complex number."""
+    return isinstance(element, ComplexType)
+
+
+def is_integer(element: Attribute | None) -> TypeGuard[IntegerType]:
+    """Whether an element type is an integer or i1."""
+    return isinstance(element, IntegerType)
+
+
+def is_quantized(element: Attribute | None) -> bool:
+    """Whether an element type is a quantized number."""
+    if element is None:
+        return False
+    return element.name.startswith("quant.") or attribute_text(element).startswith("!quant.")
+
+
+def bit_width(element: Attribute | None) -> int:
+    """The bits of an element, of the storage of a quantized one; 0 if unknown."""
+    if is_complex(element):
+        return 2 * bit_width(element.element_type)
+    if is_integer(element):
+        return element.width.data
+    if is_quantized(element) and element is not None:
+        storage = _STORAGE.match(attribute_text(element))
+        return int(storage[1]) if storage else 0
+    width: Any = getattr(element, "bitwidth", 0)
+    return width if isinstance(width, int) else 0
+
 
 Size = int | None
 Sizes = tuple[Size, ...]

@@ -7,9 +7,9 @@ from xdsl.dialects.builtin import ComplexType, f16, f32, i1, i32, i64
 
 from shardy_py.dialects import parse_module
 from shardy_py.dialects.faults import Fault
-from shardy_py.dialects.stablehlo.verify.element_types import bit_width
 from shardy_py.dialects.stablehlo.verify.tensors import (
     Tensor,
+    bit_width,
     least_specific,
     merged,
     most_specific,
