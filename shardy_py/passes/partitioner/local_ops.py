@@ -141,11 +141,32 @@ def dynamic_slice(local: Localizer, site: Site) -> None:
 
 
 def dynamic_update_slice(local: Localizer, site: Site) -> None:
-    """Sharded dimensions are updated whole. Raises ShardyError for one that is not."""
+    """An update of what the part has of the slice: of a part with room for the whole slice on both sides.
+
+    Raises ShardyError if the update is sharded along a dimension that it does not cover.
+    """
     given, update = site.operands[:2]
-    for dim in given.sharded:
-        if update.shape[dim] != given.shape[dim]:
-            raise not_local(f"an update of a slice of sharded dimension {dim}", RESHARD)
+    partial = [dim for dim in given.sharded if update.shape[dim] != given.shape[dim]]
+    if not partial:
+        return
+    if any(update.parts(dim) > 1 for dim in partial):
+        raise not_local(f"an update sharded along sliced dimensions {partial}", RESHARD)
+    build = StablehloBuilder(site.op)
+    value, slice_, *indices = site.values
+    sizes, shape = shape_of(slice_), shape_of(value)
+    starts = [build.convert(index, i64) for index in indices]
+    room = [sizes[dim] if dim in partial else 0 for dim in range(len(shape))]
+    for dim in partial:
+        last = build.integer((given.shape[dim] or 0) - sizes[dim])
+        start = build.one("clamp", (build.integer(0), starts[dim], last), last.type)
+        offset = local.offset(build, given.mesh, given.axes(dim), shape[dim])
+        start = build.binary("subtract", start, offset)
+        starts[dim] = build.binary("add", start, build.integer(room[dim]))
+    filler = build.reshape(build.slice(value, [0] * len(shape), [1] * len(shape)), ())
+    wide = build.pad(value, filler, room, room)
+    wide = build.one("dynamic_update_slice", (wide, slice_, *starts), wide.type)
+    limits = [before + size for before, size in zip(room, shape, strict=True)]
+    replace_result(site.op, build.slice(wide, room, limits))
 
 
 def concatenate(local: Localizer, site: Site) -> None:
@@ -385,6 +406,7 @@ def get_dimension_size(local: Localizer, site: Site) -> None:
 ROWS: Mapping[str, Callable[[Localizer, Site], None]] = {
     "sdy.constant": constant,
     "stablehlo.constant": constant,
+    "chlo.constant": constant,
     "stablehlo.iota": iota,
     "stablehlo.slice": slice_,
     "stablehlo.dynamic_slice": dynamic_slice,

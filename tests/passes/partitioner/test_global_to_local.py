@@ -100,7 +100,8 @@ MOVES = {
     ),
     "reduce": (
         [(F, "[{}, {}]")],
-        f'%0 = sdy.replicated_to_unreduced {{"x"}} %arg0 out_sharding=<@mesh, [{{}}, {{}}], unreduced={{"x"}}>'
+        '%0 = sdy.replicated_to_unreduced {"x"} %arg0'
+        f' out_sharding=<@mesh, [{{}}, {{}}], unreduced={{"x"}}>'
         f" : {F}\n"
         f'%r = sdy.all_reduce {{"x"}} %0 out_sharding=<@mesh, [{{}}, {{}}]> : {F}',
         (F, "[{}, {}]"),
@@ -261,6 +262,12 @@ OPS = {
         f"%r = stablehlo.dynamic_slice %arg0, %arg1, %arg1, sizes = [8, 3] {{{ON_X}}}"
         f" : ({F}, tensor<i32>, tensor<i32>) -> tensor<8x3xf32>",
         ("tensor<8x3xf32>", '[{"x"}, {}]'),
+    ),
+    "update of a slice": (
+        [(F, '[{"y"}, {}]'), ("tensor<5x3xf32>", "[{}, {}]"), ("tensor<ui8>", "[]")],
+        f"%r = stablehlo.dynamic_update_slice %arg0, %arg1, %arg2, %arg2 {{{ON_Y}}}"
+        f" : ({F}, tensor<5x3xf32>, tensor<ui8>, tensor<ui8>) -> {F}",
+        (F, '[{"y"}, {}]'),
     ),
     "windows apart": (
         [(F, '[{"x"}, {"y"}]'), ("tensor<f32>", "[]")],
