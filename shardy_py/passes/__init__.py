@@ -139,6 +139,8 @@ sdy-split-mesh-changes in partitioner.whole_tensors
     Gathers tensors on one mesh before they are sharded on another.
 sdy-pad-for-divisibility in partitioner.pad_for_divisibility with PadForDivisibilityOptions
     Pads dimensions to sizes that their shardings divide.
+sdy-per-instruction-partitioning in partitioner.per_instruction with PerInstructionOptions
+    Partitions single ops, each within a manual computation.
 sdy-resolve-single-device-sharding in partitioner.single_device with ResolveSingleDeviceOptions on func.func
     Runs ops on a single device there, and sends their results to all devices.
 sdy-remove-all-gather-reduce-scatter-for-cmv1 in reshards on func.func

@@ -18,6 +18,7 @@ PROPAGATE, SINK = "sdy-user-priority-propagate", "sdy-sink-data-flow-edges"
 CONSTRAINTS = "sdy-apply-sharding-constraints"
 EDGES, CLOSE, RESHARD = "sdy-add-data-flow-edges", "sdy-close-shardings", "sdy-insert-explicit-reshards"
 AUTO, AFTER_AUTO = "sdy-auto-partition", "sdy-insert-func-call-reshards"
+PER_INSTRUCTION = "sdy-per-instruction-partitioning"
 _ENDS_PARTITIONING = frozenset({"canonicalize", "sdy-remove-all-gather-reduce-scatter-for-cmv1", CLOSE})
 """The passes of which the last one in a pipeline ends the partitioner."""
 
@@ -50,7 +51,8 @@ def with_dumps(calls: Calls, directory: str, first_index: int) -> Calls:
     result: list[PassCall] = []
     index = first_index
     end = _end_of_partitioning(calls)
-    is_explicit = any(_is_explicit(call) for call in calls)
+    is_alone = any(call.row.name == PER_INSTRUCTION for call in calls)
+    is_explicit = any(_is_explicit(call) for call in calls) and not is_alone
 
     def save(name: str) -> None:
         nonlocal index
@@ -64,13 +66,17 @@ def with_dumps(calls: Calls, directory: str, first_index: int) -> Calls:
             save("before_propagation")
         elif name == AUTO:
             save("propagation_before_auto_partitioning")
+        elif name == PER_INSTRUCTION:
+            save("before_per_instruction_partitioning")
         if name == PROPAGATE:
             # Propagation writes dumps of its own under the number of the next file.
             call = call.with_options({"module_dump_directory": directory, "dump_index": index})
         result.append(call)
         if name == CLOSE:
             save("after_propagation")
-        elif _is_explicit(call):
+        elif name == PER_INSTRUCTION:
+            save("after_per_instruction_partitioning")
+        elif is_explicit and _is_explicit(call):
             save("after_explicit_reshards")
         elif position == end:
             kind = "partitioner" if is_explicit else "minimal_partitioner"

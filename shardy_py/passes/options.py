@@ -265,6 +265,16 @@ class PadForDivisibilityOptions:
 
 
 @dataclass(frozen=True)
+class PerInstructionOptions(DeviceCountOptions):
+    """Options of `sdy-per-instruction-partitioning`."""
+
+    filter: str = option(
+        "", "parts of op names, selectLow=N, selectHigh=N, func=NAME, separated by commas; empty: all ops"
+    )
+    enable_halo_exchange: bool = option(True, "exchange elements between neighbors instead of replicating")
+
+
+@dataclass(frozen=True)
 class ResolveSingleDeviceOptions(DeviceCountOptions):
     """Options of `sdy-resolve-single-device-sharding`."""
 

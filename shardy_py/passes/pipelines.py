@@ -69,8 +69,15 @@ class PartitioningOptions(DumpOptions):
 
 
 @dataclass(frozen=True)
-class ExportPipelineOptions(PartitioningOptions):
+class ExportPipelineOptions(DeviceCountOptions, PartitioningOptions):
     """Options of `sdy-export-pipeline`."""
+
+    enable_per_instruction_partitioning: bool = option(
+        False, "insert all reshards, and partition single ops, instead of inserting collectives"
+    )
+    per_instruction_partitioning_filter: str = option(
+        "", "the ops to partition: parts of names, selectLow=N, selectHigh=N; empty: all"
+    )
 
     inline_meshes: bool = option(True, _INLINE_MESHES)
     avoid_reshards_on_calls: bool = option(
@@ -175,7 +182,10 @@ def export_passes(options: PartitioningOptions = ExportPipelineOptions()) -> Cal
     if not options.avoid_export_for_partitioning:
         is_explicit = options.enable_insert_explicit_collectives
         calls += _calls("sdy-verify-unreduced-axes")
-        calls += _explicit_reshard_passes() if is_explicit else _calls("sdy-insert-explicit-reshards")
+        if isinstance(options, ExportPipelineOptions) and options.enable_per_instruction_partitioning:
+            calls += _per_instruction_passes(options)
+        else:
+            calls += _explicit_reshard_passes() if is_explicit else _calls("sdy-insert-explicit-reshards")
         calls += (pass_call("canonicalize", enable_patterns=("sdy-collective",)),)
         if is_explicit and options.remove_all_gather_reduce_scatter_for_cmv1:
             calls += _calls("sdy-remove-all-gather-reduce-scatter-for-cmv1")
@@ -318,6 +328,18 @@ def _explicit_reshard_passes() -> Calls:
         pass_call("sdy-insert-explicit-reshards", enable_full_version=True),
         pass_call("canonicalize", enable_patterns=("sdy-reshard",)),
         pass_call("sdy-reshard-to-collectives"),
+    )
+
+
+def _per_instruction_passes(options: ExportPipelineOptions) -> Calls:
+    return (
+        pass_call("sdy-insert-explicit-reshards", enable_full_version=True),
+        pass_call(
+            "sdy-per-instruction-partitioning",
+            filter=options.per_instruction_partitioning_filter,
+            replica_count=options.replica_count,
+            partition_count=options.partition_count,
+        ),
     )
 
 
