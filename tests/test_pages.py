@@ -24,6 +24,7 @@ PAGES = {
     "communication": 6,
     "diff": 2,
     "interpret": 4,
+    "partition": 5,
     "testing": 2,
     "tutorial": 12,
 }

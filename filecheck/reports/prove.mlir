@@ -4,7 +4,7 @@
 
 sdy.mesh @mesh = <["x"=4]>
 
-// CHECK: equal: 2 of 4 values compared, 80 elements on 4 devices
+// CHECK: equal: 2 of 2 values compared, 80 elements on 4 devices
 // CHECK-NEXT: inputs: seed 0, the program's own shapes
 // JSON: "is_equal": true
 // JSON-SAME: "seed": 7

@@ -87,7 +87,7 @@ class Answer:
     """Whether all devices together compute what the whole program does.
 
     fault: the first wrong value; None: there is none. seed: of the inputs. devices: their number.
-    local_values: values of the local program that stand for one of the whole program.
+    local_values: results of ops of the local program that stand for one of the whole program.
     tally: what was compared. is_wide: whether both ran in f64.
     sizes: sizes of dimensions that were made smaller, by the original ones; empty: the program's own shapes.
     """

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import OpResult, SSAValue
 
 from shardy_py.compute import Array
 from shardy_py.compute.lanes import TOKEN
@@ -162,7 +162,7 @@ def prove(partitioned: Partitioned, options: ProofOptions = DEFAULT, inputs: Seq
         fault=fault,
         seed=options.seed,
         devices=partitioned.grid.size,
-        local_values=len(case.found),
+        local_values=sum(isinstance(value, OpResult) for value in case.found),
         tally=run.tally,
         is_wide=is_wide,
     )
