@@ -27,7 +27,7 @@ TOLERANCE = 1e-3
 
 
 def difference(got: Array, expected: Array) -> float:
-    """The largest difference as a part of the largest element; infinite for integers and shapes that differ."""
+    """The largest difference as a part of the largest element; infinite for other types, shapes, integers."""
     if got.dtype != expected.dtype or got.shape != expected.shape:
         return np.inf
     if got.dtype.kind in "iub":
