@@ -105,45 +105,83 @@ def channel_of(op: Operation) -> int:
     return int(handle.data.handle) if handle is not None else 0
 
 
-def _exchanged(
-    arrays: list[Array], members: Lanes, devices: Devices, groups: Groups, run: Exchange
-) -> list[Array]:
-    """The results of the devices, whose groups' values are in `members`' lanes."""
-    size, wanted = devices.world.grid.size, devices.members
+@dataclass(frozen=True, eq=False)
+class _Route:
+    """The way of values through groups of one size.
+
+    lanes: of the members of each group (groups, members); None if values are in that order.
+    inside: which of the receiving devices are in a group. group, member: their places in the groups.
+    """
+
+    shape: tuple[int, ...]
+    lanes: Lanes | None
+    inside: Array
+    is_whole: bool
+    group: Lanes
+    member: Lanes
+
+
+@lru_cache(maxsize=256)
+def _routes(groups: Groups, size: int, brought: bytes, received: bytes) -> tuple[_Route, ...]:
+    """Returns the routes of each size of groups of which all members have come.
+
+    size: of the grid. brought, received: the processes that bring values, and those that receive some.
+    """
+    members, wanted = (np.frombuffer(ids, np.intp) for ids in (brought, received))
     lane_of = np.full(size, -1, np.intp)
     lane_of[members] = np.arange(len(members))
-    by_size = _by_size(groups)
-    if len(by_size) == 1 and by_size[0].size == len(wanted) == size and all(len(a) == 1 for a in arrays):
-        return _alike(arrays, by_size[0], wanted, run)
-    results: list[Array] | None = None
-    for all_groups in by_size:
+    routes: list[_Route] = []
+    for all_groups in _by_size(groups):
         known = all_groups[(lane_of[all_groups] >= 0).all(axis=1)]
         if not known.size:
             continue
-        made = run([_parts(array, lane_of[known], len(members)) for array in arrays])
+        lanes = lane_of[known]
         group_of, member_of = np.full((2, size), -1, np.intp)
         group_of[known] = np.arange(len(known))[:, None]
         member_of[known] = np.arange(known.shape[1])
         inside = group_of[wanted] >= 0
         chosen = wanted[inside]
-        received = [
-            array[group_of[chosen], 0 if array.shape[1] == 1 else member_of[chosen]] for array in made
-        ]
-        if inside.all():
+        is_ordered = np.array_equal(lanes.ravel(), np.arange(len(members)))
+        routes.append(
+            _Route(
+                lanes.shape,
+                None if is_ordered else lanes,
+                inside,
+                bool(inside.all()),
+                group_of[chosen],
+                member_of[chosen],
+            )
+        )
+    return tuple(routes)
+
+
+def _exchanged(
+    arrays: list[Array], members: Lanes, devices: Devices, groups: Groups, run: Exchange
+) -> list[Array]:
+    """The results of the devices, whose groups' values are in `members`' lanes."""
+    size, wanted = devices.world.grid.size, devices.members
+    by_size = _by_size(groups)
+    if len(by_size) == 1 and by_size[0].size == len(wanted) == size and all(len(a) == 1 for a in arrays):
+        return _alike(arrays, by_size[0], wanted, run)
+    results: list[Array] | None = None
+    for route in _routes(groups, size, members.tobytes(), wanted.tobytes()):
+        made = run([_parts(array, route, len(members)) for array in arrays])
+        received = [array[route.group, 0 if array.shape[1] == 1 else route.member] for array in made]
+        if route.is_whole:
             return received
         results = results or [np.zeros((len(wanted), *array.shape[1:]), array.dtype) for array in received]
         for result, array in zip(results, received, strict=True):
-            result[inside] = array
+            result[route.inside] = array
     if results is None:
         raise ShardyError("has no group with a device that runs it")
     return results
 
 
-def _parts(array: Array, lanes: Lanes, count: int) -> Array:
+def _parts(array: Array, route: _Route, count: int) -> Array:
     """The lanes of each group; a view if groups are neighbours in order."""
-    if len(array) > 1 and np.array_equal(lanes.ravel(), np.arange(count)):
-        return array.reshape(*lanes.shape, *array.shape[1:])
-    return in_lanes(array, count)[lanes]
+    lanes = in_lanes(array, count)
+    ordered = lanes if route.lanes is None else lanes[route.lanes.ravel()]
+    return ordered.reshape(*route.shape, *array.shape[1:])
 
 
 def _alike(arrays: list[Array], groups: Array, wanted: Lanes, run: Exchange) -> list[Array]:
