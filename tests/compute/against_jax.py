@@ -12,6 +12,9 @@ from shardy_py.compute import Array
 from shardy_py.interpret import Executable, Grid, Settings
 from shardy_py.pipeline import read
 
+OPTIONS = {"xla_backend_optimization_level": 0, "xla_allow_excess_precision": False}
+"""XLA compiles twice as fast, and rounds the result of each op."""
+
 
 def run_text(text: str, *arguments: Array) -> list[Array]:
     """Runs the function @main of a program; arguments have one lane, or all have the same number."""
@@ -30,7 +33,7 @@ def compare(
     with jax.enable_x64(x64):
         lowered = jax.jit(function, keep_unused=True).lower(*(argument[0] for argument in arguments))
         text = lowered.as_text()
-        compiled = lowered.compile()
+        compiled = lowered.compile(compiler_options=OPTIONS)
         got = run_text(text, *arguments)
         for lane in range(max(map(len, arguments), default=1)):
             mine = [argument[min(lane, len(argument) - 1)] for argument in arguments]

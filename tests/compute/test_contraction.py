@@ -38,7 +38,7 @@ def tolerance(dtype: Any) -> dict[str, Any]:
     return {"rtol": error, "atol": error}
 
 
-@settings(max_examples=30, deadline=None, derandomize=True, database=None)
+@settings(max_examples=12, deadline=None, derandomize=True, database=None)
 @given(st.data())
 def test_dot_general(data: st.DataObject) -> None:
     lax: Any = pytest.importorskip("jax.lax", reason="JAX is not installed")
@@ -86,7 +86,7 @@ def test_many_terms(dtype: Any, preferred: Any) -> None:
     )
 
 
-@settings(max_examples=30, deadline=None, derandomize=True, database=None)
+@settings(max_examples=12, deadline=None, derandomize=True, database=None)
 @given(st.data())
 def test_convolution(data: st.DataObject) -> None:
     lax: Any = pytest.importorskip("jax.lax", reason="JAX is not installed")
