@@ -243,7 +243,8 @@ def convolution_windows(op: Operation, state: Resolution) -> Description:
     taps = tuple(shape_of(kernel)[d] for d in dimensions[1])
     windows = windows_of(record.attributes, taps, "lhs_dilation", "rhs_dilation")
     reads: dict[int, WindowReads] = {}
-    for window, places in zip(windows, zip(*dimensions, strict=True), strict=True):
+    for number, window in enumerate(windows):
+        places = [listed[number] for listed in dimensions]
         axes = [sharding.dimensions[d].axes for sharding, d in zip(shardings, places, strict=True)]
         size, windows_count = shape_of(image)[places[0]], shape_of(op.results[0])[places[2]]
         parts = total_size(axes[0], mesh)
