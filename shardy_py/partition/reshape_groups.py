@@ -74,12 +74,6 @@ def reshape_groups(source: Shape, target: Shape) -> tuple[ReshapeGroup, ...]:
     return tuple(groups)
 
 
-def padded_shape(sharding: TensorSharding, mesh: Mesh, shape: Shape) -> tuple[int, ...]:
-    """The sizes rounded up to multiples of the numbers of parts."""
-    parts = [total_size(dimension.axes, mesh) for dimension in sharding.dimensions]
-    return tuple(-(-size // count) * count for size, count in zip(shape, parts, strict=True))
-
-
 def is_uneven(group: ReshapeGroup, source: tuple[Shape, Shape], target: tuple[Shape, Shape]) -> bool:
     """Whether a dimension of the group is padded; `source` and `target`: shape and padded shape."""
     return any(

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from shardy_py.dialects.sdy import OpShardingRuleAttr
-from shardy_py.dialects.stablehlo import PadOp, ReshapeOp, ReverseOp, SliceOp
+from shardy_py.dialects.stablehlo import ConvolutionOp, PadOp, ReshapeOp, ReverseOp, SliceOp
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.errors import warn
 from shardy_py.graph.holders import RULE
@@ -26,6 +26,7 @@ from shardy_py.partition import reshard_plan as plans
 from shardy_py.passes.options import ResolvePermutationFactorsOptions
 from shardy_py.passes.partitioner.device_ids import DeviceCounts, next_channel
 from shardy_py.passes.partitioner.halo_exchange import Devices
+from shardy_py.passes.partitioner.permutation_convolutions import convolution_windows, with_whole_kernels
 from shardy_py.passes.partitioner.permutation_moves import (
     exchange_pad,
     exchange_slice,
@@ -48,6 +49,9 @@ _EXCHANGES: dict[str, Callable[[Operation, Resolution], bool]] = {
     SliceOp.name: exchange_slice,
 }
 """Resolves an op; returns whether it did, so that it needs no replication."""
+
+_DESCRIPTIONS = {**EXCHANGED, ConvolutionOp.name: convolution_windows}
+"""What the windows of an op read."""
 
 _LOCAL: dict[str, Callable[[Operation, TensorSharding, int, Resolution], bool]] = {
     PadOp.name: is_local_pad,
@@ -84,11 +88,11 @@ def _resolve(op: Operation, state: Resolution) -> None:
     rule = given.data if isinstance(given, OpShardingRuleAttr) else derive_rule(record_of(op))
     if rule is None or rule.is_custom:
         return
-    if all(factor.type is not FactorType.PERMUTATION for factor in rule.factors):
-        return
-    if state.options.enable_windowed_halo_exchange:
+    if state.options.enable_windowed_halo_exchange and op.name in _DESCRIPTIONS:
         if not exchange_described(op, state):
             _replicate(op, rule, state)
+        return
+    if all(factor.type is not FactorType.PERMUTATION for factor in rule.factors):
         return
     exchange = _EXCHANGES.get(op.name) if state.options.enable_halo_exchange else None
     if exchange is None or not exchange(op, state):
@@ -97,10 +101,9 @@ def _resolve(op: Operation, state: Resolution) -> None:
 
 def exchange_described(op: Operation, state: Resolution) -> bool:
     """Exchanges what the windows of an op read; returns False, with a warning, if that is not done."""
-    describe = EXCHANGED.get(op.name)
-    if describe is None:
-        return False
-    description = describe(op, state)
+    if op.name == ConvolutionOp.name:
+        op = with_whole_kernels(op, state)
+    description = _DESCRIPTIONS[op.name](op, state)
     if description is NOT_SHARDED:
         return True
     reason = description if isinstance(description, str) else exchange_windows(op, description, state)

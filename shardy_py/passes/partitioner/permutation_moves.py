@@ -18,8 +18,8 @@ from shardy_py.graph.movements import replace_by_values
 from shardy_py.graph.plain import plain
 from shardy_py.ir import operands_of
 from shardy_py.partition.device_groups import device_ids
+from shardy_py.partition.divisible import divisible_shape
 from shardy_py.partition.halo import Reads, is_wide, shardy_exchange, shifted_pairs
-from shardy_py.partition.reshape_groups import padded_shape
 from shardy_py.passes.communication_ops import identity_op
 from shardy_py.passes.partitioner.halo_exchange import LocalBuilder, Manual, manual_computation, zero_of
 from shardy_py.passes.partitioner.resolution import Resolution, cut_to, padded_high, parts_of
@@ -150,7 +150,7 @@ def _exchange(
     if any(is_wide(exchange, parts[dimension]) for dimension, exchange in needed.items()):
         return False
     build = StablehloBuilder(op, sharding)
-    even = padded_high(build, value, padded_shape(sharding, mesh, shape_of(value)), padding)
+    even = padded_high(build, value, divisible_shape(shape_of(value), sharding, mesh), padding)
     axes = tuple(axis for dimension in exchanges for axis in sharding.dimensions[dimension].axes)
     scalar = TensorSharding(sharding.mesh, ())
 
@@ -167,7 +167,7 @@ def _exchange(
         Manual.of(mesh, axes, (sharding,)),
         state.devices,
         [(even, sharding), (filler, scalar)],
-        [(resized(value, padded_shape(sharding, mesh, result_shape(op))), sharding)],
+        [(resized(value, divisible_shape(result_shape(op), sharding, mesh)), sharding)],
         body,
     )
     replace_by_values(op, (cut_to(build, result, op.results[0].type),))
@@ -195,7 +195,7 @@ def reverse_mesh(op: Operation, state: Resolution) -> bool:
     wanted = state.reader.of(result)
     assert wanted is not None
     shape = list(shape_of(value))
-    even = padded_shape(sharding, mesh, shape)
+    even = divisible_shape(tuple(shape), sharding, mesh)
     shifts = {dim: even[dim] - shape[dim] for dim in sorted(reversed_dimensions) if even[dim] > shape[dim]}
     for dimension in shifts:
         shape[dimension] = even[dimension]

@@ -20,12 +20,12 @@ from shardy_py.graph.movements import replace_by_values
 from shardy_py.graph.plain import tensor_type
 from shardy_py.ir import operands_of
 from shardy_py.partition.compare import is_same_layout
+from shardy_py.partition.divisible import divisible_shape
 from shardy_py.partition.halo import Exchange, is_far, reshape_exchange
 from shardy_py.partition.reshape_groups import (
     ReshapeGroup,
     has_same_parts,
     is_uneven,
-    padded_shape,
     reshape_groups,
 )
 from shardy_py.passes.communication_ops import identity_op
@@ -65,7 +65,7 @@ class Reshape:
         if mesh is None:
             return None
         first, second = (
-            Side(shape_of(value), sharding, padded_shape(sharding, mesh, shape_of(value)))
+            Side(shape_of(value), sharding, divisible_shape(shape_of(value), sharding, mesh))
             for value, sharding in zip(values, (source, target), strict=True)
         )
         return Reshape(first, second, mesh, reshape_groups(first.shape, second.shape))

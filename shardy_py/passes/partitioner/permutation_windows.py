@@ -6,15 +6,12 @@ padding and dilation that its windows have there. `window_exchange.py` does the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from xdsl.ir import Operation
 
-from shardy_py.dialects.stablehlo import ConvolutionOp, PadOp, ReduceWindowOp, ReverseOp, SliceOp
-from shardy_py.errors import ShardyError
-from shardy_py.graph.op_errors import place_of
+from shardy_py.dialects.stablehlo import PadOp, ReduceWindowOp, ReverseOp, SliceOp
 from shardy_py.graph.record import record_of
 from shardy_py.ir import blocks_of, operands_of, walk_pre_order
 from shardy_py.ops.windowed import Window, windows_of
@@ -24,8 +21,7 @@ from shardy_py.passes.partitioner.permutation_moves import integers, is_local_pa
 from shardy_py.passes.partitioner.resolution import Resolution, parts_of
 from shardy_py.passes.partitioner.window_exchange import Exchanges, Operand, Parts, Windowed
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, resized, shape_of
-from shardy_py.sharding import AxisRef, Mesh, TensorSharding
-from shardy_py.sharding.axis_lists import total_size
+from shardy_py.sharding import Mesh, TensorSharding
 
 NOT_SHARDED = Windowed(Mesh(), (), (), lambda _inner, _parts: ())
 """Nothing to do."""
@@ -180,7 +176,7 @@ def reduction_windows(op: Operation, state: Resolution) -> Description:
             "padding": [(window.low, window.high) for window in changed],
             "base_dilations": [window.base_dilation for window in changed],
         }
-        return _inserted(op, inner, (*parts.gathered, *parts.fillers), [sharding] * count, properties)
+        return inserted(op, inner, (*parts.gathered, *parts.fillers), [sharding] * count, properties)
 
     pairs = zip(operands, fillers, strict=True)
     described = [Operand(value, sharding, reads, filler) for value, filler in pairs]
@@ -203,7 +199,7 @@ def _is_isolated(op: Operation) -> bool:
     return True
 
 
-def _inserted(
+def inserted(
     op: Operation,
     inner: LocalBuilder,
     operands: Sequence[Value],
@@ -220,84 +216,7 @@ def _inserted(
     return inner.build_for(shardings[0]).insert(name, operands, types, regions, **properties).results
 
 
-def convolution_windows(op: Operation, state: Resolution) -> Description:
-    """`convolution`: the image along windows, or along the kernel, whose products are then reduced.
-
-    In the second case tap k of the kernel is what window i was in the first: it reads element
-    i * stride + k * dilation for all i, so strides and dilations change places, and sizes.
-    """
-    record = record_of(op)
-    numbers: Mapping[str, Any] = record.attributes["dimension_numbers"]
-    image, kernel = operands_of(op)
-    found = state.sharded(image) or state.sharded(kernel)
-    if found is None:
-        return NOT_SHARDED
-    mesh = found[1]
-    shardings = [
-        state.reader.of(value) or TensorSharding.fully_closed(found[0].mesh, len(shape_of(value)))
-        for value in (image, kernel, op.results[0])
-    ]
-    dimensions: list[tuple[int, ...]] = [
-        numbers[f"{side}_spatial_dimensions"] for side in ("input", "kernel", "output")
-    ]
-    taps = tuple(shape_of(kernel)[d] for d in dimensions[1])
-    windows = windows_of(record.attributes, taps, "lhs_dilation", "rhs_dilation")
-    reads: dict[int, WindowReads] = {}
-    for number, window in enumerate(windows):
-        places = [listed[number] for listed in dimensions]
-        axes = [sharding.dimensions[d].axes for sharding, d in zip(shardings, places, strict=True)]
-        size, windows_count = shape_of(image)[places[0]], shape_of(op.results[0])[places[2]]
-        parts = total_size(axes[0], mesh)
-        if axes[0] == axes[2] and not axes[1]:
-            read = WindowReads(parts, size, windows_count, window)
-        elif axes[0] == axes[1] and not axes[2] and not window.is_reversed:
-            along = replace(window, size=windows_count, stride=window.dilation, dilation=window.stride)
-            read = WindowReads(parts, size, window.size, along)
-        else:
-            what = f"'{op.name}' op sharded along both windows and kernel, or along a reversed kernel,"
-            remedy = f"leave dimension {places[1]} of the kernel whole by a sharding constraint"
-            raise ShardyError.unsupported(what, remedy=remedy, where=place_of(op))
-        if parts > 1 and not read.is_elementwise:
-            reads[places[0]] = read
-    if not reads:
-        return NOT_SHARDED
-    if record.attributes.get("feature_group_count", 1) * record.attributes.get("batch_group_count", 1) > 1:
-        names = {axis.name for d in reads for axis in shardings[0].dimensions[d].axes}
-        if any(axis.name in names for axis in _outside_windows(shardings, dimensions)):
-            return "its groups are sharded along sub-axes of the same axes"
-
-    def local(inner: LocalBuilder, parts: Parts) -> Sequence[Value]:
-        changed = list(windows)
-        for number, dimension in enumerate(dimensions[0]):
-            if dimension in parts.exchanges[0]:
-                found = parts.exchanges[0][dimension].window
-                changed[number] = replace(
-                    changed[number], low=found.low, high=found.high, base_dilation=found.base_dilation
-                )
-        properties = {
-            **op.properties,
-            "padding": [(window.low, window.high) for window in changed],
-            "lhs_dilation": [window.base_dilation for window in changed],
-        }
-        return _inserted(op, inner, parts.gathered, [shardings[2]], properties)
-
-    operands = [Operand(image, shardings[0], reads), Operand(kernel, shardings[1])]
-    sums = any(shardings[1].dimensions[d].axes for d in dimensions[1])
-    return Windowed(mesh, operands, [(op.results[0], shardings[2])], local, must_exchange=sums)
-
-
-def _outside_windows(
-    shardings: Sequence[TensorSharding], windowed: Sequence[Sequence[int]]
-) -> Iterator[AxisRef]:
-    """The axes of the dimensions that no window moves along."""
-    for sharding, without in zip(shardings, windowed, strict=True):
-        for number, dimension in enumerate(sharding.dimensions):
-            if number not in without:
-                yield from dimension.axes
-
-
 EXCHANGED: dict[str, Callable[[Operation, Resolution], Description]] = {
-    ConvolutionOp.name: convolution_windows,
     PadOp.name: pad_windows,
     ReduceWindowOp.name: reduction_windows,
     ReverseOp.name: reverse_windows,
