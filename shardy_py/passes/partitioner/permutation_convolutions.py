@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 from shardy_py import ir
 from shardy_py.dialects import sdy
 from shardy_py.errors import warn
-from shardy_py.graph.movements import replace_by_values
+from shardy_py.graph.movements import note_copies
 from shardy_py.graph.op_errors import place_of
 from shardy_py.graph.record import record_of
 from shardy_py.ir import operands_of
@@ -26,7 +26,7 @@ from shardy_py.passes.partitioner.permutation_windows import NOT_SHARDED, Descri
 from shardy_py.passes.partitioner.resolution import Resolution, cut_to, padded_high
 from shardy_py.passes.partitioner.window_exchange import Operand, Parts, Windowed
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, resized, shape_of
-from shardy_py.sharding import AxisRef, Mesh, TensorSharding
+from shardy_py.sharding import AxisRef, FactorType, Mesh, ShardingRule, TensorSharding
 from shardy_py.sharding.axis_lists import Axes, total_size
 
 _NOT_DESCRIBED = "it is sharded along both windows and kernel, or along a reversed kernel"
@@ -77,28 +77,41 @@ class Sides:
         return (image == result and not kernel) or along_kernel
 
 
-def with_whole_kernels(op: Operation, state: Resolution) -> Operation:
+def with_whole_kernels(op: Operation, rule: ShardingRule, state: Resolution) -> Operation:
     """Gathers spatial dimensions sharded along windows and kernel both, or along a reversed kernel.
 
     Their products are not partial sums any more, but they are still reduced: all devices but the first along
     the axes of the kernel contribute zeros. Returns the convolution on gathered operands, or `op`.
+
+    rule: kernel dimensions without a reduction factor are gathered alone, and not reduced.
     """
     sides = Sides.of(op, state)
     if sides is None:
         return op
-    gathered = [n for n in range(len(sides.windows)) if not sides.is_described(n)]
-    if not gathered:
+    reduced = [any(rule.factors[f].type is FactorType.REDUCTION for f in found) for found in rule.operands[1]]
+    gathered: list[set[int]] = [set(), set(), set()]
+    summed: list[AxisRef] = []
+    for number in range(len(sides.windows)):
+        places, (image, kernel, result) = sides.along(number)
+        is_reduced = reduced[places[1]]
+        if kernel and not is_reduced:
+            gathered[1].add(places[1])
+        if image == result if not (kernel and is_reduced) else sides.is_described(number):
+            continue
+        for listed, place in zip(gathered, places, strict=True):
+            listed.add(place)
+        summed += kernel if is_reduced else ()
+    if not any(gathered):
         return op
     warn(f"'{op.name}' op is computed on gathered operands: {_NOT_DESCRIBED}", place_of(op))
     whole = [
         replace(
             sharding,
             dimensions=tuple(
-                replace(d, axes=()) if number in [listed[n] for n in gathered] else d
-                for number, d in enumerate(sharding.dimensions)
+                replace(d, axes=()) if number in listed else d for number, d in enumerate(sharding.dimensions)
             ),
         )
-        for sharding, listed in zip(sides.shardings, sides.dimensions, strict=True)
+        for sharding, listed in zip(sides.shardings, gathered, strict=True)
     ]
     operands: list[Value] = []
     for value, sharding in zip(operands_of(op), whole, strict=False):
@@ -107,9 +120,10 @@ def with_whole_kernels(op: Operation, state: Resolution) -> Operation:
     name, result = op.name.removeprefix("stablehlo."), op.results[0]
     build = StablehloBuilder(op, whole[2])
     made = build.insert(name, operands, (result.type,), regions, **op.properties)
-    kernel_axes = tuple(axis for n in gathered for axis in sides.along(n)[1][1])
-    value = _of_first(op, made.results[0], whole[2], kernel_axes, sides.mesh, state)
-    replace_by_values(op, (_resharded(op, value, sides.shardings[2]),))
+    value = _of_first(op, made.results[0], whole[2], tuple(summed), sides.mesh, state)
+    ir.replace_uses(result, _resharded(op, value, sides.shardings[2]))
+    note_copies({result: made.results[0]})
+    ir.erase(op)
     return made
 
 

@@ -89,7 +89,7 @@ def _resolve(op: Operation, state: Resolution) -> None:
     if rule is None or rule.is_custom:
         return
     if state.options.enable_windowed_halo_exchange and op.name in _DESCRIPTIONS:
-        if not exchange_described(op, state):
+        if not exchange_described(op, rule, state):
             _replicate(op, rule, state)
         return
     if all(factor.type is not FactorType.PERMUTATION for factor in rule.factors):
@@ -99,10 +99,10 @@ def _resolve(op: Operation, state: Resolution) -> None:
         _replicate(op, rule, state)
 
 
-def exchange_described(op: Operation, state: Resolution) -> bool:
+def exchange_described(op: Operation, rule: ShardingRule, state: Resolution) -> bool:
     """Exchanges what the windows of an op read; returns False, with a warning, if that is not done."""
     if op.name == ConvolutionOp.name:
-        op = with_whole_kernels(op, state)
+        op = with_whole_kernels(op, rule, state)
     description = _DESCRIPTIONS[op.name](op, state)
     if description is NOT_SHARDED:
         return True
