@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -23,6 +24,7 @@ from shardy_py.compute.lanes import TOKEN
 from shardy_py.errors import ShardyError
 from shardy_py.graph.cloning import clone
 from shardy_py.graph.holders import attribute_list_shardings
+from shardy_py.graph.movements import Localized
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import MAIN, functions_of
 from shardy_py.interpret import Executable, Limits, Settings
@@ -91,19 +93,23 @@ class Case:
         shape, part = (tuple(size or 0 for size in tensor.shape) for tensor in sizes if tensor is not None)
         found = self.found.get(local)
         own = None if found is None else found.sharding
-        count = self.partitioned.grid.size
         fault: ShardyError | None = None
         # The value may be one of an inlined manual computation, whose sharding has its free axes only.
-        for sharding in (given, own):
-            if sharding is not None and (shape != part or sharding.unreduced_axes):
+        for sharding in (given if self.is_local else None, own):
+            if sharding is not None:
                 mesh = resolve(sharding.mesh, self.partitioned.meshes)
                 try:
-                    return Shards.of(sharding, mesh, shape, part, count)
+                    return Shards.of(sharding, mesh, shape, part, self.partitioned.grid.size)
                 except ShardyError as error:
                     fault = error
-        if fault is not None:
+        if fault is not None and shape != part:
             raise fault
-        return Shards.of(None, None, shape, part, count)
+        return Shards.of(None, None, shape, part, self.partitioned.grid.size)
+
+    @cached_property
+    def is_local(self) -> bool:
+        """Whether passes made values local."""
+        return any(isinstance(event, Localized) for event in self.partitioned.events)
 
 
 def _main(module: ModuleOp) -> Any:

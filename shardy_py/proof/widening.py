@@ -22,6 +22,7 @@ from shardy_py.interpret.constants import array_of
 from shardy_py.ir import (
     blocks_of,
     erase,
+    find_ops,
     operands_of,
     replace_operand,
     replace_uses,
@@ -47,14 +48,14 @@ def can_widen(module: ModuleOp) -> bool:
 def widen(module: ModuleOp) -> None:
     """Widens all floats of the module."""
     types: dict[Attribute, Attribute] = {}
-    bitcasts: list[tuple[Operation, Attribute, Attribute]] = []
+    bitcasts = [
+        (op, element_of(operands_of(op)[0]), type_of(op.results[0])) for op in find_ops(module, _BITCAST)
+    ]
     for op in list(walk_pre_order(module)):
         if op.name == _ROUNDING:
             replace_uses(op.results[0], operands_of(op)[0])
             erase(op)
             continue
-        if op.name == _BITCAST:
-            bitcasts.append((op, element_of(operands_of(op)[0]), type_of(op.results[0])))
         for result in op.results:
             set_type(result, _wide(type_of(result), types))
         for block in blocks_of(op):

@@ -1,7 +1,7 @@
 """Runs local programs by XLA on CPU devices, and compares with the simulator, in this process.
 
-`python -m tests.partition.on_xla [--corpus NAME...] [--random N] [--seed S] [FILE...]`: programs of the corpus,
-random ones, files with whole programs. Results agree up to what rounding in f32 may do.
+`python -m tests.partition.on_xla [--corpus NAME...] [--random N] [--seed S] [FILE...]`: programs of the
+corpus, random ones, files with whole programs. Results agree up to what rounding in f32 may do.
 """
 
 from __future__ import annotations
