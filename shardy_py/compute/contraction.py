@@ -17,6 +17,7 @@ from shardy_py.compute.lanes import Array, Compute, dtype_of, lanes_of
 from shardy_py.compute.products import summed_products
 from shardy_py.ops import OpRecord
 
+_FEW_PRODUCTS = 4096
 _FEW_TERMS = 8
 
 
@@ -58,11 +59,13 @@ class _Geometry:
 def _matrix_product(lhs: Array, rhs: Array) -> Array:
     """Returns the products of (..., m, k) and (..., k, n).
 
-    Term by term if matmul would call BLAS for each element of the batch (k = 1), and for complex numbers if
-    there are few terms: BLAS rounds those in another order than XLA.
+    Term by term if matmul would call BLAS for each element of the batch (k = 1), and if there are few terms,
+    for complex numbers, which BLAS rounds in another order than XLA, and for few numbers: StableHLO's
+    interpreter rounds each product and sum, so that sums of parts on several devices have the same bits.
     """
     terms = lhs.shape[-1]
-    if terms != 1 and (lhs.dtype.kind != "c" or not 0 < terms <= _FEW_TERMS):
+    is_small = lhs.dtype.kind == "c" or lhs.size * rhs.shape[-1] <= _FEW_PRODUCTS
+    if terms != 1 and not (is_small and 0 < terms <= _FEW_TERMS):
         return np.matmul(lhs, rhs)
     result = lhs[..., :1] * rhs[..., :1, :]
     for k in range(1, terms):
