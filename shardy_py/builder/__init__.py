@@ -10,8 +10,8 @@
 from shardy_py.builder import ops
 from shardy_py.builder.bodies import region
 from shardy_py.builder.build import Argument, build, call, composite
+from shardy_py.builder.contraction import dot_general, einsum
 from shardy_py.builder.ops import convolution
-from shardy_py.builder.ops.written import dot_general, einsum
 from shardy_py.builder.regions import (
     case,
     if_,
