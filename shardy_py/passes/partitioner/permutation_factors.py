@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from shardy_py.dialects.sdy import OpShardingRuleAttr
-from shardy_py.dialects.stablehlo import ConvolutionOp, PadOp, ReshapeOp, ReverseOp, SliceOp
+from shardy_py.dialects.stablehlo import ConcatenateOp, ConvolutionOp, PadOp, ReshapeOp, ReverseOp, SliceOp
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.errors import warn
 from shardy_py.graph.holders import RULE
@@ -27,6 +27,7 @@ from shardy_py.passes.options import ResolvePermutationFactorsOptions
 from shardy_py.passes.partitioner.device_ids import DeviceCounts, next_channel
 from shardy_py.passes.partitioner.halo_exchange import Devices
 from shardy_py.passes.partitioner.permutation_convolutions import convolution_windows, with_whole_kernels
+from shardy_py.passes.partitioner.permutation_joins import concatenated_parts, erase_unused
 from shardy_py.passes.partitioner.permutation_moves import (
     exchange_pad,
     exchange_slice,
@@ -50,7 +51,11 @@ _EXCHANGES: dict[str, Callable[[Operation, Resolution], bool]] = {
 }
 """Resolves an op; returns whether it did, so that it needs no replication."""
 
-_DESCRIPTIONS = {**EXCHANGED, ConvolutionOp.name: convolution_windows}
+_DESCRIPTIONS = {
+    **EXCHANGED,
+    ConcatenateOp.name: concatenated_parts,
+    ConvolutionOp.name: convolution_windows,
+}
 """What the windows of an op read."""
 
 _LOCAL: dict[str, Callable[[Operation, TensorSharding, int, Resolution], bool]] = {
@@ -106,7 +111,12 @@ def exchange_described(op: Operation, rule: ShardingRule, state: Resolution) -> 
     description = _DESCRIPTIONS[op.name](op, state)
     if description is NOT_SHARDED:
         return True
-    reason = description if isinstance(description, str) else exchange_windows(op, description, state)
+    if isinstance(description, str):
+        reason = description
+    else:
+        reason = exchange_windows(description.replaces or op, description, state)
+        if not reason and description.replaces not in (None, op):
+            erase_unused(op.results)
     if reason:
         warn(f"'{op.name}' op is computed on gathered operands: {reason}", place_of(op))
     return not reason

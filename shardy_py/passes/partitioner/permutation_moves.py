@@ -35,6 +35,12 @@ def integers(op: Operation, name: str) -> tuple[int, ...]:
     return found
 
 
+def integer(op: Operation, name: str) -> int:
+    """The integer of an attribute of an op."""
+    found: int = plain(op.properties[name])  # pyright: ignore
+    return found
+
+
 def result_shape(op: Operation) -> tuple[int, ...]:
     """The shape of the first result."""
     return shape_of(op.results[0])

@@ -75,7 +75,8 @@ class Windowed:
     """A windowed op.
 
     operands: those with parts. results: of the op, in order. insert: the op on parts.
-    must_exchange: whether replication is no alternative.
+    must_exchange: whether replication is no alternative. replaces: the op whose results these are, if not the
+        one described, which then has no other use.
     """
 
     mesh: Mesh
@@ -83,6 +84,7 @@ class Windowed:
     results: Sequence[Tensor]
     insert: Local
     must_exchange: bool = False
+    replaces: Operation | None = None
 
 
 def exchange_windows(op: Operation, windowed: Windowed, state: Resolution) -> str:

@@ -117,6 +117,42 @@ def convolutions(draw: st.DrawFn) -> Case:
     return program(draw(PARTS), arguments, op, "bx-", made), [numbers(shapes[0]), numbers(shapes[1])]
 
 
+@st.composite
+def concatenations(draw: st.DrawFn) -> Case:
+    """Operands sharded along the dimension, or whole; explicit reshards gather them and shard the result."""
+    sizes = draw(st.lists(st.integers(1, 14), min_size=2, max_size=4))
+    given, made = [tensor((size, 4)) for size in sizes], tensor((sum(sizes), 4))
+    whole = [False, *(draw(st.booleans()) for _ in sizes[1:])]
+    lines = [
+        f'%r{i} = sdy.reshard %arg{i} <@mesh, [{{}}, {{"b"}}]> : {type_}'
+        for i, type_ in enumerate(given)
+        if not whole[i]
+    ]
+    operands = ", ".join(f"%{'arg' if is_whole else 'r'}{i}" for i, is_whole in enumerate(whole))
+    attribute = f"sdy.sharding = #sdy.sharding_per_value<[{sharding('-b')}]>"
+    lines.append(
+        f"%c = stablehlo.concatenate {operands}, dim = 0 {{{attribute}}} : ({', '.join(given)}) -> {made}"
+    )
+    lines.append(f'%0 = sdy.reshard %c <@mesh, [{{"x"}}, {{"b"}}]> : {made}')
+    arguments = [(type_, "-b" if is_whole else "xb") for type_, is_whole in zip(given, whole, strict=True)]
+    op = "\n  ".join(lines).removeprefix("%0 = ")
+    text = program(draw(PARTS), arguments, op, "xb", made).replace("%0 = %r0", "%r0", 1)
+    return text, [numbers((size, 4)) + np.float32(100 * i) for i, size in enumerate(sizes)]
+
+
+def test_concatenations() -> None:
+    """Parts of the result take what they hold of each operand; at most small operands are gathered."""
+
+    @settings(max_examples=40, deadline=None, derandomize=True)
+    @given(concatenations())
+    def check(case: Case) -> None:
+        ops, warnings = compare(*case)
+        assert "sdy.manual_computation" in ops or "stablehlo.collective_permute" not in ops
+        assert not warnings
+
+    check()
+
+
 @pytest.mark.parametrize("cases", [slices, pads, reversals, reductions, convolutions])
 def test_windowed_ops(cases: Callable[[], st.SearchStrategy[Case]]) -> None:
     """The exchanged program computes the same, without gathering unless that takes as many bytes."""
