@@ -25,4 +25,4 @@ def test_the_page_is_true(root: Path, capsys: pytest.CaptureFixture[str]) -> Non
     finally:
         TABLE.clear()
         TABLE.update(before)
-    assert shown == 7
+    assert shown == 8

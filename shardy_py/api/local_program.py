@@ -30,12 +30,15 @@ from shardy_py.interpret.inputs import dtype_of
 from shardy_py.interpret.values import expanded, is_array
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.passes.partitioned import Partitioned
+from shardy_py.passes.partitioner.global_to_local import register_partitioner
 from shardy_py.proof import Answer, ProofOptions, prove
 from shardy_py.proof.proving import Case
 from shardy_py.proof.shards import Shards, poison
 from shardy_py.report.communication import CommunicationReport, communication_report
 from shardy_py.report.memory import TARGETS, MemoryReport, Target, memory_report
 from shardy_py.session import without_collection
+
+__all__ = ["LocalProgram", "register_partitioner"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

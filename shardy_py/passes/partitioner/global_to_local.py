@@ -47,8 +47,10 @@ def convert_global_to_local(module: ModuleOp, options: ConvertGlobalToLocalOptio
     """`sdy-convert-global-to-local`: converts the whole program to the one that each device runs."""
     local = Localizer(module, options)
     for site in LocalTypes(local).assign(module):
+        row = _row(site.op)
+        assert row is not None
         try:
-            ROWS[site.op.name](local, site)
+            row(local, site)
         except ShardyError as error:
             what = f"failed to legalize operation '{site.op.name}' that was explicitly marked illegal"
             following = Diagnostic(what, place_of(site.op))
@@ -75,7 +77,7 @@ class LocalTypes:
                 for block in ir.blocks_of(op):
                     for argument in block.args:
                         self._localize(argument, op)
-            if op.name in ROWS:
+            if _row(op) is not None:
                 operands = [wholes.get(value) or Whole(ir.type_of(value)) for value in ir.operands_of(op)]
                 results = [wholes.get(value) or Whole(ir.type_of(value)) for value in op.results]
                 sites.append(Site(op, operands, results))
@@ -188,3 +190,23 @@ ROWS: Mapping[str, Row] = {
     sdy.ManualComputationOp.name: manual_computation,
 }
 """The conversion of each op that does not only change its types."""
+_REGISTERED: dict[str, Row] = {}
+
+
+def register_partitioner(name: str, row: Row) -> None:
+    """Registers the conversion of an op of users, or of a custom call: `stablehlo.custom_call@target`.
+
+    row: called with the `Localizer` and the `Site` of each such op, after values have local types: it changes
+        the op in place, or replaces its results. docs/extending.md has an example.
+    """
+    _REGISTERED[name] = row
+
+
+def _row(op: Operation) -> Row | None:
+    """The conversion of an op; None: its types only."""
+    if _REGISTERED:
+        target: Any = op.properties.get("call_target_name")
+        name = op.name if target is None else f"{op.name}@{target.data}"
+        if name in _REGISTERED:
+            return _REGISTERED[name]
+    return ROWS.get(op.name)
