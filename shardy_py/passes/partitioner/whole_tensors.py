@@ -43,12 +43,12 @@ from shardy_py.passes.propagating import rule_attribute
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, element_of
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import ShardingRule, TensorSharding
-from shardy_py.sharding.meshes import Meshes, is_single_device, mesh_of, mesh_to_work_in
+from shardy_py.sharding.meshes import Meshes, is_single_device, mesh_of, mesh_to_work_in, meshes_with_axes
 from shardy_py.sharding.rule import FactorType
 from shardy_py.text.dense import element_size
 
 _SCATTER = "stablehlo.scatter"
-_SELECTING = ("chlo.top_k", "mhlo.topk")
+_SELECTING = frozenset({"chlo.top_k", "mhlo.topk"})
 """Ops, and targets of custom calls, that select along the last dimension, even if they select all."""
 _RESHAPE = "stablehlo.reshape"
 _RANDOM = ("stablehlo.rng_bit_generator", "stablehlo.rng")
@@ -71,6 +71,9 @@ class _Gathering:
         self._meshes = meshes_of(module)
         self._reader = ShardingReader()
         self._keeps_random = options.rng_bit_generator_unsafe
+        self._has_single_devices = any(mesh.is_maximal for mesh in self._meshes.values())
+        self._has_meshes = len(set(meshes_with_axes(self._meshes).values())) > 1
+        self._rules: dict[tuple[int, int], tuple[ShardingRule | None, ShardingRule | None, object]] = {}
 
     def visit(self, op: Operation) -> None:
         for region in op.regions:
@@ -81,7 +84,7 @@ class _Gathering:
         shardings = tuple(map(self._reader.of, values))
         if not any(s is not None and not s.is_fully_replicated for s in shardings):
             return
-        if any(is_single_device(s, self._meshes) for s in shardings):
+        if self._has_single_devices and any(is_single_device(s, self._meshes) for s in shardings):
             return
         if op.name in _RANDOM:
             if not self._keeps_random:
@@ -89,7 +92,7 @@ class _Gathering:
         elif not self._is_ruled(op):
             if operands_of(op):  # constants and iotas are local as they are
                 self._gather(op, "the op has no sharding rule")
-        elif mesh_to_work_in(shardings, self._meshes) is None:
+        elif self._has_meshes and mesh_to_work_in(shardings, self._meshes) is None:
             self._bring_to_one_mesh(op)
         elif op.name == _RESHAPE:
             self._gather_unit_dimensions(op)
@@ -112,19 +115,24 @@ class _Gathering:
                 chain_after_result(result, (Reshard(sharding),), op)
 
     def _is_ruled(self, op: Operation) -> bool:
-        """Whether the op has a sharding rule; it gets the corrected one."""
+        """Whether the op has a sharding rule; it gets the corrected one, unless that is the derived one."""
         given = op.attributes.get(RULE)
-        if isinstance(given, OpShardingRuleAttr):
-            rule = given.data
-        else:
-            with errors_at(op):
-                rule = derive_rule(record_of(op))
-        if rule is not None:
-            corrected = _corrected(
-                rule, name_of(op) in _SELECTING or call_target(record_of(op)) in _SELECTING
+        record = record_of(op)
+        key = id(record), id(given)
+        known = self._rules.get(key)
+        if known is None:
+            if isinstance(given, OpShardingRuleAttr):
+                rule = given.data
+            else:
+                with errors_at(op):
+                    rule = derive_rule(record)
+            corrected = rule and _corrected(
+                rule, not _SELECTING.isdisjoint((record.name, call_target(record)))
             )
-            if corrected is not rule:
-                op.attributes[RULE] = rule_attribute(corrected)
+            known = self._rules[key] = (rule, corrected, (record, given))
+        rule, corrected, _ = known
+        if corrected is not None and corrected is not rule:
+            op.attributes[RULE] = rule_attribute(corrected)
         return rule is not None
 
     def _gather(self, op: Operation, reason: str) -> None:
