@@ -12,13 +12,10 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from shardy_py.dialects.sdy import OpShardingRuleAttr
 from shardy_py.dialects.stablehlo import ConcatenateOp, ConvolutionOp, PadOp, ReshapeOp, ReverseOp, SliceOp
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.errors import warn
-from shardy_py.graph.holders import RULE
 from shardy_py.graph.op_errors import place_of
-from shardy_py.graph.record import record_of
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.ir import operands_of, walk_post_order
@@ -40,7 +37,6 @@ from shardy_py.passes.partitioner.permutation_windows import EXCHANGED, NOT_SHAR
 from shardy_py.passes.partitioner.resolution import Resolution
 from shardy_py.passes.partitioner.window_exchange import exchange_windows
 from shardy_py.passes.reshard_insertion import insert_reshards
-from shardy_py.rules import derive_rule
 from shardy_py.sharding import FactorType, ShardingRule, TensorSharding
 from shardy_py.sharding.meshes import common_mesh, resolve
 
@@ -89,8 +85,7 @@ def _resolve(op: Operation, state: Resolution) -> None:
     if op.name == ReshapeOp.name:
         resolve_reshape(op, state)
         return
-    given = op.attributes.get(RULE)
-    rule = given.data if isinstance(given, OpShardingRuleAttr) else derive_rule(record_of(op))
+    rule = state.rule(op)
     if rule is None or rule.is_custom:
         return
     if state.options.enable_windowed_halo_exchange and op.name in _DESCRIPTIONS:

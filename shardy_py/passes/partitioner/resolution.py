@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from xdsl.ir import Attribute, Operation
 
-from shardy_py.dialects.sdy import MeshOp
+from shardy_py.dialects.sdy import MeshOp, OpShardingRuleAttr
+from shardy_py.graph.holders import RULE
 from shardy_py.graph.plain import tensor_type
+from shardy_py.graph.record import record_of
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.ir import place_at_start
+from shardy_py.ops import OpRecord
 from shardy_py.passes.options import ResolvePermutationFactorsOptions
 from shardy_py.passes.partitioner.halo_exchange import Devices, zero_of
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, shape_of
-from shardy_py.sharding import Mesh, TensorSharding
+from shardy_py.rules import derive_rule
+from shardy_py.sharding import Mesh, ShardingRule, TensorSharding
 from shardy_py.sharding.axis_lists import total_size
 
 
@@ -28,6 +32,20 @@ class Resolution:
     reader: ShardingReader
     devices: Devices
     options: ResolvePermutationFactorsOptions
+    _rules: dict[int, tuple[OpRecord, ShardingRule | None]] = field(
+        default_factory=dict[int, "tuple[OpRecord, ShardingRule | None]"]
+    )
+
+    def rule(self, op: Operation) -> ShardingRule | None:
+        """The sharding rule of an op, derived once for equal ops unless it has one as an attribute."""
+        given = op.attributes.get(RULE)
+        if isinstance(given, OpShardingRuleAttr):
+            return given.data
+        record = record_of(op)
+        known = self._rules.get(id(record))
+        if known is None:
+            known = self._rules[id(record)] = record, derive_rule(record)
+        return known[1]
 
     @cached_property
     def meshes(self) -> dict[str, Mesh]:
