@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import IntegerType, Signedness, i1, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, i1, i64
 from xdsl.ir import Attribute, Operation
 
 from shardy_py import ir
@@ -139,8 +139,16 @@ def gather(local: Localizer, site: Site) -> None:
     if single:
         mask = _localize_indices(local, site, numbers, single)
     op.properties["slice_sizes"] = integers(tuple(sizes))
+    if operand.sharded:
+        _spell_out(op, "indices_are_sorted")
     if mask is not None:
         _select_found(op, mask, numbers)
+
+
+def _spell_out(op: Operation, *flags: str) -> None:
+    """Sets flags that are absent to false, as Shardy does in ops that it builds anew."""
+    for flag in flags:
+        op.properties.setdefault(flag, IntegerAttr(0, i1))
 
 
 def _localize_indices(
@@ -232,6 +240,8 @@ def scatter(local: Localizer, site: Site) -> None:
         first, _ = indices.bounds(indexed, with_last=False)
         value = build.binary("subtract", indices.value, indices.spread(first))
         ir.replace_operand(op, count, value)
+    if indexed or reduced:
+        _spell_out(op, "indices_are_sorted", "unique_indices")
     fixed = [dim for dim in operand.sharded if dim in numbers.inserted_window_dims]
     fixed = [dim for dim in fixed if dim not in numbers.scatter_dims_to_operand_dims]
     if fixed:
