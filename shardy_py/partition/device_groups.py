@@ -17,10 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shardy_py.errors import ShardyError
 from shardy_py.sharding.axes import AxisRef
-from shardy_py.sharding.axis_lists import Axes, difference
+from shardy_py.sharding.axis_lists import Axes, difference, split_like
 from shardy_py.sharding.mesh import Mesh
 from shardy_py.sharding.slices import axis_index, axis_stride, check_listed, positions_along
+from shardy_py.sharding.tensor_sharding import TensorSharding
 
 Integers = NDArray[np.int64]
 
@@ -56,6 +58,41 @@ def shard_indices(mesh: Mesh, axes: Axes) -> Integers:
     for axis in axes:
         index = index * axis.size(mesh) + axis_index(mesh, axis, positions)
     return index[np.argsort(ids)]
+
+
+def source_target_pairs(
+    source: TensorSharding, source_mesh: Mesh, target: TensorSharding, mesh: Mesh
+) -> Integers:
+    """[devices, 2]: each device and the one that has its part in the target sharding.
+
+    The two meshes have the same axes, in orders of devices of their own. Of several devices with a part, the
+    one with the same coordinates along the axes that shard neither is chosen.
+
+    Raises ShardyError if the meshes have other axes.
+    """
+    if source_mesh.axes != mesh.axes:
+        raise ShardyError.unexpected(
+            "meshes of the operand and the result",
+            expected="the same axes",
+            got=f"{source_mesh} and {mesh}",
+            remedy="reshard between meshes with the same axes",
+        )
+    every = [axis for by in (source, target) for dimension in by.dimensions for axis in dimension.axes]
+    atoms = split_like(every, mesh)
+
+    def ordered(sharding: TensorSharding) -> Axes:
+        sharded = [
+            atom
+            for dimension in sharding.dimensions
+            for axis in dimension.axes
+            for atom in atoms
+            if axis.contains(atom)
+        ]
+        return (*sharded, *(atom for atom in atoms if atom not in sharded))
+
+    part = shard_indices(source_mesh, ordered(source))
+    holder = np.argsort(shard_indices(mesh, ordered(target)))
+    return np.stack([np.arange(len(part)), holder[part]], axis=1)
 
 
 @dataclass(frozen=True, slots=True)

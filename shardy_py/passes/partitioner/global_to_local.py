@@ -6,8 +6,8 @@
               %0 = stablehlo.tanh %arg0 {sdy.sharding = ...<[<@mesh, [{"x"}, {}]>]>} : tensor<4x16xf32>
 
 First all values get the types of their parts, in place. Then the ops are converted whose attributes hold
-sizes or positions, or that communicate: rows of tables (`local_collectives.py`, `local_ops.py`,
-`local_indexed.py`). For all others a device's part of the results is the op on its parts of the operands.
+sizes or positions, or that communicate: rows of tables (`local_*.py`). For all others a device's part of the
+results is the op on its parts of the operands.
 
 Requires explicit reshards (`sdy-insert-explicit-reshards` in its full version), local permutations
 (`sdy-resolve-permutation-factors`), collectives (`sdy-reshard-to-collectives`) and sizes that their parts
@@ -33,7 +33,13 @@ from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.partition.compare import is_equivalent
 from shardy_py.passes.options import ConvertGlobalToLocalOptions
-from shardy_py.passes.partitioner import local_collectives, local_indexed, local_ops
+from shardy_py.passes.partitioner import (
+    local_collectives,
+    local_indexed,
+    local_ops,
+    local_terms,
+    local_windows,
+)
 from shardy_py.passes.partitioner.localizer import Localizer, Site, Whole
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.axis_lists import total_size
@@ -185,6 +191,8 @@ def manual_computation(local: Localizer, site: Site) -> None:
 ROWS: Mapping[str, Row] = {
     **local_collectives.ROWS,
     **local_ops.ROWS,
+    **local_terms.ROWS,
+    **local_windows.ROWS,
     **local_indexed.ROWS,
     CallOp.name: call,
     sdy.ManualComputationOp.name: manual_computation,

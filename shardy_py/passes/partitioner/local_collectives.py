@@ -23,10 +23,9 @@ from shardy_py.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.errors import ShardyError
 from shardy_py.graph.movements import Localized, is_recording, note
 from shardy_py.partition.compare import is_equivalent
-from shardy_py.partition.device_groups import shard_indices
+from shardy_py.partition.device_groups import shard_indices, source_target_pairs
 from shardy_py.passes.partitioner.device_ids import table_entry
-from shardy_py.passes.partitioner.identities import identity
-from shardy_py.passes.partitioner.localizer import Localizer, Site, not_local, replace_result
+from shardy_py.passes.partitioner.localizer import Localizer, Site, replace_result
 from shardy_py.passes.stablehlo_builder import (
     StablehloBuilder,
     Value,
@@ -50,12 +49,14 @@ def reduction_of(op: Operation) -> str:
     return REDUCTIONS[kind.value.data if kind is not None else 0]
 
 
-def _target(local: Localizer, op: Operation) -> tuple[TensorSharding, Mesh]:
+def target_of(local: Localizer, op: Operation) -> tuple[TensorSharding, Mesh]:
+    """The sharding of the result, and its mesh."""
     sharding = cast(TensorSharding, cast(Any, op.properties["out_sharding"]).data)
     return sharding, mesh_of(sharding, local.meshes)
 
 
-def _data(op: Operation, name: str) -> Any:
+def data_of(op: Operation, name: str) -> Any:
+    """The value of a property."""
     return cast(Any, op.properties[name]).data
 
 
@@ -73,8 +74,8 @@ def _flat(by_dimension: AxesByDimension) -> Axes:
 
 def all_gather(local: Localizer, site: Site) -> None:
     """One all_gather, along a new dimension if several dimensions are gathered, or one each."""
-    by_dimension: AxesByDimension = _data(site.op, "gathering_axes")
-    sharding, mesh = _target(local, site.op)
+    by_dimension: AxesByDimension = data_of(site.op, "gathering_axes")
+    sharding, mesh = target_of(local, site.op)
     factors = _factors(by_dimension, mesh)
     value = site.values[0]
     build = StablehloBuilder(site.op)
@@ -172,8 +173,8 @@ def _indivisible(what: str, dimension: int, size: int, parts: int) -> ShardyErro
 
 def all_slice(local: Localizer, site: Site) -> None:
     """A dynamic_slice at the position of the device."""
-    by_dimension: AxesByDimension = _data(site.op, "slicing_axes")
-    mesh = _target(local, site.op)[1]
+    by_dimension: AxesByDimension = data_of(site.op, "slicing_axes")
+    mesh = target_of(local, site.op)[1]
     value = site.values[0]
     if any(by_dimension):
         value = local.slice_along(
@@ -184,8 +185,8 @@ def all_slice(local: Localizer, site: Site) -> None:
 
 def all_to_all(local: Localizer, site: Site) -> None:
     """One all_to_all, along a new dimension if axes move between several pairs of dimensions."""
-    params: Sequence[AllToAllParam] = sorted(_data(site.op, "params"), key=lambda param: param[2])
-    sharding, mesh = _target(local, site.op)
+    params: Sequence[AllToAllParam] = sorted(data_of(site.op, "params"), key=lambda param: param[2])
+    sharding, mesh = target_of(local, site.op)
     value = site.values[0]
     build = StablehloBuilder(site.op)
     axes = _flat([param[0] for param in params])
@@ -254,7 +255,7 @@ def _exchange_by_gather(
 
 def collective_permute(local: Localizer, site: Site) -> None:
     """A collective_permute from each device to the one that has the part in the new sharding."""
-    target, mesh = _target(local, site.op)
+    target, mesh = target_of(local, site.op)
     given = site.operands[0]
     value = site.values[0]
     if not is_equivalent(given.sharding, target):
@@ -300,41 +301,6 @@ def _permuted(
     return build.reshape(build.dynamic_slice(gathered, starts, (1, *shape)), shape)
 
 
-def source_target_pairs(
-    source: TensorSharding, source_mesh: Mesh, target: TensorSharding, mesh: Mesh
-) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """[devices, 2]: each device and the one that has its part in the target sharding.
-
-    The two meshes have the same axes, in orders of devices of their own. Of several devices with a part, the
-    one with the same coordinates along the axes that shard neither is chosen.
-
-    Raises ShardyError if the meshes have other axes.
-    """
-    if source_mesh.axes != mesh.axes:
-        raise ShardyError.unexpected(
-            "meshes of the operand and the result",
-            expected="the same axes",
-            got=f"{source_mesh} and {mesh}",
-            remedy="reshard between meshes with the same axes",
-        )
-    every = [axis for by in (source, target) for dimension in by.dimensions for axis in dimension.axes]
-    atoms = split_like(every, mesh)
-
-    def ordered(sharding: TensorSharding) -> Axes:
-        sharded = [
-            atom
-            for dimension in sharding.dimensions
-            for axis in dimension.axes
-            for atom in atoms
-            if axis.contains(atom)
-        ]
-        return (*sharded, *(atom for atom in atoms if atom not in sharded))
-
-    part = shard_indices(source_mesh, ordered(source))
-    holder = np.argsort(shard_indices(mesh, ordered(target)))
-    return np.stack([np.arange(len(part)), holder[part]], axis=1)
-
-
 # ---------------------------------------------------------------------- reducing
 
 
@@ -376,11 +342,11 @@ def _reduced(
 
 def all_reduce(local: Localizer, site: Site) -> None:
     """An all_reduce."""
-    axes: Axes = _data(site.op, "reduction_axes")
+    axes: Axes = data_of(site.op, "reduction_axes")
     _note_terms(site, axes)
     value = site.values[0]
     if axes:
-        on = (*_target(local, site.op), axes)
+        on = (*target_of(local, site.op), axes)
         build = StablehloBuilder(site.op)
         value = _reduced(local, build, "all_reduce", value, value.type, on, reduction_of(site.op))
     replace_result(site.op, value)
@@ -388,10 +354,10 @@ def all_reduce(local: Localizer, site: Site) -> None:
 
 def reduce_scatter(local: Localizer, site: Site) -> None:
     """A reduce_scatter; of several dimensions: along a new one, or an all_reduce and a dynamic_slice."""
-    by_dimension: AxesByDimension = _data(site.op, "reduce_scatter_axes")
+    by_dimension: AxesByDimension = data_of(site.op, "reduce_scatter_axes")
     axes = _flat(by_dimension)
     _note_terms(site, axes)
-    sharding, mesh = _target(local, site.op)
+    sharding, mesh = target_of(local, site.op)
     factors = _factors(by_dimension, mesh)
     value, type_ = site.values[0], site.op.results[0].type
     build = StablehloBuilder(site.op)
@@ -411,51 +377,6 @@ def reduce_scatter(local: Localizer, site: Site) -> None:
     replace_result(site.op, value)
 
 
-# ---------------------------------------------------------------------- unreduced results
-
-
-def replicated_to_unreduced(local: Localizer, site: Site) -> None:
-    """Sums: the first device along the axes keeps its value, the others have zeros. Extrema: all keep it."""
-    axes: Axes = _data(site.op, "axes")
-    sharding, mesh = _target(local, site.op)
-    value = site.values[0]
-    if axes and sharding.reduction == "sum":
-        build = StablehloBuilder(site.op)
-        first = local.is_first(build, mesh, axes)
-        value = build.select(first, value, identity(build, "stablehlo.add", value.type))
-    replace_result(site.op, value)
-
-
-def sharded_to_unreduced(local: Localizer, site: Site) -> None:
-    """Puts the part into a larger tensor, filled with what the reduction ignores."""
-    by_dimension: AxesByDimension = _data(site.op, "axes")
-    sharding, mesh = _target(local, site.op)
-    value, type_ = site.values[0], site.op.results[0].type
-    if any(by_dimension):
-        build = StablehloBuilder(site.op)
-        combiner = f"stablehlo.{COMBINERS[sharding.reduction]}"
-        starts = [
-            local.offset(build, mesh, axes, size) if axes else build.integer(0)
-            for axes, size in zip(by_dimension, shape_of(value), strict=True)
-        ]
-        rest = identity(build, combiner, type_)
-        value = build.one("dynamic_update_slice", (rest, value, *starts), type_)
-    replace_result(site.op, value)
-
-
-# ---------------------------------------------------------------------- ops that change no data
-
-
-def forwarded(local: Localizer, site: Site) -> None:
-    """An op whose result is its operand in the same sharding."""
-    if not is_equivalent(site.operands[0].sharding, site.results[0].sharding):
-        raise not_local(
-            f"a change of the sharding from {site.operands[0].sharding} to {site.results[0].sharding}",
-            "run sdy-reshard-to-collectives before",
-        )
-    replace_result(site.op, site.values[0])
-
-
 ROWS: Mapping[str, Callable[[Localizer, Site], None]] = {
     "sdy.all_gather": all_gather,
     "sdy.all_slice": all_slice,
@@ -463,12 +384,5 @@ ROWS: Mapping[str, Callable[[Localizer, Site], None]] = {
     "sdy.collective_permute": collective_permute,
     "sdy.all_reduce": all_reduce,
     "sdy.reduce_scatter": reduce_scatter,
-    "sdy.replicated_to_unreduced": replicated_to_unreduced,
-    "sdy.sharded_to_unreduced": sharded_to_unreduced,
-    "sdy.reshard": forwarded,
-    "sdy.sharding_constraint": forwarded,
-    "sdy.propagation_barrier": forwarded,
-    "sdy.data_flow_edge": forwarded,
-    "sdy.func_data_flow_edge": forwarded,
 }
 """The conversion of each op."""

@@ -9,12 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation
 
 from shardy_py import ir
 from shardy_py.dialects.encoding import integers
-from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers
 from shardy_py.dialects.traits import constant_of
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.plain import tensor_type
@@ -40,7 +39,7 @@ PERMUTE = "run sdy-resolve-permutation-factors before"
 RESHARD = "run sdy-insert-explicit-reshards with enable-full-version before"
 
 
-def _ints(op: Operation, name: str, rank: int, default: int) -> list[int]:
+def ints_of(op: Operation, name: str, rank: int, default: int) -> list[int]:
     """The values of an attribute by dimension; `default` for each if it is absent."""
     attribute: Any = op.properties.get(name)
     return [default] * rank if attribute is None else list(attribute.get_values())
@@ -116,7 +115,7 @@ def slice_(local: Localizer, site: Site) -> None:
     rank = len(given.shape)
     _check_same_axes(site, given, result, range(rank))
     starts, limits, strides = (
-        _ints(op, f"{name}", rank, 1) for name in ("start_indices", "limit_indices", "strides")
+        ints_of(op, f"{name}", rank, 1) for name in ("start_indices", "limit_indices", "strides")
     )
     parts, sizes = (shape_of(value) for value in (site.values[0], op.results[0]))
     for dim in given.sharded:
@@ -132,7 +131,7 @@ def slice_(local: Localizer, site: Site) -> None:
 def dynamic_slice(local: Localizer, site: Site) -> None:
     """Sharded dimensions are sliced whole. Raises ShardyError for one that is not."""
     op, given = site.op, site.operands[0]
-    sizes = _ints(op, "slice_sizes", len(given.shape), 1)
+    sizes = ints_of(op, "slice_sizes", len(given.shape), 1)
     for dim in given.sharded:
         if sizes[dim] != given.shape[dim]:
             raise not_local(f"a dynamic slice of sharded dimension {dim}", RESHARD)
@@ -194,7 +193,7 @@ def pad(local: Localizer, site: Site) -> None:
         return
     rank = len(given.shape)
     _check_same_axes(site, given, result, range(rank))
-    lows, interiors = (_ints(op, name, rank, 0) for name in ("edge_padding_low", "interior_padding"))
+    lows, interiors = (ints_of(op, name, rank, 0) for name in ("edge_padding_low", "interior_padding"))
     parts, sizes = (shape_of(value) for value in (site.values[0], op.results[0]))
     steps = [0] * rank  # how much farther to the left each next part begins within its part of the result
     for dim in given.sharded:
@@ -255,85 +254,13 @@ def broadcast(local: Localizer, site: Site) -> None:
     _set_ints(site.op, broadcast_sizes=shape_of(site.op.results[0])[:new])
 
 
-# ---------------------------------------------------------------------- windows and contractions
-
-
-def windowed(local: Localizer, site: Site) -> None:
-    """Windows within a part. Raises ShardyError if windows along a sharded dimension reach beyond it."""
-    op, given = site.op, site.operands[0]
-    rank = len(given.shape)
-    table: Any = op.properties.get("padding")
-    padding = list(table.get_values()) if table is not None else [0]
-    padding = padding * (2 * rank if len(padding) == 1 else 1)
-    lists = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
-    window, strides, base, dilations = (_ints(op, name, rank, 1) for name in lists)
-    outer = op.results[0] if op.name == "stablehlo.reduce_window" else site.values[1]
-    sizes, parts = shape_of(outer), shape_of(site.values[0])
-    for dim in given.sharded:
-        span = (window[dim] - 1) * dilations[dim] + 1
-        is_apart = strides[dim] * sizes[dim] == parts[dim] and span <= strides[dim] and base[dim] == 1
-        if not is_apart or any(padding[2 * dim : 2 * dim + 2]):
-            raise not_local(f"windows along sharded dimension {dim} that overlap other parts", PERMUTE)
-
-
-def convolution(local: Localizer, site: Site) -> None:
-    """A convolution of the parts, with the groups of the part.
-
-    Raises ShardyError if a part holds no whole groups, or windows reach beyond it.
-    """
-    if site.is_whole:
-        return
-    op = site.op
-    numbers: ConvDimensionNumbers = cast(Any, op.properties["dimension_numbers"]).data
-    lhs, rhs = site.operands
-    _check_spatial(site, numbers)
-    counts = {
-        "feature_group_count": rhs.parts(numbers.kernel_output_feature_dimension),
-        "batch_group_count": lhs.parts(numbers.input_batch_dimension),
-    }
-    for name, parts in counts.items():
-        groups: int = cast(Any, op.properties[name]).value.data
-        own = min(groups, parts)
-        if groups % own:
-            raise ShardyError.unexpected(
-                f"number of parts of {name.removesuffix('_count').replace('_', ' ')}s",
-                expected=f"a divisor of {groups}",
-                got=str(parts),
-                remedy=RESHARD,
-            )
-        op.properties[name] = IntegerAttr(groups // own, i64)
-    forget_sharding(op)
-
-
-def _check_spatial(site: Site, numbers: ConvDimensionNumbers) -> None:
-    op, (lhs, _), rank = site.op, site.operands, len(numbers.input_spatial_dimensions)
-    table: Any = op.properties.get("padding")
-    padding = list(table.get_values()) if table is not None else [0]
-    padding = padding * (2 * rank if len(padding) == 1 else 1)
-    strides, base, dilations = (
-        _ints(op, name, rank, 1) for name in ("window_strides", "lhs_dilation", "rhs_dilation")
-    )
-    sizes = [shape_of(value) for value in (*site.values, op.results[0])]
-    spatial = (
-        numbers.input_spatial_dimensions,
-        numbers.kernel_spatial_dimensions,
-        numbers.output_spatial_dimensions,
-    )
-    for index, dims in enumerate(zip(*spatial, strict=True)):
-        if lhs.parts(dims[0]) == 1:
-            continue
-        part, window, result = (shape[dim] for shape, dim in zip(sizes, dims, strict=True))
-        span = (window - 1) * dilations[index] + 1
-        is_apart = strides[index] * result == part and span <= strides[index]
-        is_product = result == site.results[0].shape[dims[2]] == 1 and span == part
-        if not (is_apart or is_product) or base[index] != 1 or any(padding[2 * index : 2 * index + 2]):
-            raise not_local(f"windows along sharded dimension {dims[0]} that overlap other parts", PERMUTE)
+# ---------------------------------------------------------------------- reductions
 
 
 def reduce(local: Localizer, site: Site) -> None:
     """Terms of a sum: only the first device along the axes starts from an initial value that is not zero."""
     op = site.op
-    dims = _ints(op, "dimensions", 0, 0)
+    dims = ints_of(op, "dimensions", 0, 0)
     axes = tuple(axis for dim in dims for axis in site.operands[0].axes(dim))
     combiner = combiner_of(op)
     if not axes or combiner not in ("stablehlo.add", "stablehlo.multiply", "stablehlo.xor"):
@@ -414,9 +341,6 @@ ROWS: Mapping[str, Callable[[Localizer, Site], None]] = {
     "stablehlo.concatenate": concatenate,
     "stablehlo.pad": pad,
     "stablehlo.broadcast": broadcast,
-    "stablehlo.reduce_window": windowed,
-    "stablehlo.select_and_scatter": windowed,
-    "stablehlo.convolution": convolution,
     "stablehlo.reduce": reduce,
     "stablehlo.rng": sized_by_operand(2),
     "stablehlo.dynamic_iota": dynamic_iota,

@@ -161,6 +161,26 @@ def test_collectives_among_replicas(name: str, grid: Grid) -> None:
     assert is_equal(f"{IOTA}\n{program(*MOVES[name])}", grid, device_id_arithmetic=True)
 
 
+def test_collectives_of_users_among_replicas() -> None:
+    """What manual computations exchange among partitions is exchanged among the replicas that run them."""
+    body = (
+        '%0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x", "y"}]>]'
+        ' out_shardings=[<@mesh, [{"x", "y"}]>] manual_axes={"x", "y"} (%arg1: tensor<1xui32>) {\n'
+        '  %1 = "stablehlo.collective_permute"(%arg1) {source_target_pairs = dense<[[0, 3], [3, 0]]> :'
+        " tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}"
+        " : (tensor<1xui32>) -> tensor<1xui32>\n"
+        "  %2 = stablehlo.partition_id : tensor<ui32>\n"
+        "  %3 = stablehlo.reshape %2 : (tensor<ui32>) -> tensor<1xui32>\n"
+        "  %4 = stablehlo.add %1, %3 : tensor<1xui32>\n"
+        "  sdy.return %4 : tensor<1xui32>\n} : (tensor<8xui32>) -> tensor<8xui32>\n"
+        '%r = stablehlo.negate %0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x", "y"}]>]>}'
+        " : tensor<8xui32>"
+    )
+    spec = ("tensor<8xui32>", '[{"x", "y"}]')
+    assert is_equal(f"{IOTA}\n{program([spec], body, spec)}")
+    assert is_equal(f"{IOTA}\n{program([spec], body, spec)}", Grid(8, 1))
+
+
 def gather(indices: str, numbers: str, sizes: str, result: str, reduce: str) -> str:
     """A gather of `%arg0` at `%arg1`, and the all-reduce of what devices found."""
     return (
