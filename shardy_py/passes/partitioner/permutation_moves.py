@@ -223,6 +223,7 @@ def reverse_mesh(op: Operation, state: Resolution) -> bool:
 def with_reversed_axes(mesh: Mesh, axes: Axes) -> Mesh:
     """The mesh with the order of devices along `axes` reversed.
 
+    >>> from shardy_py.sharding import AxisRef
     >>> print(with_reversed_axes(Mesh.of(x=2, y=2), (AxisRef("y"),)))
     <["x"=2, "y"=2], device_ids=[1, 0, 3, 2]>
     """
