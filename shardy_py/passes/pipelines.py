@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from shardy_py.passes import pass_by_name, pass_call
+from shardy_py.passes import pass_call
 from shardy_py.passes.instrumentation import Calls, with_auto_partitioner, with_debug_info, with_dumps
 from shardy_py.passes.options import (
     CopyOptions,
@@ -215,7 +215,7 @@ def partitioner_passes(options: PartitionerPipelineOptions = PartitionerPipeline
     devices: dict[str, OptionValue] = {name: getattr(options, name) for name in _DEVICES}
     by_stage: dict[str, Calls] = {
         "resolve-permutation-factors": (
-            *_listed(
+            pass_call(
                 "sdy-resolve-permutation-factors",
                 enable_halo_exchange=options.enable_halo_exchange,
                 enable_windowed_halo_exchange=options.enable_halo_exchange,
@@ -223,10 +223,7 @@ def partitioner_passes(options: PartitionerPipelineOptions = PartitionerPipeline
             ),
         ),
         "reshard-to-collectives": _calls("sdy-split-mesh-changes", "sdy-reshard-to-collectives"),
-        "optimize-collectives": (
-            *_listed("sdy-optimize-collectives"),
-            pass_call("canonicalize", enable_patterns=("sdy-collective",)),
-        ),
+        "optimize-collectives": (pass_call("canonicalize", enable_patterns=("sdy-collective",)),),
         "pad-for-divisibility": (
             pass_call("sdy-pad-for-divisibility", pad_inputs_and_outputs=True, mask_all_padding=True),
         ),
@@ -235,7 +232,7 @@ def partitioner_passes(options: PartitionerPipelineOptions = PartitionerPipeline
             pass_call("sdy-reshard-to-collectives"),
         ),
         "convert-global-to-local": (
-            *_listed("sdy-convert-global-to-local", device_id_arithmetic=True, **devices),
+            pass_call("sdy-convert-global-to-local", device_id_arithmetic=True, **devices),
             pass_call("sdy-drop-sharding-and-mesh"),
         ),
     }
@@ -352,10 +349,6 @@ def _calls(*names: str) -> Calls:
     return tuple(pass_call(name) for name in names)
 
 
-def _listed(name: str, **options: OptionValue) -> Calls:
-    return (pass_call(name, **options),) if pass_by_name(name) else ()
-
-
 @dataclass(frozen=True, slots=True)
 class PipelineRow:
     """A pipeline as the command line knows it.
@@ -390,6 +383,8 @@ class PipelineRow:
                 origins, edges = options.debug_sharding_origins, options.debug_propagation_edge_sharding
             case ExportPipelineOptions():
                 origins, edges = options.dump_sharding_origins, options.dump_propagation_edges
+            case PartitionerPipelineOptions():
+                origins = edges = False
             case _:
                 return calls
         calls = with_debug_info(calls, origins=origins, edges=edges)
