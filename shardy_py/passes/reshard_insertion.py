@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from shardy_py.dialects.sdy import OpShardingRuleAttr, ReshardOp
+from shardy_py.dialects.sdy import AllReduceOp, OpShardingRuleAttr, ReduceScatterOp, ReshardOp
 from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.stablehlo import ConcatenateOp, DotGeneralOp, DotOp, ReshapeOp
 from shardy_py.dialects.traits import data_flow, is_terminator, required_data_flow
@@ -44,6 +44,7 @@ from shardy_py.text.source import position_of
 
 CALL = CallOp.name
 RESHARD = ReshardOp.name
+_REDUCTIONS = (AllReduceOp, ReduceScatterOp)
 RAGGED_DOT = "mhlo.ragged_dot"
 CONCATENATE = ConcatenateOp.name
 RESHAPE = ReshapeOp.name
@@ -118,7 +119,8 @@ class ReshardInsertion:
         elif op.name == CALL:
             self._visit_call(op)
         elif op.name != RESHARD or not self._convert_reshard(op):
-            if self._unreduced:
+            # A reduction that is there already, as after the minimal version, must not be done twice.
+            if self._unreduced and not (self._is_full and isinstance(op, _REDUCTIONS)):
                 self._reduce_operands(op)
             operands = tuple(map(self._reader.through_barriers, operands_of(op)))
             results = tuple(map(self._reader.through_barriers, op.results))
