@@ -82,7 +82,7 @@ def _operand(
     value: Value, result: TensorSharding, dimension: int, read: WindowReads, state: Resolution
 ) -> Operand | None:
     """An operand sharded as the result, else whole along the dimension; None if others differ."""
-    exchanged = window_exchange(read).is_worthwhile
+    exchanged = bool(shape_of(value)[dimension]) and window_exchange(read).is_worthwhile
     maker = value.owner if isinstance(value.owner, sdy.ReshardOp) else None
     for source in (value, *(operands_of(maker) if maker is not None else ())):
         sharding = state.reader.of(source)

@@ -28,8 +28,11 @@ from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.ir import find_ops, operands_of, place_before
 from shardy_py.partition.collectives import AllGather, AllSlice, Collective
 from shardy_py.partition.divisible import misaligned_dimensions
+from shardy_py.partition.masks import Fill
 from shardy_py.partition.steps import AllReduce, Step
 from shardy_py.passes.communication_ops import step_op
+from shardy_py.passes.partitioner.padding_masks import scalar_data
+from shardy_py.passes.stablehlo_builder import StablehloBuilder, element_of
 from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import sort_and_merge
 from shardy_py.sharding.meshes import mesh_of
@@ -45,6 +48,10 @@ def realign_collectives(module: ModuleOp, reader: ShardingReader) -> None:
         source, target = reader.of(value), reader.of(result)
         tensor = tensor_type(result.type)
         if source is None or target is None or tensor is None or None in tensor.shape:
+            continue
+        if 0 in tensor.shape:  # StableHLO has no collectives of tensors without elements
+            build = StablehloBuilder(op, target)
+            replace_by_values(op, (build.dense(result.type, scalar_data(Fill.ZERO, element_of(result))),))
             continue
         mesh = mesh_of(target, meshes)
         shape = cast("tuple[int, ...]", tensor.shape)
