@@ -44,7 +44,7 @@ def can_show() -> bool:
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
-    """Whether a stream is a terminal that can move its cursor."""
+    """Returns whether a stream is a terminal that can move its cursor."""
     if stream is None or stream.closed or not stream.isatty():
         return False
     return os.environ.get("TERM", "dumb") not in ("dumb", "unknown")

@@ -39,7 +39,7 @@ class Coalescing:
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether adjacent elements read adjacent elements."""
+        """Returns whether adjacent elements read adjacent elements."""
         return self.stride == 1
 
 

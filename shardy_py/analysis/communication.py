@@ -50,19 +50,19 @@ class Communication:
 
     @property
     def is_local(self) -> bool:
-        """Whether no device needs elements of another; True is a proof."""
+        """Returns whether no device needs elements of another; True is a proof."""
         return not self.most_elements
 
     @property
     def is_permutation(self) -> bool:
-        """Whether each shard needs at most one other and is needed by at most one: a collective permute."""
+        """Returns whether each shard needs and is needed by at most one other: a collective permute."""
         sources = [source for _, source in self.partners]
         takers = [taker for taker, _ in self.partners]
         return len(set(sources)) == len(sources) and len(set(takers)) == len(takers)
 
     @property
     def is_neighbourly(self) -> bool:
-        """Whether only adjacent shards are needed: a halo exchange."""
+        """Returns whether only adjacent shards are needed: a halo exchange."""
         return all(max(abs(a - b) for a, b in zip(*pair, strict=True)) <= 1 for pair in self.partners)
 
 

@@ -116,7 +116,7 @@ class _Converter:
 
 
 def _fit(given: Types, expected: Types) -> bool:
-    """Whether shapes are those expected; element types may differ, and an unbounded size fits any."""
+    """Returns whether shapes are those expected; element types may differ, and an unbounded size fits any."""
     return len(given) == len(expected) and all(map(_fits, given, expected))
 
 

@@ -128,7 +128,7 @@ class _Analysis:
         return None if is_empty else self.one(composed)
 
     def is_identity(self, index_map: IndexMap, source: TensorType | None) -> bool:
-        """Whether a map from a tensor of the type `source` is the identity."""
+        """Returns whether a map from a tensor of the type `source` is the identity."""
         entry = self.identities.get(id(index_map))
         if entry is None:
             entry = self.identities[id(index_map)] = index_map, _is_identity(index_map, source)

@@ -58,7 +58,7 @@ class Image:
 
     @property
     def is_box(self) -> bool:
-        """Whether the image is exactly the box."""
+        """Returns whether the image is exactly the box."""
         return not (self.clouds or self.is_bound)
 
     @property

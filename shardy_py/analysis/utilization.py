@@ -47,7 +47,7 @@ class Utilization:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the share is exact."""
+        """Returns whether the share is exact."""
         return self.least == self.most
 
     def __str__(self) -> str:

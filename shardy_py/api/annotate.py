@@ -212,7 +212,7 @@ class Editor:
 
 
 def _holds_annotation(holder: Holder | None) -> bool:
-    """Whether a sharding can be replaced; those of manual computations define what they compute."""
+    """Returns whether a sharding can be replaced; those of manual computations define what they compute."""
     if holder is None or holder.place in (Place.INNER_ARGUMENT, Place.OUTER_RESULT):
         return False
     return read(holder) is not None

@@ -47,7 +47,7 @@ def as_mesh(mesh: object) -> Mesh:
 
 
 def has_sizes(meshes: Mapping[Any, Any]) -> bool:
-    """Whether a mapping is a mesh, with sizes by axis, and not meshes by name.
+    """Returns whether a mapping is a mesh, with sizes by axis, and not meshes by name.
 
     >>> has_sizes({"data": 4}), has_sizes({"mesh": Mesh.of(data=4)})
     (True, False)

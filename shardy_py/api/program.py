@@ -133,7 +133,7 @@ class Program:
         return self.values[key]
 
     def __contains__(self, value: object) -> bool:
-        """Whether it is a value of this program, or the name of one."""
+        """Returns whether it is a value of this program, or the name of one."""
         return value in self.values
 
     def text(self, *, generic: bool = False, debuginfo: bool = False) -> str:
@@ -273,7 +273,7 @@ def pass_calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:
     """Returns the calls of a pass or pipeline with options by field name.
 
     Raises:
-        ShardyError: there is no such pass, pipeline or option.
+        ShardyError: unknown pass, pipeline or option.
     """
     row = pass_by_name(name)
     pipeline = pipeline_by_name(name)

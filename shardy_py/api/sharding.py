@@ -145,7 +145,7 @@ class Sharding:
 
     @property
     def is_fully_replicated(self) -> bool:
-        """Whether no dimension is sharded."""
+        """Returns whether no dimension is sharded."""
         return self.value.is_fully_replicated
 
     @property

@@ -148,7 +148,7 @@ class Values(Sequence[Value]):
 
     @override
     def __contains__(self, value: object) -> bool:
-        """Whether it is one of the values, or the name of one."""
+        """Returns whether it is one of the values, or the name of one."""
         if not isinstance(value, Value):
             return isinstance(value, str) and bool(self.named(value))
         entry = value.entry

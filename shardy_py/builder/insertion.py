@@ -138,7 +138,7 @@ def caller_location() -> Attribute:
 
 @lru_cache(maxsize=4096)
 def _is_ours(file: str) -> bool:
-    """Whether a frame is of this package, or of the context managers in it."""
+    """Returns whether a frame is of this package, or of the context managers in it."""
     return file.startswith((_PACKAGE, _CONTEXTLIB))
 
 

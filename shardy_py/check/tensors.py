@@ -32,7 +32,7 @@ def used_axes(sharding: Sharding) -> Iterator[AxisRef]:
 
 
 def is_partitioned(value: Value) -> bool:
-    """Whether devices hold different shards or terms of the value, or one device only has it."""
+    """Returns whether devices hold different shards or terms of the value, or one device only has it."""
     sharding = value.sharding
     if sharding is None or sharding.mesh.is_maximal:
         return sharding is not None
@@ -40,7 +40,7 @@ def is_partitioned(value: Value) -> bool:
 
 
 def is_intended(result: Result, value: Value) -> bool:
-    """Whether the program itself states the sharding of the value."""
+    """Returns whether the program itself states the sharding of the value."""
     if value.role == "intermediate":
         op = value.entry.op
         return isinstance(op, ReshardOp | ShardingConstraintOp) or is_manual(op)
@@ -58,13 +58,13 @@ def best_place(value: Value) -> tuple[int, str] | None:
 
 
 def is_forwarded(value: Value) -> bool:
-    """Whether the value is a block argument, which stands for another value that is checked itself."""
+    """Returns whether the value is a block argument: the value it stands for is checked itself."""
     entry = value.entry
     return entry.role == "intermediate" and isinstance(entry.value, BlockArgument)
 
 
 def relates_dimensions(value: Value) -> bool:
-    """Whether the op of a value has operands and results with dimensions that could be sharded."""
+    """Returns whether the op of a value has operands and results with dimensions that could be sharded."""
     op = value.entry.op
     ranks = [
         [type_.rank for v in values if (type_ := tensor_type(v.type))] for values in (op.operands, op.results)

@@ -82,7 +82,7 @@ class Files:
         """Returns the text of a file; of standard input for `-`.
 
         Raises:
-            ShardyError: there is no such file, it cannot be read, or it is not UTF-8.
+            ShardyError: the file does not exist, cannot be read, or is not UTF-8.
         """
         try:
             if name == STANDARD:
@@ -275,7 +275,7 @@ def _discard_output() -> None:
 
 
 def log(text: str) -> None:
-    """Writes to standard error; if that is closed or full, there is nobody to report to."""
+    """Writes to standard error; if that is closed or full, nothing is reported."""
     with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(text)
         sys.stderr.flush()

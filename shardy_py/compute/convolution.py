@@ -29,7 +29,7 @@ _FEW_OUTPUTS = 8
 
 @dataclass(frozen=True, slots=True)
 class _Windows:
-    """How windows move along the spatial dimensions; places: the number of windows."""
+    """The movement of windows along the spatial dimensions; places: the number of windows."""
 
     places: tuple[int, ...]
     sizes: tuple[int, ...]

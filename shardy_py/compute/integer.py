@@ -102,7 +102,7 @@ def _logical_half(product: Array) -> Array:
 
 
 divide, remainder, power = integers(_divide), integers(_remainder), integers(_power)
-"""Of integers: `stablehlo.divide`, `remainder`, `power`."""
+"""Functions of integers: `stablehlo.divide`, `remainder`, `power`."""
 
 multiply_high = integers(_multiply_high)
 """`chlo.mulhi`: the upper half of the product of twice the width."""

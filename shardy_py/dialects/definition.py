@@ -168,7 +168,7 @@ class OpRow:
 
     @property
     def needs_constants(self) -> bool:
-        """Whether rules look at operands that are constants, so that types and attributes do not decide."""
+        """Returns whether rules depend on operands that are constants, not on types and attributes alone."""
         return "reads_constants" in self.traits
 
     @property

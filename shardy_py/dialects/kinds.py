@@ -90,7 +90,7 @@ def typed_spelling(attribute_class: type[Attribute], type_: Attribute | None = N
 
 
 def is_instance(*classes: type) -> Callable[[Any], bool]:
-    """Whether an attribute is of one of the classes, as a predicate."""
+    """Returns whether an attribute is of one of the classes, as a predicate."""
     return lambda attribute: isinstance(attribute, classes)
 
 
@@ -119,14 +119,14 @@ def integers_text(attribute: DenseArrayBase[Any]) -> str:
 
 
 def is_of(attribute: Any, attribute_class: Any, **expected: Attribute) -> bool:
-    """Whether an attribute is of a class and has the expected fields: `type=i64`."""
+    """Returns whether an attribute is of a class and has the expected fields: `type=i64`."""
     if not isinstance(attribute, attribute_class):
         return False
     return all(getattr(attribute, name) == value for name, value in expected.items())
 
 
 def is_dense_array(element: Attribute) -> Callable[[Any], bool]:
-    """Whether an attribute is `array<element: ...>`."""
+    """Returns whether an attribute is `array<element: ...>`."""
     return lambda attribute: is_of(attribute, DenseArrayBase, elt_type=element)
 
 

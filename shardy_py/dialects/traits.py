@@ -57,12 +57,12 @@ def _has(op_class: type[Operation], trait: type[OpTrait]) -> bool:
 
 
 def is_constant(op: Operation) -> bool:
-    """Whether the result of `op` is its attribute `value`."""
+    """Returns whether the result of `op` is its attribute `value`."""
     return is_foldable_constant(op) or _has(op.__class__, UnfoldableConstant)
 
 
 def is_foldable_constant(op: Operation) -> bool:
-    """Whether `op` is a constant that may be moved and merged with its equals, as MLIR's drivers do."""
+    """Returns whether `op` is a constant that may be moved and merged with equal ones, as in MLIR."""
     return _has(op.__class__, ConstantLike)
 
 
@@ -72,17 +72,17 @@ def constant_of(value: SSAValue) -> Operation | None:
 
 
 def is_terminator(op: Operation) -> bool:
-    """Whether `op` ends its block and passes its operands on."""
+    """Returns whether `op` ends its block and passes its operands on."""
     return _has(op.__class__, IsTerminator)
 
 
 def is_isolated(op: Operation) -> bool:
-    """Whether the regions of `op` may not use values from outside."""
+    """Returns whether the regions of `op` may not use values from outside."""
     return _has(op.__class__, IsolatedFromAbove)
 
 
 def is_commutative(op: Operation) -> bool:
-    """Whether MLIR's folder may reorder the operands of `op`.
+    """Returns whether MLIR's folder may reorder the operands of `op`.
 
     StableHLO's commutative ops are not: the dialect keeps them from being folded (`HloCommutative`).
     """
@@ -121,7 +121,7 @@ def _sharding_property(op_class: type[Operation]) -> str | None:
 
 
 def is_dead_when_unused(op: Operation) -> bool:
-    """Whether `op` may be erased once nothing uses its results: MLIR's `wouldOpBeTriviallyDead`.
+    """Returns whether `op` may be erased once nothing uses its results: MLIR's `wouldOpBeTriviallyDead`.
 
     Terminators and symbols stay, and so does what writes, allocates or frees, itself or in its regions.
     """
@@ -139,7 +139,7 @@ def _memory_effects(op_class: type[Operation]) -> tuple[MemoryEffect, ...]:
 
 
 def _reads_at_most(op: Operation) -> bool:
-    """Whether the effects of `op` are known, and it has none but reads."""
+    """Returns whether the effects of `op` are known, and it has none but reads."""
     traits = _memory_effects(op.__class__)
     for trait in traits:
         if isinstance(trait, RecursiveMemoryEffect):

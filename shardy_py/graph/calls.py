@@ -73,7 +73,7 @@ def calls_in(op: Operation) -> list[Operation]:
 
 
 def is_defined_function(op: Operation) -> bool:
-    """Whether `op` is a function with a body."""
+    """Returns whether `op` is a function with a body."""
     return isinstance(op, FuncOp) and op.body.first_block is not None
 
 

@@ -25,7 +25,7 @@ from shardy_py.ir import next_use, operands_of, owning_op
 
 @lru_cache(maxsize=4096)
 def _is_forwarding(op_class: type[Operation]) -> bool:
-    """Whether the use of a value by ops of a class counts as one by another op."""
+    """Returns whether the use of a value by ops of a class counts as one by another op."""
     is_terminator = op_class.get_trait(IsTerminator) is not None
     return is_terminator or op_class is CallOp or data_flow_of(op_class) is not None
 

@@ -19,7 +19,7 @@ from shardy_py.propagation.flat import Liveness
 
 
 def is_dead(op: Operation) -> bool:
-    """Whether `op` can be erased now."""
+    """Returns whether `op` can be erased now."""
     return all(result.first_use is None for result in op.results) and is_dead_when_unused(op)
 
 

@@ -44,7 +44,7 @@ class Movement:
 
     @property
     def is_dictated(self) -> bool:
-        """Whether `op`, a user of the target, determines its sharding, as a constraint does."""
+        """Returns whether `op`, a user of the target, determines its sharding, as a constraint does."""
         is_own = isinstance(self.target, SSAValue) and self.op is self.target.owner
         return self.source is self.target and self.old is None and self.op is not None and not is_own
 
@@ -117,7 +117,7 @@ def carried_over(events: Iterable[object], origin: Mapping[SSAValue, SSAValue]) 
 
 
 def is_recording() -> bool:
-    """Whether events are recorded."""
+    """Returns whether events are recorded."""
     return _EVENTS.get() is not None
 
 

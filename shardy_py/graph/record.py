@@ -114,7 +114,7 @@ def combiners_of(op: Operation) -> tuple[str | None, ...]:
 
 
 def concatenates_slices(op: Operation) -> bool:
-    """Whether all operands of a concatenate are slices, or are one value and slices of it."""
+    """Returns whether all operands of a concatenate are slices, or are one value and slices of it."""
     makers = [operand.owner for operand in operands_of(op)]
     sliced = [isinstance(m, SliceOp) for m in makers]
     if all(sliced) or not any(sliced):
@@ -124,7 +124,7 @@ def concatenates_slices(op: Operation) -> bool:
 
 
 def feeds_rng_bit_generator(op: Operation) -> bool:
-    """Whether a rng_bit_generator uses a result of `op`."""
+    """Returns whether a rng_bit_generator uses a result of `op`."""
     users = (use.operation for result in op.results for use in result.uses)
     return any(isinstance(user, RngBitGeneratorOp) for user in users)
 

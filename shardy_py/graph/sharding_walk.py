@@ -85,7 +85,7 @@ class Survey:
     ops: tuple[Operation, ...]
 
     def any_sharding(self, test: Callable[[TensorSharding], bool]) -> bool:
-        """Whether `test` holds for any sharding of the program."""
+        """Returns whether `test` holds for any sharding of the program."""
         return any(_holds(attribute, test) for attribute in self.attributes)
 
 

@@ -195,5 +195,5 @@ def rank_of(type_: Attribute) -> int:
 
 
 def has_static_shape(type_: Attribute) -> bool:
-    """Whether all dimensions of a type are static; False for types without a shape, such as tokens."""
+    """Returns whether all dimensions of a type are static; False for types without a shape, as tokens."""
     return isinstance(type_, ShapedType) and type_.has_static_shape()

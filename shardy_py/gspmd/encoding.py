@@ -200,7 +200,7 @@ def spelled_attribute(text: str) -> Attribute:
 
 
 def is_control_flow(op: Operation) -> bool:
-    """Whether `op` is a loop or branches, which GSPMD expects to have a sharding."""
+    """Returns whether `op` is a loop or branches, which GSPMD expects to have a sharding."""
     return TABLE[op.name].control in (Control.LOOP, Control.BRANCHES)
 
 

@@ -229,7 +229,7 @@ def _parts(block: Block, depth: int, exits: Container[Operation]) -> list[_Part]
 
 
 def _is_constant(value: SSAValue) -> bool:
-    """Whether a value depends on no argument and no entry."""
+    """Returns whether a value depends on no argument and no entry."""
     pending, seen = [value], {value}
     while pending:
         op = _copyable_op(pending.pop())

@@ -181,6 +181,6 @@ class _ModuleReader:
 
 
 def _is_async(opcode: str) -> bool:
-    """Whether it is `X-start`, `X-update` or `X-done` of an opcode X."""
+    """Returns whether it is `X-start`, `X-update` or `X-done` of an opcode X."""
     stem, _, last = opcode.rpartition("-")
     return last in ("start", "update", "done") and stem in OPCODES

@@ -37,7 +37,7 @@ class Shape:
 
     @property
     def is_tuple(self) -> bool:
-        """Whether it is a tuple of shapes."""
+        """Returns whether it is a tuple of shapes."""
         return self.element == "tuple"
 
     @property

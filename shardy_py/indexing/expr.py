@@ -74,7 +74,7 @@ class Expr:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the expression has no variables."""
+        """Returns whether the expression has no variables."""
         return not self.terms
 
     @cached_property

@@ -206,7 +206,7 @@ class Rewriter:
 
 
 def _number(expression: Expr, atom: Division, times: int, size: int) -> Expr:
-    """What may stand before `mod size`, t times, where `atom` is its quotient."""
+    """The factors that may stand before `mod size`, t times, where `atom` is its quotient."""
     number = constant(0)
     for other, factor in expression.terms:
         if other is not atom and not factor % times and other.variables & atom.variables:

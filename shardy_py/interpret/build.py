@@ -76,7 +76,7 @@ class Pure:
 
     @staticmethod
     def is_small(op: Operation) -> bool:
-        """Whether the result may be kept for the whole run."""
+        """Returns whether the result may be kept for the whole run."""
         tensor = tensor_type(type_of(op.results[0]))
         return tensor is not None and prod(_SMALL if n is None else n for n in tensor.shape) < _SMALL
 
@@ -213,7 +213,7 @@ class _BlockBuilder:
         plan.steps = _with_lifetimes(drafts, {*plan.returned, *self._known})
 
     def _is_known(self, step: Step) -> bool:
-        """Whether the results do not depend on the run; they are then in the frame from the start."""
+        """Returns whether the results do not depend on the run; they are then in the frame from the start."""
         run = step.run
         if step.is_observed or not isinstance(run, Known | Pure):
             return False

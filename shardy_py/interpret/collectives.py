@@ -79,7 +79,7 @@ def _lane(array: Array, lane: int) -> Array:
 
 @lru_cache(maxsize=256)
 def _are_closed(groups: Groups, members: tuple[int, ...]) -> bool:
-    """Whether each group with one of these members has only such members."""
+    """Returns whether each group with one of these members has only such members."""
     own = set(members)
     return all(own.isdisjoint(group) or own.issuperset(group) for group in groups)
 

@@ -94,9 +94,9 @@ def with_channel(strategy: Strategy, other: Strategy) -> Callable[[int, bool], S
 Strategy = Callable[[Grid, Groups], Groups]
 
 REDUCING = with_channel(cross_replica, cross_replica_and_partition)
-"""Of all_gather, all_reduce, reduce_scatter."""
+"""The group modes of all_gather, all_reduce, reduce_scatter."""
 MOVING = with_channel(cross_replica, cross_partition)
-"""Of all_to_all, collective_broadcast, collective_permute, collective_reduce."""
+"""The group modes of all_to_all, collective_broadcast, collective_permute, collective_reduce."""
 
 
 def whole(strategy: Strategy, grid: Grid) -> Groups:

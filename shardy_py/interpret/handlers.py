@@ -1,4 +1,4 @@
-"""What runs each op: control flow and collectives by name or column, all others by `compute/`."""
+"""Handlers of ops: control flow and collectives by name or column, all others by `compute/`."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def _parts(left: Array, right: Array) -> list[tuple[Array, Array]]:
 
 
 def differs_by_more(left: Array, right: Array, tolerance: float) -> Array:
-    """Whether elements are further apart than the tolerance, in each part of a complex number.
+    """Returns whether elements are further apart than the tolerance, in each part of a complex number.
 
     Infinities of one sign, and two NaN, are equal.
     """
@@ -262,4 +262,4 @@ HANDLERS: dict[str, Handler] = {
     for name, handler in {"print": print_, "probe": probe, "run_parallel": run_parallel}.items()
 }
 HANDLERS[f"{CALL}@check.eq"] = check_eq
-"""What runs each op of the dialects `check` and `interpreter`, by its name or that of its row."""
+"""The handler of each op of the dialects `check` and `interpreter`, by its name or that of its row."""

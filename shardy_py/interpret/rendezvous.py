@@ -23,7 +23,7 @@ from shardy_py.interpret.values import Value
 from shardy_py.text.deep_stack import deep_stack
 
 Key = Hashable
-"""What identifies a meeting: op, channel and groups."""
+"""The identity of a meeting: op, channel and groups."""
 
 
 class _Cancelled(Exception):

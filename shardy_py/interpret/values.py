@@ -20,12 +20,12 @@ Lanes = np.ndarray[Any, np.dtype[np.intp]]
 
 
 def is_array(value: Value) -> TypeGuard[Array]:
-    """Whether it is an array."""
+    """Returns whether it is an array."""
     return isinstance(value, np.ndarray)
 
 
 def is_tuple(value: Value) -> TypeGuard[tuple[Value, ...]]:
-    """Whether it is a tuple of values."""
+    """Returns whether it is a tuple of values."""
     return isinstance(value, tuple)
 
 

@@ -240,7 +240,7 @@ def relayout_steps(dimensions: Sequence[int], layout: Layout) -> tuple[Step, ...
 
     A transpose to physical order; for each tile a reshape that joins dimensions, a pad to whole tiles, a
     reshape that splits dimensions and a transpose that gathers the tiles; a reshape to one dimension and the
-    padding of its tail. Raises ShardyError for a layout that is no permutation of the dimensions, or sparse.
+    padding of its tail. Raises ShardyError for a sparse layout, and one that does not permute the dimensions.
     """
     place = layout.placement(dimensions)
     steps: list[Step] = [Transpose(tuple(reversed(layout.minor_to_major)), place.physical_dimensions)]

@@ -100,7 +100,7 @@ class Layout:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether some dimension is not dense."""
+        """Returns whether some dimension is not dense."""
         return any(not kind.startswith("D") for kind in self.dim_level_types)
 
     def placement(self, dimensions: Sequence[int]) -> Placement:

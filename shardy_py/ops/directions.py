@@ -123,13 +123,13 @@ def input_to_output(record: OpRecord) -> Directed:
 
 
 def reads_everything(record: OpRecord) -> bool:
-    """Whether the op has no maps, so that it is taken to read everything."""
+    """Returns whether the op has no maps, so that it is taken to read everything."""
     row = row_of(record)
     return rule_of(record) is None and row.maps is None and row.closer is None
 
 
 def is_exact(record: OpRecord, operand: int | None = None) -> bool:
-    """Whether the maps hold exactly the elements that a result may depend on.
+    """Returns whether the maps hold exactly the elements that a result may depend on.
 
     operand: only the maps to that operand.
     """
@@ -141,7 +141,7 @@ def is_exact(record: OpRecord, operand: int | None = None) -> bool:
 
 
 def _groups(record: OpRecord) -> dict[int, list[Reads]]:
-    """What each result reads."""
+    """The elements that each result reads."""
     rule, row = rule_of(record), row_of(record)
     maps = row.closer or row.maps
     with matching_attributes(record):

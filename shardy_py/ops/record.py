@@ -43,7 +43,7 @@ class OpRecord:
 
     @property
     def is_static(self) -> bool:
-        """Whether no tensor has a dynamic dimension."""
+        """Returns whether no tensor has a dynamic dimension."""
         return not any(None in tensor.shape for tensor in (*self.operands, *self.results) if tensor)
 
 

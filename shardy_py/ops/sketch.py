@@ -96,7 +96,7 @@ class Sketch:
             self._blocked.add(left)
 
     def may_join(self, left: Atom, right: Atom) -> bool:
-        """Whether no tensor would have the joined factor in two dimensions."""
+        """Returns whether no tensor would have the joined factor in two dimensions."""
         left, right = self.find(left), self.find(right)
         if left == right:
             return True
@@ -134,7 +134,7 @@ class Sketch:
         self._given_sizes[self.find(atom)] = size
 
     def is_blocked(self, atom: Atom) -> bool:
-        """Whether propagation along the atom's factor is blocked."""
+        """Returns whether propagation along the atom's factor is blocked."""
         return self.find(atom) in self._blocked
 
     def block(self, atom: Atom, *, is_blocked: bool = True) -> None:

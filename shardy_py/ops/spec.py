@@ -98,7 +98,7 @@ class Collective:
 
     @property
     def reduces(self) -> bool:
-        """Whether data of several devices is combined."""
+        """Returns whether data of several devices is combined."""
         return self.kind in ("all_reduce", "reduce_scatter")
 
 
@@ -165,14 +165,14 @@ class OpSpec:
     storage: Storage = Storage.NEW
 
     def elementwise(self, record: OpRecord) -> bool:
-        """Whether each element of a result depends on the same element of the operands only."""
+        """Returns whether each element of a result depends on the same element of the operands only."""
         return self.is_elementwise(record) if callable(self.is_elementwise) else self.is_elementwise
 
     def is_order_free(self, element_type: str) -> bool:
-        """Whether a reduction of elements of that type with it counts as independent of their order."""
+        """Returns whether reductions of elements of that type with it count as independent of order."""
         return bool(self.reduction) and (element_type == "i1" or self.reduction not in ("and", "or"))
 
     @property
     def makes_constants(self) -> bool:
-        """Whether results are constant if all operands are, for the types that keep the op valid."""
+        """Returns whether results are constant if all operands are, for the types that keep the op valid."""
         return bool(self.is_elementwise) if self.preserves_constants is None else self.preserves_constants

@@ -92,5 +92,5 @@ def indexing_maps(record: OpRecord) -> tuple[tuple[IndexMap | None, ...], ...] |
 
 
 def is_elementwise(record: OpRecord) -> bool:
-    """Whether each element of a result depends on the same element of the operands only."""
+    """Returns whether each element of a result depends on the same element of the operands only."""
     return row_of(record).elementwise(record)

@@ -48,7 +48,7 @@ IDENTITIES: Mapping[str, Fill] = {
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """What must replace the padding of an operand along `dimensions`."""
+    """The value that must replace the padding of an operand along `dimensions`."""
 
     operand: int
     dimensions: Dimensions

@@ -98,7 +98,7 @@ class CopyOptions:
 
     @property
     def remedy(self) -> str:
-        """What to do about a program with more."""
+        """The remedy for a program with more."""
         return "set max-copied-ops, or use dedup-functions-fully=true, which copies no function"
 
 
@@ -128,7 +128,7 @@ class ConservativeOptions:
 
 @dataclass(frozen=True)
 class StrategyOptions(ConservativeOptions):
-    """How propagation resolves conflicts."""
+    """Options for resolving conflicts in propagation."""
 
     propagation_strategy: str = option(
         "aggressive",

@@ -84,7 +84,7 @@ def _no_sizes() -> Mapping[int, int]:
 
 @dataclass(frozen=True)
 class Answer:
-    """Whether all devices together compute what the whole program does.
+    """Returns whether all devices together compute what the whole program does.
 
     fault: the first wrong value; None: there is none. seed: of the inputs. devices: their number.
     local_values: results of ops of the local program that stand for one of the whole program.
@@ -102,7 +102,7 @@ class Answer:
 
     @property
     def is_equal(self) -> bool:
-        """Whether no value was wrong."""
+        """Returns whether no value was wrong."""
         return self.fault is None
 
     def check(self) -> None:

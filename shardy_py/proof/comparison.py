@@ -110,7 +110,7 @@ class Comparison:
     )
 
     def observed(self, op: Operation) -> bool:
-        """Whether a result of the op has a counterpart."""
+        """Returns whether a result of the op has a counterpart."""
         return any(result in self.found for result in op.results)
 
     def observe(self, op: Operation, devices: Devices, results: list[Any]) -> None:

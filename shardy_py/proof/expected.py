@@ -46,7 +46,7 @@ class Expected:
     _time: int = 0
 
     def observed(self, op: Operation) -> bool:
-        """Whether a result of the op is wanted."""
+        """Returns whether a result of the op is wanted."""
         return any(result in self.wanted for result in op.results)
 
     def observe(self, op: Operation, devices: Devices, results: list[Any]) -> None:

@@ -108,7 +108,7 @@ class Case:
 
     @cached_property
     def is_local(self) -> bool:
-        """Whether passes made values local."""
+        """Returns whether passes made values local."""
         return any(isinstance(event, Localized) for event in self.partitioned.events)
 
 

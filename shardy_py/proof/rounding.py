@@ -12,7 +12,7 @@ import numpy as np
 from shardy_py.compute import Array
 
 ROUNDINGS = 1 << 12
-"""How many times the error that a rounding of the inputs causes a value may differ by: see `allowed`."""
+"""The allowed difference, in errors that one rounding of the inputs causes: see `allowed`."""
 
 
 def allowed(expected: Array, moved: Array | None) -> float:
@@ -39,5 +39,5 @@ def wide(array: Array) -> Array:
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
-    """Whether values are rounded."""
+    """Returns whether values are rounded."""
     return dtype.kind in "fc" or (dtype.kind == "V" and "float" in dtype.name) or dtype.name == "bfloat16"

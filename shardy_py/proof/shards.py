@@ -99,7 +99,7 @@ class Shards:
 
     @cached_property
     def is_whole(self) -> bool:
-        """Whether every device holds the whole tensor, without padding."""
+        """Returns whether every device holds the whole tensor, without padding."""
         return self.holder is None and self.local_shape == self.shape and max(self.counts, default=1) == 1
 
     @cached_property

@@ -41,7 +41,7 @@ _ROUNDING = op_class("reduce_precision").name
 
 
 def can_widen(module: ModuleOp) -> bool:
-    """Whether all types can be widened: quantized ones cannot."""
+    """Returns whether all types can be widened: quantized ones cannot."""
     return not any("!quant" in str(type_) for type_ in {type_of(value) for value in all_values(module)})
 
 

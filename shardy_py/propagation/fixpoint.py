@@ -89,7 +89,7 @@ class Erasure:
 
     @property
     def is_done(self) -> bool:
-        """Whether all dead ops are erased."""
+        """Returns whether all dead ops are erased."""
         return len(self._erased) == len(self._remaining)
 
     def add_to(self, worklist: Worklist) -> None:

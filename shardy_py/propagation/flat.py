@@ -69,7 +69,7 @@ class StepKind:
 
     @property
     def is_barrier(self) -> bool:
-        """Whether the step is a propagation barrier."""
+        """Returns whether the step is a propagation barrier."""
         return self.role is Role.BARRIER
 
 

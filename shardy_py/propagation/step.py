@@ -43,7 +43,7 @@ Change = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How shardings propagate through an op: rule, strategy, options, boundary of a manual computation."""
+    """The propagation through an op: rule, strategy, options, boundary of a manual computation."""
 
     rule: ShardingRule
     strategy: Strategy

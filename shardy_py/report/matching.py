@@ -128,7 +128,7 @@ def _paired_functions(
 
 
 def _is_first(first: Values, second: Values, kinds: _ValueKinds) -> bool:
-    """Whether `first` is aligned with `second` rather than the reverse, whatever the order of programs."""
+    """Returns whether `first` is aligned with `second` or the reverse, in either order of programs."""
     if len(first) != len(second):
         return len(first) < len(second)
     for one, other in zip(first, second, strict=True):
@@ -196,7 +196,7 @@ def matched(first: Sequence[Hashable], second: Sequence[Hashable], most: int) ->
 
 
 def _is_addition(k: int, edits: int, below: int, above: int) -> bool:
-    """Whether the last edit on the way to diagonal k adds from the second sequence."""
+    """Returns whether the last edit on the way to diagonal k adds from the second sequence."""
     return k == -edits or (k != edits and below < above)
 
 

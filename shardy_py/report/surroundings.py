@@ -128,7 +128,7 @@ class Surroundings:
 
 
 def is_manual(op: Operation) -> bool:
-    """Whether the region of `op` is a manual computation."""
+    """Returns whether the region of `op` is a manual computation."""
     return TABLE[op.name].control is Control.MANUAL
 
 

@@ -272,7 +272,7 @@ class _Group:
         self.put(slot, atoms)
 
     def _repeats(self, slot: TensorDim, atoms: list[Atom]) -> bool:
-        """Whether another dimension of the tensor already has one of the factors."""
+        """Returns whether another dimension of the tensor already has one of the factors."""
         state = (slot.side, slot.tensor, self.sketch.joins)
         if self._roots_of != state:
             self._roots_of = state

@@ -36,7 +36,7 @@ class _Side:
 
     @property
     def is_at_one(self) -> bool:
-        """Whether a dimension of size one is next."""
+        """Returns whether a dimension of size one is next."""
         return self.left == 1 and not self.is_done and self.shape[self.dimension] == 1
 
     def open(self) -> None:
@@ -91,7 +91,7 @@ def _towards(behind: _Side, ahead: _Side, common: int) -> int:
 
 
 def keeps_row_major_order(record: OpRecord, reads: Reads) -> bool:
-    """Whether elements keep their row-major position under the maps.
+    """Returns whether elements keep their row-major position under the maps.
 
     sum of point_i * stride_i, over the operand's strides, must be the row-major position of the result.
     """

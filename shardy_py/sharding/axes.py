@@ -67,7 +67,7 @@ class AxisRef:
         return self.sub_axis.next_pre_size if self.sub_axis else mesh.sizes[self.name]
 
     def contains(self, other: AxisRef) -> bool:
-        """Whether `other` is this axis or a sub-axis of it."""
+        """Returns whether `other` is this axis or a sub-axis of it."""
         if other.name != self.name:
             return False
         if not self.sub_axis or not other.sub_axis:
@@ -76,15 +76,15 @@ class AxisRef:
         return outer.pre_size <= inner.pre_size and outer.next_pre_size >= inner.next_pre_size
 
     def is_prefix_of(self, other: AxisRef) -> bool:
-        """Whether this is the major part of `other`, or all of it."""
+        """Returns whether this is the major part of `other`, or all of it."""
         return other.contains(self) and self.pre_size == other.pre_size
 
     def is_suffix_of(self, other: AxisRef, mesh: Mesh) -> bool:
-        """Whether this is the minor part of `other`, or all of it."""
+        """Returns whether this is the minor part of `other`, or all of it."""
         return other.contains(self) and self.next_pre_size(mesh) == other.next_pre_size(mesh)
 
     def overlaps(self, other: AxisRef) -> bool:
-        """Whether the two have a common sub-axis."""
+        """Returns whether the two have a common sub-axis."""
         if other.name != self.name:
             return False
         if not self.sub_axis or not other.sub_axis:
@@ -93,7 +93,7 @@ class AxisRef:
         return mine.pre_size < its.next_pre_size and its.pre_size < mine.next_pre_size
 
     def can_coexist(self, other: AxisRef) -> bool:
-        """Whether one splitting of the axis can produce both.
+        """Returns whether one splitting of the axis can produce both.
 
         The end points a <= b <= c <= d of the two intervals must divide each other in order: then the common
         part (or the gap) and the parts beside it have integral sizes.
@@ -145,7 +145,7 @@ class AxisRef:
         return other if other.is_prefix_of(self) else None
 
     def can_merge(self, following: AxisRef) -> bool:
-        """Whether `following` is the sub-axis that starts where this one ends."""
+        """Returns whether `following` is the sub-axis that starts where this one ends."""
         if following.name != self.name or self.sub_axis is None or following.sub_axis is None:
             return False
         return self.sub_axis.next_pre_size == following.sub_axis.pre_size

@@ -32,7 +32,7 @@ class Prefix(Enum):
 
 
 def prefix_status(first: Axes, second: Axes) -> Prefix:
-    """Whether `first` is a prefix of `second`; its last axis may be a major part of the axis there."""
+    """Returns whether `first` is a prefix of `second`; its last axis may be a major sub-axis there."""
     if first == second:
         return Prefix.EQUAL
     if not first:
@@ -44,7 +44,7 @@ def prefix_status(first: Axes, second: Axes) -> Prefix:
 
 
 def is_strict_prefix(first: Axes, second: Axes) -> bool:
-    """Whether `second` shards further along the same axes than `first`."""
+    """Returns whether `second` shards further along the same axes than `first`."""
     return prefix_status(first, second) is Prefix.STRICT
 
 
@@ -89,7 +89,7 @@ def truncate_overlaps(axes: Axes, others: Iterable[AxisRef]) -> Axes:
 
 
 def overlaps(first: Iterable[AxisRef], second: Iterable[AxisRef]) -> bool:
-    """Whether an axis of `first` overlaps one of `second`."""
+    """Returns whether an axis of `first` overlaps one of `second`."""
     second = tuple(second)
     return any(a.overlaps(b) for a in first for b in second)
 

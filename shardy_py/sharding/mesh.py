@@ -87,7 +87,7 @@ class Mesh:
 
     @property
     def is_maximal(self) -> bool:
-        """Whether it is one given device."""
+        """Returns whether it is one given device."""
         return not self.axes and len(self.device_ids) == 1
 
     @property

@@ -33,7 +33,7 @@ def resolve(mesh: str | Mesh, meshes: Meshes) -> Mesh:
 
 
 def is_single_device(sharding: TensorSharding | None, meshes: Meshes) -> bool:
-    """Whether the tensor is on one given device."""
+    """Returns whether the tensor is on one given device."""
     return sharding is not None and mesh_of(sharding, meshes).is_maximal
 
 

@@ -74,7 +74,7 @@ class TensorProjection:
 
     @property
     def has_overflow(self) -> bool:
-        """Whether axes of a dimension do not fit its factors."""
+        """Returns whether axes of a dimension do not fit its factors."""
         return any(f is not None and f.overflow for f in self.factors)
 
     def to_sharding(
@@ -216,7 +216,7 @@ class _Rest:
 
     @property
     def has_more(self) -> bool:
-        """Whether axes are left."""
+        """Returns whether axes are left."""
         return self._index < len(self._axes)
 
     def split(self, size: int) -> AxisRef:

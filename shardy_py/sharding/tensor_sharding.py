@@ -77,12 +77,12 @@ class TensorSharding:
 
     @property
     def has_no_axes(self) -> bool:
-        """Whether it has no axis in a dimension, none replicated, and none unreduced."""
+        """Returns whether it has no axis in a dimension, none replicated, and none unreduced."""
         return not (self.replicated_axes or self.unreduced_axes or any(d.axes for d in self.dimensions))
 
     @property
     def is_fully_replicated(self) -> bool:
-        """Whether no dimension is sharded."""
+        """Returns whether no dimension is sharded."""
         return not any(d.axes for d in self.dimensions)
 
     def __str__(self) -> str:

@@ -17,7 +17,7 @@ _MAGIC = b"ML\xefR"
 _SECONDS, _BYTES_A_SECOND = 3, 1 << 20
 """Processor time of the reader: damaged bytecode may keep it for ever."""
 _PATIENCE = 20
-"""How many times as long it may take on a busy machine, and to import jaxlib."""
+"""The factor of time allowed for a busy machine, and to import jaxlib."""
 _READER = Path(__file__).with_name("bytecode_reader.py")
 NO_JAXLIB, INVALID = 3, 4
 """Exit codes of the reader."""

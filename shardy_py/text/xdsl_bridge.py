@@ -245,7 +245,7 @@ _XDSL_ERRORS = (
     *(VerifyException, ValueError, TypeError, LookupError, AttributeError, AssertionError),
     *(ArithmeticError, NotImplementedError, struct.error),
 )
-"""What parsers of xDSL's dialects raise on invalid input."""
+"""The exceptions that parsers of xDSL's dialects raise on invalid input."""
 
 
 def _last_line(error: object) -> str:

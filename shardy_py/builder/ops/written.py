@@ -31,7 +31,7 @@ def iota(shape: Sequence[int], dimension: int = 0, element_type: Any = "i32") ->
 
 
 def compare(lhs: Operand, rhs: Operand, direction: str, compare_type: str | None = None) -> Tensor:
-    """Whether elements are EQ, NE, GE, GT, LE or LT."""
+    """Returns whether elements are EQ, NE, GE, GT, LE or LT."""
     return elementwise("compare", lhs, rhs, comparison_direction=direction, compare_type=compare_type)
 
 

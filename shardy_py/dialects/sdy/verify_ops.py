@@ -104,7 +104,7 @@ def _check_axis_order(sharding: TensorSharding, manual: frozenset[str], what: st
 def _local_type(
     sharding: TensorSharding, manual: frozenset[str], type_: Attribute, scope: Scope, what: str
 ) -> Attribute | None:
-    """The type in the body of a value of `type_`; None if that is no ranked tensor."""
+    """The type in the body of a value of `type_`; None unless that is a ranked tensor."""
     sizes, mesh = sizes_of(type_), scope.mesh(sharding)
     if sizes is None or mesh is None or not isinstance(type_, TensorType):
         return None

@@ -74,7 +74,7 @@ def _element(type_: Any) -> Attribute:
 
 
 def _are_compatible(one: Attribute, other: Attribute) -> bool:
-    """Whether two types are shaped, and no dimensions of known size differ; or neither is."""
+    """Returns whether two types are shaped, and no dimensions of known size differ; or neither is."""
     if not (isinstance(one, _SHAPED) and isinstance(other, _SHAPED)):
         return not isinstance(one, _SHAPED) and not isinstance(other, _SHAPED)
     if isinstance(one, _UNRANKED) or isinstance(other, _UNRANKED):

@@ -47,7 +47,7 @@ class _Side:
 
     @cached_property
     def is_fixed(self) -> bool:
-        """Whether the number of values is fixed."""
+        """Returns whether the number of values is fixed."""
         return self.minimum == len(self.parts)
 
 

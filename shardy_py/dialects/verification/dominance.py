@@ -123,7 +123,7 @@ def _relation(defined: Region | None, used: Region | None) -> str:
 
 
 def _is_ancestor(outer: Region | None, inner: Region | None) -> bool:
-    """Whether a region contains another one."""
+    """Returns whether a region contains another one."""
     while inner is not None and inner is not outer:
         holder = inner.parent
         inner = holder.parent_region() if holder is not None else None

@@ -71,7 +71,7 @@ def _divide(out: TensorType, self: Operand, other: Operand, *, rounding_mode: st
 
 
 def _falls_short(lhs: Operand, rhs: Operand) -> Tensor:
-    """Whether a division truncated towards 0 is above the floor: remainder and divisor differ in sign."""
+    """Returns whether a truncated quotient is above the floor: remainder and divisor differ in sign."""
     rest = ops.remainder(lhs, rhs)
     return ops.and_(ops.compare(rest, 0, "NE"), ops.compare(rest < 0, rhs < 0, "NE"))
 

@@ -268,7 +268,7 @@ class HloSharding:
 
     @property
     def is_tiled(self) -> bool:
-        """Whether there is a grid of tiles."""
+        """Returns whether there is a grid of tiles."""
         return self.type is HloShardingType.OTHER and self.named is None
 
     @property

@@ -89,12 +89,12 @@ class TileAssignment:
 
     @property
     def is_iota(self) -> bool:
-        """Whether this is V2."""
+        """Returns whether this is V2."""
         return bool(self.reshape_dims)
 
     @property
     def is_in_order(self) -> bool:
-        """Whether this is V2 with the devices 0, 1, 2, ... row-major over the grid."""
+        """Returns whether this is V2 with the devices 0, 1, 2, ... row-major over the grid."""
         return len(self.reshape_dims) == 1
 
     @property
@@ -250,7 +250,7 @@ def _shown(values: Sequence[int]) -> str:
 
 
 def is_range(values: Sequence[int]) -> bool:
-    """Whether the values are 0, 1, 2, ... in this order."""
+    """Returns whether the values are 0, 1, 2, ... in this order."""
     return all(value == index for index, value in enumerate(values))
 
 

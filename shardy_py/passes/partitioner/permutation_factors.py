@@ -52,7 +52,7 @@ _DESCRIPTIONS = {
     ConcatenateOp.name: concatenated_parts,
     ConvolutionOp.name: convolution_windows,
 }
-"""What the windows of an op read."""
+"""The elements that the windows of an op read."""
 
 _LOCAL: dict[str, Callable[[Operation, TensorSharding, int, Resolution], bool]] = {
     PadOp.name: is_local_pad,

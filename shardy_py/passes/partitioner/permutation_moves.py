@@ -81,7 +81,7 @@ def is_local_slice(op: Operation, sharding: TensorSharding, dimension: int, stat
 
 
 def pad_reads(op: Operation, parts: list[int]) -> list[Reads]:
-    """What a pad reads along each dimension."""
+    """The elements that a pad reads along each dimension."""
     sizes = zip(parts, shape_of(operands_of(op)[0]), result_shape(op), strict=True)
     lows, interiors = integers(op, "edge_padding_low"), integers(op, "interior_padding")
     return [
@@ -90,7 +90,7 @@ def pad_reads(op: Operation, parts: list[int]) -> list[Reads]:
 
 
 def slice_reads(op: Operation, parts: list[int]) -> list[Reads]:
-    """What a slice without strides reads along each dimension."""
+    """The elements that a slice without strides reads along each dimension."""
     sizes = zip(parts, shape_of(operands_of(op)[0]), result_shape(op), strict=True)
     return [Reads(*size, -start) for size, start in zip(sizes, integers(op, "start_indices"), strict=True)]
 

@@ -1,4 +1,4 @@
-"""What the resolvers of permutation factors share: meshes, shardings, channels, and padding to even sizes."""
+"""The state that resolvers of permutation factors share: meshes, shardings, channels, and padding to even sizes."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def _even(op: Operation, operand: Operand, manual: Manual) -> Value:
 def _gathered(
     inner: LocalBuilder, operand: Operand, local: Value, exchanges: Exchanges, filler: Value | None
 ) -> Value:
-    """What a part reads, along all dimensions."""
+    """The elements that a part reads, along all dimensions."""
     is_zero = operand.filler is None or is_zero_constant(operand.filler)
     build = inner.build_for(operand.sharding)
     for dimension, exchange in exchanges.items():

@@ -41,7 +41,7 @@ class _Stop:
 _Exits = tuple[tuple[_Stop, int], ...]
 """The agreeing tensors with a factor of a step, with their positions in it."""
 _Hop = tuple[_Stop, Joint, int]
-"""How a search came to a stop: from which one, through which of its joints, and the position there."""
+"""The way by which a search reached a stop: from which one, through which of its joints, and the position there."""
 
 
 class Agreements:
@@ -132,7 +132,7 @@ class Agreements:
         return found
 
     def _agrees(self, step: int, factor: int, way: Way) -> bool:
-        """Whether the tensor of a way has the axis, and may propagate it."""
+        """Returns whether the tensor of a way has the axis, and may propagate it."""
         position, slot, dimension = way
         if not self._neighbourhood.has(slot, dimension, self._axis):
             return False

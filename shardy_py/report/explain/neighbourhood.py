@@ -78,7 +78,7 @@ class Neighbourhood:
                 self._returned.setdefault(slot, []).append(FUNCTION_RESULT - index)
 
     def has(self, slot: int, dimension: int, axis: AxisRef) -> bool:
-        """Whether a dimension of a slot is finally sharded along an axis, or a sub-axis of it."""
+        """Returns whether a dimension of a slot is finally sharded along an axis, or a sub-axis of it."""
         return bool(overlapping(self.propagation.journal.sharding(slot), dimension, axis))
 
     def walk(self, slot: int, dimension: int, axis: AxisRef) -> Iterator[tuple[Crossing, int]]:

@@ -116,7 +116,7 @@ class Ways:
 
 
 def _is_same(pair: tuple[Node, Transition | Root]) -> bool:
-    """Whether a cause is a move that changes nothing."""
+    """Returns whether a cause is a move that changes nothing."""
     cause = pair[1]
     return isinstance(cause, Transition) and cause.arrival is None and cause.movement is None
 

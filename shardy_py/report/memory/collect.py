@@ -90,12 +90,12 @@ class Tensors:
         return len(self.found) - 1
 
     def have_same_size(self, first: int, second: int) -> bool:
-        """Whether one fits in the place of the other."""
+        """Returns whether one fits in the place of the other."""
         sizes = [self.found[number].size.bytes.padded_bytes for number in (first, second)]
         return sizes[0] == sizes[1]
 
     def is_same_array(self, value: int, renamed: int) -> bool:
-        """Whether a value has the same shards under another name, or that has no sharding."""
+        """Returns whether a value has the same shards under another name, or that has no sharding."""
         sharding = self.found[renamed].sharding
         return sharding is None or _axes(self.found[value].sharding) == _axes(sharding)
 

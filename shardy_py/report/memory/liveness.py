@@ -257,7 +257,7 @@ class _Frame:
         return tuple(Owner.COPY if value is None else Owner(dies) for value, dies in pairs)
 
     def _dies(self, number: int, step: MemoryStep, value: int) -> bool:
-        """Whether the computation owns the value, and the step reads it last, and once."""
+        """Returns whether the computation owns the value, and the step reads it last, and once."""
         return self.last_use[value] == number and value in self.alive and step.reads.count(value) == 1
 
     def _end(self, value: int) -> None:

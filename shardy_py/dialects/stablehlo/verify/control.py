@@ -16,7 +16,7 @@ from shardy_py.dialects.stablehlo.verify.view import View, require_predicate, te
 
 
 def all_compatible(first: Sequence[Attribute], second: Sequence[Attribute]) -> bool:
-    """Whether two lists of types can be the same at run time."""
+    """Returns whether two lists of types can be the same at run time."""
     return len(first) == len(second) and all(map(_type_compatible, first, second))
 
 

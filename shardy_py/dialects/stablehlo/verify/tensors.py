@@ -29,22 +29,22 @@ _STORAGE = re.compile(r"!quant\.\w+<[a-zA-Z]+(\d+)")
 
 
 def is_float(element: Attribute | None) -> bool:
-    """Whether an element type is a floating-point number."""
+    """Returns whether an element type is a floating-point number."""
     return type(element).__name__.startswith(("Float", "BFloat"))
 
 
 def is_complex(element: Attribute | None) -> TypeGuard[ComplexType]:
-    """Whether an element type is a complex number."""
+    """Returns whether an element type is a complex number."""
     return isinstance(element, ComplexType)
 
 
 def is_integer(element: Attribute | None) -> TypeGuard[IntegerType]:
-    """Whether an element type is an integer or i1."""
+    """Returns whether an element type is an integer or i1."""
     return isinstance(element, IntegerType)
 
 
 def is_quantized(element: Attribute | None) -> bool:
-    """Whether an element type is a quantized number."""
+    """Returns whether an element type is a quantized number."""
     if element is None:
         return False
     return element.name.startswith("quant.") or attribute_text(element).startswith("!quant.")
@@ -88,7 +88,7 @@ class Tensor:
 
     @property
     def is_static(self) -> bool:
-        """Whether no size is dynamic."""
+        """Returns whether no size is dynamic."""
         return None not in self.sizes
 
     @property
@@ -115,27 +115,27 @@ class Tensor:
         return Tensor(tuple(size for size, _ in pairs), self.element, bounds)
 
     def is_shaped_as(self, other: Tensor) -> bool:
-        """Whether the shapes can be the same at run time."""
+        """Returns whether the shapes can be the same at run time."""
         return same_shape(self.sizes, other.sizes)
 
     def is_within(self, other: Tensor) -> bool:
-        """Whether no size exceeds a bound of `other`."""
+        """Returns whether no size exceeds a bound of `other`."""
         pairs = zip(self.sizes, other.bounds, strict=False)
         return all(size is None or bound is None or size <= bound for size, bound in pairs)
 
     def is_compatible(self, other: Tensor) -> bool:
-        """Whether the types can be the same at run time, bounds and elements included."""
+        """Returns whether the types can be the same at run time, bounds and elements included."""
         is_shaped = self.is_shaped_as(other) and self.is_within(other) and other.is_within(self)
         return is_shaped and same_element(self.element, other.element)
 
     def is_alike(self, other: Tensor, *, any_precision: bool = False) -> bool:
-        """Whether shapes are compatible and elements equal, or floats of `any_precision`."""
+        """Returns whether shapes are compatible and elements equal, or floats of `any_precision`."""
         if any_precision and is_float(self.element) and is_float(other.element):
             return self.is_shaped_as(other)
         return self.is_shaped_as(other) and self.element == other.element
 
     def is_promotable(self, other: Tensor) -> bool:
-        """Whether the elements may be turned into those of `other`: of one kind and not wider."""
+        """Returns whether the elements may be turned into those of `other`: of one kind and not wider."""
         a, b = self.element, other.element
         if is_float(a) and is_float(b):
             return True
@@ -186,17 +186,17 @@ def _size(size: int) -> Size:
 
 
 def same_size(first: Size, second: Size) -> bool:
-    """Whether two sizes can be the same at run time."""
+    """Returns whether two sizes can be the same at run time."""
     return first is None or second is None or first == second
 
 
 def same_shape(first: Sequence[Size], second: Sequence[Size]) -> bool:
-    """Whether two shapes can be the same at run time."""
+    """Returns whether two shapes can be the same at run time."""
     return len(first) == len(second) and all(map(same_size, first, second))
 
 
 def same_element(first: Attribute | None, second: Attribute | None) -> bool:
-    """Whether two element types count as the same; all quantized ones do."""
+    """Returns whether two element types count as the same; all quantized ones do."""
     return None in (first, second) or first == second or (is_quantized(first) and is_quantized(second))
 
 
@@ -248,7 +248,7 @@ def merged(tensors: Sequence[Tensor], merge: Merge) -> Tensor:
 
 
 def is_unique(values: Sequence[int]) -> bool:
-    """Whether no value occurs twice."""
+    """Returns whether no value occurs twice."""
     return len(set(values)) == len(values)
 
 

@@ -70,7 +70,7 @@ class View:
 
     @property
     def is_ranked(self) -> bool:
-        """Whether all types are ranked tensors."""
+        """Returns whether all types are ranked tensors."""
         return all(read_tensor(type_) is not None for type_ in (*self.operand_types, *self.result_types))
 
     def group(self, name: str) -> tuple[Tensor, ...]:
