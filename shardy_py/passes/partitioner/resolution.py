@@ -1,4 +1,4 @@
-"""The state that resolvers of permutation factors share: meshes, shardings, channels, and padding to even sizes."""
+"""The state that resolvers of permutation factors share: meshes, shardings, channels, padding."""
 
 from __future__ import annotations
 

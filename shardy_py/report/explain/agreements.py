@@ -41,7 +41,7 @@ class _Stop:
 _Exits = tuple[tuple[_Stop, int], ...]
 """The agreeing tensors with a factor of a step, with their positions in it."""
 _Hop = tuple[_Stop, Joint, int]
-"""The way by which a search reached a stop: from which one, through which of its joints, and the position there."""
+"""The way by which a search reached a stop: from which one, through which joint, and the position."""
 
 
 class Agreements:
