@@ -44,8 +44,9 @@ class AxisMoves:
         self.mesh = mesh
         self.current = [dimension.axes for dimension in source.dimensions]
         wanted = [dimension.axes for dimension in target.dimensions]
-        self.have = [_split_all(axes, _ordered(wanted), mesh) for axes in self.current]
-        self.want = [_split_all(axes, _ordered(self.current), mesh) for axes in wanted]
+        wanted_axes, current_axes = _ordered(wanted), _ordered(self.current)
+        self.have = [_split_all(axes, wanted_axes, mesh) for axes in self.current]
+        self.want = [_split_all(axes, current_axes, mesh) for axes in wanted]
         for have, want in zip(self.have, self.want, strict=True):
             while have and want and have[0] == want[0]:
                 del have[0], want[0]
@@ -211,8 +212,11 @@ def _slice_ahead(moves: AxisMoves, source: int, size: int, capacities: list[int]
 
     Requires that neither dimension changes otherwise, and that the parts have equal sizes.
     """
-    have, places = moves.have[source], moves.places()
-    if not have or moves.want[source] or have[-1] not in places:
+    have = moves.have[source]
+    if not have or moves.want[source]:
+        return  # first: there may be many dimensions, and `places` visits them all
+    places = moves.places()
+    if have[-1] not in places:
         return
     target, last = places[have[-1]]
     want = moves.want[target]

@@ -127,7 +127,10 @@ class _Sequence:
 
     def _movable(self, dimension: int, *, only_in_place: bool) -> tuple[int, int] | None:
         """The other dimension where the last axes of `dimension` are wanted, and the index of the first."""
-        have, places = self._moves.have[dimension], self._moves.places()
+        have = self._moves.have[dimension]
+        if not have:
+            return None
+        places = self._moves.places()
         target: int | None = None
         start = len(have)
         while start and (place := places.get(have[start - 1])) is not None:

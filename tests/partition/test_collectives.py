@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
+from shardy_py.partition import axis_moves
+from shardy_py.partition.axis_moves import AxisMoves
 from shardy_py.partition.collectives import (
     AllGather,
     AllSlice,
@@ -91,6 +94,28 @@ def test_order_before_gather() -> None:
         "AllToAll a: 0->1 to [{c}, {a}]",
         "AllGather c| to [{}, {a}]",
     ]
+
+
+def test_each_dimension_is_visited_a_fixed_number_of_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[int] = []
+    for rank in (20, 200):
+        calls: list[str] = []
+        for owner, name in ((AxisMoves, "places"), (AxisMoves, "has"), (axis_moves, "_ordered")):
+            monkeypatch.setattr(owner, name, _counted(getattr(owner, name), calls))
+        between = ", ".join(["{}"] * (rank - 2))
+        steps = described(f"[{{a}}, {between}, {{}}]", f"[{{}}, {between}, {{a, b}}]", (48,) * rank)
+        assert [step.split(" ")[0] for step in steps] == ["AllSlice", "AllToAll"]
+        counts.append(len(calls))
+        monkeypatch.undo()
+    assert counts[0] == counts[1]
+
+
+def _counted(function: Callable[..., Any], calls: list[str]) -> Callable[..., Any]:
+    def call(*arguments: Any) -> Any:
+        calls.append(function.__name__)
+        return function(*arguments)
+
+    return call
 
 
 def test_other_order_of_devices() -> None:
