@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 
 from shardy_py.sharding.meshes import Meshes
+from shardy_py.sharding.slices import short_text
 from shardy_py.terminal import lines_text, without_controls
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
@@ -64,5 +65,7 @@ def type_text(shape: Iterable[int | None], element: str) -> str:
 
 
 def meshes_text(meshes: Meshes) -> str:
-    """Returns a line for each mesh."""
-    return lines_text(f"mesh @{name} = {mesh}, {mesh.device_count} devices" for name, mesh in meshes.items())
+    """Returns a line for each mesh; long lists of device ids are abbreviated."""
+    return lines_text(
+        f"mesh @{name} = {short_text(mesh)}, {mesh.device_count} devices" for name, mesh in meshes.items()
+    )

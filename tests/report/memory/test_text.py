@@ -44,6 +44,16 @@ def test_several_meshes_functions_and_what_is_not_counted() -> None:
     assert f"The peak is at {place}" in lines
 
 
+def test_long_lists_of_device_ids_are_abbreviated() -> None:
+    ids = ", ".join(map(str, reversed(range(32))))
+    module = parse_module(
+        f'sdy.mesh @mesh = <["x"=32], device_ids=[{ids}]>\nfunc.func @main() {{\n  return\n}}'
+    )
+    assert "device_ids=[31, 30, 29, 28, 27, 26, 25, 24, ...]>, 32 devices" in memory_text(
+        memory_report(module, "linear")
+    )
+
+
 def test_tables_are_shortened() -> None:
     text = memory_text(memory_report(parse_module(TWO), "linear"), rows=1)
     assert text.count("\n... and ") == 2
