@@ -16,7 +16,8 @@ other.
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -240,14 +241,48 @@ def set_type(value: SSAValue, type_: Attribute) -> None:
     value._type = type_
 
 
-def replace_operand(op: Operation, index: int, value: SSAValue) -> None:
-    """Set operand `index` of `op` to `value`, as the newest use of `value`."""
+OperandChanges = dict[Operation, list[SSAValue]]
+"""The new operands of ops with many, until they are set."""
+
+_MANY = 16
+
+
+@contextmanager
+def operands_set_together() -> Generator[OperandChanges]:
+    """Sets the operands that `replace_operand` puts into these changes, when the block ends.
+
+    Operands are a tuple: replacing all n of an op one by one copies it n times. Uses change at once. Within
+    the block, all changes of an op with 16 or more operands are among these, and no changed operand is read.
+    """
+    changes: OperandChanges = {}
+    try:
+        yield changes
+    finally:
+        set_operands(changes)
+
+
+def set_operands(changes: OperandChanges) -> None:
+    """Sets the operands of `changes`, which are then none."""
+    for op, operands in changes.items():
+        op._operands = SSAValues(operands)
+    changes.clear()
+
+
+def replace_operand(
+    op: Operation, index: int, value: SSAValue, changes: OperandChanges | None = None
+) -> None:
+    """Set operand `index` of `op` to `value`, as the newest use of `value`; see `operands_set_together`."""
     use = op._operand_uses[index]
-    operands = list(op._operands)
+    operands = None if changes is None else changes.get(op)
+    if operands is None:
+        operands = list(op._operands)
+        if changes is not None and len(operands) >= _MANY:
+            changes[op] = operands
     operands[index].remove_use(use)
     operands[index] = value
     value.add_use(use)
-    op._operands = SSAValues(operands)
+    if changes is None or len(operands) < _MANY:
+        op._operands = SSAValues(operands)
 
 
 def replace_uses(
@@ -256,6 +291,7 @@ def replace_uses(
     *,
     but_not_in: Operation | None = None,
     only: Callable[[Use], bool] | None = None,
+    changes: OperandChanges | None = None,
 ) -> None:
     """Replace the uses of `old` by `new`, except those in one op and those that `only` rejects."""
     use = old.first_use
@@ -263,7 +299,7 @@ def replace_uses(
         following = use._next_use
         user = use._operation
         if user is not but_not_in and (only is None or only(use)):
-            replace_operand(user, use._index, new)
+            replace_operand(user, use._index, new, changes)
         use = following
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from xdsl.dialects.builtin import StringAttr, UnknownLoc, i1, i32
 from xdsl.dialects.test import TestOp as AnyOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from shardy_py.dialects import parse_module
+from shardy_py import ir
+from shardy_py.dialects import parse_module, print_module
+from shardy_py.gspmd.passes.sdy_ops import xla_sdy_export_ops
 from shardy_py.ir import append_arguments, attach_operands, build_operation, find_ops_where
+from shardy_py.passes.reshards import sharding_constraint_to_reshard
 
 LOCATION = UnknownLoc()
 
@@ -126,3 +130,39 @@ def test_ops_of_wanted_classes_are_found_in_program_order() -> None:
     found = [op.name for op in find_ops_where(module, is_wanted)]
     assert found == ["func.func", "stablehlo.optimization_barrier", "func.return"]
     assert asked == ["func.func", "stablehlo.abs", "stablehlo.optimization_barrier", "func.return"]
+
+
+@pytest.mark.parametrize("count", [2, 40])
+def test_operands_set_together(count: int) -> None:
+    """Uses change at once, newest first; operands of an op with many when the block ends."""
+    block = Block(arg_types=[i32, i32])
+    old, new = block.args
+    op = build_operation(AnyOp, [old] * count, (), {}, {}, LOCATION, block)
+    with ir.operands_set_together() as changes:
+        for index in range(count - 1):
+            ir.replace_operand(op, index, new, changes)
+        assert [use.index for use in new.uses] == [*reversed(range(count - 1))]
+        assert [use.index for use in old.uses] == [count - 1]
+        assert bool(changes) is (count > 2)
+    assert tuple(op.operands) == (new,) * (count - 1) + (old,)
+
+
+@pytest.mark.parametrize("convert", [sharding_constraint_to_reshard, xla_sdy_export_ops])
+def test_an_op_with_many_operands_is_copied_once(monkeypatch: pytest.MonkeyPatch, convert: Any) -> None:
+    count = 50
+    lines = [f'  %{i} = sdy.sharding_constraint %a <@mesh, [{{"x"}}]> : tensor<8xf32>' for i in range(count)]
+    types = ", ".join(["tensor<8xf32>"] * count)
+    returned = f"  return {', '.join(f'%{i}' for i in range(count))} : {types}"
+    head = f'sdy.mesh @mesh = <["x"=2]>\nfunc.func @main(%a: tensor<8xf32>) -> ({types}) {{'
+    module = parse_module("\n".join([head, *lines, returned, "}"]))
+    copied: list[int] = []
+
+    def copy(values: Any) -> Any:
+        copied.append(len(values))
+        return made(values)
+
+    made = ir.SSAValues
+    monkeypatch.setattr(ir, "SSAValues", copy)
+    convert(module)
+    assert copied.count(count) == 1
+    assert "sharding_constraint" not in print_module(module)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.graph.holders import Holder
-from shardy_py.ir import erase, place_before, replace_uses
+from shardy_py.ir import OperandChanges, erase, place_before, replace_uses
 from shardy_py.sharding import TensorSharding
 
 Spot = SSAValue | Holder
@@ -132,16 +132,18 @@ def recorded() -> Generator[list[object]]:
         _EVENTS.reset(token)
 
 
-def replace_op(old: Operation, new: Operation) -> None:
+def replace_op(old: Operation, new: Operation, changes: OperandChanges | None = None) -> None:
     """Replace `old` by `new`, a detached op with the same number of results."""
     place_before(new, old)
-    replace_by_values(old, new.results)
+    replace_by_values(old, new.results, changes)
 
 
-def replace_by_values(op: Operation, values: Sequence[SSAValue]) -> None:
-    """Replace the results of `op` by `values` and erase it."""
+def replace_by_values(
+    op: Operation, values: Sequence[SSAValue], changes: OperandChanges | None = None
+) -> None:
+    """Replace the results of `op` by `values` and erase it; changes: see `ir.operands_set_together`."""
     for before, after in zip(op.results, values, strict=True):
-        replace_uses(before, after)
+        replace_uses(before, after, changes=changes)
     if is_recording():
         note_copies(dict(zip(op.results, values, strict=True)))
     erase(op)

@@ -24,9 +24,17 @@ RESHARDING = "sdy-insert-explicit-reshards"
 
 
 def chain_before_use(
-    user: Operation, index: int, steps: Iterable[Step], *, after_maker: bool = False
+    user: Operation,
+    index: int,
+    steps: Iterable[Step],
+    changes: ir.OperandChanges | None = None,
+    *,
+    after_maker: bool = False,
 ) -> None:
-    """Inserts `steps` on operand `index` of `user`, before `user` or after the op that defines it."""
+    """Inserts `steps` on operand `index` of `user`, before `user` or after the op that defines it.
+
+    changes: of `ir.operands_set_together`, within which each operand is replaced once.
+    """
     value = made = ir.operands_of(user)[index]
     for step in steps:
         op = step_op(step, value, location_of(value))
@@ -37,7 +45,7 @@ def chain_before_use(
             ir.place_before(op, user)
         value = op.results[0]
     if value is not made:
-        ir.replace_operand(user, index, value)
+        ir.replace_operand(user, index, value, changes)
 
 
 def chain_after_result(result: OpResult, steps: Iterable[Step], last: Operation) -> Operation:

@@ -100,12 +100,14 @@ Broadcast, Constant = op_class("broadcast_in_dim"), op_class("constant")
 def convert_constants(module: ModuleOp) -> None:
     """Replaces `stablehlo.constant` by `sdy.constant`, and makes constants last operands, as folding does."""
     renew_uses(module)
-    for op in ir.find_ops_where(module, lambda op: op.__class__ is Constant or is_commutative(op)):
-        if op.__class__ is not Constant:
-            put_constants_last(op)
-            continue
-        types = [ir.type_of(op.results[0])]
-        replace_op(op, ir.build_operation(ConstantOp, (), types, op.properties, op.attributes, op.location))
+    with ir.operands_set_together() as changes:
+        for op in ir.find_ops_where(module, lambda op: op.__class__ is Constant or is_commutative(op)):
+            if op.__class__ is not Constant:
+                put_constants_last(op)
+                continue
+            types = [ir.type_of(op.results[0])]
+            new = ir.build_operation(ConstantOp, (), types, op.properties, op.attributes, op.location)
+            replace_op(op, new, changes)
 
 
 def split_constants(module: ModuleOp) -> None:

@@ -31,7 +31,14 @@ from shardy_py.graph.value_shardings import (
     rank_of,
     set_sharding,
 )
-from shardy_py.ir import erase, operands_of, replace_uses, terminator_of, walk_post_order
+from shardy_py.ir import (
+    erase,
+    operands_of,
+    operands_set_together,
+    replace_uses,
+    terminator_of,
+    walk_post_order,
+)
 from shardy_py.partition import reshard_plan as plans
 from shardy_py.partition.steps import Shardings, Step, reducing_steps, steps_between, unreducing_steps
 from shardy_py.passes.communication_ops import RESHARDING, chain_after_result, chain_before_use, reshards
@@ -90,13 +97,14 @@ class ReshardInsertion:
 
     def _visit_return(self, function: Operation, terminator: Operation) -> None:
         targets = attribute_list_shardings(function.properties.get("res_attrs"))
-        for index, value in enumerate(operands_of(terminator)):
-            target = targets[index] if targets else None
-            try:
-                steps = self._steps(value, target, self._is_full)
-            except ShardyError as error:
-                raise _placed(terminator, error) from error
-            chain_before_use(terminator, index, steps)
+        with operands_set_together() as changes:
+            for index, value in enumerate(operands_of(terminator)):
+                target = targets[index] if targets else None
+                try:
+                    steps = self._steps(value, target, self._is_full)
+                except ShardyError as error:
+                    raise _placed(terminator, error) from error
+                chain_before_use(terminator, index, steps, changes)
 
     def _check_border(self, function: Operation) -> None:
         for kind, name in (("argument", "arg_attrs"), ("result", "res_attrs")):
@@ -236,8 +244,9 @@ class ReshardInsertion:
 
 def insert_reshards(op: Operation, plan: plans.ReshardPlan, reader: ShardingReader) -> None:
     """Inserts the reshards and all-reduces of a plan around `op`, and changes its result shardings."""
-    for index, chain in plan.operands:
-        chain_before_use(op, index, reshards(chain))
+    with operands_set_together() as changes:
+        for index, chain in plan.operands:
+            chain_before_use(op, index, reshards(chain), changes)
     last = op
     for index, reshard in plan.results:
         result = op.results[index]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, OpResult
 
 from shardy_py.dialects import sdy
@@ -15,7 +16,17 @@ from shardy_py.graph.movements import Movement, note, note_moved, replace_by_val
 from shardy_py.graph.plain import plain
 from shardy_py.graph.symbols import meshes_of
 from shardy_py.graph.value_shardings import ShardingReader, before_barriers, set_sharding, sharding_of
-from shardy_py.ir import erase, find_ops, operands_of, place_before, replace_uses
+from shardy_py.ir import (
+    OperandChanges,
+    erase,
+    find_ops,
+    operands_of,
+    operands_set_together,
+    owning_op,
+    place_before,
+    replace_uses,
+    set_operands,
+)
 from shardy_py.partition.collectives import collectives_between
 from shardy_py.partition.compare import is_equivalent
 from shardy_py.passes.communication_ops import identity_op, only_user, sizes_of, step_op
@@ -32,12 +43,13 @@ def sharding_constraint_to_reshard(module: ModuleOp) -> None:
     before  %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {}]> : tensor<8x8xf32>
     after   %1 = sdy.reshard %0 <@mesh, [{"x"}, {}]> : tensor<8x8xf32>
     """
-    for constraint in find_ops(module, sdy.ShardingConstraintOp.name):
-        sharding = cast(sdy.TensorShardingAttr, constraint.properties["sharding"]).data
-        reshard = identity_op(sdy.ReshardOp, operands_of(constraint)[0], sharding, constraint.location)
-        reshard.attributes.update(constraint.attributes)
-        replace_op(constraint, reshard)
-        note_moved(reshard.results, constraint.results, "sdy-sharding-constraint-to-reshard")
+    with operands_set_together() as changes:
+        for constraint in find_ops(module, sdy.ShardingConstraintOp.name):
+            sharding = cast(sdy.TensorShardingAttr, constraint.properties["sharding"]).data
+            reshard = identity_op(sdy.ReshardOp, operands_of(constraint)[0], sharding, constraint.location)
+            reshard.attributes.update(constraint.attributes)
+            replace_op(constraint, reshard, changes)
+            note_moved(reshard.results, constraint.results, "sdy-sharding-constraint-to-reshard")
 
 
 def reshard_to_collectives(module: ModuleOp, options: ReshardToCollectivesOptions) -> None:
@@ -63,20 +75,23 @@ def reshard_to_collectives(module: ModuleOp, options: ReshardToCollectivesOption
 
     # Decided on the original program: an earlier reshard may be erased when the turn of a later one comes.
     converted = [reshard for reshard in find_ops(module, sdy.ReshardOp.name) if is_converted(reshard)]
-    for reshard in converted:
-        _convert(reshard, reader, meshes)
+    with operands_set_together() as changes:
+        for reshard in converted:
+            _convert(reshard, reader, meshes, changes)
 
 
-def _convert(reshard: Operation, reader: ShardingReader, meshes: Meshes) -> None:
+def _convert(reshard: Operation, reader: ShardingReader, meshes: Meshes, changes: OperandChanges) -> None:
     """Replaces one reshard; its operand is the value before any barriers."""
     value, target = operands_of(reshard)[0], _target(reshard)
     made = before_barriers(value)
+    if not isinstance(made, OpResult) and not isinstance(owning_op(made), FuncOp):
+        set_operands(changes)  # the sharding of an inner argument may be that of an operand
     source = reader.of(made) or TensorSharding.fully_open(target.mesh, target.rank)
     if is_single_device(source, meshes):
         return
     if target.is_fully_replicated:
         if source.is_fully_replicated:
-            replace_by_values(reshard, (value,))
+            replace_by_values(reshard, (value,), changes)
             return
         target = replace(target, mesh=source.mesh)
     elif not _share_axes(source, target, meshes):
@@ -88,7 +103,7 @@ def _convert(reshard: Operation, reader: ShardingReader, meshes: Meshes) -> None
         note(Movement(op.results[0], reshard.results[0], "sdy-reshard-to-collectives", new=new))
         place_before(op, reshard)
         value = op.results[0]
-    replace_by_values(reshard, (value,))
+    replace_by_values(reshard, (value,), changes)
 
 
 def _target(reshard: Operation) -> TensorSharding:

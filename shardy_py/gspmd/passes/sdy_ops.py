@@ -16,7 +16,15 @@ from shardy_py.graph.op_errors import errors_at
 from shardy_py.graph.symbols import Symbols
 from shardy_py.gspmd import encoding
 from shardy_py.gspmd.sharding.hlo_sharding import HloSharding, HloShardingType, ShardGroup
-from shardy_py.ir import build_operation, erase, find_ops, place_before, replace_uses
+from shardy_py.ir import (
+    OperandChanges,
+    build_operation,
+    erase,
+    find_ops,
+    operands_set_together,
+    place_before,
+    replace_uses,
+)
 from shardy_py.passes.shard_dialect import IDENTITIES, RESHARDS, replace_constant
 
 
@@ -32,15 +40,17 @@ def xla_sdy_export_ops(module: ModuleOp) -> None:
 
     `xla-sdy-stablehlo-export-shardings` converts the shardings.
     """
-    for inner in find_ops(module, sdy.ConstantOp.name, sdy.ShardingGroupOp.name, *RESHARDS, *IDENTITIES):
-        if isinstance(inner, sdy.ShardingGroupOp):
-            _export_member(inner)
-        elif isinstance(inner, sdy.ConstantOp):
-            replace_constant(inner)
-        elif inner.name in IDENTITIES:
-            replace_by_values(inner, inner.operands)
-        else:
-            replace_op(inner, _constraint(inner))
+    names = (sdy.ConstantOp.name, sdy.ShardingGroupOp.name, *RESHARDS, *IDENTITIES)
+    with operands_set_together() as changes:
+        for inner in find_ops(module, *names):
+            if isinstance(inner, sdy.ShardingGroupOp):
+                _export_member(inner, changes)
+            elif isinstance(inner, sdy.ConstantOp):
+                replace_constant(inner, changes)
+            elif inner.name in IDENTITIES:
+                replace_by_values(inner, inner.operands, changes)
+            else:
+                replace_op(inner, _constraint(inner), changes)
 
 
 def _constraint(op: Operation, *, lists_open: bool = True) -> Operation:
@@ -53,7 +63,7 @@ def _constraint(op: Operation, *, lists_open: bool = True) -> Operation:
     return call
 
 
-def _export_member(group: sdy.ShardingGroupOp) -> None:
+def _export_member(group: sdy.ShardingGroupOp, changes: OperandChanges) -> None:
     """Makes the users after a group use a custom call whose result is a member of it."""
     value, block = group.input, group.parent
     assert block is not None
@@ -67,7 +77,7 @@ def _export_member(group: sdy.ShardingGroupOp) -> None:
         ancestor = block.find_ancestor_op_in_block(use.operation)
         return ancestor is not None and group.is_before_in_block(ancestor)
 
-    replace_uses(value, call.results[0], only=is_after)
+    replace_uses(value, call.results[0], only=is_after, changes=changes)
     erase(group)
 
 
