@@ -1,4 +1,4 @@
-"""How the cost of a program grows with it: `python benchmarks/growth.py [FAMILY ...] [--scale 1.0]`.
+"""How the cost of a program grows with it: `growth.py [FAMILY ...] [--scale 1.0] [--until STEP]`.
 
 Each family (`families.py`) grows one quantity of a program: arguments, rank, uses, results, groups, ... The
 table shows the CPU seconds of each step at the larger of two sizes, one four times the other, and after ^ the
@@ -13,7 +13,7 @@ import json
 import math
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from time import process_time
 
@@ -69,9 +69,9 @@ def steps(text: str) -> Steps:
     }
 
 
-def seconds(text: str) -> dict[str, float]:
-    """Returns the CPU seconds of each step; 0 after one that refuses the program."""
-    todo = steps(text)
+def seconds(text: str, until: str | None = None) -> dict[str, float]:
+    """Returns the CPU seconds of each step up to `until`; 0 after one that refuses the program."""
+    todo = dict(_until(steps(text), until))
     times = dict.fromkeys(todo, 0.0)
     with suppress(ShardyError):
         for name, step in todo.items():
@@ -84,13 +84,20 @@ def seconds(text: str) -> dict[str, float]:
     return times
 
 
-def measured(name: str, scale: float) -> tuple[int, dict[str, float], dict[str, float]]:
+def _until(todo: Steps, last: str | None) -> Iterator[tuple[str, Callable[[], object]]]:
+    for name, step in todo.items():
+        yield name, step
+        if name == last:
+            return
+
+
+def measured(name: str, scale: float, until: str | None) -> tuple[int, dict[str, float], dict[str, float]]:
     """Returns the larger size of a family, and the seconds at both."""
     program, size = FAMILIES[name]
     gc.disable()  # as the commands do
-    seconds(program(2))  # loads what is loaded on use
+    seconds(program(2), until)  # loads what is loaded on use
     small = max(2, round(size * scale))
-    return FACTOR * small, seconds(program(small)), seconds(program(FACTOR * small))
+    return FACTOR * small, seconds(program(small), until), seconds(program(FACTOR * small), until)
 
 
 def exponent(first: float, second: float) -> float:
@@ -100,19 +107,22 @@ def exponent(first: float, second: float) -> float:
 
 def main() -> int:
     """Prints the table; returns 1 if an exponent is above the bound."""
+    names = [*steps("")]
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("families", nargs="*", help=f"of {', '.join(FAMILIES)}; default: all")
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies all sizes")
+    parser.add_argument("--until", choices=names, metavar="STEP", help=f"the last of {', '.join(names)}")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.here:
-        print(json.dumps(measured(options.families[0], options.scale)))
+        print(json.dumps(measured(options.families[0], options.scale, options.until)))
         return 0
     above: list[str] = []
-    names = [*steps("")]
+    names = [name for name, _ in _until(steps(""), options.until)]
     print(f"{'family':20}{'n':>7}" + "".join(f"{name:>15}" for name in names))
     for family in options.families or FAMILIES:
         command = [sys.executable, __file__, family, "--here", "--scale", str(options.scale)]
+        command += ["--until", names[-1]]
         size, first, second = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
         row = f"{family:20}{size:7}"
         for name in names:
