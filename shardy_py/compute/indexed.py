@@ -103,7 +103,7 @@ def slices_at(operand: Array, starts: Starts, sizes: Sequence[int], batch: tuple
         if found is not None:
             return found.reshape(len(found), *batch, *sizes)
     # Slices of one element get no axis in the view: what remains of it is copied row by row.
-    windows = [d for d, size in enumerate(sizes) if starts[d] is None or size > 1]
+    windows = [d for d, size in enumerate(sizes) if starts[d] is None or size != 1]
     shape = [operand.shape[d + 1] - sizes[d] + 1 for d in moved] + [sizes[d] for d in windows]
     strides = [operand.strides[d + 1] for d in (*moved, *windows)]
     lanes = lanes_of(*given)

@@ -175,6 +175,13 @@ def test_dynamic_slices(seed: int) -> None:
             np.testing.assert_array_equal(written[lane], expected)
 
 
+def test_empty_dynamic_slices() -> None:
+    """Starts differ between lanes."""
+    row = OpRecord("stablehlo.dynamic_slice", (), (), {"slice_sizes": (0, 2)})
+    starts = np.array([0, 1]), np.array([1, 0])
+    assert compute_of(row)(row, np.ones((1, 3, 4)), *starts).shape == (2, 0, 2)
+
+
 def test_scatter_rounds_at_each_step_as_xla_does() -> None:
     pytest.importorskip("jax", reason="JAX is not installed")
     import jax.numpy as jnp
