@@ -30,6 +30,7 @@ from shardy_py.ir import walk_pre_order
 from shardy_py.partition.cost import DEFAULT, CostModel
 from shardy_py.passes import pipelines
 from shardy_py.passes.partitioned import Partitioned, run_partitioner
+from shardy_py.passes.pipeline_options import PartitioningOptions
 from shardy_py.passes.registration import PassCall
 from shardy_py.passes.runner import run_passes
 from shardy_py.report import summary_of
@@ -55,9 +56,7 @@ def propagate(module: ModuleOp) -> ModuleOp:
 
 def finish(module: ModuleOp) -> ModuleOp:
     """Restores functions and calls, removes data-flow edges, and inserts reshards."""
-    return run_passes(
-        module, pipelines.outline_passes() + pipelines.export_passes(pipelines.PartitioningOptions())
-    )
+    return run_passes(module, pipelines.outline_passes() + pipelines.export_passes(PartitioningOptions()))
 
 
 def collectives(module: ModuleOp) -> ModuleOp:

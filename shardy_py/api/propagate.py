@@ -26,7 +26,8 @@ from shardy_py.graph.holders import attribute_list_shardings
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import function_name, functions_of
 from shardy_py.passes.options import check_options, options_of
-from shardy_py.passes.pipelines import PROPAGATION_PIPELINE, Calls, PropagationPipelineOptions
+from shardy_py.passes.pipeline_options import PropagationPipelineOptions
+from shardy_py.passes.pipelines import PROPAGATION_PIPELINE, Calls
 from shardy_py.passes.runner import progress_observer, recording, run_passes
 from shardy_py.progress import progress as progress_of
 from shardy_py.session import without_collection

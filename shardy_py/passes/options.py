@@ -189,6 +189,9 @@ class InsertExplicitReshardsOptions:
     """Options of `sdy-insert-explicit-reshards`."""
 
     enable_full_version: bool = option(False, "for every op, not only for those that require it")
+    keep_reductions: bool = option(
+        False, "insert no further reduction before an sdy.all_reduce or sdy.reduce_scatter"
+    )
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The pipelines: which passes run in which order, as functions from options to tuples of calls.
 
-Options are declared as those of passes are (`options.py`). Not here: the passes (`__init__.py` lists them).
+Not here: their options (`pipeline_options.py`), the passes (`__init__.py` lists them).
 Like the list, this module loads no xDSL. `shardy_py.pipeline` runs pipelines from Python, `sdy-opt` by flag.
 """
 
@@ -14,15 +14,20 @@ from shardy_py.passes import pass_call
 from shardy_py.passes.instrumentation import Calls, with_auto_partitioner, with_debug_info, with_dumps
 from shardy_py.passes.options import (
     CopyOptions,
-    DebugInfoOptions,
-    DeviceCountOptions,
     ExportShardingsOptions,
     ImportShardingsOptions,
     OpPriorityOptions,
     Option,
     OptionValue,
-    option,
     options_of,
+)
+from shardy_py.passes.pipeline_options import (
+    STAGES,
+    ExportPipelineOptions,
+    ImportPipelineOptions,
+    PartitionerPipelineOptions,
+    PartitioningOptions,
+    PropagationPipelineOptions,
 )
 
 _DEFAULT_COPIES, _DEFAULT_PRIORITIES, _DEFAULT_IMPORT, _DEFAULT_EXPORT = (
@@ -31,94 +36,16 @@ _DEFAULT_COPIES, _DEFAULT_PRIORITIES, _DEFAULT_IMPORT, _DEFAULT_EXPORT = (
     ImportShardingsOptions(),
     ExportShardingsOptions(),
 )
-_DEVICES = ("replica_count", "partition_count")
-_INLINE_MESHES = "replace mesh symbols in shardings by the meshes themselves"
-
-
-@dataclass(frozen=True)
-class DumpOptions:
-    """Options of all pipelines of Shardy."""
-
-    dump_directory: str = option("", "directory for numbered dumps of the module after each stage")
-
-
-@dataclass(frozen=True)
-class ImportPipelineOptions(DebugInfoOptions, DumpOptions):
-    """Options of `sdy-import-pipeline`; debug information is in the dumps only."""
-
-    dedup_functions_fully: bool = option(False, "keep one function for all its calls")
-    enable_explicit_gather_scatter_batching: bool = option(
-        False, "make the batch dimensions of gathers and scatters explicit first"
-    )
-
-
-@dataclass(frozen=True)
-class PartitioningOptions(DumpOptions):
-    """Options that `sdy-export-pipeline` and `sdy-propagation-pipeline` share."""
-
-    keep_sharding_rules: bool = option(False, "keep the sharding rules on the ops")
-    inline_meshes: bool = option(False, _INLINE_MESHES)
-    avoid_export_for_partitioning: bool = option(False, "keep what another round of propagation needs")
-    update_non_divisible_input_output_shardings: bool = option(
-        True, "truncate shardings of arguments and results to axes that divide the dimensions evenly"
-    )
-    enable_insert_explicit_collectives: bool = option(False, "insert all reshards, as collectives")
-    remove_all_gather_reduce_scatter_for_cmv1: bool = option(
-        False, "remove all-gathers and reduce-scatters next to dot_general, for collective matmul"
-    )
-
-
-@dataclass(frozen=True)
-class ExportPipelineOptions(DeviceCountOptions, PartitioningOptions):
-    """Options of `sdy-export-pipeline`."""
-
-    enable_per_instruction_partitioning: bool = option(
-        False, "insert all reshards, and partition single ops, instead of inserting collectives"
-    )
-    per_instruction_partitioning_filter: str = option(
-        "", "the ops to partition: parts of names, selectLow=N, selectHigh=N; empty: all"
-    )
-
-    inline_meshes: bool = option(True, _INLINE_MESHES)
-    avoid_reshards_on_calls: bool = option(
-        False, "no effect: reshards of calls are inserted by a pass of their own"
-    )
-    dump_sharding_origins: bool = option(False, "keep the recorded origins of axes until the last dump")
-    dump_propagation_edges: bool = option(False, "keep the recorded propagation edges until the last dump")
-
-
-STAGES = (
-    "resolve-permutation-factors",
-    "reshard-to-collectives",
-    "optimize-collectives",
-    "pad-for-divisibility",
-    "resolve-single-device-sharding",
-    "convert-global-to-local",
+_IMPORT, _EXPORT, _PROPAGATION, _PARTITIONER = (
+    ImportPipelineOptions(),
+    ExportPipelineOptions(),
+    PropagationPipelineOptions(),
+    PartitionerPipelineOptions(),
 )
-"""The stages of the partitioner, in order."""
+_DEVICES = ("replica_count", "partition_count")
 
 
-@dataclass(frozen=True)
-class PartitionerPipelineOptions(DeviceCountOptions, DumpOptions):
-    """Options of `sdy-partitioner-pipeline`."""
-
-    stage: str = option(STAGES[-1], "the last stage to run", STAGES)
-    enable_halo_exchange: bool = option(
-        True, "exchange what windows lack with neighbors, instead of gathering whole dimensions"
-    )
-    rng_bit_generator_unsafe: bool = option(
-        False, "let every device generate random numbers of its own, other ones than the whole program's"
-    )
-
-
-@dataclass(frozen=True)
-class PropagationPipelineOptions(PartitioningOptions, OpPriorityOptions, ImportPipelineOptions, CopyOptions):
-    """Options of `sdy-propagation-pipeline`."""
-
-    enable_auto_partitioning: bool = option(False, "run the registered auto-partitioner")
-
-
-def import_passes(options: ImportPipelineOptions = ImportPipelineOptions()) -> Calls:
+def import_passes(options: ImportPipelineOptions = _IMPORT) -> Calls:
     """From the user's program to one where every data flow is an op with a sharding of its own."""
     calls = _calls(
         "symbol-dce",
@@ -133,9 +60,7 @@ def import_passes(options: ImportPipelineOptions = ImportPipelineOptions()) -> C
     return calls + _constraint_passes() if options.dedup_functions_fully else calls
 
 
-def inline_passes(
-    options: ImportPipelineOptions = ImportPipelineOptions(), copies: CopyOptions = _DEFAULT_COPIES
-) -> Calls:
+def inline_passes(options: ImportPipelineOptions = _IMPORT, copies: CopyOptions = _DEFAULT_COPIES) -> Calls:
     """From calls to one nest of regions that propagation sees through, or to edges between functions."""
     if options.dedup_functions_fully:
         return _calls("sdy-add-func-data-flow-edges", "sdy-pre-order-funcs")
@@ -157,7 +82,7 @@ def propagate_passes(options: OpPriorityOptions = _DEFAULT_PRIORITIES) -> Calls:
     return (pass_call("sdy-user-priority-propagate", keep_sharding_rules=True, **given),)
 
 
-def outline_passes(options: ImportPipelineOptions = ImportPipelineOptions()) -> Calls:
+def outline_passes(options: ImportPipelineOptions = _IMPORT) -> Calls:
     """Back to functions and calls; functions whose shardings agree are merged."""
     if options.dedup_functions_fully:
         calls = _calls("sdy-propagate-to-func-results", "sdy-sink-func-data-flow-edges")
@@ -166,7 +91,7 @@ def outline_passes(options: ImportPipelineOptions = ImportPipelineOptions()) -> 
     return calls + _calls("sdy-unflatten-call-graph", "symbol-dce", "sdy-insert-func-call-reshards")
 
 
-def export_passes(options: PartitioningOptions = ExportPipelineOptions()) -> Calls:
+def export_passes(options: PartitioningOptions = _EXPORT) -> Calls:
     """From a propagated program to the input of a partitioner: closed shardings, reshards, no helper ops.
 
     With explicit collectives every reshard becomes collectives, and none is left to the partitioner.
@@ -196,7 +121,7 @@ def export_passes(options: PartitioningOptions = ExportPipelineOptions()) -> Cal
     return calls
 
 
-def propagation_passes(options: PropagationPipelineOptions = PropagationPipelineOptions()) -> Calls:
+def propagation_passes(options: PropagationPipelineOptions = _PROPAGATION) -> Calls:
     """The whole way: import, inline, propagate, outline, export."""
     return (
         *import_passes(options),
@@ -207,7 +132,7 @@ def propagation_passes(options: PropagationPipelineOptions = PropagationPipeline
     )
 
 
-def partitioner_passes(options: PartitionerPipelineOptions = PartitionerPipelineOptions()) -> Calls:
+def partitioner_passes(options: PartitionerPipelineOptions = _PARTITIONER) -> Calls:
     """From a propagated program to the program that each device runs; reshards are inserted first.
 
     Options beyond Shardy's passes are on: uneven inputs, all padding masked, arithmetic for device ids.
@@ -249,7 +174,7 @@ def partitioner_passes(options: PartitionerPipelineOptions = PartitionerPipeline
             "xla-populate-expanded-op-rules",
         ),
         pass_call("sdy-gather-whole-tensors", rng_bit_generator_unsafe=options.rng_bit_generator_unsafe),
-        pass_call("sdy-insert-explicit-reshards", enable_full_version=True),
+        pass_call("sdy-insert-explicit-reshards", enable_full_version=True, keep_reductions=True),
         *_calls("sdy-drop-sharding-rules", "sdy-resolve-reduction-factors"),
         pass_call("canonicalize", enable_patterns=("sdy-reshard",)),
         *(call for stage in STAGES[: last + 1] for call in by_stage[stage]),

@@ -67,12 +67,17 @@ class ReshardInsertion:
     """Inserts into the functions of one module.
 
     is_full: the full version, for every op.
+    keeps_reductions: an `sdy.all_reduce` or `sdy.reduce_scatter` of the program is the reduction of its
+        operand. Shardy inserts a second one.
     """
 
-    def __init__(self, symbols: Symbols, meshes: Meshes, *, is_full: bool) -> None:
+    def __init__(
+        self, symbols: Symbols, meshes: Meshes, *, is_full: bool, keeps_reductions: bool = False
+    ) -> None:
         self._symbols = symbols
         self._meshes = meshes
         self._is_full = is_full
+        self._reductions = _REDUCTIONS if keeps_reductions else ()
         self._reader = ShardingReader()
         self._plans: dict[tuple[int, ...], tuple[plans.ReshardPlan, bool, object]] = {}
         self._has_single_devices = is_full and any(mesh.is_maximal for mesh in meshes.values())
@@ -127,8 +132,7 @@ class ReshardInsertion:
         elif op.name == CALL:
             self._visit_call(op)
         elif op.name != RESHARD or not self._convert_reshard(op):
-            # A reduction that is there already, as after the minimal version, must not be done twice.
-            if self._unreduced and not (self._is_full and isinstance(op, _REDUCTIONS)):
+            if self._unreduced and not isinstance(op, self._reductions):
                 self._reduce_operands(op)
             operands = tuple(map(self._reader.through_barriers, operands_of(op)))
             results = tuple(map(self._reader.through_barriers, op.results))
@@ -288,5 +292,10 @@ def insert_explicit_reshards(module: ModuleOp, options: InsertExplicitReshardsOp
     Without `enable-full-version` only for calls, concatenations of tensors with different shardings, dot
     products that benefit, and unreduced axes; a later partitioner handles all others.
     """
-    insertion = ReshardInsertion(Symbols(module), meshes_of(module), is_full=options.enable_full_version)
+    insertion = ReshardInsertion(
+        Symbols(module),
+        meshes_of(module),
+        is_full=options.enable_full_version,
+        keeps_reductions=options.keep_reductions,
+    )
     insertion.run(function for function in functions_of(module) if function.body.blocks)

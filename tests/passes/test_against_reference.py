@@ -13,8 +13,8 @@ import pytest
 from shardy_py.cli.pass_text import build_step
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.passes import PassCall, pass_call
+from shardy_py.passes.pipeline_options import PropagationPipelineOptions
 from shardy_py.passes.pipelines import (
-    PropagationPipelineOptions,
     import_passes,
     inline_passes,
     outline_passes,

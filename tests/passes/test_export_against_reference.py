@@ -13,7 +13,8 @@ import pytest
 from shardy_py.cli.pass_text import build_step
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.passes import PassCall, pass_call
-from shardy_py.passes.pipelines import PartitioningOptions, export_passes
+from shardy_py.passes.pipeline_options import PartitioningOptions
+from shardy_py.passes.pipelines import export_passes
 from shardy_py.passes.runner import run_passes
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "filecheck" / "passes"

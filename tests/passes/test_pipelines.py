@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from shardy_py.cli.pass_text import build_step
+from shardy_py.passes.pipeline_options import ExportPipelineOptions, PropagationPipelineOptions
 from shardy_py.passes.pipelines import (
-    ExportPipelineOptions,
-    PropagationPipelineOptions,
     export_passes,
     propagation_passes,
 )

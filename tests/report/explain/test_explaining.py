@@ -8,6 +8,7 @@ import pytest
 
 from shardy_py.dialects import parse_module
 from shardy_py.passes import pipelines
+from shardy_py.passes.pipeline_options import PropagationPipelineOptions
 from shardy_py.passes.runner import recording, run_passes
 from shardy_py.report.explain import Explainer, Explanation, WhyNot
 from shardy_py.report.explain.explaining import spot_of
@@ -182,9 +183,7 @@ def test_inserted_reshards() -> None:
     with recording() as record:
         run_passes(
             module,
-            pipelines.propagation_passes(
-                pipelines.PropagationPipelineOptions(enable_insert_explicit_collectives=True)
-            ),
+            pipelines.propagation_passes(PropagationPipelineOptions(enable_insert_explicit_collectives=True)),
         )
     explainer = Explainer(record, module)
     entries = [e for e in explainer.names.table.entries if e.op.name == "sdy.collective_permute"]
