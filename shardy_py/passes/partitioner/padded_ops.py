@@ -231,6 +231,18 @@ def _dynamic_slice(op: Operation, padded: Padded) -> None:
     _set(op, slice_sizes=shape_of(op.results[0]))
 
 
+def _dynamic_update_slice(op: Operation, padded: Padded) -> None:
+    """The start indices of slices of dimensions with padding are clamped to the tensor without it."""
+    value, update = operands_of(op)[:2]
+    if not padded.masks_all:
+        return
+    sizes = zip(shape_of(value), padded.true_shape(value), padded.true_shape(update), strict=True)
+    for dimension, (size, true, part) in enumerate(sizes):
+        if true != size and part != true:
+            start = operands_of(op)[dimension + 2]
+            replace_operand(op, dimension + 2, _clamped(op, start, [true - part], 0, padded))
+
+
 def _gather(op: Operation, padded: Padded) -> None:
     """Slices of whole dimensions grow with them; start indices are clamped to the tensor without padding."""
     operand, indices = operands_of(op)[:2]
@@ -311,6 +323,7 @@ ROWS: Mapping[str, Callable[[Operation, Padded], None]] = {
     "stablehlo.dot": _masked_beyond_shardy,
     "stablehlo.dot_general": _masked,
     "stablehlo.dynamic_slice": _dynamic_slice,
+    "stablehlo.dynamic_update_slice": _dynamic_update_slice,
     "stablehlo.gather": _gather,
     "stablehlo.get_dimension_size": _dimension_size,
     "stablehlo.pad": _pad,

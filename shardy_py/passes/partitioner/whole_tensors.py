@@ -15,9 +15,10 @@ Custom rules, whose reshards Shardy leaves to its partitioner, become rules like
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -25,6 +26,7 @@ from xdsl.ir import Operation, SSAValue
 
 from shardy_py.dialects import sdy
 from shardy_py.dialects.sdy import OpShardingRuleAttr
+from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
 from shardy_py.dialects.traits import data_flow, is_terminator
 from shardy_py.errors import warn
 from shardy_py.graph.holders import RULE
@@ -50,7 +52,6 @@ from shardy_py.text.dense import element_size
 _SCATTER = "stablehlo.scatter"
 _SELECTING = frozenset({"chlo.top_k", "mhlo.topk"})
 """Ops, and targets of custom calls, that select along the last dimension, even if they select all."""
-_RESHAPE = "stablehlo.reshape"
 _RANDOM = ("stablehlo.rng_bit_generator", "stablehlo.rng")
 _PASSED_OVER = (FuncOp, CallOp, sdy.MeshOp)
 
@@ -94,25 +95,29 @@ class _Gathering:
                 self._gather(op, "the op has no sharding rule")
         elif self._has_meshes and mesh_to_work_in(shardings, self._meshes) is None:
             self._bring_to_one_mesh(op)
-        elif op.name == _RESHAPE:
-            self._gather_unit_dimensions(op)
-        elif op.name == _SCATTER and combiner_of(op) == "stablehlo.multiply":
-            # sdy has no product over devices.
-            self._replicate_operands(op, range(len(op.results), len(operands_of(op))))
+        else:
+            if op.name == _SCATTER and combiner_of(op) == "stablehlo.multiply":
+                # sdy has no product over devices.
+                self._replicate_operands(op, range(len(op.results), len(operands_of(op))))
+            if op.name in _WHOLE_DIMENSIONS:
+                self._gather_dimensions(op, _WHOLE_DIMENSIONS[op.name](op))
 
-    def _gather_unit_dimensions(self, op: Operation) -> None:
-        """Replicates sharded dimensions of one element, whose padding a reshape would mix with data."""
-        for index, value in enumerate(operands_of(op)):
+    def _gather_dimensions(self, op: Operation, dimensions: Sequence[Collection[int]]) -> None:
+        """Replicates dimensions of each operand, then of each result; what follows is left as it is."""
+        for index, (value, whole_dimensions) in enumerate(
+            zip((*operands_of(op), *op.results), dimensions, strict=True)
+        ):
             sharding = self._reader.of(value)
-            whole = _without_unit_dimensions(value, sharding)
-            if whole is not None and whole != sharding:
+            if sharding is None or not whole_dimensions:
+                continue
+            whole = _without_axes(sharding, whole_dimensions)
+            if whole == sharding:
+                continue
+            if index < len(operands_of(op)):
                 chain_before_use(op, index, (Reshard(whole),))
-        for result in op.results:
-            sharding = self._reader.of(result)
-            whole = _without_unit_dimensions(result, sharding)
-            if sharding is not None and whole is not None and whole != sharding:
-                set_sharding(result, whole)
-                chain_after_result(result, (Reshard(sharding),), op)
+            else:
+                set_sharding(value, whole)
+                chain_after_result(value, (Reshard(sharding),), op)
 
     def _is_ruled(self, op: Operation) -> bool:
         """Whether the op has a sharding rule; it gets the corrected one, unless that is the derived one."""
@@ -199,13 +204,45 @@ def _corrected(rule: ShardingRule, is_selecting: bool) -> ShardingRule:
     return replace(rule, factors=factors, is_custom=False)
 
 
-def _without_unit_dimensions(value: SSAValue, sharding: TensorSharding | None) -> TensorSharding | None:
-    if sharding is None:
-        return None
-    pairs = zip(sizes_of(value), sharding.dimensions, strict=True)
-    kept = tuple(replace(d, axes=()) if size == 1 else d for size, d in pairs)
-    return replace(sharding, dimensions=kept)
+def _without_axes(sharding: TensorSharding, whole: Collection[int]) -> TensorSharding:
+    dimensions = enumerate(sharding.dimensions)
+    return replace(
+        sharding, dimensions=tuple(replace(d, axes=()) if i in whole else d for i, d in dimensions)
+    )
 
+
+def _unit_dimensions(op: Operation) -> list[Collection[int]]:
+    """Those of one element, on all but one device padding, which the op would mix with data."""
+    values = (*operands_of(op), *op.results)
+    return [[dim for dim, size in enumerate(sizes_of(value)) if size == 1] for value in values]
+
+
+def _partly_updated(op: Operation) -> list[Collection[int]]:
+    """The dimensions of an update that are smaller than those of the operand."""
+    operand, update, *starts = operands_of(op)
+    pairs = enumerate(zip(sizes_of(operand), sizes_of(update), strict=True))
+    return [(), [dim for dim, (size, part) in pairs if part != size], *(() for _ in starts), ()]
+
+
+def _indexed_windows(op: Operation) -> list[Collection[int]]:
+    """The dimensions along which windows of updates begin at an index: they may reach out of any part."""
+    count = len(op.results)
+    numbers: ScatterDimensionNumbers = cast(Any, op.properties["scatter_dimension_numbers"]).data
+    outside = (*numbers.inserted_window_dims, *numbers.input_batching_dims)
+    windowed = [dim for dim in range(len(sizes_of(operands_of(op)[0]))) if dim not in outside]
+    pairs = zip(windowed, numbers.update_window_dims, strict=True)
+    indexed = [pair for pair in pairs if pair[0] in numbers.scatter_dims_to_operand_dims]
+    inputs, updates = [dim for dim, _ in indexed], [dim for _, dim in indexed]
+    return [*[inputs] * count, (), *[updates] * count, *[inputs] * count]
+
+
+_WHOLE_DIMENSIONS: Mapping[str, Callable[[Operation], Sequence[Collection[int]]]] = {
+    "stablehlo.broadcast_in_dim": _unit_dimensions,
+    "stablehlo.dynamic_update_slice": _partly_updated,
+    "stablehlo.reshape": _unit_dimensions,
+    _SCATTER: _indexed_windows,
+}
+"""By op, the dimensions of each operand, then of each result, that must be whole whatever the rule says."""
 
 _PASS = "sdy-gather-whole-tensors"
 
