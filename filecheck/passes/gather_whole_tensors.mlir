@@ -51,3 +51,36 @@ func.func @mesh_change(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh,
   %0 = sdy.reshard %arg0 <@other, [{"all"}]> : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// An update is whole along dimensions of which it replaces a slice.
+// CHECK-LABEL: func.func @partial_update
+func.func @partial_update(%arg0: tensor<24x8xf32>, %arg1: tensor<12x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, %arg2: tensor<i32>) -> tensor<24x8xf32> {
+  // CHECK-NEXT: [[update:%.+]] = sdy.reshard %arg1 <@mesh, [{}, {"y"}]>
+  // CHECK-NEXT: stablehlo.dynamic_update_slice %arg0, [[update]], %arg2, %arg2
+  %0 = stablehlo.dynamic_update_slice %arg0, %arg1, %arg2, %arg2 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"y"}]>]>} : (tensor<24x8xf32>, tensor<12x8xf32>, tensor<i32>, tensor<i32>) -> tensor<24x8xf32>
+  return %0 : tensor<24x8xf32>
+}
+
+// A window at an index may reach out of any part, even one as large as the dimension.
+// CHECK-LABEL: func.func @indexed_window
+func.func @indexed_window(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x"}]>}, %arg1: tensor<1xi32>, %arg2: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x"}]>}) -> tensor<8x8xf32> {
+  // CHECK-DAG: [[input:%.+]] = sdy.reshard %arg0 <@mesh, [{"y"}, {}]>
+  // CHECK-DAG: [[update:%.+]] = sdy.reshard %arg2 <@mesh, [{"y"}, {}]>
+  // CHECK: "stablehlo.scatter"([[input]], %arg1, [[update]])
+  // CHECK: sdy.sharding_per_value<[<@mesh, [{"y"}, {}]>]>
+  // CHECK-NEXT: sdy.reshard {{.*}} <@mesh, [{"y"}, {"x"}]>
+  %0 = "stablehlo.scatter"(%arg0, %arg1, %arg2) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0, 1], scatter_dims_to_operand_dims = [1]>, unique_indices = false}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}, {"x"}]>]>} : (tensor<8x8xf32>, tensor<1xi32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+
+// Devices without the one element cannot repeat it.
+// CHECK-LABEL: func.func @repeated_element
+func.func @repeated_element(%arg0: tensor<4x1xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) -> tensor<4x8xf32> {
+  // CHECK-NEXT: [[whole:%.+]] = sdy.reshard %arg0 <@mesh, [{"x"}, {}]>
+  // CHECK-NEXT: stablehlo.broadcast_in_dim [[whole]]
+  %0 = stablehlo.broadcast_in_dim %arg0, dims = [0, 1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : (tensor<4x1xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}

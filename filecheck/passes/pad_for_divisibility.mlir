@@ -63,3 +63,14 @@ func.func @gather(%arg0: tensor<7x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{
   %0 = "stablehlo.gather"(%arg0, %arg1) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}], unreduced={"x"}>]>} : (tensor<7x4xf32>, tensor<3x1xi32>) -> tensor<3x4xf32>
   return %0 : tensor<3x4xf32>
 }
+
+// So are those of an update.
+// CHECK-LABEL: func.func @update
+func.func @update(%arg0: tensor<7x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %arg1: tensor<2x4xf32>, %arg2: tensor<i32>) -> (tensor<7x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  // CHECK: [[last:%.+]] = stablehlo.constant dense<5> : tensor<i32>
+  // CHECK: [[high:%.+]] = stablehlo.broadcast_in_dim [[last]], dims = []
+  // CHECK: [[at:%.+]] = stablehlo.clamp %{{.*}}, %arg2, [[high]]
+  // CHECK: stablehlo.dynamic_update_slice %arg0, %arg1, [[at]], %arg2
+  %0 = stablehlo.dynamic_update_slice %arg0, %arg1, %arg2, %arg2 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : (tensor<7x4xf32>, tensor<2x4xf32>, tensor<i32>, tensor<i32>) -> tensor<7x4xf32>
+  return %0 : tensor<7x4xf32>
+}

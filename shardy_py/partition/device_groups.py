@@ -79,6 +79,7 @@ def source_target_pairs(
         )
     every = [axis for by in (source, target) for dimension in by.dimensions for axis in dimension.axes]
     atoms = split_like(every, mesh)
+    kept = tuple(atom for atom in atoms if not any(axis.contains(atom) for axis in every))
 
     def ordered(sharding: TensorSharding) -> Axes:
         sharded = [
@@ -88,7 +89,7 @@ def source_target_pairs(
             for atom in atoms
             if axis.contains(atom)
         ]
-        return (*sharded, *(atom for atom in atoms if atom not in sharded))
+        return (*kept, *sharded, *(atom for atom in atoms if atom not in sharded and atom not in kept))
 
     part = shard_indices(source_mesh, ordered(source))
     holder = np.argsort(shard_indices(mesh, ordered(target)))

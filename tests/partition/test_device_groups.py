@@ -8,8 +8,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shardy_py.partition.device_groups import digits, replica_groups, shard_indices
-from shardy_py.sharding import AxisRef, Mesh
+from shardy_py.partition.device_groups import (
+    digits,
+    replica_groups,
+    shard_indices,
+    source_target_pairs,
+)
+from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, TensorSharding
 from shardy_py.sharding.axes import SubAxis
 from shardy_py.sharding.axis_lists import Axes
 
@@ -114,3 +119,14 @@ def test_maximal_mesh() -> None:
     mesh = Mesh(device_ids=(3,))
     assert replica_groups(mesh, ()).tolist() == [[3]]
     assert shard_indices(mesh, ()).tolist() == [0]
+
+
+def test_pairs_keep_coordinates_along_other_axes() -> None:
+    """Such as the manual axes of a computation, along which each device has a tensor of its own."""
+    mesh = Mesh.of(b=2, c=2, d=2)
+    source, target = (TensorSharding("mesh", (DimensionSharding((AxisRef(name),)),)) for name in ("d", "b"))
+    pairs = source_target_pairs(source, mesh, target, mesh)
+    grid = coordinates(mesh)
+    for giver, taker in pairs.tolist():
+        assert grid[giver]["c"] == grid[taker]["c"]
+        assert grid[giver]["d"] == grid[taker]["b"]

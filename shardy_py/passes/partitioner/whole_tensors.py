@@ -103,21 +103,28 @@ class _Gathering:
                 self._gather_dimensions(op, _WHOLE_DIMENSIONS[op.name](op))
 
     def _gather_dimensions(self, op: Operation, dimensions: Sequence[Collection[int]]) -> None:
-        """Replicates dimensions of each operand, then of each result; what follows is left as it is."""
-        for index, (value, whole_dimensions) in enumerate(
-            zip((*operands_of(op), *op.results), dimensions, strict=True)
-        ):
-            sharding = self._reader.of(value)
-            if sharding is None or not whole_dimensions:
-                continue
-            whole = _without_axes(sharding, whole_dimensions)
-            if whole == sharding:
-                continue
-            if index < len(operands_of(op)):
-                chain_before_use(op, index, (Reshard(whole),))
-            else:
-                set_sharding(value, whole)
-                chain_after_result(value, (Reshard(sharding),), op)
+        """Replicates the given dimensions of each operand, then of each result."""
+        values = operands_of(op)
+        count = len(values)
+        for index, (value, whole) in enumerate(zip(values, dimensions[:count], strict=True)):
+            old, new = self._without_axes(value, whole)
+            if new is not None and new != old:
+                chain_before_use(op, index, (Reshard(new),))
+        for result, whole in zip(op.results, dimensions[count:], strict=True):
+            old, new = self._without_axes(result, whole)
+            if old is not None and new is not None and new != old:
+                set_sharding(result, new)
+                chain_after_result(result, (Reshard(old),), op)
+
+    def _without_axes(
+        self, value: SSAValue, whole: Collection[int]
+    ) -> tuple[TensorSharding | None, TensorSharding | None]:
+        """The sharding of a value, and the one in which the dimensions `whole` have no axes."""
+        old = self._reader.of(value)
+        if old is None or not whole:
+            return old, old
+        kept = tuple(replace(d, axes=()) if i in whole else d for i, d in enumerate(old.dimensions))
+        return old, replace(old, dimensions=kept)
 
     def _is_ruled(self, op: Operation) -> bool:
         """Whether the op has a sharding rule; it gets the corrected one, unless that is the derived one."""
@@ -202,13 +209,6 @@ def _corrected(rule: ShardingRule, is_selecting: bool) -> ShardingRule:
         for index, factor in enumerate(rule.factors)
     )
     return replace(rule, factors=factors, is_custom=False)
-
-
-def _without_axes(sharding: TensorSharding, whole: Collection[int]) -> TensorSharding:
-    dimensions = enumerate(sharding.dimensions)
-    return replace(
-        sharding, dimensions=tuple(replace(d, axes=()) if i in whole else d for i, d in dimensions)
-    )
 
 
 def _unit_dimensions(op: Operation) -> list[Collection[int]]:
