@@ -27,6 +27,7 @@ PROCESS_WIDE = {
     "dialects/verification/rules.py:_REGISTERED": "ops of registered dialects",
     "frontends/aten/__init__.py:_REGISTERED": "rows that users registered",
     "passes/auto_partition.py:_registered": "the one auto-partitioner",
+    "passes/partitioner/global_to_local.py:_REGISTERED": "local forms that users registered",
     "text/attribute_writer.py:_mentioned": "a stack, empty between calls",
     "text/syntax.py:_names": "one entry an op class",
     "text/syntax.py:_providers": "one entry a package that provides dialects",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -144,7 +145,7 @@ class Answer:
             f"{'equal' if self.is_equal else 'different'}: {len(tally.compared):,} of {self.local_values:,} "
             f"values compared, {tally.elements:,} elements on {self.devices} devices",
             f"  inputs: seed {self.seed}, {self._shapes()}; {tally.padded:,} elements of padding poisoned",
-            f"  floats: run in {kind}, bound {rounding}, largest difference {tally.largest:.2g} of it",
+            f"  floats: run in {kind}, bound {rounding}, largest difference {_share(tally.largest)} of it",
             f"  integers: {tally.exact:,} elements compared, all must be equal; replicas bit for bit",
         ]
         if tally.nans:
@@ -160,3 +161,12 @@ class Answer:
         if not self.sizes:
             return "the program's own shapes"
         return "sizes " + ", ".join(f"{old} as {new}" for old, new in self.sizes.items())
+
+
+def _share(largest: float) -> str:
+    """The next power of ten: the digits depend on the order in which a processor sums.
+
+    >>> _share(0.00032), _share(0.0), _share(7.0)
+    ('below 0.001', '0', 'below 10')
+    """
+    return f"below {10.0 ** math.ceil(math.log10(largest)):g}" if largest else "0"
