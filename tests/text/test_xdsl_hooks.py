@@ -67,7 +67,7 @@ def chunks() -> Iterator[tuple[str, ModuleOp, str]]:
                 module = parse_module(chunk)
             except ShardyError:
                 continue
-            if len(module.body.blocks) == 1 and module.body.block.first_op is not None:
+            if any(region.block.first_op for region in module.regions if len(region.blocks) == 1):
                 yield f"{path.relative_to(FILECHECK)}/{index}", module, chunk
 
 

@@ -212,7 +212,9 @@ func.func @main(%arg0: tensor<i32>) {
 // -----
 
 // expected-error @+1 {{'builtin.module' op attribute 'sym_name' failed to satisfy constraint: string attribute}}
-module attributes {sym_name = dense<[0, 1]> : tensor<2xi65>} {}
+"builtin.module"() ({
+^bb0:
+}) {sym_name = dense<[0, 1]> : tensor<2xi65>} : () -> ()
 
 // -----
 

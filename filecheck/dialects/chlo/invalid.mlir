@@ -1,6 +1,6 @@
 // RUN: sdy-opt %s --split-input-file --verify-diagnostics
 
-// Elementwise ops of CHLO, and top_k.
+// Elementwise ops of CHLO, ragged_dot and top_k.
 
 func.func @main(%arg0: tensor<8xi32>) {
   // expected-error @+1 {{'chlo._asin_acos_kernel' op operand #0 must be tensor of complex type with 32/64-bit float elements values, but got 'tensor<8xi32>'}}
@@ -240,5 +240,21 @@ func.func @main(%arg0: tensor<8xf32>) {
   // expected-error @+2 {{'chlo.top_k' op inferred type(s) 'tensor<2xf32>', 'tensor<2xi32>' are incompatible with return type(s) of operation 'tensor<8xf32>', 'tensor<8xi32>'}}
   // expected-error @+1 {{'chlo.top_k' op failed to infer returned types}}
   %0:2 = "chlo.top_k"(%arg0) <{k = 2 : i64}> : (tensor<8xf32>) -> (tensor<8xf32>, tensor<8xi32>)
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<4xf32>) {
+  // expected-error @+1 {{'chlo.mulhi' op operand #0 must be ranked tensor of 2/4/8/16/32/64-bit integer values, but got 'tensor<4xf32>'}}
+  %0 = "chlo.mulhi"(%arg0, %arg1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<4x16xf32>, %arg1: tensor<2x16x8xf32>, %arg2: tensor<2xf32>) {
+  // expected-error @+1 {{'chlo.ragged_dot' op operand #2 must be ranked tensor of 2/4/8/16/32/64-bit integer values, but got 'tensor<2xf32>'}}
+  %0 = "chlo.ragged_dot"(%arg0, %arg1, %arg2) <{ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>}> : (tensor<4x16xf32>, tensor<2x16x8xf32>, tensor<2xf32>) -> tensor<4x8xf32>
   return
 }

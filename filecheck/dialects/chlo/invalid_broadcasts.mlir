@@ -77,3 +77,123 @@ func.func @main(%arg0: tensor<4xf32>) {
   %0 = "chlo.constant_like"(%arg0) <{value = 1 : i32}> : (tensor<4xf32>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<4xi32>) {
+  // expected-error @+1 {{'chlo.broadcast_maximum' op requires compatible element types for all operands and results}}
+  %0 = "chlo.broadcast_maximum"(%arg0, %arg1) : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<4xi32>) {
+  // expected-error @+1 {{'chlo.broadcast_minimum' op requires compatible element types for all operands and results}}
+  %0 = "chlo.broadcast_minimum"(%arg0, %arg1) : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<4xi32>, %arg1: tensor<4xf32>) {
+  // expected-error @+1 {{'chlo.broadcast_and' op operand #1 must be tensor of bool or 2/4/8/16/32/64-bit integer values, but got 'tensor<4xf32>'}}
+  %0 = "chlo.broadcast_and"(%arg0, %arg1) : (tensor<4xi32>, tensor<4xf32>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<4xi32>, %arg1: tensor<4xf32>) {
+  // expected-error @+1 {{'chlo.broadcast_or' op operand #1 must be tensor of bool or 2/4/8/16/32/64-bit integer values, but got 'tensor<4xf32>'}}
+  %0 = "chlo.broadcast_or"(%arg0, %arg1) : (tensor<4xi32>, tensor<4xf32>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<4xi32>) {
+  // expected-error @+1 {{'chlo.broadcast_atan2' op requires the same element type for all operands and results}}
+  %0 = "chlo.broadcast_atan2"(%arg0, %arg1) : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<4xi32>) {
+  // expected-error @+1 {{'chlo.broadcast_divide' op requires the same element type for all operands and results}}
+  %0 = "chlo.broadcast_divide"(%arg0, %arg1) : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<4xi32>) {
+  // expected-error @+1 {{'chlo.broadcast_next_after' op requires the same element type for all operands and results}}
+  %0 = "chlo.broadcast_next_after"(%arg0, %arg1) : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<4xi32>) {
+  // expected-error @+1 {{'chlo.broadcast_polygamma' op requires the same element type for all operands and results}}
+  %0 = "chlo.broadcast_polygamma"(%arg0, %arg1) : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<4xi32>) {
+  // expected-error @+1 {{'chlo.broadcast_power' op requires the same element type for all operands and results}}
+  %0 = "chlo.broadcast_power"(%arg0, %arg1) : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<4xi32>) {
+  // expected-error @+1 {{'chlo.broadcast_remainder' op requires the same element type for all operands and results}}
+  %0 = "chlo.broadcast_remainder"(%arg0, %arg1) : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<4xi32>) {
+  // expected-error @+1 {{'chlo.broadcast_subtract' op requires the same element type for all operands and results}}
+  %0 = "chlo.broadcast_subtract"(%arg0, %arg1) : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<4xi32>, %arg1: tensor<4xi8>) {
+  // expected-error @+1 {{'chlo.broadcast_shift_left' op requires the same element type for all operands and results}}
+  %0 = "chlo.broadcast_shift_left"(%arg0, %arg1) : (tensor<4xi32>, tensor<4xi8>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<4xi32>, %arg1: tensor<4xi8>) {
+  // expected-error @+1 {{'chlo.broadcast_shift_right_arithmetic' op requires the same element type for all operands and results}}
+  %0 = "chlo.broadcast_shift_right_arithmetic"(%arg0, %arg1) : (tensor<4xi32>, tensor<4xi8>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<4xi32>, %arg1: tensor<4xi8>) {
+  // expected-error @+1 {{'chlo.broadcast_shift_right_logical' op requires the same element type for all operands and results}}
+  %0 = "chlo.broadcast_shift_right_logical"(%arg0, %arg1) : (tensor<4xi32>, tensor<4xi8>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<4xf32>) {
+  // expected-error @+1 {{'chlo.broadcast_zeta' op requires the same element type for all operands and results}}
+  %0 = "chlo.broadcast_zeta"(%arg0, %arg1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf64>
+  return
+}

@@ -243,7 +243,7 @@ func.func @main(%arg0: tensor<f32>) {
 
 func.func @main(%arg0: tensor<8xf32>) {
   // expected-error @+1 {{'sdy.propagation_barrier' op attribute 'allowed_direction' failed to satisfy constraint: propagation direction enum}}
-  %0 = "sdy.propagation_barrier"(%arg0) <{allowed_direction = 7 : i32}> : (tensor<8xf32>) -> tensor<8xf32>
+  %0 = "sdy.propagation_barrier"(%arg0) {allowed_direction = 7 : i32} : (tensor<8xf32>) -> tensor<8xf32>
   return
 }
 
@@ -251,7 +251,7 @@ func.func @main(%arg0: tensor<8xf32>) {
 
 func.func @main(%arg0: tensor<8xf32>) {
   // expected-error @+1 {{'sdy.constant' op attribute 'value' failed to satisfy constraint: constant vector/tensor attribute}}
-  %0 = "sdy.constant"() <{value = @main}> : () -> tensor<8xf32>
+  %0 = "sdy.constant"() {value = @main} : () -> tensor<8xf32>
   return
 }
 
@@ -267,6 +267,6 @@ func.func @main() {
 
 func.func @main(%arg0: f32) {
   // expected-error @+1 {{'sdy.sharding_group' op operand #0 must be ranked tensor of any non-token type values, but got 'f32'}}
-  sdy.sharding_group %arg0 group_id=1 : f32
+  "sdy.sharding_group"(%arg0) <{group_id = 1 : i64}> : (f32) -> ()
   return
 }
