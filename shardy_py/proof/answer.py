@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -79,18 +78,13 @@ def fault_of(wrong: Wrong, local: ModuleOp, whole: ModuleOp) -> Fault:
     )
 
 
-def _no_sizes() -> Mapping[int, int]:
-    return {}
-
-
 @dataclass(frozen=True)
 class Answer:
-    """Returns whether all devices together compute what the whole program does.
+    """The values that a proof compared, and the first wrong one if any.
 
     fault: the first wrong value; None: there is none. seed: of the inputs. devices: their number.
     local_values: results of ops of the local program that stand for one of the whole program.
     tally: what was compared. is_wide: whether both ran in f64.
-    sizes: sizes of dimensions that were made smaller, by the original ones; empty: the program's own shapes.
     """
 
     fault: Fault | None
@@ -99,7 +93,6 @@ class Answer:
     local_values: int
     tally: Tally
     is_wide: bool = True
-    sizes: Mapping[int, int] = field(default_factory=_no_sizes)
 
     @property
     def is_equal(self) -> bool:
@@ -120,7 +113,6 @@ class Answer:
             "fault": None if self.fault is None else str(self.fault),
             "seed": self.seed,
             "devices": self.devices,
-            "sizes": {str(old): new for old, new in self.sizes.items()},
             "local_values": self.local_values,
             "compared_values": len(tally.compared),
             "elements": tally.elements,
@@ -144,7 +136,8 @@ class Answer:
         lines = [
             f"{'equal' if self.is_equal else 'different'}: {len(tally.compared):,} of {self.local_values:,} "
             f"values compared, {tally.elements:,} elements on {self.devices} devices",
-            f"  inputs: seed {self.seed}, {self._shapes()}; {tally.padded:,} elements of padding poisoned",
+            f"  inputs: seed {self.seed}, the program's own shapes; "
+            f"{tally.padded:,} elements of padding poisoned",
             f"  floats: run in {kind}, bound {rounding}, largest difference {_share(tally.largest)} of it",
             f"  integers: {tally.exact:,} elements compared, all must be equal; replicas bit for bit",
         ]
@@ -156,11 +149,6 @@ class Answer:
                 f"{len(tally.unmatched):,} with other numbers of executions"
             )
         return lines
-
-    def _shapes(self) -> str:
-        if not self.sizes:
-            return "the program's own shapes"
-        return "sizes " + ", ".join(f"{old} as {new}" for old, new in self.sizes.items())
 
 
 def _share(largest: float) -> str:

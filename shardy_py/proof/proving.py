@@ -5,7 +5,7 @@
 
 Both run in f64. Inputs come from a seed; their padding, which no result may depend on, is poisoned.
 
-Not here: the comparison of one op (`comparison.py`), smaller shapes (`shrinking.py`).
+Not here: the comparison of one op (`comparison.py`).
 """
 
 from __future__ import annotations
@@ -132,13 +132,11 @@ class ProofOptions:
     """How to prove.
 
     seed: of the inputs. max_elements, max_steps: limits of a run, as in `Program.run`.
-    max_bytes: of all values of both programs in f64; larger programs are proven on smaller shapes.
     """
 
     seed: int = 0
     max_elements: int = Limits().elements
     max_steps: int = Limits().steps
-    max_bytes: int = 1 << 30
 
     @property
     def limits(self) -> Limits:
