@@ -44,7 +44,7 @@ def read_case(sharding_text: str, mesh_text: str | None, files: Files) -> tuple[
     """A sharding and its mesh: `<@mesh, [{"x"}]>`, `<mesh<["x"=2]>, [{"x"}]>` or `[{"x"}]`; `["x"=2]`.
 
     Raises:
-        ShardyError: a text is invalid, the axes do not fit the mesh, or there is no mesh; with its position.
+        ShardyError: invalid text, axes that do not fit the mesh, or no mesh; with the position.
     """
     from shardy_py.dialects.faults import Fault
     from shardy_py.dialects.sdy.syntax_sharding import read_sharding

@@ -7,11 +7,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
-from math import prod
 from typing import Any, cast
 
-import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, SymbolRefAttr
 from xdsl.ir import Attribute
 
@@ -20,10 +17,11 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.device_groups import Groups, listed_groups
 from shardy_py.graph.symbols import Symbols
 from shardy_py.interpret.constants import array_of
-from shardy_py.sharding import Mesh
+from shardy_py.partition.device_groups import replica_groups
+from shardy_py.sharding import AxisRef, Mesh, SubAxis
 from shardy_py.sharding.spelling import unknown_axis
 
-SubAxis = tuple[str, int, int]
+AxisPart = tuple[str, int, int]
 """An axis of a mesh, the devices of the axis before its part, and the size of the part."""
 
 
@@ -44,27 +42,13 @@ def groups_of(attribute: Attribute, symbols: Symbols) -> Groups:
     raise ShardyError.unsupported("a list of groups that is not dense")
 
 
-def groups_along(mesh: Mesh, axes: Sequence[SubAxis]) -> Groups:
+def groups_along(mesh: Mesh, axes: Sequence[AxisPart]) -> Groups:
     """Returns the groups of devices that differ in these axes only, in the order of the axes."""
-    shape: list[int] = []
-    position: dict[tuple[str, int], int] = {}
-    for axis in mesh.axes:
-        cuts = sorted(
-            {1, axis.size, *(c for n, pre, size in axes if n == axis.name for c in (pre, pre * size))}
-        )
-        for before, after in pairwise(cuts):
-            position[axis.name, before] = len(shape)
-            shape.append(after // before)
-    chosen = [
-        place
+    references = (
+        AxisRef(name) if (pre, size) == (1, mesh.sizes[name]) else AxisRef(name, SubAxis(pre, size))
         for name, pre, size in axes
-        for (axis, before), place in position.items()
-        if axis == name and pre <= before < pre * size
-    ]
-    ids = np.array(mesh.device_ids or range(mesh.device_count), np.intp).reshape(shape)
-    others = [place for place in range(len(shape)) if place not in chosen]
-    width = prod(shape[place] for place in chosen)
-    return tuple(map(tuple, ids.transpose([*others, *chosen]).reshape(-1, width).tolist()))
+    )
+    return tuple(map(tuple, replica_groups(mesh, tuple(references)).tolist()))
 
 
 def _mesh(attribute: Attribute, symbols: Symbols) -> Mesh:
@@ -78,7 +62,7 @@ def _mesh(attribute: Attribute, symbols: Symbols) -> Mesh:
     return Mesh.of({axis.name: axis.size for axis in inlined.axes}, device_ids=ids)
 
 
-def _sub_axis(reference: Any, mesh: Mesh) -> SubAxis:
+def _sub_axis(reference: Any, mesh: Mesh) -> AxisPart:
     if reference.name not in mesh.sizes:
         raise unknown_axis(reference.name, mesh.sizes, what="replica_groups")
     part = reference.sub_axis_info

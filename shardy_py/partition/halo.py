@@ -55,17 +55,12 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Reads:
-    """Element j of a result reads operand element `(j - low) / dilation` where that is whole, else padding.
-
-    parts: of both dimensions. size_in, size_out: of the whole dimensions. low: negative if elements are cut.
-    """
+class SplitDimension:
+    """A dimension of an operand and that of the result, both in `parts` parts."""
 
     parts: int
     size_in: int
     size_out: int
-    low: int
-    dilation: int = 1
 
     @property
     def part_in(self) -> int:
@@ -76,6 +71,17 @@ class Reads:
     def part_out(self) -> int:
         """The elements of a part of the result."""
         return -(-self.size_out // self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Reads(SplitDimension):
+    """Element j of a result reads operand element `(j - low) / dilation` where that is whole, else padding.
+
+    low: negative if the result starts behind the first elements.
+    """
+
+    low: int
+    dilation: int = 1
 
 
 def shardy_exchange(reads: Reads) -> Exchange | None:

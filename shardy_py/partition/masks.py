@@ -106,7 +106,7 @@ ROWS: Mapping[str, Callable[[OpRecord], Masks]] = {
 def reduce_masks(record: OpRecord, combiners: tuple[str | None, ...]) -> Masks:
     """The masks of a reduce.
 
-    combiners: for each result, the op that alone combines its values, None if there is no such op.
+    combiners: for each result, the op that alone combines its values, or None.
     """
     dimensions = tuple(record.attributes["dimensions"])
     fills = [IDENTITIES.get(name or "", Fill.INITIAL) for name in combiners]

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shardy_py.ops.windowed import Window
-from shardy_py.partition.halo import Integers, Piece, device_pairs
+from shardy_py.partition.halo import Integers, Piece, SplitDimension, device_pairs
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.axis_lists import Axes
 
@@ -31,28 +31,15 @@ MOST_PERMUTES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class WindowReads:
-    """A dimension of `size_out` windows over one of `size_in` elements, both in `parts` parts.
+class WindowReads(SplitDimension):
+    """A dimension of `size_out` windows over one of `size_in` elements.
 
     is_mirrored: window i is counted from the end, and so are the parts: part t reads what is near part
     `parts - 1 - t`.
     """
 
-    parts: int
-    size_in: int
-    size_out: int
     window: Window = ELEMENT
     is_mirrored: bool = False
-
-    @property
-    def part_in(self) -> int:
-        """The elements of a part of the operand."""
-        return -(-self.size_in // self.parts)
-
-    @property
-    def part_out(self) -> int:
-        """The windows of a part of the result."""
-        return -(-self.size_out // self.parts)
 
     @property
     def is_elementwise(self) -> bool:

@@ -43,7 +43,7 @@ class Whole:
 
     @property
     def shape(self) -> tuple[int | None, ...]:
-        """The sizes, None for dynamic ones; () for what is no tensor."""
+        """The sizes, None for dynamic ones; () unless it is a tensor."""
         tensor = tensor_type(self.type)
         return () if tensor is None else tensor.shape
 

@@ -32,7 +32,7 @@ _COMBINERS = {
 
 
 def scalar_data(fill: Fill, element: Attribute) -> bytes:
-    """The bytes of a scalar; `fill`: any but INITIAL, which is no constant."""
+    """The bytes of a scalar; `fill`: any but INITIAL, which is not constant."""
     if fill is Fill.ZERO:
         return bytes(element_size(element))
     data = identity_data(_COMBINERS[fill], element)

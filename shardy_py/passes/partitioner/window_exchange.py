@@ -75,8 +75,8 @@ class Windowed:
     """A windowed op.
 
     operands: those with parts. results: of the op, in order. insert: the op on parts.
-    must_exchange: whether replication is no alternative. replaces: the op whose results these are, if not the
-        one described, which then has no other use.
+    must_exchange: whether replication is not an alternative.
+    replaces: the op whose results these are, if not the one described, which then has no other use.
     """
 
     mesh: Mesh
