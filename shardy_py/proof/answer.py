@@ -102,8 +102,8 @@ class Answer:
     def check(self) -> None:
         """Raises `ShardyError` if a value was wrong: with its place, and what was compared before."""
         if self.fault is not None:
-            note = Diagnostic("\n".join(self._lines()), severity="note")
-            raise ShardyError(replace(self.fault.diagnostic, notes=(note,)))
+            notes = tuple(Diagnostic(line.strip(), severity="note") for line in self._lines())
+            raise ShardyError(replace(self.fault.diagnostic, notes=notes))
 
     def to_json(self) -> dict[str, Any]:
         """Returns the answer for JSON."""

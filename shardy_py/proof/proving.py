@@ -41,6 +41,7 @@ from shardy_py.proof.shards import Shards, poison
 from shardy_py.proof.widening import can_widen, widen
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import resolve
+from shardy_py.sharding.slices import local_shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +95,13 @@ class Case:
         found = self.found.get(local)
         own = None if found is None else found.sharding
         fault: ShardyError | None = None
-        # The value may be one of an inlined manual computation, whose sharding has its free axes only.
+        # The value may be one of an inlined manual computation, whose sharding has its free axes only. Passes
+        # may have changed the sharding of the function: then its parts have other sizes.
         for sharding in (given if self.is_local else None, own):
             if sharding is not None:
                 mesh = resolve(sharding.mesh, self.partitioned.meshes)
+                if sharding is given and not mesh.is_maximal and local_shape(sharding, mesh, shape) != part:
+                    continue
                 try:
                     return Shards.of(sharding, mesh, shape, part, self.partitioned.grid.size)
                 except ShardyError as error:
