@@ -1,0 +1,201 @@
+"""Tilings: the device of each tile of a tensor, as XLA's partitioner sees a sharding.
+
+A grid of tiles over the dimensions of a tensor, each held by one device or by several replicas. The names of
+mesh axes are gone: two tilings are equal if every device holds the same tile. The operations are those that
+the partitioner composes (openxla/xla, xla/hlo/utils/hlo_sharding_util.cc). Not here: text and conversion of
+XLA's shardings (`gspmd/sharding/`), what is sent (`reshard.py`).
+
+>>> tiling = Tiling.of(Mesh.of(x=2, y=2), [("y",), ()])
+>>> tiling.dimensions, tiling.replicas, tiling.devices
+((2, 1), 2, (0, 2, 1, 3))
+>>> tiling.local_shape((5, 4))
+(3, 4)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shardy_py.partition.device_groups import shard_indices
+from shardy_py.sharding import AxisRef, Mesh, TensorSharding
+
+Integers = NDArray[np.int64]
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """The devices of a grid of tiles.
+
+    dimensions: the number of tiles of each dimension of the tensor.
+    replicas: the number of devices that hold each tile.
+    devices: row-major over the tiles; the replicas of a tile are neighbours, in ascending order.
+    """
+
+    dimensions: tuple[int, ...]
+    replicas: int
+    devices: tuple[int, ...]
+
+    @staticmethod
+    def of(mesh: Mesh, axes: Sequence[Sequence[AxisRef | str]]) -> Tiling:
+        """The tiling of a tensor whose dimensions are sharded along `axes`, major to minor.
+
+        Raises ShardyError if the mesh has too many devices to list them.
+        """
+        lists = [tuple(AxisRef(a) if isinstance(a, str) else a for a in dimension) for dimension in axes]
+        sizes = tuple(prod(axis.size(mesh) for axis in dimension) for dimension in lists)
+        tile = np.zeros(mesh.device_count, np.int64)
+        for dimension, size in zip(lists, sizes, strict=True):
+            tile = tile * size + shard_indices(mesh, dimension)
+        order = np.argsort(tile, kind="stable")
+        return Tiling(sizes, mesh.device_count // prod(sizes), tuple(order.tolist()))
+
+    @staticmethod
+    def of_sharding(sharding: TensorSharding, mesh: Mesh) -> Tiling:
+        """The tiling of a sharding; unreduced axes count as replicas, as in the partitioner."""
+        return Tiling.of(mesh, [dimension.axes for dimension in sharding.dimensions])
+
+    @staticmethod
+    def replicated(rank: int, device_count: int) -> Tiling:
+        """Every device holds the whole tensor."""
+        return Tiling((1,) * rank, device_count, tuple(range(device_count)))
+
+    @staticmethod
+    def from_grid(grid: Integers, rank: int) -> Tiling:
+        """The tiling of a grid whose dimensions behind the first `rank` count replicas."""
+        dimensions = grid.shape[:rank]
+        flat = np.sort(grid.reshape(prod(dimensions), -1), axis=1)
+        return Tiling(dimensions, flat.shape[1], tuple(flat.reshape(-1).tolist()))
+
+    @property
+    def rank(self) -> int:
+        """The rank of the tensor."""
+        return len(self.dimensions)
+
+    @property
+    def device_count(self) -> int:
+        """The number of devices."""
+        return len(self.devices)
+
+    @cached_property
+    def tile_count(self) -> int:
+        """The number of tiles."""
+        return prod(self.dimensions)
+
+    @property
+    def is_replicated(self) -> bool:
+        """Returns whether every device holds the whole tensor."""
+        return self.tile_count == 1
+
+    @property
+    def is_partial(self) -> bool:
+        """Returns whether there are several tiles, each on several devices."""
+        return self.replicas > 1 and not self.is_replicated
+
+    @cached_property
+    def grid(self) -> Integers:
+        """The devices, in the shape of the tiles with a last dimension of the replicas."""
+        return np.array(self.devices, np.int64).reshape(*self.dimensions, self.replicas)
+
+    @property
+    def grid_dimensions(self) -> tuple[int, ...]:
+        """The dimensions as XLA counts them: the replicas of a partial tiling are the last one."""
+        return (*self.dimensions, self.replicas) if self.is_partial else self.dimensions
+
+    def tiles(self, dimension: int) -> int:
+        """The number of tiles of a dimension; of the one behind those of the tensor: of replicas."""
+        return self.replicas if dimension == self.rank else self.dimensions[dimension]
+
+    def local_shape(self, shape: Sequence[int]) -> Shape:
+        """The shape of a tile of a tensor, in elements; the last tiles may be padded to it."""
+        return tuple(-(-size // tiles) for size, tiles in zip(shape, self.dimensions, strict=True))
+
+    def padded_shape(self, shape: Sequence[int]) -> Shape:
+        """The shape of a tensor padded so that all tiles are equally large."""
+        return tuple(s * t for s, t in zip(self.local_shape(shape), self.dimensions, strict=True))
+
+    def is_even(self, shape: Sequence[int]) -> bool:
+        """Returns whether all tiles of a tensor are equally large without padding."""
+        return all(size % tiles == 0 for size, tiles in zip(shape, self.dimensions, strict=True))
+
+    def reshaped(self, dimensions: Sequence[int]) -> Tiling:
+        """The devices in the same order in a grid of other dimensions; what is left over are replicas."""
+        grid = self.grid.reshape(*dimensions, -1)
+        return Tiling.from_grid(grid, len(dimensions))
+
+    def transposed(self, permutation: Sequence[int]) -> Tiling:
+        """The tiling with its dimensions in the order `permutation`, which may move the replicas too."""
+        order = [*permutation] if len(permutation) > self.rank else [*permutation, self.rank]
+        return Tiling.from_grid(self.grid.transpose(order), self.rank)
+
+    def replicated_on(self, dimensions: Iterable[int]) -> Tiling:
+        """The tiling with `dimensions` whole on every device that held a tile of them."""
+        dropped = sorted(set(dimensions))
+        if all(self.dimensions[i] == 1 for i in dropped):
+            return self
+        kept = [i for i in range(self.rank) if i not in dropped]
+        grid = self.grid.transpose([*kept, *dropped, self.rank])
+        sizes = [1 if i in dropped else self.dimensions[i] for i in range(self.rank)]
+        return Tiling.from_grid(grid.reshape(*sizes, -1), self.rank)
+
+    def replicated_except(self, dimensions: Iterable[int]) -> Tiling:
+        """The tiling with all dimensions but `dimensions` whole."""
+        kept = set(dimensions)
+        return self.replicated_on(i for i in range(self.rank) if i not in kept)
+
+    def split(self, dimension: int, major: int) -> Tiling:
+        """The tiling of a tensor whose `dimension` is two, the first with `major` of its tiles."""
+        sizes = self.dimensions
+        parts = (major, sizes[dimension] // major)
+        return self.reshaped((*sizes[:dimension], *parts, *sizes[dimension + 1 :]))
+
+    def merged(self, dimension: int) -> Tiling:
+        """The tiling of a tensor whose `dimension` and the next one are one: the inverse of `split`."""
+        sizes = self.dimensions
+        together = sizes[dimension] * sizes[dimension + 1]
+        return self.reshaped((*sizes[:dimension], together, *sizes[dimension + 2 :]))
+
+    def refines(self, other: Tiling) -> bool:
+        """Returns whether each device's tile lies in its tile of `other`, in tiles of this one.
+
+        The number of tiles of each dimension is a multiple of those of `other`.
+        """
+        if other.is_replicated:
+            return True
+        coarse = _coordinates(other)
+        factors = np.array(self.dimensions) // np.array(other.dimensions)
+        return not self.is_replicated and bool((_coordinates(self) // factors == coarse).all())
+
+    def exchanged(self, source: int, target: int) -> Tiling:
+        """The tiling after an all-to-all that gathers `source` and shards `target`.
+
+        The tiles of `source` are a multiple of those of `target`, which change places.
+        """
+        sizes = list(self.dimensions)
+        kept, group = sizes[target], sizes[source] // sizes[target]
+        split: list[int] = []
+        at: dict[int, int] = {}
+        for i, size in enumerate(sizes):
+            parts = {source: [kept, group], target: [size, 1]}.get(i, [size])
+            split += parts
+            at[i] = len(split) - 1
+        order = [*range(len(split) + 1)]
+        order[at[source]], order[at[target]] = order[at[target]], order[at[source]]
+        sizes[source], sizes[target] = sizes[target], sizes[source]
+        grid = self.grid.reshape(*split, self.replicas).transpose(order)
+        return Tiling.from_grid(grid.reshape(*sizes, self.replicas), self.rank)
+
+
+def _coordinates(tiling: Tiling) -> Integers:
+    """[devices, rank]: by device, the position of its tile."""
+    tile_of = np.empty(tiling.device_count, np.int64)
+    tile_of[tiling.grid.reshape(-1)] = np.repeat(np.arange(tiling.tile_count), tiling.replicas)
+    return (
+        np.stack(np.unravel_index(tile_of, tiling.dimensions), axis=-1) if tiling.rank else tile_of[:, None]
+    )
