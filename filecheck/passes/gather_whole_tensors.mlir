@@ -84,3 +84,23 @@ func.func @repeated_element(%arg0: tensor<4x1xf32> {sdy.sharding = #sdy.sharding
   %0 = stablehlo.broadcast_in_dim %arg0, dims = [0, 1] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>} : (tensor<4x1xf32>) -> tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
+
+// Each device would search its part only.
+// CHECK-LABEL: func.func @approximate_search
+func.func @approximate_search(%arg0: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, %arg1: tensor<4x8xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}, %arg2: tensor<f32>, %arg3: tensor<i32>) -> tensor<4x2xf32> {
+  // CHECK-NEXT: stablehlo.custom_call @ApproxTopK
+  // CHECK-SAME: need_replication={j, k}
+  %0:2 = stablehlo.custom_call @ApproxTopK(%arg0, %arg1, %arg2, %arg3) {mhlo.backend_config = {reduction_dim = 1 : i64, top_k = 2 : i64}} : (tensor<4x8xf32>, tensor<4x8xi32>, tensor<f32>, tensor<i32>) -> (tensor<4x2xf32>, tensor<4x2xi32>)
+  return %0#0 : tensor<4x2xf32>
+}
+
+sdy.mesh @single = <[], device_ids=[1]>
+
+// One device needs all of the tensor.
+// CHECK-LABEL: func.func @to_one_device
+func.func @to_one_device(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+  // CHECK-NEXT: [[whole:%.+]] = sdy.reshard %arg0 <@mesh, [{}]>
+  // CHECK-NEXT: sdy.reshard [[whole]] <@single, []>
+  %0 = sdy.reshard %arg0 <@single, []> : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -26,3 +26,17 @@ func.func @one_op(%arg0: tensor<6xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}]
   %2 = sdy.reshard %1 <@mesh, [{}]> : tensor<6xi32>
   return %2 : tensor<6xi32>
 }
+
+// The effects of an op without results happen on its device only.
+// CHECK-LABEL: func.func @effect
+func.func @effect(%arg0: tensor<6xi32>) {
+  // CHECK: [[there:%.+]] = stablehlo.compare EQ
+  // CHECK-NEXT: "stablehlo.if"([[there]]) ({
+  // CHECK-NEXT:   stablehlo.custom_call @report(%arg0)
+  // CHECK-NEXT:   stablehlo.return
+  // CHECK-NEXT: }, {
+  // CHECK-NEXT:   stablehlo.return
+  %0 = sdy.reshard %arg0 <@third, []> : tensor<6xi32>
+  stablehlo.custom_call @report(%0) {has_side_effect = true, sdy.sharding = #sdy.sharding_per_value<[<@third, []>]>} : (tensor<6xi32>) -> ()
+  return
+}

@@ -21,7 +21,7 @@ from shardy_py import ir
 from shardy_py.dialects import sdy
 from shardy_py.errors import ShardyError
 from shardy_py.graph.cloning import clone
-from shardy_py.graph.holders import SHARDING
+from shardy_py.graph.holders import SHARDING, result_shardings
 from shardy_py.graph.movements import note_copies
 from shardy_py.graph.op_errors import errors_at
 from shardy_py.graph.plain import tensor_type
@@ -73,8 +73,10 @@ class _Resolution:
             return None
         devices: set[int] = set()
         sharded = False
-        for result in op.results:
-            sharding = self._reader.of(result) if tensor_type(result.type) is not None else None
+        tensors = [result for result in op.results if tensor_type(result.type) is not None]
+        # An op without tensor results, run for its effects, has one sharding all the same.
+        given = map(self._reader.of, tensors) if tensors else result_shardings(op)
+        for sharding in given:
             if sharding is not None and is_single_device(sharding, self._meshes):
                 devices.update(mesh_of(sharding, self._meshes).device_ids)
             elif sharding is not None and not sharding.is_fully_replicated:

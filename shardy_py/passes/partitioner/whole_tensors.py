@@ -52,6 +52,8 @@ from shardy_py.text.dense import element_size
 _SCATTER = "stablehlo.scatter"
 _SELECTING = frozenset({"chlo.top_k", "mhlo.topk"})
 """Ops, and targets of custom calls, that select along the last dimension, even if they select all."""
+_SEARCHING = frozenset({"ApproxTopK", "PartialReduce"})
+"""Targets whose rules shard the dimension that is searched: each device would return the best of its part."""
 _RANDOM = ("stablehlo.rng_bit_generator", "stablehlo.rng")
 _PASSED_OVER = (FuncOp, CallOp, sdy.MeshOp)
 
@@ -138,9 +140,7 @@ class _Gathering:
             else:
                 with errors_at(op):
                     rule = derive_rule(record)
-            corrected = rule and _corrected(
-                rule, not _SELECTING.isdisjoint((record.name, call_target(record)))
-            )
+            corrected = rule and _corrected(rule, {record.name, call_target(record) or ""})
             known = self._rules[key] = (rule, corrected, (record, given))
         rule, corrected, _ = known
         if corrected is not None and corrected is not rule:
@@ -188,18 +188,21 @@ class _Gathering:
         return sent
 
 
-def _corrected(rule: ShardingRule, is_selecting: bool) -> ShardingRule:
+def _corrected(rule: ShardingRule, names: Collection[str]) -> ShardingRule:
     """The rule, in which factors must be whole that Shardy leaves to its partitioner or shards wrongly.
 
-    Those of custom rules that are in no operand, or in no result, and the last dimension of a selection.
+    Those of custom rules and of searches that are in no operand, or in no result, and the last dimension of
+    a selection. names: of the op, and of the target of a custom call.
     """
-    if not rule.is_custom and not is_selecting:
+    is_selecting = not _SELECTING.isdisjoint(names)
+    is_one_sided = rule.is_custom or not _SEARCHING.isdisjoint(names)
+    if not is_one_sided and not is_selecting:
         return rule
     sides = [
         {factor for tensor in side for dimension in tensor for factor in dimension}
         for side in (rule.operands, rule.results)
     ]
-    whole = set(range(len(rule.factors))) - (sides[0] & sides[1]) if rule.is_custom else set[int]()
+    whole = set(range(len(rule.factors))) - (sides[0] & sides[1]) if is_one_sided else set[int]()
     if is_selecting:
         whole |= set(rule.operands[0][-1])
     factors = tuple(
@@ -259,7 +262,8 @@ def split_mesh_changes(module: ModuleOp) -> None:
             %2 = stablehlo.reshape %1 {... <@b, [{}]>}
             %3 = sdy.reshard %2 <@b, [{"y"}]>
 
-    The reshape to the same shape stands for a replicated tensor that is seen on another mesh.
+    The reshape to the same shape stands for a replicated tensor that is seen on another mesh. A tensor that
+    moves to a single device is gathered, too.
     """
     meshes, reader = meshes_of(module), ShardingReader()
     for op in find_ops(module, sdy.ReshardOp.name):
@@ -269,6 +273,8 @@ def split_mesh_changes(module: ModuleOp) -> None:
         if not source.is_fully_replicated:
             whole = TensorSharding.fully_closed(source.mesh, source.rank)
             chain_before_use(op, 0, (Reshard(whole),))
+        if mesh_of(target, meshes).is_maximal:
+            continue
         build = StablehloBuilder(op, TensorSharding.fully_closed(target.mesh, target.rank))
         value = build.reshape(operands_of(op)[0], sizes_of(op.results[0]))
         if target.is_fully_replicated:
@@ -279,4 +285,4 @@ def split_mesh_changes(module: ModuleOp) -> None:
 
 def _changes_mesh(source: TensorSharding, target: TensorSharding, meshes: Meshes) -> bool:
     mine, its = mesh_of(source, meshes), mesh_of(target, meshes)
-    return mine.axes != its.axes and not (mine.is_maximal or its.is_maximal)
+    return mine.axes != its.axes and not mine.is_maximal
