@@ -1,0 +1,280 @@
+"""What XLA's SPMD partitioner makes of programs: HLO right after its pass, and the collectives in it.
+
+`partitioned` compiles StableHLO text with shardings of sdy, in a child process that has the devices. XLA
+stops before code generation at a custom call that it does not know, so that thousands of ops take seconds.
+`Case`s are small functions; `collectives_of` packs many into one module, and attributes collectives to their
+results.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from pathlib import Path
+
+import pytest
+
+from shardy_py.spmd.model import Collective, Plan
+
+ROOT = Path(__file__).parents[2]
+STOP = "stop_before_code_generation"
+"""The unknown custom call: its result is the last one of each module."""
+
+
+@dataclass(frozen=True)
+class Partitioned:
+    """One module before and after XLA's pass spmd-partitioning, and what XLA logged.
+
+    Both texts are empty, and `log` says why, if XLA stopped earlier.
+    """
+
+    before: str
+    after: str
+    log: str
+
+
+def partitioned(modules: Sequence[str], devices: int = 8) -> list[Partitioned]:
+    """Each module as XLA partitions it; skips the test without JAX."""
+    pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        flags = f"--xla_force_host_platform_device_count={devices} --xla_dump_to={folder}"
+        flags += " --xla_dump_hlo_as_text --xla_dump_hlo_pass_re=spmd-partitioning"
+        run = subprocess.run(
+            [sys.executable, "-m", "tests.spmd.compile_modules", folder, str(devices)],
+            input=json.dumps(modules),
+            env={**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT)},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert run.returncode == 0, run.stderr
+    return [Partitioned(*each) for each in json.loads(run.stdout)]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A function of one result.
+
+    arguments: the types of the parameters with their attributes: `tensor<4xf32> {sdy.sharding = ...}`.
+    body: ops, in which `%0`, `%1`, ... are the parameters, and the last of them defines `%result`.
+    result: the type of the result with its attributes.
+    """
+
+    arguments: tuple[str, ...]
+    body: str
+    result: str
+
+
+def module_of(meshes: str, cases: Sequence[Case]) -> str:
+    """The module with all cases as results of one function, and the call that stops XLA as its last."""
+    parameters, ops, results, types = [], [], [], []
+    for number, case in enumerate(cases):
+        parameters += [f"%v{number}_{i}: {type_}" for i, type_ in enumerate(case.arguments)]
+        ops.append(re.sub(r"%(\w+)", rf"%v{number}_\1", case.body))
+        results.append(f"%v{number}_result")
+        types.append(case.result)
+    plain = [type_.split(" {")[0] for type_ in types]
+    head = (
+        f"{meshes}\nfunc.func @main({', '.join(parameters)}) -> ({', '.join([*types, 'tensor<f32>'])}) {{\n"
+    )
+    stop = f"%stop = stablehlo.custom_call @{STOP}() : () -> tensor<f32>"
+    given = f"return {', '.join([*results, '%stop'])} : {', '.join([*plain, 'tensor<f32>'])}"
+    return head + "\n".join([*ops, stop, given]) + "\n}\n"
+
+
+def collectives_of(
+    meshes: str, cases: Sequence[Case], devices: int = 8, per_module: int = 50
+) -> list[tuple[Collective, ...]]:
+    """The collectives that XLA emits for each case; an op that two cases share is in both."""
+    chunks = [cases[start : start + per_module] for start in range(0, len(cases), per_module)]
+    found: list[tuple[Collective, ...]] = []
+    modules = partitioned([module_of(meshes, chunk) for chunk in chunks], devices)
+    for chunk, module in zip(chunks, modules, strict=True):
+        assert module.after, module.log
+        hlo = Hlo(module.after)
+        found += [tuple(hlo.collectives(hlo.results[number])) for number in range(len(chunk))]
+    return found
+
+
+def sent_by_kind(collectives: Iterable[Collective]) -> Counter[str]:
+    """The bytes that each device sends, by kind."""
+    return Counter(Plan(tuple(collectives)).bytes_by_kind)
+
+
+OPCODES = {
+    "all-gather": "all_gather",
+    "all-reduce": "all_reduce",
+    "all-to-all": "all_to_all",
+    "collective-permute": "collective_permute",
+    "reduce-scatter": "reduce_scatter",
+}
+_INSTRUCTION = re.compile(r"^\s+(ROOT )?%([\w.-]+) = (\(.*?\)|\S+) ([\w-]+)\((.*?)\)(.*)$")
+_COMPUTATION = re.compile(r"^(ENTRY )?%([\w.-]+) \(.*\{$")
+_NAME = re.compile(r"%([\w.-]+)")
+_ARRAY = re.compile(r"(\w+)\[([\d,]*)\]")
+_OP_NAME = re.compile(r'op_name="([^"]*)"')
+_CALLED = re.compile(
+    r"(?:to_apply|calls|body|condition|true_computation|false_computation|called_computations|"
+    r"branch_computations)=\{?((?:%[\w.-]+(?:, )?)+)"
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One instruction of a computation: its texts, and the names of its operands."""
+
+    name: str
+    type: str
+    opcode: str
+    operand_text: str
+    attributes: str
+
+    @cached_property
+    def operands(self) -> tuple[str, ...]:
+        return tuple(_NAME.findall(self.operand_text))
+
+
+@dataclass
+class Hlo:
+    """HLO text with the lines of its computations by name."""
+
+    text: str
+    computations: dict[str, dict[str, Line]] = field(default_factory=dict)
+    roots: dict[str, str] = field(default_factory=dict)
+    entry: str = ""
+
+    def __post_init__(self) -> None:
+        current = ""
+        for line in self.text.splitlines():
+            if opened := _COMPUTATION.match(line):
+                current = opened[2]
+                self.computations[current] = {}
+                self.entry = current if opened[1] else self.entry
+            elif found := _INSTRUCTION.match(line):
+                root, name, type_, opcode, operands, attributes = found.groups()
+                self.computations[current][name] = Line(name, type_, opcode, operands, attributes)
+                if root:
+                    self.roots[current] = name
+
+    @cached_property
+    def results(self) -> tuple[str, ...]:
+        """The names of the results of the entry computation."""
+        root = self.computations[self.entry][self.roots[self.entry]]
+        return root.operands if root.opcode == "tuple" else (root.name,)
+
+    def collectives(self, result: str = "") -> Iterator[Collective]:
+        """The collectives that the result depends on, or all; those in loops by their trip counts."""
+        yield from self._in_computation(self.entry, result, 1)
+
+    def _in_computation(self, computation: str, result: str, times: int) -> Iterator[Collective]:
+        lines = self.computations[computation]
+        for name in self._needed(lines, result) if result else lines:
+            line = lines[name]
+            if line.opcode in OPCODES:
+                yield from self._collectives_of(line, lines, times)
+            elif line.opcode == "while":
+                count = self.trip_count(line, lines)
+                for called in self.called(line):
+                    yield from self._in_computation(called, "", times * count)
+            elif line.opcode not in ("reduce", "all-reduce"):
+                for called in self.called(line):
+                    yield from self._in_computation(called, "", times)
+
+    @staticmethod
+    def _needed(lines: dict[str, Line], result: str) -> list[str]:
+        seen, stack = set[str](), [result]
+        while stack:
+            name = stack.pop()
+            if name in lines and name not in seen:
+                seen.add(name)
+                stack += lines[name].operands
+        return [name for name in lines if name in seen]
+
+    @staticmethod
+    def called(line: Line) -> list[str]:
+        """The computations that an instruction runs."""
+        return [name for names in _CALLED.findall(line.attributes) for name in _NAME.findall(names)]
+
+    @staticmethod
+    def _collectives_of(line: Line, lines: dict[str, Line], times: int) -> Iterator[Collective]:
+        kind, size = OPCODES[line.opcode], group_size(line.attributes)
+        if kind == "collective_permute" and not moves(line.attributes):
+            return
+        operands = [_ARRAY.match(lines[name].type) for name in line.operands]
+        named = _OP_NAME.search(line.attributes)
+        reason = named[1] if named else ""
+        arrays = [
+            (found[1], tuple(map(int, found[2].split(","))) if found[2] else ())
+            for found in operands
+            if found
+        ]
+        if kind == "all_to_all" and len(arrays) > 1:  # one operand for each device of the group
+            element, shape = arrays[0]
+            arrays = [(element, (len(arrays), *shape))]
+        yield from (Collective(kind, size, element, shape, reason, times) for element, shape in arrays)
+
+    def trip_count(self, loop: Line, lines: dict[str, Line]) -> int:
+        """The trip count of a loop that counts up by one from a constant to one."""
+        condition = self.computations[_field(loop.attributes, "condition")]
+        body = self.computations[_field(loop.attributes, "body")]
+        compare = next(line for line in condition.values() if line.opcode == "compare")
+        assert "direction=LT" in compare.attributes, compare
+        index, bound = (condition[name] for name in compare.operands)
+        position = int(re.search(r"index=(\d+)", index.attributes)[1])  # type: ignore[index]
+        start = lines[lines[loop.operands[0]].operands[position]]
+        while start.opcode in ("copy", "convert"):
+            start = lines[start.operands[0]]
+        assert start.opcode == bound.opcode == "constant", (start, bound)
+        step = self._step(body, self.roots[_field(loop.attributes, "body")], position)
+        return -(-(int(bound.operand_text) - int(start.operand_text)) // step)
+
+    @staticmethod
+    def _step(body: dict[str, Line], root: str, position: int) -> int:
+        added = body[body[root].operands[position]]
+        while added.opcode in ("copy", "convert"):
+            added = body[added.operands[0]]
+        assert added.opcode == "add", added
+        return next(
+            int(body[name].operand_text) for name in added.operands if body[name].opcode == "constant"
+        )
+
+
+def group_size(attributes: str) -> int:
+    """The number of devices in each replica group.
+
+    >>> group_size("replica_groups=[4,2]<=[8]"), group_size("replica_groups={{0,1,2,3},{4,5,6,7}}, x=1")
+    (2, 4)
+    >>> group_size("replica_groups=mesh['a'=4,'b'=1,'c'=2], device_ids=([4,2]T(1,0)) {'a','c'}")
+    8
+    """
+    if iota := re.search(r"replica_groups=\[(\d+),(\d+)\]<=", attributes):
+        return int(iota[2])
+    if listed := re.search(r"replica_groups=\{\{([\d,]+)\}", attributes):
+        return len(listed[1].split(","))
+    if meshed := re.search(r"replica_groups=mesh\[(.*?)\].*? \{(.*?)\}", attributes):
+        sizes = dict(re.findall(r"'(\w+)'=(\d+)", meshed[1]))
+        parts = re.findall(r"'(\w+)'(?::\(\d+\)(\d+))?", meshed[2])
+        return prod(int(part or sizes[axis]) for axis, part in parts)
+    return 2 if "source_target_pairs" in attributes else 1
+
+
+def moves(attributes: str) -> bool:
+    """Returns whether a permute sends from a device to another."""
+    pairs = re.search(r"source_target_pairs=\{(.*?)\}\}", attributes)
+    return bool(pairs) and any(a != b for a, b in re.findall(r"(\d+),(\d+)", pairs[1]))
+
+
+def _field(attributes: str, name: str) -> str:
+    found = re.search(rf"{name}=%([\w.-]+)", attributes)
+    assert found, (name, attributes)
+    return found[1]
