@@ -22,14 +22,14 @@ func.func @custom_rule(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh,
   return %0 : tensor<8xf32>
 }
 
-// Every device generates all random numbers and keeps its part.
+// Every device generates all random numbers of an unknown algorithm and keeps its part.
 // CHECK-LABEL: func.func @random
 func.func @random(%arg0: tensor<2xui64>) -> tensor<8xui32> {
-  // CHECK-NEXT: [[state:%.+]], [[whole:%.+]] = stablehlo.rng_bit_generator %arg0, algorithm = THREE_FRY
+  // CHECK-NEXT: [[state:%.+]], [[whole:%.+]] = stablehlo.rng_bit_generator %arg0, algorithm = DEFAULT
   // CHECK-SAME: [<@mesh, [{}]>, <@mesh, [{}]>]
   // CHECK-NEXT: [[part:%.+]] = sdy.reshard [[whole]] <@mesh, [{"x"}]>
   // CHECK-NEXT: return [[part]]
-  %0, %1 = stablehlo.rng_bit_generator %arg0, algorithm = THREE_FRY {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>, <@mesh, [{"x"}]>]>} : (tensor<2xui64>) -> (tensor<2xui64>, tensor<8xui32>)
+  %0, %1 = stablehlo.rng_bit_generator %arg0, algorithm = DEFAULT {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>, <@mesh, [{"x"}]>]>} : (tensor<2xui64>) -> (tensor<2xui64>, tensor<8xui32>)
   return %1 : tensor<8xui32>
 }
 

@@ -229,6 +229,9 @@ class ResolvePermutationFactorsOptions:
     enable_windowed_halo_exchange: bool = option(
         False, "for all windowed ops, of the elements needed only, and right for uneven sizes and strides"
     )
+    rng_bit_generator_unsafe: bool = option(
+        False, "let devices generate the bits of their parts as if these were the whole tensor"
+    )
 
 
 @dataclass(frozen=True)

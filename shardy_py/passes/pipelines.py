@@ -144,6 +144,7 @@ def partitioner_passes(options: PartitionerPipelineOptions = _PARTITIONER) -> Ca
                 "sdy-resolve-permutation-factors",
                 enable_halo_exchange=options.enable_halo_exchange,
                 enable_windowed_halo_exchange=options.enable_halo_exchange,
+                rng_bit_generator_unsafe=options.rng_bit_generator_unsafe,
                 **devices,
             ),
         ),

@@ -12,7 +12,15 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from shardy_py.dialects.stablehlo import ConcatenateOp, ConvolutionOp, PadOp, ReshapeOp, ReverseOp, SliceOp
+from shardy_py.dialects.stablehlo import (
+    ConcatenateOp,
+    ConvolutionOp,
+    PadOp,
+    ReshapeOp,
+    ReverseOp,
+    RngBitGeneratorOp,
+    SliceOp,
+)
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.errors import warn
 from shardy_py.graph.op_errors import place_of
@@ -34,6 +42,7 @@ from shardy_py.passes.partitioner.permutation_moves import (
 )
 from shardy_py.passes.partitioner.permutation_reshapes import resolve_reshape
 from shardy_py.passes.partitioner.permutation_windows import EXCHANGED, NOT_SHARDED
+from shardy_py.passes.partitioner.random_parts import resolve_random_bits
 from shardy_py.passes.partitioner.resolution import Resolution
 from shardy_py.passes.partitioner.window_exchange import exchange_windows
 from shardy_py.passes.reshard_insertion import insert_reshards
@@ -53,6 +62,12 @@ _DESCRIPTIONS = {
     ConvolutionOp.name: convolution_windows,
 }
 """The elements that the windows of an op read."""
+
+_WITHOUT_FACTORS: dict[str, Callable[[Operation, Resolution], None]] = {
+    ReshapeOp.name: resolve_reshape,
+    RngBitGeneratorOp.name: resolve_random_bits,
+}
+"""Resolves an op whose parts do not follow from the factors of its rule."""
 
 _LOCAL: dict[str, Callable[[Operation, TensorSharding, int, Resolution], bool]] = {
     PadOp.name: is_local_pad,
@@ -82,8 +97,9 @@ def resolve_permutation_factors(module: ModuleOp, options: ResolvePermutationFac
 
 
 def _resolve(op: Operation, state: Resolution) -> None:
-    if op.name == ReshapeOp.name:
-        resolve_reshape(op, state)
+    own = _WITHOUT_FACTORS.get(op.name)
+    if own is not None:
+        own(op, state)
         return
     rule = state.rule(op)
     if rule is None or rule.is_custom:

@@ -6,7 +6,8 @@
             %2 = sdy.reshard %1 <@mesh, [{"x"}]>
 
 Those are ops without a sharding rule, regions of ops through which shardings do not propagate, generators of
-random numbers (each device would generate its own), and tensors of other meshes than that of the op's result.
+random numbers without known counters (each device would generate its own), and tensors of other meshes than
+that of the result of the op.
 Custom rules, whose reshards Shardy leaves to its partitioner, become rules like any other. Runs before
 `sdy-insert-explicit-reshards`.
 
@@ -41,6 +42,7 @@ from shardy_py.ops import call_target
 from shardy_py.partition.steps import Reshard
 from shardy_py.passes.communication_ops import chain_after_result, chain_before_use, sizes_of
 from shardy_py.passes.options import GatherWholeTensorsOptions
+from shardy_py.passes.partitioner.random_parts import unsupported_generator
 from shardy_py.passes.propagating import rule_attribute
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, element_of
 from shardy_py.rules import derive_rule
@@ -54,7 +56,11 @@ _SELECTING = frozenset({"chlo.top_k", "mhlo.topk"})
 """Ops, and targets of custom calls, that select along the last dimension, even if they select all."""
 _SEARCHING = frozenset({"ApproxTopK", "PartialReduce"})
 """Targets whose rules shard the dimension that is searched: each device would return the best of its part."""
-_RANDOM = ("stablehlo.rng_bit_generator", "stablehlo.rng")
+_RANDOM: Mapping[str, Callable[[Operation], str]] = {
+    "stablehlo.rng_bit_generator": unsupported_generator,
+    "stablehlo.rng": lambda _op: "each device needs the random numbers of the whole tensor",
+}
+"""Why a generator of random numbers is whole; empty if parts are generated (`random_parts.py`)."""
 _PASSED_OVER = (FuncOp, CallOp, sdy.MeshOp)
 
 
@@ -90,8 +96,9 @@ class _Gathering:
         if self._has_single_devices and any(is_single_device(s, self._meshes) for s in shardings):
             return
         if op.name in _RANDOM:
-            if not self._keeps_random:
-                self._gather(op, "each device needs the random numbers of the whole tensor")
+            reason = _RANDOM[op.name](op)
+            if reason and not self._keeps_random:
+                self._gather(op, reason)
         elif not self._is_ruled(op):
             if operands_of(op):  # constants and iotas are local as they are
                 self._gather(op, "the op has no sharding rule")
