@@ -3,7 +3,7 @@
 | reader | text | value |
 |---|---|---|
 | integers | `{1,0}`, `{{0,1},{2,3}}`, `3` | tuple, tuple of tuples, int |
-| groups | also `[2,2]<=[4]`, `[2,2]<=[2,2]T(1,0)` | tuple of tuples |
+| groups | also `[2,2]<=[4]`, `[2,2]<=[2,2]T(1,0)`, `mesh['x'=2,'y'=2] {'y'}` | tuple of tuples |
 | slices | `{[0:4], [1:9:2]}` | tuple of (start, limit, stride) |
 | window | `{size=3x3 pad=0_1x0_1}` | dict from word to tuple |
 | padding | `1_4_1x4_8` | tuple of (low, high, interior) |
@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,8 @@ import numpy as np
 from shardy_py.layout import HloCursor, check_rank
 
 _MAX_DEVICES = 1 << 20
+AxisPart = tuple[str, int, int]
+"""An axis of a mesh or a part of one: name, the size of the parts major to it, its own size."""
 
 
 def read_attribute(cursor: HloCursor) -> tuple[str, Any]:
@@ -56,8 +60,10 @@ def _integer_or_list(cursor: HloCursor) -> Any:
 
 
 def groups(cursor: HloCursor) -> Any:
-    """Groups of devices, as a list or as a reshaped and transposed iota."""
+    """Groups of devices, as a list, as a reshaped and transposed iota, or along axes of a mesh."""
     start = cursor.offset
+    if cursor.token == "mesh":
+        return _mesh_groups(cursor)
     if cursor.token != "[":
         return integers(cursor) if cursor.token == "{" else cursor.raw()
     shape = _bracketed(cursor)
@@ -92,6 +98,99 @@ def _iota_groups(
     devices = np.arange(_devices(counted)).reshape(sizes).transpose(np.argsort(np.argsort(kept)))
     groups: list[list[int]] = devices.reshape(shape).tolist()
     return tuple(map(tuple, groups))
+
+
+def _mesh_groups(cursor: HloCursor) -> tuple[tuple[int, ...], ...]:
+    """Groups along axes: `mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)) {'x','y':(1)2}`.
+
+    Each group has the devices that differ along the listed axes only, the first axis major. `device_ids`
+    is the order of the devices, a list or an iota; without it they are in row-major order.
+    """
+    start = cursor.offset
+    cursor.expect("mesh")
+    axes = tuple(cursor.items(lambda: _mesh_axis(cursor), "[", "]"))
+    sizes = dict(axes)
+    count = _devices(tuple(size for _, size in axes))
+    if len(sizes) < len(axes) or count > _MAX_DEVICES:
+        cursor.error("invalid mesh: axes must have different names, and sizes of at least 1", start)
+    order: tuple[int, ...] = ()
+    if cursor.accept(","):
+        cursor.expect("device_ids")
+        cursor.expect("=")
+        order = _device_order(cursor, count)
+    listed = tuple(cursor.items(lambda: _mesh_axis_part(cursor, sizes), "{", "}"))
+    by_axis = sorted(listed)
+    if any(a[0] == b[0] and b[1] % (a[1] * a[2]) for a, b in pairwise(by_axis)):
+        cursor.error("the axes of groups must not overlap", start)
+    return _groups_along(axes, order, listed)
+
+
+def _mesh_axis(cursor: HloCursor) -> tuple[str, int]:
+    name = cursor.take("string", "the name of an axis")
+    cursor.expect("=")
+    return name, cursor.integer()
+
+
+def _mesh_axis_part(cursor: HloCursor, sizes: dict[str, int]) -> AxisPart:
+    """An axis, or a sub-axis `'y':(1)2`."""
+    start = cursor.offset
+    name = cursor.take("string", "the name of an axis")
+    if name not in sizes:
+        cursor.error(f"the mesh has no axis {name}", start)
+    if not cursor.accept(":"):
+        return name, 1, sizes[name]
+    cursor.expect("(")
+    before = cursor.integer()
+    cursor.expect(")")
+    size = cursor.integer()
+    if before < 1 or size < 1 or sizes[name] % (before * size):
+        cursor.error(f"axis {name} of size {sizes[name]} has no sub-axis ({before}){size}", start)
+    return name, before, size
+
+
+def _device_order(cursor: HloCursor, count: int) -> tuple[int, ...]:
+    start = cursor.offset
+    cursor.expect("(")
+    if cursor.at("["):
+        counted = _bracketed(cursor)
+        order = _bracketed(cursor, "(", ")") if cursor.accept("T") else tuple(range(len(counted)))
+        if sorted(order) != list(range(len(counted))) or _devices(counted) != count:
+            cursor.error("the device ids do not match the number of devices", start)
+        cursor.expect(")")
+        (ids,) = _iota_groups((1, count), counted, order)
+        return ids
+    ids = [cursor.integer()]
+    while cursor.accept(","):
+        ids.append(cursor.integer())
+    cursor.expect(")")
+    if sorted(ids) != list(range(count)):
+        cursor.error("the device ids do not match the number of devices", start)
+    return tuple(ids)
+
+
+@lru_cache(maxsize=64)
+def _groups_along(
+    axes: tuple[tuple[str, int], ...], order: tuple[int, ...], listed: tuple[AxisPart, ...]
+) -> tuple[tuple[int, ...], ...]:
+    """Returns the groups: axes are split at the bounds of the listed sub-axes, and these moved to the end."""
+    parts: list[AxisPart] = []
+    for name, size in axes:
+        own = [part for part in listed if part[0] == name]
+        bounds = sorted({1, size, *(b for _, before, n in own for b in (before, before * n))})
+        parts += [(name, low, high // low) for low, high in pairwise(bounds)]
+    grouped = [
+        n
+        for name, before, size in listed
+        for n, (other, low, part) in enumerate(parts)
+        if other == name and before <= low and low * part <= before * size
+    ]
+    rest = [n for n in range(len(parts)) if n not in grouped]
+    count = prod(size for _, size in axes)
+    devices = np.array(order or range(count)).reshape([size for _, _, size in parts])
+    rows: list[list[int]] = (
+        devices.transpose((*rest, *grouped)).reshape(-1, prod(parts[n][2] for n in grouped)).tolist()
+    )
+    return tuple(map(tuple, rows))
 
 
 def _bracketed(cursor: HloCursor, opening: str = "[", closing: str = "]") -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import tracemalloc
 
 import pytest
@@ -84,6 +85,12 @@ def attribute(text: str) -> object:
         ("replica_groups={{0,2},{1,3}}", ((0, 2), (1, 3))),
         ("replica_groups=[2,2]<=[4]", ((0, 1), (2, 3))),
         ("replica_groups=[3,2]<=[2,3]T(1,0)", ((0, 3), (1, 4), (2, 5))),
+        ("replica_groups=mesh['x'=2,'y'=2] {'y'}", ((0, 1), (2, 3))),
+        ("replica_groups=mesh['x'=2,'y'=2] {'y','x'}", ((0, 2, 1, 3),)),
+        ("replica_groups=mesh['x'=4] {'x':(1)2}", ((0, 2), (1, 3))),
+        ("replica_groups=mesh['x'=2,'y'=2], device_ids=([2,2]T(1,0)) {'x'}", ((0, 1), (2, 3))),
+        ("replica_groups=mesh['x'=2,'y'=2], device_ids=(3,2,1,0) {'x'}", ((3, 1), (2, 0))),
+        ("replica_groups=mesh['x'=1,'y'=2] {'x'}", ((0,), (1,))),
         ("slice={[0:4], [1:9:2]}", ((0, 4, 1), (1, 9, 2))),
         ("padding=1_4_1x-4_8", ((1, 4, 1), (-4, 8, 0))),
         (
@@ -236,6 +243,24 @@ def test_groups_of_an_iota_of_many_dimensions() -> None:
 )
 def test_groups_of_no_devices(text: str) -> None:
     with pytest.raises(ShardyError, match="the shape of the groups does not match the number of devices"):
+        read_attribute(HloCursor(f"replica_groups={text}", "-"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("mesh['x'=0] {'x'}", "invalid mesh: axes must have different names, and sizes of at least 1"),
+        ("mesh['x'=2,'x'=2] {'x'}", "invalid mesh: axes must have different names, and sizes of at least 1"),
+        ("mesh['x'=4] {'y'}", "the mesh has no axis 'y'"),
+        ("mesh['x'=4] {'x':(2)4}", "axis 'x' of size 4 has no sub-axis (2)4"),
+        ("mesh['x'=4] {'x','x':(2)2}", "the axes of groups must not overlap"),
+        ("mesh['x'=12] {'x':(1)2,'x':(3)2}", "the axes of groups must not overlap"),
+        ("mesh['x'=2], device_ids=(0,2) {'x'}", "the device ids do not match the number of devices"),
+        ("mesh['x'=2], device_ids=([3]T(0)) {'x'}", "the device ids do not match the number of devices"),
+    ],
+)
+def test_invalid_groups_along_axes(text: str, message: str) -> None:
+    with pytest.raises(ShardyError, match=re.escape(message)):
         read_attribute(HloCursor(f"replica_groups={text}", "-"))
 
 
