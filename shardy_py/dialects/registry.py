@@ -69,6 +69,9 @@ DIALECTS: dict[str, Callable[[], Dialect]] = {
 }
 """The dialects of this package as xDSL knows them, by name; imported when first used."""
 
+RUNTIME_DIALECTS = ("check", "interpreter")
+"""The dialects of StableHLO's interpreter, which Shardy's `sdy_opt` does not register."""
+
 
 @cache
 def xdsl_context() -> Context:
@@ -108,10 +111,12 @@ def register_dialect(dialect: Dialect) -> None:
 def parse_module(
     text: str, file: str = "-", *, allow_unregistered: bool = False, first_line: int = 1
 ) -> ModuleOp:
-    """The module that `text` spells. Raises `ShardyError` with the place of the first mistake."""
-    return _parse(
-        text, file, syntax=syntax_table(), allow_unregistered=allow_unregistered, first_line=first_line
-    )
+    """The module that `text` spells. Raises `ShardyError` with the place of the first mistake.
+
+    allow_unregistered: keeps ops of unregistered dialects, in generic form, `RUNTIME_DIALECTS` among these.
+    """
+    syntax = syntax_table().without(RUNTIME_DIALECTS) if allow_unregistered else syntax_table()
+    return _parse(text, file, syntax=syntax, allow_unregistered=allow_unregistered, first_line=first_line)
 
 
 def print_module(module: Operation, *, generic: bool = False, debuginfo: bool = False) -> str:

@@ -6,7 +6,7 @@ the list of dialects (`dialects/registry.py`, which provides the table of the pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -127,12 +127,14 @@ class SyntaxTable:
     context: an xDSL context with the dialects that have no syntax here, and those that have.
     verify: raises a `VerifyException` with the first fault of an op, whatever its regions hold.
     by_text: memo of dialects' attributes.
+    absent: dialects of the context that are unknown here.
     """
 
     dialects: dict[str, DialectSyntax]
     context: Callable[[], Context]
     verify: Callable[[Operation], None]
     by_text: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+    absent: frozenset[str] = frozenset()
     _ops: dict[str, OpSyntax | None] = field(default_factory=dict[str, OpSyntax | None])
     _prefixes: dict[type, tuple[str, AttributeSyntax, str]] | None = None
 
@@ -149,10 +151,17 @@ class SyntaxTable:
 
     def _class_in_context(self, name: str) -> type[Operation] | None:
         context = self.context()
-        if name.partition(".")[0] not in context.registered_dialect_names:
+        dialect = name.partition(".")[0]
+        if dialect in self.absent or dialect not in context.registered_dialect_names:
             return None
         found = context.get_optional_op(name)
         return found if found is not None and found.name == name else None
+
+    def without(self, names: Iterable[str]) -> SyntaxTable:
+        """A table in which the dialects of these names are unregistered."""
+        absent = self.absent.union(names)
+        dialects = {name: dialect for name, dialect in self.dialects.items() if name not in absent}
+        return SyntaxTable(dialects, self.context, self.verify, self.by_text, absent)
 
     def forget_unknown_ops(self) -> None:
         """Forgets which ops are unknown, after a dialect has been added to the context."""
