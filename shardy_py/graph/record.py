@@ -90,12 +90,12 @@ def combiner_of(op: Operation) -> str | None:
     return names.pop() if len(names) == 1 else None
 
 
-def combiners_of(op: Operation) -> tuple[str | None, ...]:
-    """For each result, the order-free op that alone combines its values in the region; None if there is none.
+def combiners_of(op: Operation, region: int = 0) -> tuple[str | None, ...]:
+    """For each result, the order-free op that alone combines its values in a region; None if there is none.
 
     () for an op without a region.
     """
-    block = op.regions[0].first_block if op.regions else None
+    block = op.regions[region].first_block if op.regions else None
     terminator = block.last_op if block is not None else None
     if terminator is None or block is None:
         return ()

@@ -48,6 +48,46 @@ class WindowReads(SplitDimension):
 
 
 @dataclass(frozen=True, slots=True)
+class Rounded:
+    """`(part * step + shift) // divisor * scale`, where `shift` is not negative."""
+
+    step: int
+    shift: int
+    divisor: int
+    scale: int
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A position: `part * slope + base`, plus `rounded`.
+
+    >>> Start.of(0, 5, Rounded(step=6, shift=1, divisor=2, scale=4))
+    Start(slope=12, base=5, rounded=None)
+    """
+
+    slope: int
+    base: int
+    rounded: Rounded | None = None
+
+    @staticmethod
+    def of(slope: int, base: int, rounded: Rounded) -> Start:
+        """The sum; the rounded part is linear, too, if the divisor divides its step."""
+        step, shift, divisor, scale = rounded.step, rounded.shift, rounded.divisor, rounded.scale
+        if step % divisor == 0:
+            return Start(slope + step // divisor * scale, base + shift // divisor * scale)
+        turns = max(0, -(shift // divisor))
+        return Start(slope, base - turns * scale, Rounded(step, shift + turns * divisor, divisor, scale))
+
+    def at(self, part: Integers) -> Integers:
+        """The positions for an array of parts."""
+        linear = part * self.slope + self.base
+        if self.rounded is None:
+            return linear
+        by = self.rounded
+        return linear + (part * by.step + by.shift) // by.divisor * by.scale
+
+
+@dataclass(frozen=True, slots=True)
 class WindowExchange:
     """How each part gets the elements that its windows read.
 
@@ -55,7 +95,7 @@ class WindowExchange:
     first is larger. is_masked: elements of the buffer beyond the ends of the operand are read: some are 0.
 
     pads: elements of padding before and behind the buffer, and between its elements. A part takes `size`
-    elements from `part * slope + base` on. window: of the part, with its own padding and dilation.
+    elements from `start` on. window: of the part, with its own padding and dilation.
     """
 
     source: WindowReads
@@ -63,8 +103,7 @@ class WindowExchange:
     reads: Integers
     is_masked: bool
     pads: tuple[int, int, int]
-    slope: int
-    base: int
+    start: Start
     size: int
     window: Window
 
@@ -139,7 +178,7 @@ def window_exchange(source: WindowReads) -> WindowExchange:
     is_used = windows > 0
     reads = np.stack([np.maximum(first, 0), np.minimum(last, source.size_in - 1)], axis=1)
     reads[~is_used] = (0, -1)
-    lowest, highest = _range(reads, part * own)
+    lowest, highest = range_read(reads, part * own)
     span = (count - 1) * window.stride + spread + 1
     slope, offset, size, step, local = _local_window(source, span)
     positions = (part * slope + offset)[is_used] if is_used.any() else np.zeros(1, np.int64)
@@ -151,18 +190,17 @@ def window_exchange(source: WindowReads) -> WindowExchange:
         reads = reads[::-1]
     return WindowExchange(
         source,
-        _pieces(lowest, highest, own),
+        pieces_between(lowest, highest, own),
         reads,
         bool(np.any(beyond & is_used)) and not source.is_mirrored,
         (before, behind, step - 1),
-        slope,
-        offset - lowest * step + before,
+        Start(slope, offset - lowest * step + before),
         size,
         local,
     )
 
 
-def _range(reads: Integers, at: Integers) -> tuple[int, int]:
+def range_read(reads: Integers, at: Integers) -> tuple[int, int]:
     """The first and last position that a part reads; those of the first element if none reads any."""
     reading = reads[:, 0] <= reads[:, 1]
     if not reading.any():
@@ -188,7 +226,7 @@ def _local_window(source: WindowReads, span: int) -> tuple[int, int, int, int, W
     return count * window.stride // base - own, (gap - window.low) // base, size, 1, local
 
 
-def _pieces(lowest: int, highest: int, own: int) -> tuple[Piece, ...]:
+def pieces_between(lowest: int, highest: int, own: int) -> tuple[Piece, ...]:
     """The range of positions from `lowest` to `highest` by the parts they are in."""
     hops = range(lowest // own, highest // own + 1)
     return tuple(Piece(hop, max(lowest - hop * own, 0), min(highest + 1 - hop * own, own)) for hop in hops)

@@ -18,6 +18,7 @@ from shardy_py import ir
 from shardy_py.dialects import sdy
 from shardy_py.partition.device_groups import shard_indices
 from shardy_py.partition.halo import Exchange, shifted_pairs
+from shardy_py.partition.windows import Start
 from shardy_py.passes.partitioner.device_ids import DeviceCounts, device_id, shard_index, table_entry
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.sharding import Mesh, TensorSharding
@@ -147,6 +148,17 @@ class LocalBuilder:
         if slope != 1:
             value = self.plain.binary("multiply", value, self.plain.integer(slope))
         return self.plain.binary("add", value, self.plain.integer(base)) if base else value
+
+    def start(self, axes: Axes, start: Start) -> Value:
+        """A position that depends on that of the device along `axes`."""
+        value, by = self.linear(axes, start.slope, start.base), start.rounded
+        if by is None:
+            return value
+        steps = self.linear(axes, by.step, by.shift)
+        steps = self.plain.binary("divide", steps, self.plain.integer(by.divisor))
+        if by.scale != 1:
+            steps = self.plain.binary("multiply", steps, self.plain.integer(by.scale))
+        return self.plain.binary("add", value, steps)
 
     def permute(self, value: Value, pairs: NDArray[np.int64], build: StablehloBuilder | None = None) -> Value:
         """Sends values from the first device of each pair to the second; others get zeros."""

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from shardy_py.dialects.sdy import ReshardOp
 from shardy_py.dialects.stablehlo import (
     ConcatenateOp,
     ConvolutionOp,
@@ -19,6 +20,7 @@ from shardy_py.dialects.stablehlo import (
     ReshapeOp,
     ReverseOp,
     RngBitGeneratorOp,
+    SelectAndScatterOp,
     SliceOp,
 )
 from shardy_py.dialects.traits import is_terminator
@@ -41,6 +43,7 @@ from shardy_py.passes.partitioner.permutation_moves import (
     reverse_mesh,
 )
 from shardy_py.passes.partitioner.permutation_reshapes import resolve_reshape
+from shardy_py.passes.partitioner.permutation_selects import selecting_windows
 from shardy_py.passes.partitioner.permutation_windows import EXCHANGED, NOT_SHARDED
 from shardy_py.passes.partitioner.random_parts import resolve_random_bits
 from shardy_py.passes.partitioner.resolution import Resolution
@@ -60,6 +63,7 @@ _DESCRIPTIONS = {
     **EXCHANGED,
     ConcatenateOp.name: concatenated_parts,
     ConvolutionOp.name: convolution_windows,
+    SelectAndScatterOp.name: selecting_windows,
 }
 """The elements that the windows of an op read."""
 
@@ -125,9 +129,12 @@ def exchange_described(op: Operation, rule: ShardingRule, state: Resolution) -> 
     if isinstance(description, str):
         reason = description
     else:
+        sources = [value for value in operands_of(op) if isinstance(value.owner, ReshardOp)]
         reason = exchange_windows(description.replaces or op, description, state)
         if not reason and description.replaces not in (None, op):
             erase_unused(op.results)
+        elif not reason:
+            erase_unused(list(dict.fromkeys(sources)))
     if reason:
         warn(f"'{op.name}' op is computed on gathered operands: {reason}", place_of(op))
     return not reason

@@ -159,7 +159,7 @@ def reduction_windows(op: Operation, state: Resolution) -> Description:
     if found is None:
         return NOT_SHARDED
     sharding, mesh = found
-    if not _is_isolated(op):
+    if not is_isolated(op):
         return "its region uses values from outside"
     attributes = record_of(op).attributes
     sizes = tuple(attributes["window_dimensions"])
@@ -188,7 +188,7 @@ def _with_parts(windows: Sequence[Window], exchanges: Exchanges) -> list[Window]
     return [exchanges[d].window if d in exchanges else window for d, window in enumerate(windows)]
 
 
-def _is_isolated(op: Operation) -> bool:
+def is_isolated(op: Operation) -> bool:
     """Whether no op in the regions of `op` uses a value from outside."""
     inside: set[Value] = {value for block in blocks_of(op) for value in block.args}
     for nested in walk_pre_order(op, include_root=False):

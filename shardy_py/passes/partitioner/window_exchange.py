@@ -19,7 +19,7 @@ from xdsl.ir import Operation
 
 from shardy_py.dialects.traits import constant_of
 from shardy_py.graph.movements import replace_by_values
-from shardy_py.partition.windows import WindowExchange, WindowReads, window_exchange
+from shardy_py.partition.windows import Start, WindowExchange, WindowReads, window_exchange
 from shardy_py.passes.partitioner.halo_exchange import (
     LocalBuilder,
     Manual,
@@ -58,14 +58,17 @@ Local = Callable[[LocalBuilder, Parts], Sequence[Value]]
 class Operand:
     """An operand of a windowed op.
 
-    reads: what the op reads along dimensions that it moves along; elementwise along the others.
+    reads: what the op reads along dimensions that it moves along, or the exchange of it; elementwise along
+    the others.
     filler: the scalar operand that stands for elements beyond the ends; None: zero. is_filled: whether any
     element beyond the ends is read.
     """
 
     value: Value
     sharding: TensorSharding
-    reads: Mapping[int, WindowReads] = field(default_factory=dict[int, WindowReads])
+    reads: Mapping[int, WindowReads | WindowExchange] = field(
+        default_factory=dict[int, WindowReads | WindowExchange]
+    )
     filler: Value | None = None
     is_filled: bool = True
 
@@ -89,7 +92,10 @@ class Windowed:
 
 def exchange_windows(op: Operation, windowed: Windowed, state: Resolution) -> str:
     """Replaces an op by one on parts; returns why not, or an empty string."""
-    exchanges = [{d: window_exchange(reads) for d, reads in o.reads.items()} for o in windowed.operands]
+    exchanges = [
+        {d: r if isinstance(r, WindowExchange) else window_exchange(r) for d, r in o.reads.items()}
+        for o in windowed.operands
+    ]
     if not windowed.must_exchange:
         for found in exchanges:
             for dimension, exchange in found.items():
@@ -151,7 +157,7 @@ def _gathered(
         if any(exchange.pads):
             local = build.pad(local, padding, low, high, interior)
         if exchange.is_cut:
-            local = _cut(inner, build, local, exchange, dimension, axes)
+            local = cut_from(inner, build, local, dimension, axes, exchange.start, exchange.size)
     return local
 
 
@@ -206,21 +212,24 @@ def positions(inner: LocalBuilder, size: int, axes: Axes, slope: int, base: int)
     return inner.plain.binary("add", inner.plain.iota([size], 0, i64), start)
 
 
-def _cut(
+def cut_from(
     inner: LocalBuilder,
     build: StablehloBuilder,
     value: Value,
-    exchange: WindowExchange,
     dimension: int,
     axes: Axes,
+    start: Start,
+    size: int,
 ) -> Value:
-    """The elements that a part reads."""
-    sizes = shape_of(value)
-    if exchange.slope:
-        offset = inner.linear(axes, exchange.slope, exchange.base)
-        return cut(build, value, dimension, offset, exchange.size, inner.plain.integer(0))
+    """`size` elements of the part along a dimension that is sharded along `axes`, from `start` on."""
+    sizes, begin = shape_of(value), start.base
+    if start.slope or start.rounded is not None:
+        offset = inner.start(axes, start)
+        return cut(build, value, dimension, offset, size, inner.plain.integer(0))
+    if (begin, size) == (0, sizes[dimension]):
+        return value
     starts, limits = [0] * len(sizes), list(sizes)
-    starts[dimension], limits[dimension] = exchange.base, exchange.base + exchange.size
+    starts[dimension], limits[dimension] = begin, begin + size
     return build.slice(value, starts, limits)
 
 

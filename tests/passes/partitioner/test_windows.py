@@ -103,6 +103,40 @@ def reductions(draw: st.DrawFn) -> Case:
 
 
 @st.composite
+def selections(draw: st.DrawFn) -> Case:
+    """The source is sharded as the operand, along another axis, or whole; explicit reshards gather it."""
+    size, window = draw(st.integers(1, 24)), draw(st.integers(1, 6))
+    stride, low, high = draw(st.integers(1, 6)), draw(st.integers(0, 3)), draw(st.integers(0, 3))
+    high += max(0, window - size - low - high)
+    stride += window == stride == 1
+    count = (low + size + high - window) // stride + 1
+    given, made = tensor((size, 4)), tensor((count, 4))
+    compare_by, combine = draw(st.sampled_from(("GE", "GT", "LE"))), draw(st.sampled_from(("add", "maximum")))
+    axes = draw(st.sampled_from(("xb", "yb", "-b")))
+    source = "%arg1"
+    lines = ""
+    if axes != "-b":
+        source, lines = "%r", f'%r = sdy.reshard %arg1 <@mesh, [{{}}, {{"b"}}]> : {made}\n  '
+    op = f"""{lines}%0 = \"stablehlo.select_and_scatter\"(%arg0, {source}, %arg2) ({{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.compare {compare_by}, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+  }}, {{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.{combine} %a, %b : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+  }}) {{
+      window_dimensions = array<i64: {window}, 1>, window_strides = array<i64: {stride}, 1>,
+      padding = dense<[[{low}, {high}], [0, 0]]> : tensor<2x2xi64>, $sharding
+    }} : ({given}, {made}, tensor<f32>) -> {given}""".removeprefix("%0 = ")
+    arguments = [(given, "xb"), (made, axes), ("tensor<f32>", "")]
+    text = program(draw(PARTS), arguments, op, "xb", given).replace("%0 = %r = ", "%r = ", 1)
+    values = draw(st.permutations(range(size * 4)))
+    inputs = [np.array(values, np.float32).reshape(size, 4), numbers((count, 4)), np.array(2, np.float32)]
+    return text.replace('"b"=2', '"b"=2, "y"=2'), inputs
+
+
+@st.composite
 def convolutions(draw: st.DrawFn) -> Case:
     size, window, stride, low, high, base, dilation, count = draw(windows(5))
     groups, is_reversed = draw(st.sampled_from((1, 2))), draw(st.sampled_from(("false", "true")))
@@ -164,6 +198,50 @@ def test_windowed_ops(cases: Callable[[], st.SearchStrategy[Case]]) -> None:
         assert ("sdy.reshard" in ops) == bool(warnings)
 
     check()
+
+
+def test_selections() -> None:
+    """Sources move to the parts of the operand where they were sharded; whole ones are sliced."""
+
+    @settings(max_examples=60, deadline=None, derandomize=True)
+    @given(selections())
+    def check(case: Case) -> None:
+        ops, warnings = compare(*case)
+        is_moved = '[{"y"}, {"b"}]>}, %arg2' in case[0]
+        assert ("sdy.reshard" in ops) == (is_moved or bool(warnings))
+
+    check()
+
+
+@pytest.mark.parametrize(
+    ("select", "scatter", "low", "reason"),
+    [
+        ("compare TOTALORDER", "add", 1, "its select may choose any value for padding"),
+        ("compare GE", "subtract", 0, "its scatter has no identity"),
+        ("compare GE", "add", 1, ""),
+    ],
+)
+def test_selections_that_are_gathered(select: str, scatter: str, low: int, reason: str) -> None:
+    """Parts need a value that is never selected, and one that changes nothing."""
+    given = tensor((8,))
+    kind = ", TOTALORDER" if "TOTALORDER" in select else ""
+    op = f"""\"stablehlo.select_and_scatter\"(%arg0, %arg1, %arg2) ({{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.compare GE, %a, %b{kind} : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+  }}, {{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.{scatter} %a, %b : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+  }}) {{
+      window_dimensions = array<i64: 3>, window_strides = array<i64: 3>,
+      padding = dense<[[{low}, 0]]> : tensor<1x2xi64>, $sharding
+    }} : ({given}, tensor<{2 + low}xf32>, tensor<f32>) -> {given}"""
+    arguments = [(given, "x"), (f"tensor<{2 + low}xf32>", ""), ("tensor<f32>", "")]
+    text = program(4, arguments, op, "x", given)
+    _, warnings = compare(text, [numbers((8,)), numbers((2 + low,)), np.array(0, np.float32)])
+    assert bool(warnings) == bool(reason)
+    assert all(reason in warning for warning in warnings)
 
 
 def test_only_needed_elements_move() -> None:
