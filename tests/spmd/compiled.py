@@ -21,9 +21,13 @@ from functools import cached_property
 from math import prod
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from shardy_py.gspmd.sharding.hlo_sharding import HloSharding
+from shardy_py.gspmd.sharding.text import hlo_sharding_from_text
 from shardy_py.spmd.model import Collective, Plan
+from shardy_py.spmd.tiling import Tiling
 
 ROOT = Path(__file__).parents[2]
 STOP = "stop_before_code_generation"
@@ -111,6 +115,48 @@ def sent_by_kind(collectives: Iterable[Collective]) -> Counter[str]:
     return Counter(Plan(tuple(collectives)).bytes_by_kind)
 
 
+def tilings_of(before: Hlo, number: int, devices: int) -> list[Tiling]:
+    """The tilings of a case before partitioning: of its arguments in order, its ops, and its result."""
+    lines = before.computations[before.entry]
+    root = lines[before.roots[before.entry]]
+    needed = [lines[name] for name in before.needed(lines, before.results[number])]
+    arguments = [line for line in needed if line.opcode == "parameter"]
+    arguments.sort(key=lambda line: int(line.operand_text))
+    used = [*arguments, *(line for line in needed if line.opcode != "parameter")]
+    found = [tiling_of(line.type, line.attributes, devices) for line in used]
+    results = sharding_of(root.attributes)
+    return [*found, tiling_in(results.leaves[number] if results else None, used[-1].type, devices)]
+
+
+def tiling_of(type_: str, attributes: str, devices: int) -> Tiling:
+    """The tiling of an instruction; whole without a sharding."""
+    return tiling_in(sharding_of(attributes), type_, devices)
+
+
+def sharding_of(attributes: str) -> HloSharding | None:
+    """The sharding of an instruction."""
+    start = attributes.find("sharding={")
+    if start < 0:
+        return None
+    depth, end = 0, start + len("sharding=")
+    for end in range(start + len("sharding="), len(attributes)):
+        depth += {"{": 1, "}": -1}.get(attributes[end], 0)
+        if not depth:
+            break
+    return hlo_sharding_from_text(attributes[start + len("sharding=") : end + 1])
+
+
+def tiling_in(sharding: HloSharding | None, type_: str, devices: int) -> Tiling:
+    """The tiling of an array of an HLO type."""
+    array = _ARRAY.match(type_)
+    assert array, type_
+    rank = len(array[2].split(",")) if array[2] else 0
+    tiles = sharding.tile_assignment if sharding else None
+    if sharding is None or tiles is None:
+        return Tiling.replicated(rank, devices)
+    return Tiling.from_grid(np.array(tiles.devices).reshape(*tiles.dimensions[:rank], -1), rank)
+
+
 OPCODES = {
     "all-gather": "all_gather",
     "all-reduce": "all_reduce",
@@ -178,7 +224,7 @@ class Hlo:
 
     def _in_computation(self, computation: str, result: str, times: int) -> Iterator[Collective]:
         lines = self.computations[computation]
-        for name in self._needed(lines, result) if result else lines:
+        for name in self.needed(lines, result) if result else lines:
             line = lines[name]
             if line.opcode in OPCODES:
                 yield from self._collectives_of(line, lines, times)
@@ -191,7 +237,8 @@ class Hlo:
                     yield from self._in_computation(called, "", times)
 
     @staticmethod
-    def _needed(lines: dict[str, Line], result: str) -> list[str]:
+    def needed(lines: dict[str, Line], result: str) -> list[str]:
+        """The names of the lines that a result depends on, in order."""
         seen, stack = set[str](), [result]
         while stack:
             name = stack.pop()
