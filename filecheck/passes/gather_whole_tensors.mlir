@@ -104,3 +104,22 @@ func.func @to_one_device(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mes
   %0 = sdy.reshard %arg0 <@single, []> : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// Two parts of the three elements in the body are not two of the four parts of six outside.
+// CHECK-LABEL: func.func @uneven_border
+// CHECK-NEXT: sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"}
+func.func @uneven_border(%arg0: tensor<6xf32>) -> tensor<6xf32> {
+  %0 = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x", "y"}]>] out_shardings=[<@mesh, [{"x", "y"}]>] manual_axes={"x"} (%arg1: tensor<3xf32>) {
+    sdy.return %arg1 : tensor<3xf32>
+  } : (tensor<6xf32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+
+// Four parts of the kernel's six output features are no parts of groups of three.
+// CHECK-LABEL: func.func @groups
+func.func @groups(%arg0: tensor<4x2xf32>, %arg1: tensor<1x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>}) -> tensor<4x6xf32> {
+  // CHECK-NEXT: [[kernel:%.+]] = sdy.reshard %arg1 <@mesh, [{}, {}]>
+  // CHECK-NEXT: stablehlo.convolution(%arg0, [[kernel]])
+  %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, f]x[i, o]->[b, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<4x2xf32>, tensor<1x6xf32>) -> tensor<4x6xf32>
+  return %0 : tensor<4x6xf32>
+}

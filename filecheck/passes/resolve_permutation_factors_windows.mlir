@@ -60,3 +60,13 @@ func.func @joined(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x
   %3 = sdy.reshard %2 <@mesh, [{"x"}]> : tensor<16xf32>
   return %3 : tensor<16xf32>
 }
+
+// Even parts of other elements: rows of 24, and columns of 32.
+// CHECK-LABEL: @reshaped
+func.func @reshaped(%arg0: tensor<4x24xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<3x32xf32> {
+  // CHECK-NEXT: [[whole:%.+]] = sdy.reshard %arg0 <@mesh, [{}, {}]>
+  // CHECK-NEXT: [[made:%.+]] = stablehlo.reshape [[whole]]
+  // CHECK-NEXT: sdy.reshard [[made]] <@mesh, [{}, {"x"}]>
+  %0 = stablehlo.reshape %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {"x"}]>]>} : (tensor<4x24xf32>) -> tensor<3x32xf32>
+  return %0 : tensor<3x32xf32>
+}

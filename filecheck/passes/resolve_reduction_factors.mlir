@@ -47,3 +47,26 @@ func.func @product(%arg0: tensor<7x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [
   %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, [{}]> : tensor<4xi32>
   return %1 : tensor<4xi32>
 }
+
+// Each device has the whole sum: one of them contributes it.
+// CHECK-LABEL: func.func @no_terms
+func.func @no_terms(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+  // CHECK-NEXT: [[sum:%.+]] = stablehlo.add %arg0, %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>}
+  // CHECK-NEXT: [[terms:%.+]] = sdy.replicated_to_unreduced {"x"} [[sum]] out_sharding=<@mesh, [{}], unreduced={"x"}>
+  // CHECK-NEXT: sdy.all_reduce {"x"} [[terms]]
+  %0 = stablehlo.add %arg0, %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}], unreduced={"x"}>]>} : tensor<8xf32>
+  %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, [{}]> : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+// A sine of terms is no term.
+// CHECK-LABEL: func.func @not_linear
+func.func @not_linear(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"x"}>}) -> tensor<8xf32> {
+  // CHECK-NEXT: [[negated:%.+]] = stablehlo.negate %arg0
+  // CHECK-NEXT: [[reduced:%.+]] = sdy.all_reduce {"x"} [[negated]] out_sharding=<@mesh, [{}]>
+  // CHECK-NEXT: [[sine:%.+]] = stablehlo.sine [[reduced]]
+  // CHECK-NEXT: sdy.replicated_to_unreduced {"x"} [[sine]]
+  %0 = stablehlo.negate %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}], unreduced={"x"}>]>} : tensor<8xf32>
+  %1 = stablehlo.sine %0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}], unreduced={"x"}>]>} : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}

@@ -10,8 +10,12 @@ from math import prod
 
 from shardy_py.sharding import AxisRef, Mesh, SubAxis, TensorSharding
 
-Stride = tuple[AxisRef, int]
-"""An axis, and the number of elements between the first ones of neighbours along it."""
+Stride = tuple[AxisRef, int, int]
+"""An axis, and the number of elements between the first ones of neighbours along it.
+
+Last, for a dimension that its axes do not divide, the number of elements after which they begin again,
+else 0.
+"""
 
 
 def is_replicated(sharding: TensorSharding | None) -> bool:
@@ -48,6 +52,8 @@ def is_same_layout(
 
     An axis that shards a dimension steps through the elements in row-major order by a stride: `[{"x"}, {}]`
     of tensor<8x4> on 2 devices steps by 16 elements. Shardings with the same axes at the same strides agree.
+    Uneven dimensions must also end alike: on 4 devices, `[{}, {"x"}]` of tensor<6x5> and of tensor<5x6> step
+    by 2 elements.
     """
     if first.replicated_axes != second.replicated_axes:
         return False
@@ -61,23 +67,24 @@ def strides(sharding: TensorSharding, shape: Sequence[int], mesh: Mesh) -> list[
     for dimension, size in zip(reversed(sharding.dimensions), reversed(shape), strict=True):
         parts = prod(axis.size(mesh) for axis in dimension.axes)
         stride = elements * -(-size // parts)
+        end = elements * size if size % parts else 0
         for axis in reversed(dimension.axes):
-            found.append((axis, stride))
+            found.append((axis, stride, end))
             stride *= axis.size(mesh)
         elements *= size
     merged: list[Stride] = []
-    for axis, stride in sorted(found, key=lambda entry: entry[1]):
+    for axis, stride, end in sorted(found, key=lambda entry: entry[1]):
         joined = _joined(axis, stride, merged[-1], mesh) if merged else None
         if joined is None:
-            merged.append((axis, stride))
+            merged.append((axis, stride, end))
         else:
-            merged[-1] = (joined, merged[-1][1])
+            merged[-1] = (joined, merged[-1][1], max(end, merged[-1][2]))
     return merged
 
 
 def _joined(major: AxisRef, stride: int, last: Stride, mesh: Mesh) -> AxisRef | None:
     """`major` and the last, more minor entry as one axis; None if they are not consecutive."""
-    minor, minor_stride = last
+    minor, minor_stride, _ = last
     if major.name != minor.name or major.pre_size * major.size(mesh) != minor.pre_size:
         return None
     if stride != minor_stride * minor.size(mesh):

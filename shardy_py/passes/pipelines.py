@@ -176,7 +176,7 @@ def partitioner_passes(options: PartitionerPipelineOptions = _PARTITIONER) -> Ca
         ),
         pass_call("sdy-gather-whole-tensors", rng_bit_generator_unsafe=options.rng_bit_generator_unsafe),
         pass_call("sdy-insert-explicit-reshards", enable_full_version=True, keep_reductions=True),
-        *_calls("sdy-drop-sharding-rules", "sdy-resolve-reduction-factors"),
+        *_calls("sdy-resolve-reduction-factors", "sdy-drop-sharding-rules"),
         pass_call("canonicalize", enable_patterns=("sdy-reshard",)),
         *(call for stage in STAGES[: last + 1] for call in by_stage[stage]),
     )

@@ -79,3 +79,19 @@ def test_is_equivalent(first: str | None, second: str | None, expected: bool) ->
 def test_meshes_matter_only_to_sharded_tensors() -> None:
     assert is_equivalent(sharding("[{}]", "other"), sharding("[{}]"))
     assert not is_equivalent(sharding("[{a}]", "other"), sharding("[{a}]"))
+
+
+@pytest.mark.parametrize(
+    ("first", "shape", "second", "other", "expected"),
+    [
+        ("[{}, {b}]", (6, 5), "[{}, {b}]", (5, 6), False),
+        ("[{}, {b}]", (6, 5), "[{}, {b}]", (6, 5), True),
+        ("[{b}]", (7,), "[{}, {b}]", (1, 7), True),
+        ("[{b}, {}]", (7, 2), "[{b}]", (14,), True),
+        ("[{b}, {}]", (5, 4), "[{b}]", (20,), False),
+    ],
+)
+def test_uneven_layouts(
+    first: str, shape: tuple[int, ...], second: str, other: tuple[int, ...], expected: bool
+) -> None:
+    assert is_same_layout(sharding(first), shape, sharding(second), other, MESH) is expected

@@ -75,11 +75,15 @@ class Padded:
         true, sizes = self.true_shape(value), shape_of(value)
         if all(true[d] == sizes[d] for d in mask.dimensions):
             return
+        sharding = self.sharding(value)
+        if mask.fill is Fill.OUT_OF_BOUNDS and element_size(element_of(value)) < element_size(i32):
+            # A narrow index may have no value out of bounds.
+            value = StablehloBuilder(op, sharding).convert(value, i32)
         if mask.fill is Fill.INITIAL:
             fill = operands_of(op)[mask.operand + len(op.results)]
         else:
             fill = scalar(StablehloBuilder(op), mask.fill, element_of(value))
-        new = masked(value, true, mask.dimensions, fill, op, self.sharding(value))
+        new = masked(value, true, mask.dimensions, fill, op, sharding)
         replace_operand(op, mask.operand, new)
 
     def grow(self, op: Operation, shape: Sizes) -> bool:

@@ -26,9 +26,9 @@ _COMBINERS = {
     Fill.LOWEST: "stablehlo.maximum",
     Fill.HIGHEST: "stablehlo.minimum",
     Fill.ALL_ONES: "stablehlo.and",
-    Fill.OUT_OF_BOUNDS: "stablehlo.and",
+    Fill.OUT_OF_BOUNDS: "stablehlo.minimum",
 }
-"""The combiner of which each fill but zero is the identity; the greatest index, or -1, is out of bounds."""
+"""The combiner of which each fill but zero is the identity; the greatest index is out of bounds."""
 
 
 def scalar_data(fill: Fill, element: Attribute) -> bytes:

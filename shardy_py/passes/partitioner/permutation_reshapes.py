@@ -8,7 +8,7 @@ uneven reshapes replicate the dimensions of the group.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -86,6 +86,16 @@ class Reshape:
             return True
         return self.is_equivalent and all(group.is_passed_through for group in self.groups)
 
+    def is_local_group(self, group: ReshapeGroup) -> bool:
+        """Whether the parts of the dimensions of a group have the same elements on both sides."""
+        sides = ((self.source, group.source), (self.target, group.target))
+        shapes = [side.shape[slice(*ends)] for side, ends in sides]
+        shardings = [
+            TensorSharding(side.sharding.mesh, side.sharding.dimensions[slice(*ends)]) for side, ends in sides
+        ]
+        first, second = shardings
+        return first.mesh == second.mesh and is_same_layout(first, shapes[0], second, shapes[1], self.mesh)
+
     def is_uneven(self, group: ReshapeGroup) -> bool:
         """Whether a dimension of the group is in parts of several sizes."""
         return is_uneven(group, (self.source.shape, self.source.even), (self.target.shape, self.target.even))
@@ -97,7 +107,11 @@ def _tensor(value: Value) -> tuple[int | None, ...]:
 
 
 def resolve_reshape(op: Operation, state: Resolution) -> None:
-    """Exchanges or replicates the uneven groups of a reshape, unless its parts are local."""
+    """Exchanges or replicates the uneven groups of a reshape, unless its parts are local.
+
+    Shardy takes all even groups for local ones, also where the axes divide other elements on the two sides:
+    tensor<4x24> [{"x"}, {}] and tensor<3x32> [{}, {"x"}].
+    """
     reshape = Reshape.of(op, state)
     if reshape is None or reshape.is_local:
         return
@@ -108,7 +122,13 @@ def resolve_reshape(op: Operation, state: Resolution) -> None:
         if splits and not any(map(is_far, needed.values())):
             _exchange(op, reshape, needed, state)
             return
-    _replicate(op, reshape)
+    if state.options.enable_windowed_halo_exchange:
+        _replicate(op, reshape, [group for group in reshape.groups if not reshape.is_local_group(group)])
+    else:
+        uneven = (
+            group for group in reshape.groups if not group.is_passed_through and reshape.is_uneven(group)
+        )
+        _replicate(op, reshape, uneven)
 
 
 # ---------------------------------------------------------------------- exchanges
@@ -176,15 +196,10 @@ def _exchange(op: Operation, reshape: Reshape, needed: dict[int, Exchange], stat
 # ---------------------------------------------------------------------- replication
 
 
-def _replicate(op: Operation, reshape: Reshape) -> None:
-    """Reshards the operand so that no uneven group is sharded, and the result back."""
+def _replicate(op: Operation, reshape: Reshape, groups: Iterable[ReshapeGroup]) -> None:
+    """Reshards the operand so that no dimension of `groups` is sharded, and the result back."""
     source, target = reshape.source.sharding, reshape.target.sharding
-    axes = tuple(
-        axis
-        for group in reshape.groups
-        if not group.is_passed_through and reshape.is_uneven(group)
-        for axis in group.axes(source, target)
-    )
+    axes = tuple(axis for group in groups for axis in group.axes(source, target))
     value = operands_of(op)[0]
     before = identity_op(sdy.ReshardOp, value, _without(source, axes, reshape.mesh), op.location)
     ir.place_before(before, op)

@@ -23,23 +23,25 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, ModuleOp, i32
+from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py import ir
 from shardy_py.dialects import sdy
 from shardy_py.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.dialects.stablehlo import OPS
-from shardy_py.dialects.traits import constant_of
+from shardy_py.dialects.traits import constant_of, data_flow
 from shardy_py.graph.cloning import clone_region_into
 from shardy_py.graph.movements import note_copies, replace_by_values
 from shardy_py.graph.plain import plain
 from shardy_py.graph.record import combiner_of, combiners_of
 from shardy_py.graph.symbols import meshes_of
 from shardy_py.graph.value_shardings import ShardingReader, set_sharding
-from shardy_py.ir import find_ops, operands_of, place_before, replace_operand, replace_uses
+from shardy_py.ir import find_ops, operands_of, place_before, replace_operand, replace_uses, walk_pre_order
 from shardy_py.partition.masks import Fill
 from shardy_py.passes.communication_ops import identity_op
 from shardy_py.passes.partitioner.padding_masks import scalar
+from shardy_py.passes.partitioner.unreduced_results import resolve_unreduced_results
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.sharding import DimensionSharding, TensorSharding
 from shardy_py.sharding.axis_lists import total_size
@@ -60,6 +62,9 @@ _CLOSED = DimensionSharding(is_closed=True)
 def resolve_reduction_factors(module: ModuleOp) -> None:
     """Adapts the all-reduces after all reductions and scatters, and those reductions."""
     meshes, reader = meshes_of(module), ShardingReader()
+    for op in list(walk_pre_order(module, include_root=False)):
+        if not op.name.startswith("sdy.") and data_flow(op) is None and not isinstance(op, CallOp):
+            resolve_unreduced_results(op, reader, meshes)
     for op in find_ops(module, "stablehlo.reduce", _SCATTER):
         all_reduces = [_all_reduce_of(result) for result in op.results]
         if None in all_reduces:

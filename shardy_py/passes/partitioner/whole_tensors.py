@@ -17,7 +17,7 @@ Custom rules, whose reshards Shardy leaves to its partitioner, become rules like
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, cast
 
@@ -39,19 +39,28 @@ from shardy_py.graph.symbols import meshes_of
 from shardy_py.graph.value_shardings import ShardingReader, set_sharding
 from shardy_py.ir import find_ops, operands_of, replace_operand, terminator_of, walk_pre_order
 from shardy_py.ops import call_target
+from shardy_py.partition.compound_dimensions import Shardings, compound_factors, evenly_divided
 from shardy_py.partition.steps import Reshard
 from shardy_py.passes.communication_ops import chain_after_result, chain_before_use, sizes_of
 from shardy_py.passes.options import GatherWholeTensorsOptions
+from shardy_py.passes.partitioner.manual_borders import align_manual_borders
 from shardy_py.passes.partitioner.random_parts import unsupported_generator
 from shardy_py.passes.propagating import rule_attribute
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, element_of
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import ShardingRule, TensorSharding
-from shardy_py.sharding.meshes import Meshes, is_single_device, mesh_of, mesh_to_work_in, meshes_with_axes
+from shardy_py.sharding.meshes import (
+    Meshes,
+    is_single_device,
+    mesh_of,
+    mesh_to_work_in,
+    meshes_with_axes,
+    resolve,
+)
 from shardy_py.sharding.rule import FactorType
 from shardy_py.text.dense import element_size
 
-_SCATTER = "stablehlo.scatter"
+_RESHAPE, _SCATTER = "stablehlo.reshape", "stablehlo.scatter"
 _SELECTING = frozenset({"chlo.top_k", "mhlo.topk"})
 """Ops, and targets of custom calls, that select along the last dimension, even if they select all."""
 _SEARCHING = frozenset({"ApproxTopK", "PartialReduce"})
@@ -70,19 +79,41 @@ def gather_whole_tensors(module: ModuleOp, options: GatherWholeTensorsOptions) -
         replace_by_values(barrier, operands_of(barrier))
     gathering = _Gathering(module, options)
     for op in list(walk_pre_order(module, include_root=False)):
+        if isinstance(op, sdy.ManualComputationOp):
+            align_manual_borders(op, gathering.meshes)
         is_sdy = op.name.startswith("sdy.") and not isinstance(op, sdy.ConstantOp)
         if not (is_sdy or isinstance(op, _PASSED_OVER) or is_terminator(op) or data_flow(op) is not None):
             gathering.visit(op)
 
 
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """The sharding rule that an op is partitioned by.
+
+    attribute: the rule for the op, if it is not the one the op has. compound: see `compound_dimensions.py`.
+    """
+
+    rule: ShardingRule
+    attribute: OpShardingRuleAttr | None
+    compound: frozenset[int]
+
+    @staticmethod
+    def of(given: ShardingRule | None, names: Collection[str]) -> _Rule | None:
+        """The corrected rule; None for an op without one."""
+        if given is None:
+            return None
+        rule = _corrected(given, names)
+        return _Rule(rule, None if rule is given else rule_attribute(rule), compound_factors(rule))
+
+
 class _Gathering:
     def __init__(self, module: ModuleOp, options: GatherWholeTensorsOptions) -> None:
-        self._meshes = meshes_of(module)
+        self.meshes = meshes_of(module)
         self._reader = ShardingReader()
         self._keeps_random = options.rng_bit_generator_unsafe
-        self._has_single_devices = any(mesh.is_maximal for mesh in self._meshes.values())
-        self._has_meshes = len(set(meshes_with_axes(self._meshes).values())) > 1
-        self._rules: dict[tuple[int, int], tuple[ShardingRule | None, ShardingRule | None, object]] = {}
+        self._has_single_devices = any(mesh.is_maximal for mesh in self.meshes.values())
+        self._has_meshes = len(set(meshes_with_axes(self.meshes).values())) > 1
+        self._rules: dict[tuple[int, int], tuple[_Rule | None, object]] = {}
 
     def visit(self, op: Operation) -> None:
         for region in op.regions:
@@ -93,50 +124,50 @@ class _Gathering:
         shardings = tuple(map(self._reader.of, values))
         if not any(s is not None and not s.is_fully_replicated for s in shardings):
             return
-        if self._has_single_devices and any(is_single_device(s, self._meshes) for s in shardings):
+        if self._has_single_devices and any(is_single_device(s, self.meshes) for s in shardings):
             return
         if op.name in _RANDOM:
             reason = _RANDOM[op.name](op)
             if reason and not self._keeps_random:
                 self._gather(op, reason)
-        elif not self._is_ruled(op):
+        elif (rule := self._rule(op)) is None:
             if operands_of(op):  # constants and iotas are local as they are
                 self._gather(op, "the op has no sharding rule")
-        elif self._has_meshes and mesh_to_work_in(shardings, self._meshes) is None:
+        elif self._has_meshes and mesh_to_work_in(shardings, self.meshes) is None:
             self._bring_to_one_mesh(op)
         else:
             if op.name == _SCATTER and combiner_of(op) == "stablehlo.multiply":
                 # sdy has no product over devices.
                 self._replicate_operands(op, range(len(op.results), len(operands_of(op))))
-            if op.name in _WHOLE_DIMENSIONS:
-                self._gather_dimensions(op, _WHOLE_DIMENSIONS[op.name](op))
+            rows = _WHOLE_DIMENSIONS.get(op.name)
+            if rows is not None:
+                whole = rows(op)
+                self._reshard(op, tuple(map(_without_axes, self._shardings(op), whole)))
+            if rule.compound and op.name != _RESHAPE:
+                shardings = self._shardings(op)
+                mesh = mesh_to_work_in(shardings, self.meshes)
+                if mesh is not None:
+                    found = evenly_divided(rule.rule, shardings, rule.compound, resolve(mesh, self.meshes))
+                    self._reshard(op, found)
 
-    def _gather_dimensions(self, op: Operation, dimensions: Sequence[Collection[int]]) -> None:
-        """Replicates the given dimensions of each operand, then of each result."""
+    def _shardings(self, op: Operation) -> Shardings:
+        """The shardings of the operands, then of the results."""
+        return tuple(map(self._reader.of, (*operands_of(op), *op.results)))
+
+    def _reshard(self, op: Operation, shardings: Shardings) -> None:
+        """Gives the operands, then the results, of an op these shardings; all others keep theirs."""
         values = operands_of(op)
-        count = len(values)
-        for index, (value, whole) in enumerate(zip(values, dimensions[:count], strict=True)):
-            old, new = self._without_axes(value, whole)
-            if new is not None and new != old:
+        for index, (value, new) in enumerate(zip(values, shardings, strict=False)):
+            if new is not None and new != self._reader.of(value):
                 chain_before_use(op, index, (Reshard(new),))
-        for result, whole in zip(op.results, dimensions[count:], strict=True):
-            old, new = self._without_axes(result, whole)
+        for result, new in zip(op.results, shardings[len(values) :], strict=True):
+            old = self._reader.of(result)
             if old is not None and new is not None and new != old:
                 set_sharding(result, new)
                 chain_after_result(result, (Reshard(old),), op)
 
-    def _without_axes(
-        self, value: SSAValue, whole: Collection[int]
-    ) -> tuple[TensorSharding | None, TensorSharding | None]:
-        """The sharding of a value, and the one in which the dimensions `whole` have no axes."""
-        old = self._reader.of(value)
-        if old is None or not whole:
-            return old, old
-        kept = tuple(replace(d, axes=()) if i in whole else d for i, d in enumerate(old.dimensions))
-        return old, replace(old, dimensions=kept)
-
-    def _is_ruled(self, op: Operation) -> bool:
-        """Whether the op has a sharding rule; it gets the corrected one, unless that is the derived one."""
+    def _rule(self, op: Operation) -> _Rule | None:
+        """The sharding rule of an op; the op gets the corrected one, unless that is the derived one."""
         given = op.attributes.get(RULE)
         record = record_of(op)
         key = id(record), id(given)
@@ -147,12 +178,12 @@ class _Gathering:
             else:
                 with errors_at(op):
                     rule = derive_rule(record)
-            corrected = rule and _corrected(rule, {record.name, call_target(record) or ""})
-            known = self._rules[key] = (rule, corrected, (record, given))
-        rule, corrected, _ = known
-        if corrected is not None and corrected is not rule:
-            op.attributes[RULE] = rule_attribute(corrected)
-        return rule is not None
+            found = _Rule.of(rule, {record.name, call_target(record) or ""})
+            known = self._rules[key] = found, (record, given)
+        rule, _ = known
+        if rule is not None and rule.attribute is not None:
+            op.attributes[RULE] = rule.attribute
+        return rule
 
     def _gather(self, op: Operation, reason: str) -> None:
         sent = self._replicate_operands(op, range(len(operands_of(op))))
@@ -170,15 +201,15 @@ class _Gathering:
         """Replicates operands that are sharded on other meshes than the first result, or operand."""
         values = (*op.results, *operands_of(op))
         first = next(s for s in map(self._reader.of, values) if s is not None and not s.is_fully_replicated)
-        mesh = mesh_of(first, self._meshes)
+        mesh = mesh_of(first, self.meshes)
         for index, value in enumerate(operands_of(op)):
             sharding = self._reader.of(value)
-            if sharding is not None and mesh_of(sharding, self._meshes).axes != mesh.axes:
+            if sharding is not None and mesh_of(sharding, self.meshes).axes != mesh.axes:
                 steps = (Reshard(TensorSharding.fully_closed(first.mesh, sharding.rank)),)
                 chain_before_use(op, index, steps)
         for result in op.results:
             sharding = self._reader.of(result)
-            if sharding is not None and mesh_of(sharding, self._meshes).axes != mesh.axes:
+            if sharding is not None and mesh_of(sharding, self.meshes).axes != mesh.axes:
                 set_sharding(result, TensorSharding.fully_closed(first.mesh, sharding.rank))
                 chain_after_result(result, (Reshard(sharding),), op)
 
@@ -221,6 +252,14 @@ def _corrected(rule: ShardingRule, names: Collection[str]) -> ShardingRule:
     return replace(rule, factors=factors, is_custom=False)
 
 
+def _without_axes(old: TensorSharding | None, whole: Collection[int]) -> TensorSharding | None:
+    """The sharding in which the dimensions `whole` have no axes."""
+    if old is None or not whole:
+        return old
+    kept = tuple(replace(d, axes=()) if i in whole else d for i, d in enumerate(old.dimensions))
+    return replace(old, dimensions=kept)
+
+
 def _unit_dimensions(op: Operation) -> list[Collection[int]]:
     """Those of one element, on all but one device padding, which the op would mix with data."""
     values = (*operands_of(op), *op.results)
@@ -248,8 +287,9 @@ def _indexed_windows(op: Operation) -> list[Collection[int]]:
 
 _WHOLE_DIMENSIONS: Mapping[str, Callable[[Operation], Sequence[Collection[int]]]] = {
     "stablehlo.broadcast_in_dim": _unit_dimensions,
+    "stablehlo.convolution": _unit_dimensions,
     "stablehlo.dynamic_update_slice": _partly_updated,
-    "stablehlo.reshape": _unit_dimensions,
+    _RESHAPE: _unit_dimensions,
     _SCATTER: _indexed_windows,
 }
 """By op, the dimensions of each operand, then of each result, that must be whole whatever the rule says."""
