@@ -43,10 +43,7 @@ class AxisMoves:
     def __init__(self, source: TensorSharding, target: TensorSharding, mesh: Mesh) -> None:
         self.mesh = mesh
         self.current = [dimension.axes for dimension in source.dimensions]
-        wanted = [dimension.axes for dimension in target.dimensions]
-        wanted_axes, current_axes = _ordered(wanted), _ordered(self.current)
-        self.have = [_split_all(axes, wanted_axes, mesh) for axes in self.current]
-        self.want = [_split_all(axes, current_axes, mesh) for axes in wanted]
+        self.have, self.want = aligned_axes(source, target, mesh)
         for have, want in zip(self.have, self.want, strict=True):
             while have and want and have[0] == want[0]:
                 del have[0], want[0]
@@ -135,6 +132,17 @@ class AxisMoves:
             divided.sort(key=lambda axis: axis.order)
             self.want = [_split_all(want, divided, self.mesh) for want in self.want]
         return placed
+
+
+def aligned_axes(
+    first: TensorSharding, second: TensorSharding, mesh: Mesh
+) -> tuple[list[list[AxisRef]], list[list[AxisRef]]]:
+    """The axes of each dimension of both, split so that any two that overlap are equal."""
+    own, its = ([dimension.axes for dimension in sharding.dimensions] for sharding in (first, second))
+    own_axes, its_axes = _ordered(own), _ordered(its)
+    return [_split_all(axes, its_axes, mesh) for axes in own], [
+        _split_all(axes, own_axes, mesh) for axes in its
+    ]
 
 
 def fit(axis: AxisRef, capacity: int, mesh: Mesh) -> tuple[AxisRef | None, AxisRef | None]:

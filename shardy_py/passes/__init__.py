@@ -129,6 +129,8 @@ sdy-resolve-permutation-factors in partitioner.permutation_factors with ResolveP
     Exchanges elements between devices, or replicates, where ops are sharded along windows, pads and slices.
 sdy-reshard-to-collectives in reshards with ReshardToCollectivesOptions on func.func
     Converts reshards to sequences of collectives.
+sdy-optimize-collectives on func.func
+    Erases collective permutes that prepare a dimension for all-to-alls.
 canonicalize in rewrites with CanonicalizeOptions on any
     Folds ops, erases dead ops and applies the canonicalization patterns of all ops.
 sdy-gather-whole-tensors in partitioner.whole_tensors with GatherWholeTensorsOptions

@@ -149,7 +149,10 @@ def partitioner_passes(options: PartitionerPipelineOptions = _PARTITIONER) -> Ca
             ),
         ),
         "reshard-to-collectives": _calls("sdy-split-mesh-changes", "sdy-reshard-to-collectives"),
-        "optimize-collectives": (pass_call("canonicalize", enable_patterns=("sdy-collective",)),),
+        "optimize-collectives": (
+            *_calls("sdy-optimize-collectives"),
+            pass_call("canonicalize", enable_patterns=("sdy-collective",)),
+        ),
         "pad-for-divisibility": (
             pass_call("sdy-pad-for-divisibility", pad_inputs_and_outputs=True, mask_all_padding=True),
         ),
