@@ -29,7 +29,7 @@ from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.cloning import clone
 from shardy_py.passes import PASSES, PassCall, pass_by_name
 from shardy_py.passes.options import check_options
-from shardy_py.passes.pipelines import PIPELINES, pipeline_by_name
+from shardy_py.passes.pipelines import PIPELINES, before_propagation_passes, pipeline_by_name
 from shardy_py.passes.runner import run_passes
 from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh
@@ -56,10 +56,11 @@ class Program:
         self.origin: Mapping[SSAValue, SSAValue] = {}
 
     @staticmethod
-    def parse(text: str | bytes, file: str = "<program>") -> Program:
+    def parse(text: str | bytes, file: str = "<program>", *, as_compiled: bool = False) -> Program:
         """Returns the program of a text or of MLIR bytecode, which needs jaxlib.
 
-        file: the name of the text in diagnostics.
+        file: the name of the text in diagnostics. as_compiled: changed as XLA does before propagation, as by
+            `from_jax`.
 
         Raises:
             ShardyError: the program is invalid, with the position of the first error.
@@ -73,11 +74,15 @@ class Program:
         with without_collection():
             module = parse_module(text, file)
             verify_module(module)
-        return Program(module)
+            return Program(run_passes(module, before_propagation_passes()) if as_compiled else module)
 
     @staticmethod
-    def load(path: str | PathLike[str]) -> Program:
-        """Returns the program in a file. Raises `ShardyError` if it cannot be read or is invalid."""
+    def load(path: str | PathLike[str], *, as_compiled: bool = False) -> Program:
+        """Returns the program in a file, as `parse` does.
+
+        Raises:
+            ShardyError: the file cannot be read, or the program is invalid.
+        """
         expect(path, (str, PathLike), "the path of a file")
         if "\n" in str(path):
             remedy = "Program.parse takes text"
@@ -88,7 +93,7 @@ class Program:
             raise ShardyError(f"cannot open input file '{path}': {error.strerror or error}") from None
         except ValueError as error:
             raise ShardyError(f"cannot open input file {str(path)!r}: {error}") from None
-        return Program.parse(data, str(path))
+        return Program.parse(data, str(path), as_compiled=as_compiled)
 
     @staticmethod
     def from_module(module: ModuleOp) -> Program:

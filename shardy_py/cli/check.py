@@ -12,6 +12,7 @@ import argparse
 from typing import TYPE_CHECKING, Any, cast
 
 from shardy_py.cli.arguments import command_parser, read_cost_model, reader
+from shardy_py.cli.as_compiled import add_flags, compiled
 from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, argument, run_command, usage_error
 from shardy_py.errors import ShardyError
 from shardy_py.terminal import json_text
@@ -55,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--reshard-bytes", **size, default="1M", help=slow)
     add("--model", type=reader(read_cost_model), help=links)
     add("--no-propagate", action="store_true", help="the program is already propagated")
+    add_flags(parser, default=None)
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     add("--json", action="store_true", help="print findings as JSON")
     add("--sarif", metavar="FILE", help="write findings as SARIF, for code hosts; '-': standard output")
@@ -92,6 +94,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     if options.no_propagate:
         result = Result(program, program, (), lambda changed: propagate(changed, Options()))
     else:
+        program = Program(compiled(program.module, source.file, options.as_compiled))
         result = propagate(program, progress=not options.no_progress)
     limits = Limits(options.replicated_bytes, options.reshard_bytes, options.model)
     findings = check(result, options.choice, limits)

@@ -12,6 +12,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from shardy_py.cli.arguments import command_parser, read_cost_model, reader
+from shardy_py.cli.as_compiled import add_flags, compiled
 from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, InputFile, run_command, usage_error
 from shardy_py.progress import progress
 from shardy_py.terminal import json_text
@@ -37,6 +38,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("before", help="MLIR file; '-': standard input")
     add("after", help="MLIR file")
     add("--propagate", action="store_true", help="propagate through both programs first")
+    add_flags(parser, default=None)
     add("--model", type=reader(read_cost_model), default="tpu-v5p", help=links)
     add("--target", default="linear", choices=("tpu", "linear"), help="memory layout (default: linear)")
     add("--json", action="store_true", help="print JSON")
@@ -78,6 +80,7 @@ def _program(
     begin(f"propagating {source.file}")
     with recorded() as events:
         if options.propagate:
+            module = compiled(module, source.file, options.as_compiled)
             module = pipeline.finish(pipeline.propagate(pipeline.prepare(module)))
     begin(f"costs of {source.file}")
     bill = pipeline.communication(module, options.model, events)[1]

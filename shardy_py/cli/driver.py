@@ -11,15 +11,18 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 
+from shardy_py.cli.as_compiled import compiled, decided
 from shardy_py.cli.expectations import read_expectations, unmet
 from shardy_py.cli.flags import Command
 from shardy_py.cli.reports import Evidence, reports_json, reports_text
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, Position, ShardyError, collected_warnings, located
+from shardy_py.graph.cloning import clone
 from shardy_py.passes import PassCall
 from shardy_py.passes.partitioned import Before
 from shardy_py.passes.runner import Observer, progress_observer, recording, run_passes
@@ -151,6 +154,7 @@ class _Driver:
     def __init__(self, command: Command, file: str, log: Callable[[str], object]) -> None:
         self.command = command
         self.file = file
+        self.log = log
         self.stopwatch = Stopwatch() if command.with_timing else None
         self.has_failed = False
         self.warned_of: set[str] = set()
@@ -176,7 +180,10 @@ class _Driver:
             lenient, line = self.command.allow_unregistered, chunk.first_line
             module = parse_module(chunk.text, self.file, allow_unregistered=lenient, first_line=line)
             verify_module(module)
+        reported = self.prepare(module)
         evidence = self.transform(module, begin)
+        if reported is not module:
+            evidence = self.transform(reported, lambda _: None)
         begin("writing")
         report = None
         if self.command.reports:
@@ -187,6 +194,19 @@ class _Driver:
                 return _Result(report=report)
         with self.time("Output"):
             return _Result(self.print(module), report)
+
+    def prepare(self, module: ModuleOp) -> ModuleOp:
+        """Makes the module as compiled if it is to be; returns the one for the reports, which may be a copy.
+
+        A program of JAX is printed as its passes make it, but reported as JAX compiles it.
+        """
+        as_compiled, reported = self.command.as_compiled, module
+        if as_compiled is None:
+            as_compiled = self.command.reports_on_propagation and decided(module, self.file, self.log)
+            if as_compiled and self.command.output is not None:
+                reported = cast(ModuleOp, clone(module, {}))
+        compiled(reported, self.file, as_compiled)
+        return reported
 
     def transform(self, module: ModuleOp, begin: Callable[[str], None]) -> Evidence:
         def timer(call: PassCall | None, module: ModuleOp) -> AbstractContextManager[None]:

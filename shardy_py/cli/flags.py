@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from shardy_py.cli.as_compiled import AS_COMPILED, AS_WRITTEN
 from shardy_py.cli.pass_text import PipelineElement, build_step, is_pass_or_pipeline, parse_pipeline
 from shardy_py.cli.reports import REPORTS, ReportRow, Request, with_request
 from shardy_py.cli.shell import usage_error
@@ -45,6 +46,7 @@ class Command:
     print_before, print_after: names of the passes before and after which the IR is dumped; None: all.
     reports: the reports to print to standard output.
     reports_as_json: whether they are printed as JSON, one line per program.
+    as_compiled: whether XLA's changes before propagation run first; None: for reports on programs of JAX.
     """
 
     input: str = "-"
@@ -63,7 +65,14 @@ class Command:
     print_after: tuple[str, ...] | None = ()
     reports: tuple[Request, ...] = ()
     reports_as_json: bool = False
+    as_compiled: bool | None = None
     shows: Literal["", "help", "version", "dialects"] = ""
+
+    @property
+    def reports_on_propagation(self) -> bool:
+        """Whether there are reports, and a pass that propagates."""
+        calls = [call for step in self.steps for call in step.calls]
+        return bool(self.reports) and any(call.row.propagates for call in calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +102,7 @@ def _text(name: str, field: str, placeholder: str, summary: str, default: str | 
     return Flag(name, field, summary, default, "text", placeholder)
 
 
-def _constant(name: str, field: str, summary: str, value: str | None = None) -> Flag:
+def _constant(name: str, field: str, summary: str, value: str | bool | None = None) -> Flag:
     return Flag(name, field, summary, value, "nothing")
 
 
@@ -143,6 +152,8 @@ FLAGS: tuple[Flag, ...] = (
     Flag("no-progress", "hides_progress", "Show no progress bar on a terminal"),
     *map(_report, REPORTS),
     Flag("json", "reports_as_json", "Print reports as JSON, one line per program"),
+    _constant("as-compiled", "as_compiled", f"{AS_COMPILED} (default for reports on programs of JAX)", True),
+    _constant("as-written", "as_compiled", AS_WRITTEN, False),
     _constant("show-dialects", "shows", "Print the registered dialects", "dialects"),
     _constant("help", "shows", "Print this help", "help"),
     _constant("h", "shows", "Print this help", "help"),

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from shardy_py.cli.arguments import command_parser
+from shardy_py.cli.as_compiled import add_flags, compiled
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command, usage_error
 from shardy_py.errors import ShardyError
 from shardy_py.progress import can_show, progress
@@ -61,6 +62,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--interpret", "-interpret", action="store_true", help=translate)
     dense = "print results as dense attributes"
     add("--interpreter-print-dense", action="store_true", help=dense)
+    add_flags(parser)
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     options = parser.parse_args(arguments)
     if options.args is not None and (options.inputs is not None or options.random is not None):
@@ -97,7 +99,7 @@ def _run_chunk(chunk: Chunk, file: str, given: Any, options: argparse.Namespace,
 
     module = parse_module(chunk.text, file, first_line=chunk.first_line)
     verify_module(module)
-    program = Program(module)
+    program = Program(compiled(module, file, options.as_compiled))
     if not program.functions and options.interpret:
         return
     inputs, settings = given, _options(options, files)

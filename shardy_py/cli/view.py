@@ -22,6 +22,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from shardy_py.cli.arguments import command_parser, reader
+from shardy_py.cli.as_compiled import add_flags, compiled
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command, usage_error
 from shardy_py.errors import ShardyError
 from shardy_py.sharding.spelling import string_literal
@@ -126,6 +127,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--svg", metavar="FILE", help="also write an SVG picture; '-': only that, to standard output")
     add("--program", metavar="FILE", help="show all values of an MLIR file; '-': standard input")
     add("--value", metavar="NAME", help="show one value of the program: %%3, %%arg0, result 0, ...")
+    add_flags(parser)
     add("--json", action="store_true", help="print the values of the program as JSON")
     options = parser.parse_args(arguments)
     if options.program is not None:
@@ -174,7 +176,7 @@ def _show_program(options: argparse.Namespace, files: Files) -> int:
     source = files.read(options.program)
     module = parse_module(source.text, source.file)
     verify_module(module)
-    table = ValueTable(module)
+    table = ValueTable(compiled(module, source.file, options.as_compiled))
     values = local_values(module, table)
     if options.value is not None:
         entry = table.find(options.value)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from shardy_py.passes.options import Option, OptionValue, options_of
+from shardy_py.passes.options import Option, OptionValue, PropagateOptions, options_of
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -48,6 +48,11 @@ class PassRow:
     def options(self) -> tuple[Option, ...]:
         """The options, in the order of their declaration."""
         return options_of(self.options_class)
+
+    @property
+    def propagates(self) -> bool:
+        """Whether the pass propagates shardings through the program."""
+        return self.options_class is not None and issubclass(self.options_class, PropagateOptions)
 
     @property
     def stem(self) -> str:
