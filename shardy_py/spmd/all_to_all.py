@@ -93,7 +93,7 @@ def permuted(value: Partitioned, target: Tiling) -> Partitioned:
     """The value in tiles of the same sizes on other devices."""
     if value.tiling.dimensions != target.dimensions:
         raise InternalError(f"a permute from tiles {value.tiling.dimensions} to {target.dimensions}")
-    return replace(value.sent("collective_permute", 2, local=value.local), tiling=target)
+    return replace(value.sent("collective_permute", 2, local=value.local, target=target), tiling=target)
 
 
 def _joinable(

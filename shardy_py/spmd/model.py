@@ -11,7 +11,8 @@ Not here: shardings by tiles (`tiling.py`), the planners, one module per handler
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from shardy_py.layout import element_type
@@ -31,6 +32,7 @@ class Collective:
     held_shape: of the operand on each device.
     reason: why XLA emits it, as a phrase.
     times: how often it runs: the product of the trip counts of the loops around it.
+    key: equal for equal collectives of one value, which XLA merges; None if it has no equal.
     """
 
     kind: str
@@ -39,6 +41,7 @@ class Collective:
     held_shape: tuple[int, ...]
     reason: str = ""
     times: int = 1
+    key: Hashable = field(default=None, compare=False, repr=False)
 
     @property
     def held_bytes(self) -> int:

@@ -10,8 +10,8 @@ A plan is a chain of such values. Not here: the choices (`reshard.py` and the mo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from shardy_py.spmd.model import Collective
 from shardy_py.spmd.tiling import Shape, Tiling
@@ -26,7 +26,8 @@ class Partitioned:
 
     shape: of the whole tensor. local: of the part on each device. element: the name of the element type.
     collectives: what was sent for it, in order. rematerialized: where XLA warns of an involuntary full
-    rematerialization.
+    rematerialization. chain: for reshards of one value, its name and what was sent since, so that collectives
+    of equal `key` are one; None otherwise.
     """
 
     shape: Shape
@@ -35,24 +36,41 @@ class Partitioned:
     element: str
     collectives: tuple[Collective, ...] = ()
     rematerialized: tuple[Rematerialization, ...] = ()
+    chain: Hashable = field(default=None, compare=False, repr=False)
 
     @staticmethod
-    def of(shape: Sequence[int], tiling: Tiling, element: str) -> Partitioned:
-        """A tensor in tiles, for which nothing was sent."""
-        return Partitioned(tuple(shape), tiling.local_shape(shape), tiling, element)
+    def of(shape: Sequence[int], tiling: Tiling, element: str, *, name: Hashable = None) -> Partitioned:
+        """A tensor in tiles, for which nothing was sent; name: of the value, for its reshards."""
+        return Partitioned(tuple(shape), tiling.local_shape(shape), tiling, element, chain=name)
 
-    def sent(self, kind: str, group_size: int, *, local: Shape, held: Shape | None = None) -> Partitioned:
-        """The value after a collective over `held` (by default the local shape), then `local` in shape."""
+    def sent(
+        self,
+        kind: str,
+        group_size: int,
+        *,
+        local: Shape,
+        held: Shape | None = None,
+        target: Tiling | None = None,
+    ) -> Partitioned:
+        """The value after a collective over `held` (by default the local shape), then `local` in shape.
+
+        target: the tiles after it, if the shapes do not tell.
+        """
         operand = self.local if held is None else held
-        sent = Collective(kind, group_size, self.element, operand)
-        return replace(self, local=local, collectives=(*self.collectives, sent))
+        chain = self.chain and (self.chain, kind, group_size, operand, local, self.tiling, target)
+        sent = Collective(kind, group_size, self.element, operand, key=chain)
+        return replace(self, local=local, collectives=(*self.collectives, sent), chain=chain)
 
     def permuted(self, sizes: Iterable[int], dimension: int, *, size: int) -> Partitioned:
         """The value after permutes of parts of `sizes` elements along `dimension`, which then has `size`."""
         parts = [with_size(self.local, dimension, part) for part in sizes if part > 0]
-        sent = tuple(Collective("collective_permute", 2, self.element, part) for part in parts)
+        key = self.chain and (self.chain, self.tiling, dimension, size)
+        sent = tuple(
+            Collective("collective_permute", 2, self.element, part, key=key and (key, i))
+            for i, part in enumerate(parts)
+        )
         local = with_size(self.local, dimension, size)
-        return replace(self, local=local, collectives=(*self.collectives, *sent))
+        return replace(self, local=local, collectives=(*self.collectives, *sent), chain=key)
 
 
 def with_size(shape: Shape, dimension: int, size: int) -> Shape:
