@@ -1,4 +1,5 @@
 // RUN: sdy-opt %s --sdy-pad-for-divisibility="pad-inputs-and-outputs=true mask-all-padding=true" | filecheck %s
+// RUN: sdy-opt %s --sdy-pad-for-divisibility="pad-inputs-and-outputs=true exchange-misaligned-parts=true" | filecheck %s --check-prefix EXCHANGE
 
 sdy.mesh @mesh = <["x"=2, "y"=4]>
 
@@ -40,14 +41,21 @@ func.func @constants() -> (tensor<3xi32> {sdy.sharding = #sdy.sharding<@mesh, [{
   return %0 : tensor<3xi32>
 }
 
-// Parts of 3 elements and parts of 2 do not line up: the dimension is gathered, and sliced again.
+// Parts of 3 elements and parts of 2 do not line up: the dimension is gathered, and sliced again. With the option,
+// parts get elements of their neighbours to have 4.
 // CHECK-LABEL: func.func @misaligned
+// EXCHANGE-LABEL: func.func @misaligned
 func.func @misaligned(%arg0: tensor<10xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>})
     -> (tensor<10xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y", "x"}]>}) {
   // CHECK-NEXT: [[all:%.+]] = sdy.all_gather [{"y"}] %arg0 out_sharding=<@mesh, [{}]> : tensor<12xf32>
   // CHECK-NEXT: [[true:%.+]] = stablehlo.slice [[all]] [0:10]
   // CHECK: [[more:%.+]] = stablehlo.pad [[true]], {{.*}} -> tensor<16xf32>
   // CHECK-NEXT: sdy.all_slice [{"y", "x"}] [[more]] out_sharding=<@mesh, [{"y", "x"}]> : tensor<16xf32>
+  // EXCHANGE-NOT: all_gather
+  // EXCHANGE: [[parts:%.+]] = sdy.manual_computation({{.*}}) in_shardings=[<@mesh, [{"y"}]>, {{.*}} manual_axes={"y"} ({{.*}}tensor<3xf32>
+  // EXCHANGE: collective_permute{{.*}} : (tensor<2xf32>) -> tensor<2xf32>
+  // EXCHANGE: } : (tensor<12xf32>, tensor<f32>) -> tensor<16xf32>
+  // EXCHANGE-NEXT: sdy.all_slice [{"x"}] [[parts]] out_sharding=<@mesh, [{"y", "x"}]> : tensor<16xf32>
   %0 = sdy.all_slice [{"x"}] %arg0 out_sharding=<@mesh, [{"y", "x"}]> : tensor<10xf32>
   return %0 : tensor<10xf32>
 }

@@ -268,6 +268,11 @@ class PadForDivisibilityOptions:
     mask_all_padding: bool = option(
         False, "replace padding wherever an op combines it with data, not only where Shardy does"
     )
+    exchange_misaligned_parts: bool = option(
+        False, "exchange elements between uneven parts that do not line up, instead of gathering dimensions"
+    )
+    replica_count: int = option(1, "number of replicas")
+    partition_count: int = option(1, "number of partitions")
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,13 @@ def partitioner_passes(options: PartitionerPipelineOptions = _PARTITIONER) -> Ca
             pass_call("canonicalize", enable_patterns=("sdy-collective",)),
         ),
         "pad-for-divisibility": (
-            pass_call("sdy-pad-for-divisibility", pad_inputs_and_outputs=True, mask_all_padding=True),
+            pass_call(
+                "sdy-pad-for-divisibility",
+                pad_inputs_and_outputs=True,
+                mask_all_padding=True,
+                exchange_misaligned_parts=options.enable_halo_exchange,
+                **devices,
+            ),
         ),
         "resolve-single-device-sharding": (
             pass_call("sdy-resolve-single-device-sharding", **devices),

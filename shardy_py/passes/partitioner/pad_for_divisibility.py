@@ -49,7 +49,7 @@ def pad_for_divisibility(module: ModuleOp, options: PadForDivisibilityOptions) -
         faults = [fault for function in functions for fault in padding.uneven_borders(function)]
         if faults:
             raise ShardyError(*faults)
-    realign_collectives(module, padding.reader)
+    realign_collectives(module, padding.reader, options)
     padding.run(functions, masks_all=options.mask_all_padding)
 
 

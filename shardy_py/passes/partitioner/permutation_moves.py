@@ -49,8 +49,13 @@ def result_shape(op: Operation) -> tuple[int, ...]:
 # ---------------------------------------------------------------------- local dimensions
 
 
-def is_local_pad(op: Operation, sharding: TensorSharding, dimension: int, state: Resolution) -> bool:
-    """Whether each part of a padded dimension has elements of the same part of the operand only."""
+def is_local_pad(
+    op: Operation, sharding: TensorSharding, dimension: int, state: Resolution, *, with_padding: bool = False
+) -> bool:
+    """Whether each part of a padded dimension has elements of the same part of the operand only.
+
+    with_padding: also where the elements are those that make parts of one size, as Shardy does not.
+    """
     mesh = state.symbols.mesh(sharding.mesh)
     assert mesh is not None
     reads = pad_reads(op, parts_of(sharding, mesh))[dimension]
@@ -61,7 +66,8 @@ def is_local_pad(op: Operation, sharding: TensorSharding, dimension: int, state:
     part = np.arange(reads.parts)
     start = part * reads.part_out - reads.low
     first = np.maximum(start, 0)
-    last = np.minimum(start + reads.part_out - 1, reads.size_in - 1)
+    size = reads.part_in * reads.parts if with_padding else reads.size_in
+    last = np.minimum(start + reads.part_out - 1, size - 1)
     is_own = (first // reads.part_in == part) & (last // reads.part_in == part)
     return bool(np.all(is_own | (first > last)))
 

@@ -7,6 +7,7 @@ padding and dilation that its windows have there. `window_exchange.py` does the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from xdsl.ir import Operation
@@ -94,7 +95,7 @@ def slice_windows(op: Operation, state: Resolution) -> Description:
 
 def pad_windows(op: Operation, state: Resolution) -> Description:
     """`pad`: element i is element (i - low) / (interior + 1), or padding."""
-    if _is_all_local(op, state, is_local_pad):
+    if _is_all_local(op, state, partial(is_local_pad, with_padding=True)):
         return NOT_SHARDED
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
     lows, highs, interiors = (integers(op, name) for name in names)

@@ -92,15 +92,10 @@ class Windowed:
 
 def exchange_windows(op: Operation, windowed: Windowed, state: Resolution) -> str:
     """Replaces an op by one on parts; returns why not, or an empty string."""
-    exchanges = [
-        {d: r if isinstance(r, WindowExchange) else window_exchange(r) for d, r in o.reads.items()}
-        for o in windowed.operands
-    ]
-    if not windowed.must_exchange:
-        for found in exchanges:
-            for dimension, exchange in found.items():
-                if not exchange.is_worthwhile:
-                    return f"parts of dimension {dimension} need elements of {exchange.permutes} other parts"
+    reason = unworthy(windowed)
+    if reason:
+        return reason
+    exchanges = _exchanges(windowed)
     shardings = [operand.sharding for operand in windowed.operands]
     shardings += [sharding for _, sharding in windowed.results]
     moved: Axes = tuple(
@@ -132,6 +127,23 @@ def exchange_windows(op: Operation, windowed: Windowed, state: Resolution) -> st
     ]
     replace_by_values(op, values)
     return ""
+
+
+def unworthy(windowed: Windowed) -> str:
+    """Why gathering takes less than the exchange; empty if it does not."""
+    if not windowed.must_exchange:
+        for found in _exchanges(windowed):
+            for dimension, exchange in found.items():
+                if not exchange.is_worthwhile:
+                    return f"parts of dimension {dimension} need elements of {exchange.permutes} other parts"
+    return ""
+
+
+def _exchanges(windowed: Windowed) -> list[Exchanges]:
+    return [
+        {d: r if isinstance(r, WindowExchange) else window_exchange(r) for d, r in o.reads.items()}
+        for o in windowed.operands
+    ]
 
 
 def _even(op: Operation, operand: Operand, manual: Manual) -> Value:
