@@ -27,7 +27,8 @@ class Partitioned:
     shape: of the whole tensor. local: of the part on each device. element: the name of the element type.
     collectives: what was sent for it, in order. rematerialized: where XLA warns of an involuntary full
     rematerialization. chain: for reshards of one value, its name and what was sent since, so that collectives
-    of equal `key` are one; None otherwise.
+    of equal `key` are one; None otherwise. earlier: the values that it was resharded from, to whose tilings
+    it can go back for free.
     """
 
     shape: Shape
@@ -37,6 +38,7 @@ class Partitioned:
     collectives: tuple[Collective, ...] = ()
     rematerialized: tuple[Rematerialization, ...] = ()
     chain: Hashable = field(default=None, compare=False, repr=False)
+    earlier: tuple[Partitioned, ...] = field(default=(), compare=False, repr=False)
 
     @staticmethod
     def of(shape: Sequence[int], tiling: Tiling, element: str, *, name: Hashable = None) -> Partitioned:
@@ -59,18 +61,23 @@ class Partitioned:
         operand = self.local if held is None else held
         chain = self.chain and (self.chain, kind, group_size, operand, local, self.tiling, target)
         sent = Collective(kind, group_size, self.element, operand, key=chain)
-        return replace(self, local=local, collectives=(*self.collectives, sent), chain=chain)
+        return replace(self, local=local, collectives=(*self.collectives, sent), chain=chain, earlier=())
 
-    def permuted(self, sizes: Iterable[int], dimension: int, *, size: int) -> Partitioned:
-        """The value after permutes of parts of `sizes` elements along `dimension`, which then has `size`."""
+    def permuted(
+        self, sizes: Iterable[int], dimension: int, *, size: int, purpose: Hashable = None
+    ) -> Partitioned:
+        """The value after permutes of parts of `sizes` elements along `dimension`, which then has `size`.
+
+        purpose: tells permutes of equal sizes apart.
+        """
         parts = [with_size(self.local, dimension, part) for part in sizes if part > 0]
-        key = self.chain and (self.chain, self.tiling, dimension, size)
+        key = self.chain and (self.chain, self.tiling, dimension, size, purpose)
         sent = tuple(
             Collective("collective_permute", 2, self.element, part, key=key and (key, i))
             for i, part in enumerate(parts)
         )
         local = with_size(self.local, dimension, size)
-        return replace(self, local=local, collectives=(*self.collectives, *sent), chain=key)
+        return replace(self, local=local, collectives=(*self.collectives, *sent), chain=key, earlier=())
 
 
 def with_size(shape: Shape, dimension: int, size: int) -> Shape:

@@ -30,9 +30,12 @@ from shardy_py.spmd.tiling import Tiling
 
 def reshard(value: Partitioned, target: Tiling) -> Partitioned:
     """The value in the tiles of `target`, of the same tensor and devices."""
-    found = _resharded(value, target, may_replicate=True)
+    if value.tiling == target:
+        return value
+    known = next((earlier for earlier in value.earlier if earlier.tiling == target), None)
+    found = known or _resharded(value, target, may_replicate=True)
     assert found is not None
-    return found
+    return known or replace(found, earlier=(value, *found.earlier))
 
 
 def replicated(value: Partitioned) -> Partitioned:
@@ -40,8 +43,11 @@ def replicated(value: Partitioned) -> Partitioned:
     tiling = value.tiling
     if tiling.is_replicated:
         return value
+    for earlier in value.earlier:
+        if earlier.tiling.is_replicated:
+            return earlier
     whole = gathered(value, tiling, value.shape, range(tiling.rank))
-    return replace(whole, tiling=Tiling.replicated(tiling.rank, tiling.device_count))
+    return replace(whole, tiling=Tiling.replicated(tiling.rank, tiling.device_count), earlier=(value,))
 
 
 def _resharded(value: Partitioned, target: Tiling, *, may_replicate: bool) -> Partitioned | None:
@@ -58,7 +64,7 @@ def _resharded(value: Partitioned, target: Tiling, *, may_replicate: bool) -> Pa
         if found is not None:
             return found
     if source.is_replicated:
-        return replace(value, local=target.local_shape(value.shape), tiling=target)
+        return replace(value, local=target.local_shape(value.shape), tiling=target, earlier=())
     if not target.is_replicated:
         found = _through_others(value, target) or _in_groups(value, target)
         if found is not None or not may_replicate:
@@ -85,7 +91,7 @@ def _from_replicas(value: Partitioned, target: Tiling) -> Partitioned | None:
     if near is None:
         return _through_leading_dimension(value, target)
     padded = _padded(value, near)
-    found = replace(padded, local=near.local_shape(value.shape), tiling=near)
+    found = replace(padded, local=near.local_shape(value.shape), tiling=near, earlier=())
     return permuted(found, target) if is_permutation(near, target) else found
 
 
@@ -104,7 +110,7 @@ def _to_replicas(value: Partitioned, target: Tiling) -> Partitioned | None:
     value = _shifted(value, near, target, dimensions)
     grouped = group_on(near, dimensions, [factors[i] for i in dimensions])
     whole = gathered(value, grouped.tiling, target.local_shape(value.shape), dimensions)
-    return replace(whole, tiling=target)
+    return replace(whole, tiling=target, earlier=())
 
 
 def compatible(partial: Tiling, target: Tiling) -> Tiling | None:
@@ -177,7 +183,7 @@ def _padded(value: Partitioned, target: Tiling) -> Partitioned:
             lambda shard, more=more: -more * shard,
             lambda shard, more=more: more * (shard + 1),
         )
-        value = value.permuted(sent, i, size=needed)
+        value = value.permuted(sent, i, size=needed, purpose=target)
     return value
 
 
@@ -196,7 +202,7 @@ def _shifted(value: Partitioned, source: Tiling, target: Tiling, dimensions: Seq
             lambda shard, surplus=surplus, factor=factor: surplus * (shard // factor),
             lambda shard, surplus=surplus, factor=factor: -surplus * (shard // factor),
         )
-        value = value.permuted(sent, i, size=value.local[i])
+        value = value.permuted(sent, i, size=value.local[i], purpose=target)
     return value
 
 
@@ -276,13 +282,14 @@ def _through_split(value: Partitioned, target: Tiling, dimension: int, major: in
     parts = (value.shape[dimension] // minor, minor)
     shape = (*value.shape[:dimension], *parts, *value.shape[dimension + 1 :])
     local = (*value.local[:dimension], 1, size, *value.local[dimension + 1 :])
-    apart = replace(value, shape=shape, local=local, tiling=split)
+    apart = replace(value, shape=shape, local=local, tiling=split, earlier=())
     moved = _resharded(apart, target.split(dimension, major), may_replicate=False)
     if moved is None:
         return None
     together = moved.local[dimension] * moved.local[dimension + 1]
     local = (*moved.local[:dimension], together, *moved.local[dimension + 2 :])
-    merged = replace(moved, shape=value.shape, local=local, tiling=moved.tiling.merged(dimension))
+    tiling = moved.tiling.merged(dimension)
+    merged = replace(moved, shape=value.shape, local=local, tiling=tiling, earlier=())
     return _resharded(merged, target, may_replicate=False)
 
 
@@ -295,6 +302,6 @@ def _in_groups(value: Partitioned, target: Tiling) -> Partitioned | None:
     grouped = group_on(value.tiling, equal)
     wanted = aligned(group_on(target, equal), grouped)
     shape = tuple(value.local[i] if i in equal else size for i, size in enumerate(value.shape))
-    inside = reshard(replace(value, shape=shape, tiling=grouped.tiling), wanted.tiling)
-    moved = replace(inside, shape=value.shape, tiling=ungrouped(wanted))
+    inside = reshard(replace(value, shape=shape, tiling=grouped.tiling, earlier=()), wanted.tiling)
+    moved = replace(inside, shape=value.shape, tiling=ungrouped(wanted), earlier=())
     return reshard(moved, target)

@@ -161,6 +161,33 @@ class Tiling:
         together = sizes[dimension] * sizes[dimension + 1]
         return self.reshaped((*sizes[:dimension], together, *sizes[dimension + 2 :]))
 
+    def merged_into(self, source: int, target: int) -> Tiling:
+        """The tiling with the tiles of `source` as the minor ones of `target`; `source` is whole then."""
+        order = [i for i in range(self.rank + 1) if i != source]
+        order.insert(order.index(target) + 1, source)
+        sizes = list(self.dimensions)
+        sizes[target], sizes[source] = sizes[target] * sizes[source], 1
+        return Tiling.from_grid(self.grid.transpose(order).reshape(*sizes, -1), self.rank)
+
+    def reversed_on(self, dimensions: Iterable[int]) -> Tiling:
+        """The tiling with the tiles of `dimensions` in reverse order."""
+        return Tiling.from_grid(np.flip(self.grid, tuple(dimensions)), self.rank)
+
+    def with_dimensions(self, rank: int, dimensions: Sequence[int]) -> Tiling:
+        """The tiling of a tensor of `rank` whose `dimensions` have the tiles of this one, in their order.
+
+        `dimensions` ascend; the others are whole.
+        """
+        sizes = [1] * rank
+        for dimension, size in zip(dimensions, self.dimensions, strict=True):
+            sizes[dimension] = size
+        return self.reshaped(sizes)
+
+    def without_dimensions(self, dimensions: Iterable[int]) -> Tiling:
+        """The tiling without `dimensions`, which are whole."""
+        dropped = set(dimensions)
+        return self.reshaped([size for i, size in enumerate(self.dimensions) if i not in dropped])
+
     def refines(self, other: Tiling) -> bool:
         """Returns whether each device's tile lies in its tile of `other`, in tiles of this one.
 

@@ -108,26 +108,28 @@ def windowed_input(
         plan.size if plan else -(-size // tiles)
         for size, tiles, plan in zip(value.shape, target.dimensions, plans, strict=True)
     )
-    sliced = Windowed(replace(value, local=local, tiling=target), windows)
+    sliced = Windowed(replace(value, local=local, tiling=target, earlier=()), windows)
     if value.tiling.is_replicated or (target != value.tiling and apart == value.tiling):
         return sliced
     if target != value.tiling:
         return windowed_input(reshard(value, target), window, target, reshard)
     if prod(target.dimensions[i] if plan is None else plan.shards for i, plan in enumerate(plans)) == 1:
         return Windowed(value, windows)
-    exchanged = _exchanged(value, plans)
+    exchanged = _exchanged(value, plans, window)
     if exchanged is not None:
         return Windowed(exchanged, windows)
     return windowed_input(reshard(value, apart), window, target, reshard)
 
 
-def _exchanged(value: Partitioned, plans: Sequence[_Reads | None]) -> Partitioned | None:
+def _exchanged(
+    value: Partitioned, plans: Sequence[_Reads | None], window: Sequence[WindowDimension]
+) -> Partitioned | None:
     """The value with the halos along all dimensions, one after another; None if one is too large."""
     local: Shape = value.local
     for dimension, plan in enumerate(plans):
         if plan is not None and plan.shards > 1:
             local = with_size(local, dimension, plan.shard)
-    value = replace(value, local=local)
+    value = replace(value, local=local, earlier=())
     for dimension, plan in enumerate(plans):
         if plan is None or plan.shards == 1:
             continue
@@ -141,7 +143,7 @@ def _exchanged(value: Partitioned, plans: Sequence[_Reads | None]) -> Partitione
         )
         if sent is None:
             return None
-        value = value.permuted(sent, dimension, size=plan.size)
+        value = value.permuted(sent, dimension, size=plan.size, purpose=window[dimension])
     return value
 
 

@@ -1,6 +1,7 @@
 """The child process of `compiled.partitioned`: modules as JSON in, HLO around spmd-partitioning as JSON out.
 
-`python -m tests.spmd.compile_modules FOLDER DEVICES`, with XLA's flags that dump into the folder.
+`python -m tests.spmd.compile_modules FOLDER DEVICES`, with XLA's flags that dump into the folder. Modules
+without a mesh of sdy have shardings of XLA (`mhlo.sharding`), which it takes as they are.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ def main() -> None:
     client = jax.devices()[0].client
     options = compiler.get_compile_options(num_replicas=1, num_partitions=devices)
     options.executable_build_options.use_spmd_partitioning = True
-    options.executable_build_options.use_shardy_partitioner = True
     on = xla_client.DeviceList(tuple(jax.devices()))
     found: list[tuple[str, str, str]] = []
     logged = folder / "stderr"
@@ -31,6 +31,7 @@ def main() -> None:
         with logged.open("wb") as file:
             os.dup2(file.fileno(), 2)
             error = ""
+            options.executable_build_options.use_shardy_partitioner = "sdy.mesh" in module
             try:
                 with mlir.make_ir_context():
                     client.compile_and_load(ir.Module.parse(module), on, options)

@@ -12,6 +12,7 @@ from random import Random
 
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, TensorSharding
 from shardy_py.spmd.model import Plan
+from shardy_py.spmd.movement import elementwise
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.reshard import replicated, reshard
 from shardy_py.spmd.tiling import Tiling
@@ -32,7 +33,8 @@ class Pair:
     @property
     def plan(self) -> Plan:
         """What the planner sends."""
-        return Plan((self.moved if self.is_even else replicated(self.moved)).collectives)
+        moved = elementwise([self.moved], "f32", self.moved.tiling)  # a constraint is an op
+        return Plan((moved if self.is_even else replicated(moved)).collectives)
 
     @property
     def moved(self) -> Partitioned:
@@ -73,13 +75,14 @@ def random_pairs(seed: int, count: int, *, uneven: bool = False, axes: int = 2) 
         rank = random.randint(1, 4)
         sizes = (3, 5, 6, 9, 12, 14, 24, 30) if uneven else (16, 32, 64)
         shape = tuple(random.choice(sizes) for _ in range(rank))
-        source, target = (_sharding(random, mesh, rank, axes) for _ in range(2))
+        source, target = (random_sharding(random, mesh, rank, axes) for _ in range(2))
         if source != target:
             pairs.append(Pair(mesh, shape, source, target))
     return pairs
 
 
-def _sharding(random: Random, mesh: Mesh, rank: int, most: int) -> TensorSharding:
+def random_sharding(random: Random, mesh: Mesh, rank: int, most: int) -> TensorSharding:
+    """A closed sharding along at most `most` axes."""
     names = random.sample([axis.name for axis in mesh.axes], k=min(len(mesh.axes), random.randint(1, most)))
     dimensions: list[list[AxisRef]] = [[] for _ in range(rank)]
     for name in names:

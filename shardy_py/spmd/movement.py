@@ -1,0 +1,122 @@
+"""Ops that compute each tile from tiles at the same place: elementwise ops, and ops that move elements.
+
+Operands are resharded to what the tiling of the result asks for. Ops that the partitioner does not know get
+whole operands on every device and slice the result. Source: openxla/xla, `HandleElementwise`,
+`HandleElementwiseWithDimsToReplicate`, `HandleTranspose`, `HandleBroadcast`, `HandleReverse` and
+`DefaultAction` in xla/service/spmd/spmd_partitioner.cc. Not here: slices and
+windows (`windows.py`).
+
+>>> from shardy_py.sharding import Mesh
+>>> mesh = Mesh.of(x=4)
+>>> rows, columns = Tiling.of(mesh, [("x",), ()]), Tiling.of(mesh, [(), ("x",)])
+>>> sum_ = elementwise([Partitioned.of((8, 8), tiling, "f32") for tiling in (rows, columns)], "f32", rows)
+>>> [each.kind for each in sum_.collectives]
+['all_to_all']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from shardy_py.spmd.partitioned import Partitioned
+from shardy_py.spmd.reshard import replicated, reshard
+from shardy_py.spmd.tiling import Tiling
+from shardy_py.spmd.windowed import WindowDimension, windowed_input
+
+
+def result_of(
+    operands: Iterable[Partitioned], shape: Sequence[int], tiling: Tiling, element: str
+) -> Partitioned:
+    """The result of an op on `operands` as they are, with all that was sent for them."""
+    found = Partitioned.of(shape, tiling, element)
+    for operand in operands:
+        found = replace(
+            found,
+            collectives=(*found.collectives, *operand.collectives),
+            rematerialized=(*found.rematerialized, *operand.rematerialized),
+        )
+    return found
+
+
+def replicating(
+    operands: Sequence[Partitioned], shape: Sequence[int], element: str, target: Tiling
+) -> Partitioned:
+    """The result of an op that runs whole on every device."""
+    whole = Tiling.replicated(len(shape), target.device_count)
+    return reshard(result_of(map(replicated, operands), shape, whole, element), target)
+
+
+def elementwise(operands: Sequence[Partitioned], element: str, target: Tiling) -> Partitioned:
+    """The result of an elementwise op: where the operands are, if all have one tiling, else at `target`."""
+    shape, tiling = operands[0].shape, operands[0].tiling
+    if len(operands) > 1 and all(operand.tiling == tiling for operand in operands):
+        return reshard(result_of(operands, shape, tiling, element), target)
+    return result_of((reshard(operand, target) for operand in operands), shape, target, element)
+
+
+def transposed(operand: Partitioned, permutation: Sequence[int], target: Tiling) -> Partitioned:
+    """The result of a transposition: dimension i of it is dimension `permutation[i]` of the operand."""
+    shape = tuple(operand.shape[i] for i in permutation)
+    if target.is_replicated:
+        return replicating([operand], shape, operand.element, target)
+    inverse = [permutation.index(i) for i in range(len(permutation))]
+    return result_of([reshard(operand, target.transposed(inverse))], shape, target, operand.element)
+
+
+def broadcast(
+    operand: Partitioned, dimensions: Sequence[int], shape: Sequence[int], target: Tiling
+) -> Partitioned:
+    """The result of a broadcast to `shape`, in which the operand has `dimensions`, in ascending order."""
+    if target.is_replicated:
+        return replicating([operand], shape, operand.element, target)
+    added = [i for i in range(len(shape)) if i not in dimensions]
+    wanted = target.replicated_on(added).without_dimensions(added)
+    return result_of([reshard(operand, wanted)], shape, target, operand.element)
+
+
+def with_whole_dimensions(
+    operands: Sequence[Partitioned],
+    whole: Sequence[int],
+    shape: Sequence[int],
+    target: Tiling,
+    may_take: Callable[[int], bool] | None = None,
+) -> Partitioned:
+    """The result of an op that needs some dimensions whole, such as a concatenation or a factorization.
+
+    Their tiles move to the first other dimension that they divide evenly, else they are gathered.
+    """
+    element = operands[0].element
+    if target.is_replicated:
+        return replicating(operands, shape, element, target)
+    near = target
+    for dimension in whole:
+        near = without_tiles(near, dimension, shape, may_take or (lambda i: i not in whole))
+    moved = [reshard(operand, near) for operand in operands]
+    return reshard(result_of(moved, shape, near, element), target)
+
+
+def without_tiles(
+    tiling: Tiling, dimension: int, shape: Sequence[int], may_take: Callable[[int], bool]
+) -> Tiling:
+    """The tiling with `dimension` whole, its tiles moved to the first dimension they divide, or replicas."""
+    tiles = tiling.dimensions[dimension]
+    if tiles > 1 and shape[dimension] > 1:
+        for i, size in enumerate(shape):
+            if i != dimension and may_take(i) and size % (tiling.dimensions[i] * tiles) == 0:
+                return tiling.merged_into(dimension, i)
+    return tiling.replicated_on([dimension])
+
+
+def reversed_along(operand: Partitioned, dimensions: Sequence[int], target: Tiling) -> Partitioned:
+    """The result of reversing `dimensions`; uneven ones move their padding to the front."""
+    shape = operand.shape
+    if target.is_replicated:
+        return replicating([operand], shape, operand.element, target)
+    moved = reshard(operand, target.reversed_on(dimensions))
+    padding = [tiles * -(-size // tiles) - size for size, tiles in zip(shape, target.dimensions, strict=True)]
+    window = [WindowDimension(low=more if i in dimensions else 0) for i, more in enumerate(padding)]
+    read = windowed_input(moved, window, moved.tiling, reshard)
+    if read is None:
+        return replicating([operand], shape, operand.element, target)
+    return result_of([read.value], shape, target, operand.element)

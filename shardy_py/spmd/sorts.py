@@ -1,0 +1,43 @@
+"""Sorts along a dimension, which every device needs whole.
+
+Source: openxla/xla, `HandleSort` in xla/service/spmd/spmd_partitioner.cc.
+
+>>> from shardy_py.sharding import Mesh
+>>> rows = Tiling.of(Mesh.of(x=4), [("x",), ()])
+>>> sorted_, = sorted_along([Partitioned.of((8, 8), rows, "f32")], 0, [rows])
+>>> [(each.kind, each.held_shape) for each in sorted_.collectives]
+[('all_to_all', (2, 8)), ('all_to_all', (8, 2))]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shardy_py.spmd.movement import replicating, result_of, without_tiles
+from shardy_py.spmd.partitioned import Partitioned
+from shardy_py.spmd.reshard import reshard
+from shardy_py.spmd.tiling import Tiling
+
+
+def sorted_along(
+    operands: Sequence[Partitioned], dimension: int, targets: Sequence[Tiling]
+) -> list[Partitioned]:
+    """The results of a sort of all operands by some of them.
+
+    If the results are sharded alike along the dimension, its tiles move to another one, or are gathered.
+    """
+    shape, target = operands[0].shape, targets[0]
+    if any(other != target for other in targets) or target.is_replicated:
+        return _replicating(operands, targets)
+    if target.dimensions[dimension] == 1:
+        return [result_of([reshard(each, target)], shape, target, each.element) for each in operands]
+    if len(shape) < 2:
+        return _replicating(operands, targets)
+    near = without_tiles(target, dimension, shape, lambda _: True)
+    moved = (result_of([reshard(each, near)], shape, near, each.element) for each in operands)
+    return [reshard(each, target) for each in moved]
+
+
+def _replicating(operands: Sequence[Partitioned], targets: Sequence[Tiling]) -> list[Partitioned]:
+    pairs = zip(operands, targets, strict=True)
+    return [replicating([each], each.shape, each.element, target) for each, target in pairs]

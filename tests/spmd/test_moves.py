@@ -1,0 +1,58 @@
+"""Ops that move elements, as planned, against what XLA partitions."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardy_py.sharding import Mesh
+from shardy_py.spmd.movement import replicating, with_whole_dimensions
+from shardy_py.spmd.partitioned import Partitioned
+from shardy_py.spmd.reshard import replicated, reshard
+from shardy_py.spmd.tiling import Tiling
+from shardy_py.spmd.windows import padded, sliced
+from tests.spmd.moves import KINDS, differing, random_ops
+
+MESH = Mesh.of(x=4, y=2)
+
+
+@pytest.mark.parametrize("uneven", [False, True])
+def test_the_bytes_are_those_of_xla(uneven: bool) -> None:
+    """XLA stops at failed checks for some windows over uneven dimensions."""
+    kinds = [kind for kind in KINDS if not (uneven and kind == "reduce_window")]
+    ops = [op for kind in kinds for op in random_ops(21, 12, kind, uneven=uneven)]
+    assert differing(ops) == []
+
+
+def test_unknown_ops_gather_their_operands() -> None:
+    rows = Tiling.of(MESH, [("x",), ()])
+    found = replicating([Partitioned.of((8, 8), rows, "f32")] * 2, (8,), "f32", Tiling.of(MESH, [("y",)]))
+    assert [(each.kind, each.held_shape) for each in found.collectives] == [("all_gather", (2, 8))] * 2
+    assert found.local == (4,)
+
+
+def test_tiles_move_to_a_dimension_that_they_divide() -> None:
+    rows = Tiling.of(MESH, [("x",), (), ()])
+    value = Partitioned.of((8, 6, 4), rows, "f32")
+    found = with_whole_dimensions([value, value], [0], (16, 6, 4), rows)
+    assert [(each.kind, each.held_shape) for each in found.collectives] == [
+        ("all_to_all", (2, 6, 4)),
+        ("all_to_all", (2, 6, 4)),
+        ("all_to_all", (16, 6, 1)),
+    ]
+
+
+def test_going_back_is_free() -> None:
+    rows, columns = Tiling.of(MESH, [("x",), ()]), Tiling.of(MESH, [(), ("x",)])
+    value = Partitioned.of((8, 8), rows, "f32")
+    moved = reshard(value, columns)
+    assert reshard(moved, rows) is value
+    assert replicated(reshard(replicated(value), rows)).collectives == replicated(value).collectives
+
+
+def test_halos_to_the_left_and_to_the_right_are_told_apart() -> None:
+    rows = Tiling.of(MESH, [("x",), ()])
+    value = Partitioned.of((8, 8), rows, "f32", name="%0")
+    left = padded(value, (1, 0), (-1, 0), (0, 0), rows).collectives
+    right = sliced(value, (1, 0), (8, 8), (1, 1), rows).collectives
+    assert [each.held_shape for each in left] == [each.held_shape for each in right] == [(1, 8)]
+    assert left[0].key != right[0].key
