@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -103,11 +104,17 @@ def partition(module: ModuleOp, calls: Iterable[PassCall], record: Iterable[obje
         ShardyError: a pass rejects the program.
     """
 
+    events = tuple(record)
+    origin: dict[SSAValue, SSAValue] = {}
+
     def prepared(copy: ModuleOp) -> AbstractContextManager[None]:
         originals = dict(zip(walk_pre_order(copy), walk_pre_order(module), strict=True))
-        return _rules_restored(tuple(record), originals)
+        origin.update(
+            pair for op, old in originals.items() for pair in zip(old.results, op.results, strict=True)
+        )
+        return _rules_restored(events, originals)
 
-    return run_partitioner(module, calls, prepared)
+    return replace(run_partitioner(module, calls, prepared), movements=carried_over(events, origin))
 
 
 @contextmanager

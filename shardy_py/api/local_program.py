@@ -142,9 +142,9 @@ class LocalProgram:
         """
         expect(model, (str, CostModel), "a CostModel, or the text of one")
         priced = cost_model(model) if isinstance(model, str) else model
-        return communication_report(
-            self.partitioned.local, priced, self.partitioned.events, meshes=self.partitioned.meshes
-        )
+        made = self.partitioned
+        events = (*made.movements, *made.events)
+        return communication_report(made.local, priced, events, made.originals, meshes=made.meshes)
 
     @property
     def _main(self) -> str:

@@ -79,6 +79,14 @@ class DroppedRules:
     attributes: Mapping[Operation, Attribute]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Insertion:
+    """An op that moves data, inserted to make another op local."""
+
+    op: Operation
+    made_for: Operation
+
+
 _EVENTS: ContextVar[list[object] | None] = ContextVar("events", default=None)
 
 
@@ -114,6 +122,26 @@ def carried_over(events: Iterable[object], origin: Mapping[SSAValue, SSAValue]) 
         for event in events
         if isinstance(event, Movement) and isinstance(event.target, SSAValue)
     )
+
+
+_MADE_FOR: ContextVar[Operation | None] = ContextVar("made_for", default=None)
+
+
+@contextmanager
+def inserting_for(op: Operation) -> Generator[None]:
+    """Within it, ops that move data are noted as inserted for `op`."""
+    token = _MADE_FOR.set(op)
+    try:
+        yield
+    finally:
+        _MADE_FOR.reset(token)
+
+
+def note_inserted(op: Operation) -> None:
+    """Record that an op was inserted, within `inserting_for`."""
+    made_for = _MADE_FOR.get()
+    if made_for is not None:
+        note(Insertion(op, made_for))
 
 
 def is_recording() -> bool:

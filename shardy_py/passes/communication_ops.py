@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from shardy_py import ir
 from shardy_py.dialects import sdy
 from shardy_py.dialects.sdy.syntax import REDUCTIONS
-from shardy_py.graph.movements import Movement, note
+from shardy_py.graph.movements import Movement, note, note_inserted
 from shardy_py.graph.plain import tensor_type
 from shardy_py.partition.collectives import AllGather, AllSlice, AllToAll, Collective, CollectivePermute
 from shardy_py.partition.steps import AllReduce, ReplicatedToUnreduced, Reshard, ShardedToUnreduced, Step
@@ -97,7 +97,9 @@ def step_op(step: Step | Collective, value: SSAValue, location: Any) -> Operatio
             if isinstance(step, AllReduce) and step.reduction != REDUCTIONS[0]:
                 properties["reduction_op"] = IntegerAttr(REDUCTIONS.index(step.reduction), i32)
     properties["out_sharding"] = sdy.TensorShardingAttr(step.sharding)
-    return ir.build_operation(op_class, (value,), (value.type,), properties, {}, location)
+    op = ir.build_operation(op_class, (value,), (value.type,), properties, {}, location)
+    note_inserted(op)
+    return op
 
 
 def identity_op(
@@ -105,7 +107,9 @@ def identity_op(
 ) -> Operation:
     """An op on `value` with its type and the property `sharding`, not yet inserted."""
     properties: dict[str, Attribute] = {"sharding": sdy.TensorShardingAttr(sharding)} if sharding else {}
-    return ir.build_operation(op_class, (value,), (value.type,), properties, {}, location)
+    op = ir.build_operation(op_class, (value,), (value.type,), properties, {}, location)
+    note_inserted(op)
+    return op
 
 
 def only_user(op: Operation) -> Operation | None:

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.errors import Diagnostic, collected_warnings
 from shardy_py.graph.cloning import clone
-from shardy_py.graph.movements import recorded
+from shardy_py.graph.movements import Movement, recorded
 from shardy_py.graph.symbols import meshes_of
 from shardy_py.interpret.grid import Grid
 from shardy_py.ir import find_ops
@@ -34,6 +34,7 @@ class Partitioned:
 
     whole: the program before, unchanged. local: the program of each device.
     origin: from values of `whole` to those of the copy that became `local`. events: of the passes, in order.
+    movements: to values of that copy, by passes that made `whole`: causes of its reshards.
     meshes: by name, also those that passes added. warnings: those of the passes.
     """
 
@@ -43,6 +44,13 @@ class Partitioned:
     events: tuple[object, ...]
     meshes: Mapping[str, Mesh]
     warnings: tuple[Diagnostic, ...] = ()
+    movements: tuple[Movement, ...] = ()
+
+    @property
+    def originals(self) -> dict[Operation, Operation]:
+        """For each op of that copy, the op of `whole`."""
+        pairs = ((copy.owner, value.owner) for value, copy in self.origin.items())
+        return {c: v for c, v in pairs if isinstance(c, Operation) and isinstance(v, Operation)}
 
     @property
     def grid(self) -> Grid:

@@ -21,8 +21,10 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from shardy_py import ir
 from shardy_py.dialects.sdy import TensorShardingAttr, TensorShardingPerValueAttr
 from shardy_py.dialects.stablehlo import OPS
+from shardy_py.graph.movements import note_inserted
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.value_shardings import set_sharding
+from shardy_py.ops import TABLE
 from shardy_py.sharding import TensorSharding
 from shardy_py.text.dense import make_dense
 from shardy_py.text.type_reader import ranked_tensor
@@ -81,6 +83,8 @@ class StablehloBuilder:
         op_class = OPS.op_class(name)
         op = ir.build_operation(op_class, operands, types, properties, {}, self.location, None, regions)
         ir.place_before(op, self.anchor)
+        if TABLE[op.name].collective is not None:
+            note_inserted(op)
         if self.sharding is not None:
             for result in op.results:
                 tensor = tensor_type(result.type)

@@ -27,7 +27,7 @@ from shardy_py import ir
 from shardy_py.dialects import sdy
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.holders import attribute_list_shardings
-from shardy_py.graph.movements import Localized, is_recording, note, note_copies
+from shardy_py.graph.movements import Localized, inserting_for, is_recording, note, note_copies
 from shardy_py.graph.op_errors import error_at, errors_at, place_of
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.value_shardings import ShardingReader
@@ -56,7 +56,8 @@ def convert_global_to_local(module: ModuleOp, options: ConvertGlobalToLocalOptio
         row = _row(site.op)
         assert row is not None
         try:
-            row(local, site)
+            with inserting_for(site.op):
+                row(local, site)
         except ShardyError as error:
             what = f"failed to legalize operation '{site.op.name}' that was explicitly marked illegal"
             following = Diagnostic(what, place_of(site.op))

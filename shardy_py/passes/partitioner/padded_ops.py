@@ -24,7 +24,7 @@ from shardy_py.dialects.stablehlo import OPS
 from shardy_py.dialects.stablehlo.verify.view import View
 from shardy_py.dialects.stablehlo.verify.windows import convolution_sizes
 from shardy_py.errors import ShardyError
-from shardy_py.graph.movements import replace_by_values
+from shardy_py.graph.movements import Insertion, note, replace_by_values
 from shardy_py.graph.plain import plain
 from shardy_py.graph.record import combiners_of, record_of
 from shardy_py.graph.value_shardings import ShardingReader
@@ -135,6 +135,7 @@ def _gathering(op: Operation, padded: Padded) -> None:
         op.location,
     )
     ir.place_before(new, op)
+    note(Insertion(new, op))
     build = StablehloBuilder(op, padded.sharding(result))
     trimmed = build.slice(new.results[0], (0,) * len(wanted), wanted)
     padded.replace(op, trimmed, is_zero=is_zero)

@@ -25,6 +25,7 @@ from shardy_py.dialects.stablehlo import (
 )
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.errors import warn
+from shardy_py.graph.movements import inserting_for
 from shardy_py.graph.op_errors import place_of
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import ShardingReader
@@ -97,7 +98,8 @@ def resolve_permutation_factors(module: ModuleOp, options: ResolvePermutationFac
     state = Resolution(Symbols(module), ShardingReader(), Devices(next_channel(module), counts), options)
     for op in list(walk_post_order(module, include_root=False)):
         if op.name.startswith("stablehlo.") and not is_terminator(op):
-            _resolve(op, state)
+            with inserting_for(op):
+                _resolve(op, state)
 
 
 def _resolve(op: Operation, state: Resolution) -> None:

@@ -32,7 +32,7 @@ from shardy_py.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.dialects.stablehlo import OPS
 from shardy_py.dialects.traits import constant_of, data_flow
 from shardy_py.graph.cloning import clone_region_into
-from shardy_py.graph.movements import note_copies, replace_by_values
+from shardy_py.graph.movements import inserting_for, note_copies, replace_by_values
 from shardy_py.graph.plain import plain
 from shardy_py.graph.record import combiner_of, combiners_of
 from shardy_py.graph.symbols import meshes_of
@@ -64,7 +64,8 @@ def resolve_reduction_factors(module: ModuleOp) -> None:
     meshes, reader = meshes_of(module), ShardingReader()
     for op in list(walk_pre_order(module, include_root=False)):
         if not op.name.startswith("sdy.") and data_flow(op) is None and not isinstance(op, CallOp):
-            resolve_unreduced_results(op, reader, meshes)
+            with inserting_for(op):
+                resolve_unreduced_results(op, reader, meshes)
     for op in find_ops(module, "stablehlo.reduce", _SCATTER):
         all_reduces = [_all_reduce_of(result) for result in op.results]
         if None in all_reduces:
@@ -80,7 +81,8 @@ def resolve_reduction_factors(module: ModuleOp) -> None:
                 if name == _ADD:
                     _add_initial_value(op, index, all_reduce, reader)
         else:
-            _TwoSteps(op, found, reader, meshes).insert()
+            with inserting_for(op):
+                _TwoSteps(op, found, reader, meshes).insert()
 
 
 def _all_reduce_of(result: SSAValue) -> Operation | None:

@@ -22,7 +22,7 @@ from shardy_py.dialects import sdy
 from shardy_py.errors import ShardyError
 from shardy_py.graph.cloning import clone
 from shardy_py.graph.holders import SHARDING, result_shardings
-from shardy_py.graph.movements import note_copies
+from shardy_py.graph.movements import inserting_for, note_copies
 from shardy_py.graph.op_errors import errors_at
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import meshes_of
@@ -56,7 +56,8 @@ def resolve_single_device_sharding(module: ModuleOp, options: ResolveSingleDevic
     found = [(op, resolution.device_of(op)) for op in ir.walk_pre_order(module, include_root=False)]
     for op, device in found:
         if device is not None:
-            resolution.resolve(op, device)
+            with inserting_for(op):
+                resolution.resolve(op, device)
 
 
 class _Resolution:

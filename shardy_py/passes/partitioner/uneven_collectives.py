@@ -25,7 +25,7 @@ from xdsl.ir import Operation
 from shardy_py import ir
 from shardy_py.dialects import sdy
 from shardy_py.dialects.sdy.syntax import REDUCTIONS
-from shardy_py.graph.movements import replace_by_values
+from shardy_py.graph.movements import Insertion, inserting_for, note, replace_by_values
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.symbols import Symbols, meshes_of
 from shardy_py.graph.value_shardings import ShardingReader
@@ -70,16 +70,17 @@ def realign_collectives(module: ModuleOp, reader: ShardingReader, options: PadFo
         misaligned = misaligned_dimensions(shape, source, target, mesh)
         if not misaligned:
             continue
-        if options.exchange_misaligned_parts:
-            state = state or _resolution(module, reader, options)
-            if _exchange(op, misaligned, source, target, state):
-                continue
-        reason = f"uneven parts of {list(shape)} in {source} and {target} do not line up"
-        warn_whole(op, reason, (value,))
-        for step in _steps(op, source, target, mesh):
-            new = step_op(step, value, op.location)
-            place_before(new, op)
-            value = new.results[0]
+        with inserting_for(op):
+            if options.exchange_misaligned_parts:
+                state = state or _resolution(module, reader, options)
+                if _exchange(op, misaligned, source, target, state):
+                    continue
+            reason = f"uneven parts of {list(shape)} in {source} and {target} do not line up"
+            warn_whole(op, reason, (value,))
+            for step in _steps(op, source, target, mesh):
+                new = step_op(step, value, op.location)
+                place_before(new, op)
+                value = new.results[0]
         replace_by_values(op, (value,))
 
 
@@ -112,6 +113,7 @@ def _exchange(
         type(op), (larger,), (resized(result, padded),), dict(op.properties), dict(op.attributes), op.location
     )
     place_before(made, op)
+    note(Insertion(made, op))
     smaller = StablehloBuilder(op, target).slice(made.results[0], none, shape)
     moves = (cast(Operation, larger.owner), pad_windows), (cast(Operation, smaller.owner), slice_windows)
     described = [(move, describe(move, state)) for move, describe in moves]

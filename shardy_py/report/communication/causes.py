@@ -14,10 +14,10 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.errors import Position
-from shardy_py.graph.movements import Movement
+from shardy_py.graph.movements import Copies, Insertion, Movement
 from shardy_py.graph.value_table import location_text
 from shardy_py.ir import written_name
-from shardy_py.ops import TABLE
+from shardy_py.ops import TABLE, Collective
 from shardy_py.text.source import position_of
 
 
@@ -52,34 +52,70 @@ class Causes:
         self, record: Iterable[object], originals: Mapping[Operation, Operation] | None = None
     ) -> None:
         self._originals = originals or {}
-        self._moved = {id(event.target): event for event in record if isinstance(event, Movement)}
+        events = tuple(record)
+        self._moved = {id(event.target): event for event in events if isinstance(event, Movement)}
+        self._inserted = {id(event.op): event.made_for for event in events if isinstance(event, Insertion)}
+        self._copied = {
+            id(new): old
+            for event in events
+            if isinstance(event, Copies)
+            for old, new in event.values.items()
+            if isinstance(old, OpResult) and isinstance(new, OpResult) and old.op.name == new.op.name
+        }
 
     def of(self, op: Operation) -> Cause:
         """Returns the cause of a collective."""
         collective = TABLE[op.name].collective
-        if collective is not None and collective.names_devices:
+        while (copied := self._copied.get(id(op.results[0]))) is not None and copied.op is not op:
+            op = copied.op
+        if collective is not None and collective.names_devices and id(op) not in self._inserted:
             return replace(self._cause(op, op.name, -1, "written in the program"), is_explicit=True)
-        event = self._movement(op.results[0])
-        user = event.op if event is not None else None
-        if event is not None and user is not None:
-            if event.index >= 0:
-                reason = f"operand {event.index} of {written_name(user)} requires another sharding"
-            elif collective is not None and collective.reduces:
-                reason = f"{written_name(user)} reduces a sharded dimension"
-            else:
-                reason = f"the result of {written_name(user)} is used with another sharding"
-            place = user if location_text(cast(Any, user).location) else op
-            return self._cause(place, written_name(user), event.index, reason, user=user)
+        event, chain = self._movement(op.results[0])
+        if event is not None and event.op is not None:
+            return self._of_user(op, event.op, event.index, collective)
+        made_for = next((self._inserted[id(made)] for made in chain if id(made) in self._inserted), None)
+        if made_for is not None:
+            return self._of_inserted(op, made_for, collective)
         source = op.operands[0]
         if isinstance(source, OpResult) and isinstance(source.op, CallOp):
             reason = "the result of a call is used with another sharding"
             return self._cause(op, written_name(source.op), -1, reason, user=source.op)
-        moved = event.source if event is not None else None
-        if isinstance(moved.op if isinstance(moved, OpResult) else op, ShardingConstraintOp):
+        if any(isinstance(made, ShardingConstraintOp) for made in chain):
             name, reason = ShardingConstraintOp.name, "the program constrains the sharding here"
         else:
             name, reason = ReshardOp.name, "the program reshards here"
-        return replace(self._cause(op, name, -1, reason), is_explicit=True)
+        original = next((made for made in chain if made in self._originals), None)
+        return replace(self._cause(op, name, -1, reason, user=original), is_explicit=True)
+
+    def _of_user(self, op: Operation, user: Operation, index: int, collective: Collective | None) -> Cause:
+        """Returns the cause of a reshard of operand `index` of an op, or of its result."""
+        if isinstance(user, ReshardOp):
+            return self.of(user)
+        if index >= 0:
+            reason = f"operand {index} of {written_name(user)} requires another sharding"
+        elif collective is not None and collective.reduces:
+            reason = f"{written_name(user)} reduces a sharded dimension"
+        else:
+            reason = f"the result of {written_name(user)} is used with another sharding"
+        place = user if location_text(cast(Any, user).location) else op
+        return self._cause(place, written_name(user), index, reason, user=user)
+
+    def _of_inserted(self, op: Operation, made_for: Operation, collective: Collective | None) -> Cause:
+        """Returns the cause of a collective that the partitioner inserted for an op, or in place of one."""
+        row = TABLE[made_for.name].collective
+        if row is not None and not row.names_devices:
+            return self.of(made_for)
+        name = written_name(made_for)
+        if row is not None:
+            return replace(self._cause(made_for, name, -1, "written in the program"), is_explicit=True)
+        if collective is not None and collective.reduces:
+            reason = f"{name} reduces a sharded dimension"
+        elif collective is not None and collective.kind == "collective_permute":
+            reason = f"{name} reads beyond the local shards of its operands"
+        else:
+            reason = f"{name} is computed with other shardings of its tensors"
+        place = made_for if location_text(cast(Any, made_for).location) else op
+        return self._cause(place, name, -1, reason, user=made_for)
 
     def of_halo(self, op: Operation, operand: int) -> Cause:
         """Returns the cause of the halo of an operand."""
@@ -94,11 +130,21 @@ class Causes:
         place = location_text(location), position_of(location)
         return Cause(name, operand, reason, *place, made_for=made_for)
 
-    def _movement(self, value: SSAValue) -> Movement | None:
-        """Returns the first movement with an op, else the last one, from `value` back through its sources."""
+    def _movement(self, value: SSAValue) -> tuple[Movement | None, list[Operation]]:
+        """Returns the first movement with an op, from `value` back through its sources, None if none has one.
+
+        And the ops that define these values, that of `value` first.
+        """
+        chain: list[Operation] = []
         seen: set[int] = set()
-        last = event = self._moved.get(id(value))
-        while event is not None and event.op is None and id(event.source) not in seen:
-            seen.add(id(event.source))
-            last, event = event, self._moved.get(id(event.source))
-        return event or last
+        while id(value) not in seen:
+            seen.add(id(value))
+            if isinstance(value, OpResult):
+                chain.append(value.op)
+            event = self._moved.get(id(value))
+            if event is None or not isinstance(event.source, SSAValue):
+                break
+            if event.op is not None:
+                return event, chain
+            value = event.source
+        return None, chain
