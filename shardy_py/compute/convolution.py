@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.compute.lanes import Array, Compute, dtype_of, lanes_of
+from shardy_py.compute.lanes import Array, Compute, dtype_of, lanes_of, strided
 from shardy_py.compute.movement import check_elements, sizes_in
 from shardy_py.compute.products import summed_products
 from shardy_py.ops import OpRecord
@@ -53,7 +53,7 @@ class _Windows:
             axes[-1],
         )
         shape = (*image.shape[: -1 - rank], *self.places, *self.sizes, image.shape[-1])
-        return np.lib.stride_tricks.as_strided(image, shape, strides, writeable=False)
+        return strided(image, shape, strides)
 
 
 def convolution(record: OpRecord, lhs: Array, rhs: Array) -> Array:

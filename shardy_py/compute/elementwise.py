@@ -29,7 +29,7 @@ from shardy_py.compute.integer import divide as divide_integers
 from shardy_py.compute.integer import power as integer_power
 from shardy_py.compute.integer import remainder as integer_remainder
 from shardy_py.compute.lanes import Array, Body, Compute, dtype_of, lanes_of
-from shardy_py.compute.precision import Dtype, exact, kind_of, rounded
+from shardy_py.compute.precision import NARROW_FLOATS, Dtype, exact, kind_of, rounded
 from shardy_py.ops import OpRecord
 
 
@@ -172,10 +172,26 @@ def complex_(record: OpRecord, left: Array, right: Array) -> Array:
     return complex_functions.joined(left, right)
 
 
+_HOLDERS: dict[Dtype, Dtype] = {
+    dtype: np.dtype(np.float32 if dtype == ml_dtypes.float8_e8m0fnu else np.float16)
+    for dtype in NARROW_FLOATS
+    if dtype.itemsize == 1
+}
+"""Types whose values are exact in an IEEE type, in which they are rounded to other formats."""
+
+
 def reduce_precision(record: OpRecord, operand: Array) -> Array:
-    """StableHLO's specification, "reduce_precision"; what is smaller than the normal numbers becomes zero."""
-    exponent_bits: int = record.attributes["exponent_bits"]
-    mantissa_bits: int = record.attributes["mantissa_bits"]
+    """StableHLO's specification, "reduce_precision"; what is smaller than the normal numbers becomes zero.
+
+    Floats of 8 bits and less are rounded as f16, or f32 if their range is larger: their biases differ, and
+    some have no infinity.
+    """
+    held_in = _HOLDERS.get(operand.dtype, operand.dtype)
+    sizes = record.attributes["exponent_bits"], record.attributes["mantissa_bits"]
+    return _reduced(operand.astype(held_in, copy=False), *sizes).astype(operand.dtype, copy=False)
+
+
+def _reduced(operand: Array, exponent_bits: int, mantissa_bits: int) -> Array:
     info = _float_info(operand.dtype)
     bits = operand.view(f"u{operand.dtype.itemsize}")
     one = bits.dtype.type(1)

@@ -14,9 +14,8 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
-from shardy_py.compute.lanes import Array, Compute, in_lanes, lanes_of
+from shardy_py.compute.lanes import Array, Compute, in_lanes, lanes_of, strided
 from shardy_py.compute.movement import as_declared, shape_in
 from shardy_py.errors import ShardyError
 from shardy_py.ops import OpRecord, integers
@@ -81,7 +80,7 @@ def all_slices(array: Array, sizes: Sequence[int], *, writeable: bool = False) -
     """Returns a view (lanes, *starts, *sizes) of all slices of these sizes."""
     starts = (full - size + 1 for full, size in zip(array.shape[1:], sizes, strict=True))
     strides = array.strides + array.strides[1:]
-    return as_strided(array, (len(array), *starts, *sizes), strides, writeable=writeable)
+    return strided(array, (len(array), *starts, *sizes), strides, writeable=writeable)
 
 
 def slices_at(operand: Array, starts: Starts, sizes: Sequence[int], batch: tuple[int, ...]) -> Array:
@@ -108,10 +107,10 @@ def slices_at(operand: Array, starts: Starts, sizes: Sequence[int], batch: tuple
     strides = [operand.strides[d + 1] for d in (*moved, *windows)]
     lanes = lanes_of(*given)
     if len(operand) == 1:
-        view = as_strided(operand[0], shape, strides, writeable=False)
+        view = strided(operand[0], shape, strides)
         found = view[tuple(given)]
     else:
-        view = as_strided(operand, (len(operand), *shape), (operand.strides[0], *strides), writeable=False)
+        view = strided(operand, (len(operand), *shape), (operand.strides[0], *strides))
         if lanes == 1:
             found = view[(slice(None), *(start[0] for start in given))]
         else:

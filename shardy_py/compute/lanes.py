@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, Final, Protocol
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from shardy_py.layout.element_types import element_type
 from shardy_py.ops import OpRecord, TensorType
@@ -74,6 +75,17 @@ def lanes_of(*arrays: Array) -> int:
 def in_lanes(array: Array, lanes: int) -> Array:
     """Returns an array with that number of lanes; a view that repeats the value if it has one."""
     return array if len(array) == lanes else np.broadcast_to(array, (lanes, *array.shape[1:]))
+
+
+def strided(array: Array, shape: Sequence[int], strides: Sequence[int], *, writeable: bool = False) -> Array:
+    """Returns a view of an array's memory with another shape and strides, in bytes.
+
+    >>> strided(np.arange(4, dtype=np.int8), (3, 2), (1, 1)).tolist()
+    [[0, 1], [1, 2], [2, 3]]
+    """
+    # numpy does not find f8E5M2, which calls itself a float of one byte.
+    memory = array.view(f"V{array.itemsize}")
+    return as_strided(memory, shape, strides, writeable=writeable).view(array.dtype)
 
 
 def dtype_of(tensor: TensorType | None) -> np.dtype[Any]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import gcd, prod
 from operator import mul
 from typing import Any
@@ -97,10 +98,7 @@ def _windows(record: OpRecord, rank: int) -> _Windows:
 
 
 def reduce_window(record: OpRecord, body: Body, *operands: Array) -> Array | Arrays:
-    """StableHLO's specification, "reduce_window".
-
-    Padding counts as no element if the region is one op; else it holds the initial values.
-    """
+    """StableHLO's specification, "reduce_window"; padding counts as no element, as in XLA."""
     inputs, inits = converted(record, operands)
     windows = _windows(record, inputs[0].ndim - 1)
     ufuncs = ufuncs_of(body, len(inputs))
@@ -175,8 +173,16 @@ def _accumulated(ufunc: np.ufunc, array: Array, axis: int, dtype: Dtype) -> Arra
 
 
 def _reduced_by(body: Body, inputs: Arrays, inits: Arrays, windows: _Windows) -> Arrays:
+    """Returns all windows reduced by any region: the last array says where they have elements."""
+
     def pairwise(left: Arrays, right: Arrays) -> Arrays:
-        return applied(body, *left, *right)
+        combined = applied(body, *left[:-1], *right[:-1])
+        has_left, has_right = left[-1], right[-1]
+        if not has_left.all():
+            combined = tuple(map(partial(np.where, has_left), combined, right))
+        if not has_right.all():
+            combined = tuple(map(partial(np.where, has_right), combined, left))
+        return (*combined, has_left | has_right)
 
     def running(arrays: Arrays, axis: int, step: int) -> Arrays:
         def combine(*values: Array) -> Arrays:
@@ -186,10 +192,13 @@ def _reduced_by(body: Body, inputs: Arrays, inits: Arrays, windows: _Windows) ->
         last = tuple(np.moveaxis(array, axis, -1)[..., ::step] for array in arrays)
         return tuple(np.moveaxis(array[..., ::step], -1, axis) for array in accumulate(combine, last))
 
-    results = _reduce_all(inputs, inits, windows, pairwise, running)
+    is_element = np.ones((1, *inputs[0].shape[1:]), np.bool_)
+    fills = (*inits, np.zeros(1, np.bool_))
+    results = _reduce_all((*inputs, is_element), fills, windows, pairwise, running)
     shape = results[0].shape[1:]
     firsts = (init.reshape(-1, *(1,) * len(shape)) for init in inits)
-    return pairwise(tuple(np.broadcast_to(first, (len(first), *shape)) for first in firsts), results)
+    starts = (np.broadcast_to(first, (len(first), *shape)) for first in firsts)
+    return pairwise((*starts, np.ones((1, *shape), np.bool_)), results)[:-1]
 
 
 Pairwise = Callable[[Arrays, Arrays], Arrays]
@@ -290,6 +299,8 @@ def select_and_scatter(
 def _selected(select: Body, operand: Array, windows: _Windows, counts: Sequence[int]) -> Array:
     """Returns the row-major position (lanes, *counts) of the element that each window selects, or -1."""
     shape = operand.shape[1:]
+    if not prod(counts):
+        return np.full((1, *counts), -1)
     places = np.arange(prod(shape)).reshape(1, *shape)
     values, nothing, nowhere = operand, np.zeros(1, operand.dtype), np.array([-1])
     for dimension in range(len(shape)):

@@ -24,6 +24,15 @@ from tests.compute.against_jax import OPTIONS, run_text
 
 INTEGERS = tuple(map(np.dtype, ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")))
 FLOATS = tuple(map(np.dtype, (np.float32, np.float64, np.float16, ml_dtypes.bfloat16)))
+NARROW = tuple(
+    np.dtype(getattr(ml_dtypes, name))
+    for name in (
+        *("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz"),
+        *("float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn"),
+    )
+)
+"""Floats of 8 bits and less. XLA's CPU compiler does not take those of 6 bits."""
+SMALL = tuple(np.dtype(getattr(ml_dtypes, name)) for name in ("int2", "uint2", "int4", "uint4"))
 COMPLEX = (np.dtype(np.complex64), np.dtype(np.complex128))
 BOOL = (np.dtype(np.bool_),)
 NUMBERS = (*INTEGERS, *FLOATS, *COMPLEX)
@@ -55,7 +64,8 @@ def array(random: Random, sizes: Sequence[int], dtype: np.dtype[Any], scale: flo
         whole = rng.integers(int(info.min), int(info.max), full, np.dtype(f"{kind}8"), endpoint=True)
         return np.where(rng.random(full) < 0.5, whole, whole % 7).astype(dtype)
     parts = rng.standard_normal((2, *full)) * scale
-    return (parts[0] + 1j * parts[1] if kind == "c" else parts[0]).astype(dtype)
+    with np.errstate(over="ignore"):
+        return (parts[0] + 1j * parts[1] if kind == "c" else parts[0]).astype(dtype)
 
 
 def _run_compiled(text: str, lanes: Sequence[Sequence[Array]]) -> list[list[Array]]:
@@ -130,3 +140,9 @@ def compare_ops(cases: Sequence[Case]) -> None:
         for lane in range(lanes):
             here = value[min(lane, len(value) - 1)]
             _assert_equal(here, expected[lane][place], case.units, line)
+
+
+def compare_random_ops(makers: Sequence[Callable[[Random], Case]], seed: int, count: int) -> None:
+    """Compares a program of that many random ops with XLA's results."""
+    random = Random(seed)
+    compare_ops([makers[number % len(makers)](random) for number in range(count)])

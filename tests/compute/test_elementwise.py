@@ -223,6 +223,26 @@ def test_compare_and_reduce_precision_are_those_of_xla() -> None:
             assert_close(got, np.asarray(result), True, f"e{exponent}m{mantissa}", [given])
 
 
+@pytest.mark.parametrize(
+    ("dtype", "exponent", "mantissa", "given", "expected"),
+    [
+        (ml_dtypes.float8_e4m3b11fnuz, 3, 1, [1, 1.375, 20, 0.1], [1, 1.5, np.nan, 0]),
+        (ml_dtypes.float8_e5m2fnuz, 6, 0, [1.5, 3, 1024], [2, 2, 1024]),
+        (ml_dtypes.float8_e4m3fn, 3, 4, [0.125, 15, 256], [0, 15, np.nan]),
+        (ml_dtypes.float4_e2m1fn, 5, 0, [0.5, -1.5, 6], [0.5, -2, 6]),
+        (ml_dtypes.float8_e8m0fnu, 2, 3, [1, 2, 4], [1, 2, np.nan]),
+        (np.float16, 5, 0, [1.5, 3, np.nan], [2, 2, np.inf]),
+    ],
+)
+def test_precision_is_reduced_by_value(
+    dtype: Any, exponent: int, mantissa: int, given: list[float], expected: list[float]
+) -> None:
+    """Formats whose biases are not those of IEEE, and that have no infinity: overflow gives NaN."""
+    operand = np.array([given]).astype(dtype)
+    (got,) = run("stablehlo.reduce_precision", operand, exponent_bits=exponent, mantissa_bits=mantissa)
+    np.testing.assert_array_equal(got.astype(np.float64), expected)
+
+
 def test_top_k_is_that_of_xla() -> None:
     jax: Any = pytest.importorskip("jax", reason="JAX is not installed")
     cases = [(dtype, k) for dtype in (*REALS, *INTEGERS[:8], *BOOL) for k in (1, 5, 50)]

@@ -2,106 +2,31 @@
 
 from __future__ import annotations
 
-from random import Random
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shardy_py.compute import Array, compute_of
+from shardy_py.compute import compute_of
 from shardy_py.compute import scatter as scatter_module
 from shardy_py.compute.lanes import in_lanes
+from shardy_py.layout.element_types import element_type
 from shardy_py.ops import OpRecord, TensorType
 from tests.compute.against_jax import compare
 from tests.compute.bodies import Region, combining
+from tests.compute.dimension_numbers import DimensionNumbers
 
 SEEDS = st.integers(0, 2**31)
 I64 = TensorType((1,), "i64")
 
 
-class Case:
-    """Random dimension numbers, which gathers and scatters share."""
-
-    def __init__(self, seed: int) -> None:
-        self.random = random = Random(seed)
-        self.rng = np.random.default_rng(seed)
-        rank = random.randint(1, 4)
-        self.shape = [random.randint(1, 5) for _ in range(rank)]
-        dimensions = random.sample(range(rank), rank)
-        self.batching = sorted(dimensions[: random.randint(0, min(2, rank))])
-        others = [d for d in dimensions if d not in self.batching]
-        self.mapped = others[: random.randint(0, len(others))]
-        batch = [random.randint(1, 4) for _ in range(len(self.batching) + random.randint(0, 2))]
-        batched = random.sample(range(len(batch)), len(self.batching))
-        for dimension, place in zip(self.batching, batched, strict=True):
-            batch[place] = self.shape[dimension]
-        self.batch, self.vector_dim = batch, random.randint(0, len(batch))
-        if len(self.mapped) == 1 and random.random() < 0.5:
-            self.vector_dim = len(batch)
-            self.index_shape, self.batched = batch, batched
-        else:
-            self.index_shape = [*batch[: self.vector_dim], len(self.mapped), *batch[self.vector_dim :]]
-            self.batched = [place + (place >= self.vector_dim) for place in batched]
-        wide = (
-            random.randint(1, size) if random.random() < 0.6 else random.choice((1, size))
-            for size in self.shape
-        )
-        self.sizes = [1 if d in self.batching else size for d, size in enumerate(wide)]
-        single = [d for d in others if self.sizes[d] == 1]
-        self.dropped = sorted(d for d in single if random.random() < 0.7)
-        self.kept = [d for d in range(rank) if d not in self.dropped and d not in self.batching]
-        moved_rank = len(batch) + len(self.kept)
-        self.window_dims = sorted(random.sample(range(moved_rank), len(self.kept)))
-        self.batch_dims = [d for d in range(moved_rank) if d not in self.window_dims]
-        self.moved_shape = [0] * moved_rank
-        for dimension, size in zip(self.batch_dims, batch, strict=True):
-            self.moved_shape[dimension] = size
-        for dimension, kept in zip(self.window_dims, self.kept, strict=True):
-            self.moved_shape[dimension] = self.sizes[kept]
-
-    def array(self, shape: list[int], low: int, high: int) -> Array:
-        """Returns random integers in one lane or three."""
-        return self.rng.integers(low, high, (self.random.choice((1, 3)), *shape))
-
-    def place(self, indices: Array, moved: tuple[int, ...], *, is_clamped: bool) -> tuple[int, ...]:
-        """Returns the element of the operand that an element of the slices is."""
-        batch = [moved[d] for d in self.batch_dims]
-        vector: Any = (
-            [indices[tuple(batch)]]
-            if self.vector_dim == indices.ndim
-            else indices[(*batch[: self.vector_dim], slice(None), *batch[self.vector_dim :])]
-        )
-        place = [0] * len(self.shape)
-        for dimension, start in zip(self.mapped, vector, strict=True):
-            last = self.shape[dimension] - self.sizes[dimension]
-            place[dimension] = min(max(int(start), 0), last) if is_clamped else int(start)
-        for dimension, source in zip(self.batching, self.batched, strict=True):
-            place[dimension] += batch[source - (source > self.vector_dim)]
-        for dimension, kept in zip(self.window_dims, self.kept, strict=True):
-            place[kept] += moved[dimension]
-        return tuple(place)
-
-    def numbers(self, window: str, dropped: str, batching: str, batched: str, mapped: str) -> dict[str, Any]:
-        """Returns the dimension numbers under an op's names."""
-        return {
-            window: tuple(self.window_dims),
-            dropped: tuple(self.dropped),
-            batching: tuple(self.batching),
-            batched: tuple(self.batched),
-            mapped: tuple(self.mapped),
-            "index_vector_dim": self.vector_dim,
-        }
-
-
 @given(SEEDS)
 @settings(max_examples=150, deadline=None)
 def test_gather(seed: int) -> None:
-    case = Case(seed)
+    case = DimensionNumbers(seed)
     operand, indices = case.array(case.shape, 0, 1000), case.array(case.index_shape, -2, 6)
     names = ("offset_dims", "collapsed_slice_dims", "operand_batching_dims")
-    numbers = case.numbers(*names, "start_indices_batching_dims", "start_index_map")
+    numbers = case.named(*names, "start_indices_batching_dims", "start_index_map")
     attributes = {"dimension_numbers": numbers, "slice_sizes": tuple(case.sizes)}
     row = OpRecord("stablehlo.gather", (), (), attributes)
     types = (np.int8, np.int32, np.uint64) if (indices >= 0).all() else (np.int8, np.int32)
@@ -128,11 +53,11 @@ BODIES = {
 @given(SEEDS, st.sampled_from(sorted(BODIES)), st.sampled_from((1, 1 << 20)))
 @settings(max_examples=200, deadline=None)
 def test_scatter(seed: int, name: str, block: int) -> None:
-    case, (body, combine) = Case(seed), BODIES[name]
+    case, (body, combine) = DimensionNumbers(seed), BODIES[name]
     operand, updates = case.array(case.shape, 0, 9), case.array(case.moved_shape, 0, 9)
     indices = case.array(case.index_shape, *case.random.choice(((-3, 7), (0, 2))))
     names = ("update_window_dims", "inserted_window_dims", "input_batching_dims")
-    numbers = case.numbers(*names, "scatter_indices_batching_dims", "scatter_dims_to_operand_dims")
+    numbers = case.named(*names, "scatter_indices_batching_dims", "scatter_dims_to_operand_dims")
     row = OpRecord("stablehlo.scatter", (), (I64,), {"scatter_dimension_numbers": numbers})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scatter_module, "_BLOCK", block)
@@ -154,7 +79,7 @@ def test_scatter(seed: int, name: str, block: int) -> None:
 @given(SEEDS)
 @settings(max_examples=100, deadline=None)
 def test_dynamic_slices(seed: int) -> None:
-    case = Case(seed)
+    case = DimensionNumbers(seed)
     operand, update = case.array(case.shape, 0, 99), case.array(case.sizes, 0, 99)
     starts = [case.array([], -2, 6) for _ in case.shape]
     reading = OpRecord("stablehlo.dynamic_slice", (), (), {"slice_sizes": tuple(case.sizes)})
@@ -192,6 +117,18 @@ def test_scatter_rounds_at_each_step_as_xla_does() -> None:
     compare(lambda x, at, u: x.at[at].add(u, mode="drop"), x, at, u, rtol=0, atol=0)
     compare(lambda x, at, u: x.at[at].set(u, mode="drop"), x, at, u, rtol=0, atol=0)
     compare(lambda x, at, u: x.at[at].min(u), np.float32(x), at, np.float32(u), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("element", ["f8E5M2", "f8E4M3FN", "i4"])
+def test_slices_of_narrow_elements(element: str) -> None:
+    """numpy has no name for the type of f8E5M2."""
+    operand = np.arange(6).reshape(1, 3, 2).astype(element_type(element).dtype)
+    numbers = {"offset_dims": (1, 2), "start_index_map": (0,), "index_vector_dim": 1}
+    attributes = {"dimension_numbers": numbers, "slice_sizes": (2, 2)}
+    row = OpRecord("stablehlo.gather", (), (), attributes)
+    got = compute_of(row)(row, operand, np.array([[[1], [9], [0]]]))
+    assert got.dtype == operand.dtype
+    assert got[0].astype(int).tolist() == [[[2, 3], [4, 5]], [[2, 3], [4, 5]], [[0, 1], [2, 3]]]
 
 
 def test_multiple_results() -> None:

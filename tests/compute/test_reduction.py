@@ -216,6 +216,25 @@ def test_padding_counts_as_no_element() -> None:
     compare(lambda x: lax.reduce_window(x, 1.0, lax.add, (3,), (1,), ((2, 2),)), x)
     compare(lambda x: lax.reduce_window(x, 1.0, lax.add, (6,), (1,), ((5, 0),)), x)
 
+    def product(left: Any, right: Any) -> Any:
+        (a, b), (c, d) = left, right
+        return a * c - b * d, a * d + b * c
+
+    def products(x: Any) -> Any:
+        start = np.float32(2), np.float32(3)
+        return lax.reduce_window((x, x + 1), start, product, (3,), (2,), ((4, 3),), window_dilation=(2,))
+
+    compare(products, x)
+
+
+def test_no_windows_select_nothing() -> None:
+    record = OpRecord("stablehlo.select_and_scatter", (), (I64,), {"window_dimensions": (3,)})
+    select, scatter = Region(lambda a, b: (a >= b,)), combining("add", np.add)
+    result = compute_of(record)(
+        record, select, scatter, np.ones((2, 2)), np.ones((1, 0), np.int64), np.array([7])
+    )
+    assert result.tolist() == [[7, 7], [7, 7]]
+
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", "int8", "bool", "uint32", "float64"])
 def test_against_xla(dtype: str) -> None:
