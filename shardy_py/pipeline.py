@@ -103,18 +103,20 @@ def partition(module: ModuleOp, calls: Iterable[PassCall], record: Iterable[obje
     Raises:
         ShardyError: a pass rejects the program.
     """
-
     events = tuple(record)
-    origin: dict[SSAValue, SSAValue] = {}
+    originals: dict[Operation, Operation] = {}
 
     def prepared(copy: ModuleOp) -> AbstractContextManager[None]:
-        originals = dict(zip(walk_pre_order(copy), walk_pre_order(module), strict=True))
-        origin.update(
-            pair for op, old in originals.items() for pair in zip(old.results, op.results, strict=True)
-        )
+        originals.update(zip(walk_pre_order(copy), walk_pre_order(module), strict=True))
         return _rules_restored(events, originals)
 
-    return replace(run_partitioner(module, calls, prepared), movements=carried_over(events, origin))
+    made = run_partitioner(module, calls, prepared)
+    origin: dict[SSAValue, SSAValue] = {
+        old: new
+        for op, given in originals.items()
+        for old, new in zip(given.results, op.results, strict=True)
+    }
+    return replace(made, movements=carried_over(events, origin), originals=originals)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -35,6 +35,7 @@ class Partitioned:
     whole: the program before, unchanged. local: the program of each device.
     origin: from values of `whole` to those of the copy that became `local`. events: of the passes, in order.
     movements: to values of that copy, by passes that made `whole`: causes of its reshards.
+    originals: for each op of that copy, the op of the given module.
     meshes: by name, also those that passes added. warnings: those of the passes.
     """
 
@@ -45,12 +46,7 @@ class Partitioned:
     meshes: Mapping[str, Mesh]
     warnings: tuple[Diagnostic, ...] = ()
     movements: tuple[Movement, ...] = ()
-
-    @property
-    def originals(self) -> dict[Operation, Operation]:
-        """For each op of that copy, the op of `whole`."""
-        pairs = ((copy.owner, value.owner) for value, copy in self.origin.items())
-        return {c: v for c, v in pairs if isinstance(c, Operation) and isinstance(v, Operation)}
+    originals: Mapping[Operation, Operation] = field(default_factory=dict[Operation, Operation])
 
     @property
     def grid(self) -> Grid:

@@ -85,7 +85,7 @@ def test_the_cause_is_the_op_of_the_whole_program(case: str) -> None:
     assert (use.kind, cause.op, cause.operand, cause.reason) == expected
     assert cause.is_explicit is (case in ("constraint", "written"))
     assert cause.location.startswith("f.mlir:5" if case == "uneven" else "here")
-    assert cause.made_for in set(local.partitioned.whole.walk())
+    assert cause.made_for in set(local.whole.module.walk())
     assert cause.reason in str(report)
     assert [found["cause"]["reason"] for found in communication_json(report)["collectives"]] == [
         other.cause.reason for other in report.collectives
