@@ -112,20 +112,33 @@ def merged(first: Tiling, second: Tiling) -> Tiling:
     They fit if both are partial, have equal or no tiles along each dimension, and the devices of each common
     tile are among those of both.
     """
-    together = _intersection(first, second) if first.is_partial and second.is_partial else None
+    both = first.is_partial and second.is_partial
+    together = _intersection(first, second, max(first.tile_count, second.tile_count) + 1) if both else None
     if together is not None:
         return together
     return second if second.tile_count > first.tile_count else first
 
 
-def _intersection(first: Tiling, second: Tiling) -> Tiling | None:
-    """The tiles of both, with the devices that hold both; None if there are no more than of one of them."""
+def merged_into(tiling: Tiling, more: Tiling, least: int | None = None) -> Tiling | None:
+    """`tiling` with its replicas sharded as `more`; None if they do not fit together.
+
+    least: the number of tiles that it must have then, by default more than before.
+    """
+    if more.is_replicated or tiling.is_replicated:
+        return None if more.is_replicated else more
+    if not tiling.is_partial or tiling.rank != more.rank:
+        return None
+    return _intersection(tiling, more, tiling.tile_count + 1 if least is None else least)
+
+
+def _intersection(first: Tiling, second: Tiling, least: int) -> Tiling | None:
+    """The tiles of both, with the devices that hold both; None if there are fewer than `least`."""
     pairs = [*zip(first.dimensions, second.dimensions, strict=True)]
     if any(1 != a != b != 1 for a, b in pairs):
         return None
     sizes = [max(pair) for pair in pairs]
     tiles = prod(sizes)
-    if first.device_count % tiles or tiles <= max(first.tile_count, second.tile_count):
+    if first.device_count % tiles or tiles < least:
         return None
     held = [np.sort(each.grid, axis=-1) for each in (first, second)]
     grid: list[list[int]] = []

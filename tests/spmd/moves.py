@@ -10,6 +10,7 @@ import argparse
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from random import Random
 
 from shardy_py.gspmd.sharding.axes import to_hlo_sharding
@@ -24,6 +25,7 @@ from shardy_py.spmd.movement import (
     with_whole_dimensions,
 )
 from shardy_py.spmd.partitioned import Partitioned
+from shardy_py.spmd.reshapes import reshaped
 from shardy_py.spmd.sorts import sorted_along
 from shardy_py.spmd.tiling import Tiling
 from shardy_py.spmd.windowed import WindowDimension
@@ -221,6 +223,19 @@ def _reduce_window(random: Random, shape: Shape) -> Op:
     return Op((shape,), result, text, lambda v, t: windows_reduced(v, window, result, [t])[0])
 
 
+def _reshape(random: Random, shape: Shape) -> Op:
+    count = prod(shape)
+    sizes: list[int] = []
+    while count > 1 and len(sizes) < 3:
+        sizes.append(random.choice([d for d in range(1, count + 1) if count % d == 0]))
+        count //= sizes[-1]
+    result = (*sizes, count) if count > 1 or not sizes else tuple(sizes)
+    if result == shape:
+        return _reshape(random, shape)
+    text = f"stablehlo.reshape %a {{ATTRIBUTES}} : ({tensor(shape)}) -> {tensor(result)}"
+    return Op((shape,), result, text, lambda v, t: reshaped(v[0], result, t))
+
+
 def _sort(random: Random, shape: Shape) -> Op:
     dimension = random.randrange(len(shape))
     text = '"stablehlo.sort"(%a) ({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n'
@@ -244,6 +259,7 @@ KINDS: dict[str, Callable[[Random, Shape], Op]] = {
     "dynamic_update_slice": _dynamic_update_slice,
     "pad": _pad,
     "reduce_window": _reduce_window,
+    "reshape": _reshape,
     "reverse": _reverse,
     "slice": _slice,
     "sort": _sort,

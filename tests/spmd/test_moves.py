@@ -7,6 +7,7 @@ import pytest
 from shardy_py.sharding import Mesh
 from shardy_py.spmd.movement import replicating, with_whole_dimensions
 from shardy_py.spmd.partitioned import Partitioned
+from shardy_py.spmd.reshapes import reshaped
 from shardy_py.spmd.reshard import replicated, reshard
 from shardy_py.spmd.tiling import Tiling
 from shardy_py.spmd.windows import padded, sliced
@@ -56,3 +57,22 @@ def test_halos_to_the_left_and_to_the_right_are_told_apart() -> None:
     right = sliced(value, (1, 0), (8, 8), (1, 1), rows).collectives
     assert [each.held_shape for each in left] == [each.held_shape for each in right] == [(1, 8)]
     assert left[0].key != right[0].key
+
+
+def test_uneven_tiles_of_a_split_dimension_exchange_halos() -> None:
+    """12 elements in 8 tiles of 2 become 6 rows in 8 tiles of 1, of 2 elements each."""
+    mesh = Mesh.of(x=8)
+    value = Partitioned.of((12,), Tiling.of(mesh, [("x",)]), "f32")
+    found = reshaped(value, (4, 3), Tiling.of(mesh, [("x",), ()]))
+    assert {each.kind for each in found.collectives} == {"collective_permute"}
+    assert found.local == (1, 3)
+
+
+def test_a_reshape_keeps_its_result_in_the_tiles_of_the_operand() -> None:
+    rows = Tiling.of(MESH, [("x",), ()])
+    value = Partitioned.of((8, 6), rows, "f32")
+    columns = Tiling.of(MESH, [(), (), ("y",)])
+    blocks = Tiling.of(MESH, [("x",), (), ()])
+    found = reshaped(value, (4, 2, 6), columns)
+    assert found.collectives
+    assert reshard(found, blocks).collectives == ()
