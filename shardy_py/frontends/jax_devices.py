@@ -24,6 +24,8 @@ from shardy_py.frontends.jax import INSTALL
 Types = tuple[tuple[tuple[int, ...], str], ...]
 """The local shape and numpy type of each tensor."""
 AXIS = "devices"
+LAPACK = "@lapack_"
+"""How the targets of custom calls to LAPACK start: on CPUs, they crash unless it is loaded."""
 
 
 def run_on_devices(
@@ -96,6 +98,8 @@ def _primitive(text: str, function: str, results: Types) -> Any:
 
     def lowered(context: Any, *operands: Any) -> Any:
         ir, func = _mlir("ir"), _mlir("dialects.func")
+        if LAPACK in text:
+            _load_lapack()
         outer = context.module_context.module
         module = ir.Module.parse(text)
         called = _added(module, outer, function)
@@ -104,6 +108,11 @@ def _primitive(text: str, function: str, results: Types) -> Any:
 
     _jax("interpreters.mlir").register_lowering(primitive, lowered)
     return primitive
+
+
+def _load_lapack() -> None:
+    """Loads what custom calls to LAPACK jump to, as JAX does when it lowers such an op itself."""
+    import_module("jaxlib.lapack").prepare_lapack_call("potrf_ffi", np.dtype(np.float32))
 
 
 def _added(module: Any, outer: Any, function: str) -> Any:

@@ -101,7 +101,7 @@ def _random_error(got: Array, expected: Array) -> float:
     return float(abs(ours.mean() - theirs.mean()) / (LARGEST_ERROR * spread))
 
 
-def _are_random(program: Program) -> list[bool]:
+def are_random(program: Program) -> list[bool]:
     """Returns whether each result of @main is random, its numbers being open."""
     (main,) = (f for f in functions_of(program.module) if function_name(f) == "main")
     end = terminator_of(main.body)
@@ -126,7 +126,7 @@ def compared(name: str) -> Compared:
         expected, compiled_seconds = compiled_results(for_xla, inputs, DEVICES.get(name, 1))
     except (ShardyError, InternalError, AssertionError) as error:
         return Compared(name, fault=f"{type(error).__name__}: {error}")
-    rows = [row for row in zip(got, precise, _are_random(program), strict=True) if is_array(row[0])]
+    rows = [row for row in zip(got, precise, are_random(program), strict=True) if is_array(row[0])]
     errors = [
         _random_error(ours, theirs) if is_random else _error(ours, theirs, exact)
         for (ours, exact, is_random), theirs in zip(rows, expected, strict=True)
