@@ -13,14 +13,13 @@ from xdsl.ir import Operation
 
 from shardy_py import ir
 from shardy_py.dialects import sdy
-from shardy_py.errors import warn
 from shardy_py.graph.movements import note_copies
-from shardy_py.graph.op_errors import place_of
 from shardy_py.graph.record import record_of
 from shardy_py.ir import operands_of
 from shardy_py.ops.windowed import Window, windows_of
 from shardy_py.partition.windows import WindowReads
 from shardy_py.passes.communication_ops import identity_op
+from shardy_py.passes.partitioner.fallbacks import warn_whole
 from shardy_py.passes.partitioner.halo_exchange import LocalBuilder, Manual, manual_computation, zero_of
 from shardy_py.passes.partitioner.permutation_windows import NOT_SHARDED, Description, inserted
 from shardy_py.passes.partitioner.resolution import Resolution, cut_to, padded_high
@@ -103,7 +102,8 @@ def with_whole_kernels(op: Operation, rule: ShardingRule, state: Resolution) -> 
         summed += kernel if is_reduced else ()
     if not any(gathered):
         return op
-    warn(f"'{op.name}' op is computed on gathered operands: {_NOT_DESCRIBED}", place_of(op))
+    sharded = [v for v, listed in zip(operands_of(op), gathered, strict=False) if listed]
+    warn_whole(op, _NOT_DESCRIBED, sharded)
     whole = [
         replace(
             sharding,

@@ -24,15 +24,14 @@ from shardy_py.dialects.stablehlo import (
     SliceOp,
 )
 from shardy_py.dialects.traits import is_terminator
-from shardy_py.errors import warn
 from shardy_py.graph.movements import inserting_for
-from shardy_py.graph.op_errors import place_of
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.ir import operands_of, walk_post_order
 from shardy_py.partition import reshard_plan as plans
 from shardy_py.passes.options import ResolvePermutationFactorsOptions
 from shardy_py.passes.partitioner.device_ids import DeviceCounts, next_channel
+from shardy_py.passes.partitioner.fallbacks import warn_whole
 from shardy_py.passes.partitioner.halo_exchange import Devices
 from shardy_py.passes.partitioner.permutation_convolutions import convolution_windows, with_whole_kernels
 from shardy_py.passes.partitioner.permutation_joins import concatenated_parts, erase_unused
@@ -111,23 +110,24 @@ def _resolve(op: Operation, state: Resolution) -> None:
     if rule is None or rule.is_custom:
         return
     if state.options.enable_windowed_halo_exchange and op.name in _DESCRIPTIONS:
-        if not exchange_described(op, rule, state):
-            _replicate(op, rule, state)
+        reason = exchange_described(op, rule, state)
+        if reason:
+            _replicate(op, rule, state, reason)
         return
     if all(factor.type is not FactorType.PERMUTATION for factor in rule.factors):
         return
     exchange = _EXCHANGES.get(op.name) if state.options.enable_halo_exchange else None
     if exchange is None or not exchange(op, state):
-        _replicate(op, rule, state)
+        _replicate(op, rule, state, "its parts need elements of other parts")
 
 
-def exchange_described(op: Operation, rule: ShardingRule, state: Resolution) -> bool:
-    """Exchanges what the windows of an op read; returns False, with a warning, if that is not done."""
+def exchange_described(op: Operation, rule: ShardingRule, state: Resolution) -> str:
+    """Exchanges what the windows of an op read; returns why that is not done, or an empty string."""
     if op.name == ConvolutionOp.name:
         op = with_whole_kernels(op, rule, state)
     description = _DESCRIPTIONS[op.name](op, state)
     if description is NOT_SHARDED:
-        return True
+        return ""
     if isinstance(description, str):
         reason = description
     else:
@@ -137,13 +137,11 @@ def exchange_described(op: Operation, rule: ShardingRule, state: Resolution) -> 
             erase_unused(op.results)
         elif not reason:
             erase_unused(list(dict.fromkeys(sources)))
-    if reason:
-        warn(f"'{op.name}' op is computed on gathered operands: {reason}", place_of(op))
-    return not reason
+    return reason
 
 
-def _replicate(op: Operation, rule: ShardingRule, state: Resolution) -> None:
-    """Reshards operands and results so that no permutation factor is sharded that is not local."""
+def _replicate(op: Operation, rule: ShardingRule, state: Resolution, reason: str) -> None:
+    """Reshards operands and results so that no permutation factor is sharded that is not local, and warns."""
     operands = tuple(map(state.reader.of, operands_of(op)))
     results = tuple(map(state.reader.of, op.results))
     name = common_mesh(operands + results, state.meshes)
@@ -162,5 +160,7 @@ def _replicate(op: Operation, rule: ShardingRule, state: Resolution) -> None:
         after = after.updated(number, ())
     changed = frozenset(after.changed_since(before))
     if changed:
+        values = (*operands_of(op), *op.results)
+        warn_whole(op, reason, [values[index] for index in sorted(changed)])
         nothing = ((),) * len(rule.factors)
         insert_reshards(op, plans.plan_for(tensors, after, changed, nothing, state.meshes), state.reader)

@@ -17,6 +17,7 @@ from shardy_py.ir import operands_of
 from shardy_py.ops.windowed import Window
 from shardy_py.partition.windows import WindowReads, window_exchange
 from shardy_py.passes.communication_ops import only_user
+from shardy_py.passes.partitioner.fallbacks import warn_whole
 from shardy_py.passes.partitioner.halo_exchange import LocalBuilder, cut, zero_of
 from shardy_py.passes.partitioner.permutation_moves import integer
 from shardy_py.passes.partitioner.permutation_windows import NOT_SHARDED, Description
@@ -43,7 +44,7 @@ def concatenated_parts(op: Operation, state: Resolution) -> Description:
         read = WindowReads(parts, size, total, window)
         operand = _operand(value, sharding, dimension, read, state)
         if operand is None:
-            return NOT_SHARDED
+            return _gathered(op, dimension, state)
         operands.append(operand)
         offsets.append(offsets[-1] + size)
     if not any(operand.reads for operand in operands):
@@ -66,6 +67,19 @@ def concatenated_parts(op: Operation, state: Resolution) -> Description:
         return [result]
 
     return Windowed(mesh, operands, [(made.results[0], sharding)], local, replaces=made)
+
+
+def _gathered(op: Operation, dimension: int, state: Resolution) -> Description:
+    """Warns of the operands that explicit reshards gather along the dimension."""
+    gathered: list[Value] = []
+    for value in operands_of(op):
+        maker = value.owner
+        source = state.reader.of(operands_of(maker)[0]) if isinstance(maker, sdy.ReshardOp) else None
+        if source is not None and source.dimensions[dimension].axes:
+            gathered.append(value)
+    if gathered:
+        warn_whole(op, "its operands are sharded in several ways", gathered)
+    return NOT_SHARDED
 
 
 def _sharded_result(op: Operation, dimension: int, state: Resolution) -> Operation | None:

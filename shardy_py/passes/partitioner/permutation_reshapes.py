@@ -29,6 +29,7 @@ from shardy_py.partition.reshape_groups import (
     reshape_groups,
 )
 from shardy_py.passes.communication_ops import identity_op
+from shardy_py.passes.partitioner.fallbacks import warn_whole
 from shardy_py.passes.partitioner.halo_exchange import LocalBuilder, Manual, manual_computation, zero_of
 from shardy_py.passes.partitioner.resolution import Resolution, cut_to, padded_high, parts_of
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, resized, shape_of
@@ -201,6 +202,8 @@ def _replicate(op: Operation, reshape: Reshape, groups: Iterable[ReshapeGroup]) 
     source, target = reshape.source.sharding, reshape.target.sharding
     axes = tuple(axis for group in groups for axis in group.axes(source, target))
     value = operands_of(op)[0]
+    if axes:
+        warn_whole(op, "the parts of its dimensions have other elements on the two sides", (value,))
     before = identity_op(sdy.ReshardOp, value, _without(source, axes, reshape.mesh), op.location)
     ir.place_before(before, op)
     build = StablehloBuilder(op, _without(target, axes, reshape.mesh))

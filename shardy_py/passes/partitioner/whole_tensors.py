@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -27,14 +26,13 @@ from xdsl.ir import Operation, SSAValue
 
 from shardy_py.dialects import sdy
 from shardy_py.dialects.sdy import OpShardingRuleAttr
+from shardy_py.dialects.stablehlo import ConcatenateOp, SelectAndScatterOp
 from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
 from shardy_py.dialects.traits import data_flow, is_terminator
-from shardy_py.errors import warn
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.movements import Movement, note, replace_by_values
-from shardy_py.graph.op_errors import errors_at, place_of
-from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.record import combiner_of, name_of, record_of
+from shardy_py.graph.op_errors import errors_at
+from shardy_py.graph.record import combiner_of, record_of
 from shardy_py.graph.symbols import meshes_of
 from shardy_py.graph.value_shardings import ShardingReader, set_sharding
 from shardy_py.ir import find_ops, operands_of, replace_operand, terminator_of, walk_pre_order
@@ -43,10 +41,11 @@ from shardy_py.partition.compound_dimensions import Shardings, compound_factors,
 from shardy_py.partition.steps import Reshard
 from shardy_py.passes.communication_ops import chain_after_result, chain_before_use, sizes_of
 from shardy_py.passes.options import GatherWholeTensorsOptions
+from shardy_py.passes.partitioner.fallbacks import warn_whole
 from shardy_py.passes.partitioner.manual_borders import align_manual_borders
 from shardy_py.passes.partitioner.random_parts import unsupported_generator
 from shardy_py.passes.propagating import rule_attribute
-from shardy_py.passes.stablehlo_builder import StablehloBuilder, element_of
+from shardy_py.passes.stablehlo_builder import StablehloBuilder
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import ShardingRule, TensorSharding
 from shardy_py.sharding.meshes import (
@@ -58,7 +57,6 @@ from shardy_py.sharding.meshes import (
     resolve,
 )
 from shardy_py.sharding.rule import FactorType
-from shardy_py.text.dense import element_size
 
 _RESHAPE, _SCATTER = "stablehlo.reshape", "stablehlo.scatter"
 _SELECTING = frozenset({"chlo.top_k", "mhlo.topk"})
@@ -119,7 +117,8 @@ class _Gathering:
         for region in op.regions:
             terminator = terminator_of(region)
             if terminator is not None:
-                self._replicate_operands(terminator, range(len(operands_of(terminator))))
+                count = len(operands_of(terminator))
+                self._replicate(terminator, range(count), "values of its region are whole")
         values = (*operands_of(op), *op.results)
         shardings = tuple(map(self._reader.of, values))
         if not any(s is not None and not s.is_fully_replicated for s in shardings):
@@ -137,34 +136,54 @@ class _Gathering:
             self._bring_to_one_mesh(op)
         else:
             if op.name == _SCATTER and combiner_of(op) == "stablehlo.multiply":
-                # sdy has no product over devices.
-                self._replicate_operands(op, range(len(op.results), len(operands_of(op))))
-            rows = _WHOLE_DIMENSIONS.get(op.name)
-            if rows is not None:
-                whole = rows(op)
-                self._reshard(op, tuple(map(_without_axes, self._shardings(op), whole)))
+                updates = range(len(op.results), len(operands_of(op)))
+                self._replicate(op, updates, "sdy has no product over devices")
+            row = _WHOLE_DIMENSIONS.get(op.name)
+            if row is not None:
+                whole, reason = row
+                self._reshard(op, tuple(map(_without_axes, self._shardings(op), whole(op))), reason)
             if rule.compound and op.name != _RESHAPE:
                 shardings = self._shardings(op)
                 mesh = mesh_to_work_in(shardings, self.meshes)
                 if mesh is not None:
                     found = evenly_divided(rule.rule, shardings, rule.compound, resolve(mesh, self.meshes))
-                    self._reshard(op, found)
+                    self._reshard(op, found, "its compound dimensions are uneven")
+            if op.name not in _LOOKED_THROUGH:
+                self._warn_of_factors(op, rule.rule)
 
     def _shardings(self, op: Operation) -> Shardings:
         """The shardings of the operands, then of the results."""
         return tuple(map(self._reader.of, (*operands_of(op), *op.results)))
 
-    def _reshard(self, op: Operation, shardings: Shardings) -> None:
-        """Gives the operands, then the results, of an op these shardings; all others keep theirs."""
-        values = operands_of(op)
+    def _reshard(self, op: Operation, shardings: Shardings, reason: str) -> None:
+        """Gives the operands, then the results, of an op these shardings, with a warning if any changes."""
+        values, gathered = operands_of(op), list[SSAValue]()
         for index, (value, new) in enumerate(zip(values, shardings, strict=False)):
             if new is not None and new != self._reader.of(value):
                 chain_before_use(op, index, (Reshard(new),))
+                gathered.append(value)
         for result, new in zip(op.results, shardings[len(values) :], strict=True):
             old = self._reader.of(result)
             if old is not None and new is not None and new != old:
                 set_sharding(result, new)
                 chain_after_result(result, (Reshard(old),), op)
+                gathered.append(result)
+        if gathered:
+            warn_whole(op, reason, gathered)
+
+    def _warn_of_factors(self, op: Operation, rule: ShardingRule) -> None:
+        """Warns of operands that explicit reshards gather, as a factor of the rule must be whole."""
+        whole = {n for n, factor in enumerate(rule.factors) if factor.type is FactorType.NEED_REPLICATION}
+        gathered: list[SSAValue] = []
+        for value, dimensions in zip(operands_of(op), rule.operands, strict=False) if whole else ():
+            sharding = self._reader.of(value)
+            if sharding is not None and any(
+                by.axes and not whole.isdisjoint(factors)
+                for by, factors in zip(sharding.dimensions, dimensions, strict=True)
+            ):
+                gathered.append(value)
+        if gathered:
+            warn_whole(op, "each part needs whole dimensions", gathered)
 
     def _rule(self, op: Operation) -> _Rule | None:
         """The sharding rule of an op; the op gets the corrected one, unless that is the derived one."""
@@ -186,44 +205,54 @@ class _Gathering:
         return rule
 
     def _gather(self, op: Operation, reason: str) -> None:
-        sent = self._replicate_operands(op, range(len(operands_of(op))))
+        gathered = self._replicate_operands(op, range(len(operands_of(op))))
         for result in op.results:
             sharding = self._reader.of(result)
             if sharding is not None and not sharding.is_fully_replicated:
-                sent += _bytes_of(result)
+                gathered.append(result)
                 whole = TensorSharding.fully_closed(sharding.mesh, sharding.rank)
                 set_sharding(result, whole)
                 note(Movement(result, result, _PASS, op, old=sharding, new=whole))
                 chain_after_result(result, (Reshard(sharding),), op)
-        warn(f"'{name_of(op)}' op is not partitioned: {reason}; {sent} bytes are whole", place_of(op))
+        warn_whole(op, reason, gathered)
 
     def _bring_to_one_mesh(self, op: Operation) -> None:
         """Replicates operands that are sharded on other meshes than the first result, or operand."""
         values = (*op.results, *operands_of(op))
         first = next(s for s in map(self._reader.of, values) if s is not None and not s.is_fully_replicated)
         mesh = mesh_of(first, self.meshes)
+        gathered: list[SSAValue] = []
         for index, value in enumerate(operands_of(op)):
             sharding = self._reader.of(value)
             if sharding is not None and mesh_of(sharding, self.meshes).axes != mesh.axes:
                 steps = (Reshard(TensorSharding.fully_closed(first.mesh, sharding.rank)),)
                 chain_before_use(op, index, steps)
+                gathered.append(value)
         for result in op.results:
             sharding = self._reader.of(result)
             if sharding is not None and mesh_of(sharding, self.meshes).axes != mesh.axes:
+                gathered.append(result)
                 set_sharding(result, TensorSharding.fully_closed(first.mesh, sharding.rank))
                 chain_after_result(result, (Reshard(sharding),), op)
+        warn_whole(op, "its tensors are on several meshes", gathered)
 
-    def _replicate_operands(self, op: Operation, indices: Iterable[int]) -> int:
-        """Returns the bytes of the operands that were sharded."""
-        sent = 0
+    def _replicate(self, op: Operation, indices: Iterable[int], reason: str) -> None:
+        """Replicates operands, with a warning if any was sharded."""
+        gathered = self._replicate_operands(op, indices)
+        if gathered:
+            warn_whole(op, reason, gathered)
+
+    def _replicate_operands(self, op: Operation, indices: Iterable[int]) -> list[SSAValue]:
+        """Returns the operands that were sharded."""
+        gathered: list[SSAValue] = []
         for index in indices:
             value = operands_of(op)[index]
             sharding = self._reader.of(value)
             if sharding is not None and not sharding.is_fully_replicated:
-                sent += _bytes_of(value)
+                gathered.append(value)
                 whole = TensorSharding.fully_closed(sharding.mesh, sharding.rank)
                 chain_before_use(op, index, (Reshard(whole),))
-        return sent
+        return gathered
 
 
 def _corrected(rule: ShardingRule, names: Collection[str]) -> ShardingRule:
@@ -285,20 +314,20 @@ def _indexed_windows(op: Operation) -> list[Collection[int]]:
     return [*[inputs] * count, (), *[updates] * count, *[inputs] * count]
 
 
-_WHOLE_DIMENSIONS: Mapping[str, Callable[[Operation], Sequence[Collection[int]]]] = {
-    "stablehlo.broadcast_in_dim": _unit_dimensions,
-    "stablehlo.convolution": _unit_dimensions,
-    "stablehlo.dynamic_update_slice": _partly_updated,
-    _RESHAPE: _unit_dimensions,
-    _SCATTER: _indexed_windows,
+_UNIT = _unit_dimensions, "dimensions of one element are whole"
+_WHOLE_DIMENSIONS: Mapping[str, tuple[Callable[[Operation], Sequence[Collection[int]]], str]] = {
+    "stablehlo.broadcast_in_dim": _UNIT,
+    "stablehlo.convolution": _UNIT,
+    "stablehlo.dynamic_update_slice": (_partly_updated, "updates of slices are whole"),
+    _RESHAPE: _UNIT,
+    _SCATTER: (_indexed_windows, "windows of updates begin at an index"),
 }
-"""By op, the dimensions of each operand, then of each result, that must be whole whatever the rule says."""
+"""By op, the dimensions of each operand, then of each result, that are whole whatever the rule says; why."""
+
+_LOOKED_THROUGH = (ConcatenateOp.name, SelectAndScatterOp.name)
+"""Ops that undo gathers by explicit reshards: `sdy-resolve-permutation-factors` warns where it does not."""
 
 _PASS = "sdy-gather-whole-tensors"
-
-
-def _bytes_of(value: SSAValue) -> int:
-    return prod(sizes_of(value)) * element_size(element_of(value)) if tensor_type(value.type) else 0
 
 
 def split_mesh_changes(module: ModuleOp) -> None:
@@ -319,6 +348,7 @@ def split_mesh_changes(module: ModuleOp) -> None:
             continue
         if not source.is_fully_replicated:
             whole = TensorSharding.fully_closed(source.mesh, source.rank)
+            warn_whole(op, "its meshes have other axes", operands_of(op))
             chain_before_use(op, 0, (Reshard(whole),))
         if mesh_of(target, meshes).is_maximal:
             continue
