@@ -1,5 +1,7 @@
 // RUN: sdy-opt %s --sdy-propagation-pipeline --sdy-partitioner-pipeline --prove | filecheck %s
 // RUN: sdy-opt %s --sdy-propagation-pipeline --sdy-partitioner-pipeline --prove=7 --json | filecheck %s --check-prefix=JSON
+// RUN: sdy-opt %s --sdy-propagation-pipeline --sdy-partitioner-pipeline --prove --prove-shapes=ops | filecheck %s --check-prefix=OPS
+// RUN: not sdy-opt %s --bisect 2>&1 | filecheck %s --check-prefix=ALONE
 // RUN: not sdy-opt %s --prove=x 2>&1 | filecheck %s --check-prefix=SEED
 
 sdy.mesh @mesh = <["x"=4]>
@@ -8,6 +10,8 @@ sdy.mesh @mesh = <["x"=4]>
 // CHECK-NEXT: inputs: seed 0, the program's own shapes
 // JSON: "is_equal": true
 // JSON-SAME: "seed": 7
+// OPS: 2 ops, each as a program of its own
+// ALONE: for the --bisect option: requires --prove
 // SEED: error: --prove: expected the seed, a number from 0, got 'x'
 func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<4x5xf32>) -> tensor<8x5xf32> {
   %0 = stablehlo.dot %a, %b : (tensor<8x4xf32>, tensor<4x5xf32>) -> tensor<8x5xf32>

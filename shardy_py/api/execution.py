@@ -277,9 +277,10 @@ def _input(argument: Value, type_: TensorType, value: Any, devices: int) -> Arra
             return array
     name = f"argument {argument.name}" + (f" ({argument.label})" if argument.label else "")
     sizes = "x".join(map(str, (*array.shape, array.dtype)))
+    given = f"an array {sizes}" if array.ndim else f"a scalar {array.dtype}"
     axis = f", or {devices} of them along a first axis" if devices > 1 else ""
     expected = f"{attribute_text(argument.entry.type)} ({dtype}){axis}"
-    raise ShardyError.unexpected(name, expected=expected, got=f"an array {sizes}")
+    raise ShardyError.unexpected(name, expected=expected, got=given)
 
 
 def _converted(value: Any, dtype: np.dtype[Any]) -> Array:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -31,8 +31,8 @@ from shardy_py.interpret.values import expanded, is_array
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.passes.partitioner.global_to_local import register_partitioner
-from shardy_py.proof import Answer, ProofOptions, prove
-from shardy_py.proof.proving import Case
+from shardy_py.proof import Answer, ProofOptions, Shapes, bisected, prove
+from shardy_py.proof.case import Case
 from shardy_py.proof.shards import Shards, poison
 from shardy_py.report.communication import CommunicationReport, communication_report
 from shardy_py.report.memory import TARGETS, MemoryReport, Target, memory_report
@@ -111,18 +111,31 @@ class LocalProgram:
         run = frontend("jax_devices").run_on_devices
         return self._joined(run(self.text(), self._main, results, parts, self.devices))
 
-    def prove(self, *, seed: int = 0, inputs: Inputs | None = None) -> Answer:
+    def prove(
+        self,
+        *,
+        seed: int = 0,
+        inputs: Inputs | None = None,
+        shapes: Shapes = "auto",
+        bisect: bool = False,
+    ) -> Answer:
         """Returns whether the devices together compute what the whole program does, op by op.
 
         seed: of random inputs. inputs: given ones instead.
+        shapes: "own": the program as it is; "small": with smaller sizes; "ops": each op alone; "auto": the
+            first of them that is small enough to run.
+        bisect: whether to search for the smallest part that fails, if the program does.
 
         Raises:
-            ShardyError: one of the programs cannot run.
+            ShardyError: one of the programs cannot run, or inputs are given for smaller shapes.
         """
+        expect_one_of("shapes", shapes, get_args(Shapes))
         given: Sequence[Array] = ()
         if inputs is not None:
             given = [array[0] for array in arrays_of(self.whole.values.arguments(None), inputs, 1)]
-        return prove(self.partitioned, ProofOptions(seed=seed), given)
+        options = ProofOptions(seed=seed, shapes=shapes)
+        answer = prove(self.partitioned, options, given)
+        return bisected(answer, options) if bisect else answer
 
     @without_collection()
     def memory(self, target: Target = "linear") -> MemoryReport:

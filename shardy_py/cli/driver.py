@@ -221,7 +221,9 @@ class _Driver:
             for step in self.command.steps:
                 run_passes(module, step.calls, verify=self.command.verify, observers=observers)
         events = () if record is None else record.events
-        return Evidence(module, record, None if before is None else before.partitioned(events))
+        calls = [call for step in self.command.steps for call in step.calls]
+        partitioned = None if before is None else before.partitioned(calls, events)
+        return Evidence(module, record, partitioned, self.command.proof_shapes, self.command.bisects)
 
     def print(self, module: ModuleOp) -> str:
         return print_module(module, generic=self.command.is_generic, debuginfo=self.command.with_debuginfo)

@@ -23,6 +23,8 @@ from shardy_py.passes.options import Option
 from shardy_py.passes.pipelines import PIPELINES
 
 SPLIT_MARKER = "// -----"
+_PROOF = "prove"
+"""The report that proves the local program."""
 
 _OVERVIEW = """\
 OVERVIEW: sdy-opt parses StableHLO with the sdy dialect, runs passes on it, and prints it.
@@ -47,6 +49,7 @@ class Command:
     reports: the reports to print to standard output.
     reports_as_json: whether they are printed as JSON, one line per program.
     as_compiled: whether XLA's changes before propagation run first; None: for reports on programs of JAX.
+    proof_shapes, bisects: how `--prove` works: see `Evidence`.
     """
 
     input: str = "-"
@@ -66,6 +69,8 @@ class Command:
     reports: tuple[Request, ...] = ()
     reports_as_json: bool = False
     as_compiled: bool | None = None
+    proof_shapes: Literal["auto", "own", "small", "ops"] = "auto"
+    bisects: bool = False
     shows: Literal["", "help", "version", "dialects"] = ""
 
     @property
@@ -151,6 +156,11 @@ FLAGS: tuple[Flag, ...] = (
     Flag("mlir-timing", "with_timing", "Report the execution time of parsing, each pass and printing"),
     Flag("no-progress", "hides_progress", "Show no progress bar on a terminal"),
     *map(_report, REPORTS),
+    _text(
+        *("prove-shapes", "proof_shapes", "auto|own|small|ops"),
+        "Prove the program as it is, with smaller sizes, or op by op (default: the first small enough)",
+    ),
+    Flag("bisect", "bisects", "Print the smallest part that --prove finds wrong"),
     Flag("json", "reports_as_json", "Print reports as JSON, one line per program"),
     _constant("as-compiled", "as_compiled", f"{AS_COMPILED} (default for reports on programs of JAX)", True),
     _constant("as-written", "as_compiled", AS_WRITTEN, False),
@@ -193,6 +203,9 @@ def parse_command(arguments: list[str]) -> Command:
     if command.reports_as_json and not command.reports:
         flags = " or ".join(f"--{row.flag}" for row in REPORTS)
         raise usage_error(f"for the --json option: requires a report; add {flags}")
+    for name, is_used in (("prove-shapes", command.proof_shapes != "auto"), ("bisect", command.bisects)):
+        if is_used and not any(request.row.flag == _PROOF for request in command.reports):
+            raise usage_error(f"for the --{name} option: requires --{_PROOF}")
     if len(inputs) > 1:
         raise usage_error(
             f"Too many positional arguments specified!\n"

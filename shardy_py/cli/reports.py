@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from shardy_py.passes.partitioned import Partitioned
     from shardy_py.passes.runner import Record
+    from shardy_py.proof import Shapes
     from shardy_py.report.explain import Explainer
     from shardy_py.report.memory import Target
 
@@ -33,11 +34,15 @@ class Evidence:
     after: the module after the passes.
     record: the record of what the passes did to shardings; None unless a row needs it.
     partitioned: the program before and after the passes; None unless a row needs it.
+    proof_shapes: of the programs that a proof runs.
+    bisects: whether it searches the smallest part that fails.
     """
 
     after: ModuleOp
     record: Record | None = None
     partitioned: Partitioned | None = None
+    proof_shapes: Shapes = "auto"
+    bisects: bool = False
 
 
 class Answer(NamedTuple):
@@ -147,10 +152,13 @@ def _why_not(evidence: Evidence, question: str) -> Answer:
 
 
 def _proof(evidence: Evidence, seed: str) -> Answer:
-    from shardy_py.proof import ProofOptions, prove
+    from shardy_py.proof import ProofOptions, bisected, prove
 
     assert evidence.partitioned is not None
-    answer = prove(evidence.partitioned, ProofOptions(seed=_seed("prove", seed)))
+    options = ProofOptions(seed=_seed("prove", seed), shapes=evidence.proof_shapes)
+    answer = prove(evidence.partitioned, options)
+    if evidence.bisects:
+        answer = bisected(answer, options)
     answer.check()
     return Answer(lambda: str(answer), lambda: answer.to_json())
 

@@ -73,6 +73,15 @@ class Localized:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class LocalSignature:
+    """A function that takes and returns parts: the shardings of its tensors, None for whole ones."""
+
+    name: str
+    arguments: tuple[TensorSharding | None, ...]
+    results: tuple[TensorSharding | None, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class DroppedRules:
     """Sharding rules that a pass removed from ops, and that cannot be derived again."""
 

@@ -36,7 +36,7 @@ class Partitioned:
     origin: from values of `whole` to those of the copy that became `local`. events: of the passes, in order.
     movements: to values of that copy, by passes that made `whole`: causes of its reshards.
     originals: for each op of that copy, the op of the given module.
-    meshes: by name, also those that passes added. warnings: those of the passes.
+    meshes: by name, also those that passes added. warnings: those of the passes. calls: the passes.
     """
 
     whole: ModuleOp
@@ -47,6 +47,15 @@ class Partitioned:
     warnings: tuple[Diagnostic, ...] = ()
     movements: tuple[Movement, ...] = ()
     originals: Mapping[Operation, Operation] = field(default_factory=dict[Operation, Operation])
+    calls: tuple[PassCall, ...] = ()
+
+    def again(self, module: ModuleOp) -> Partitioned:
+        """Returns the result of the same passes on another module, such as a part of `whole`.
+
+        Raises:
+            ShardyError: a pass rejects the program.
+        """
+        return run_partitioner(module, self.calls)
 
     @property
     def grid(self) -> Grid:
@@ -67,15 +76,16 @@ def run_partitioner(
 ) -> Partitioned:
     """Returns the result of the passes; the module stays as it is.
 
-    prepared: entered around the passes, given the copy that they change.
+    prepared: entered around the passes, given the copy that they change; what it sets `whole` has, too.
 
     Raises:
         ShardyError: a pass rejects the program.
     """
-    before = Before(copy := cast(ModuleOp, clone(module, {})))
+    copy, calls = cast(ModuleOp, clone(module, {})), tuple(calls)
     with prepared(copy), recorded() as events, collected_warnings() as warnings:
+        before = Before(copy)
         run_passes(copy, calls, observers=(before.observer,))
-    return before.partitioned(events, warnings)
+    return before.partitioned(calls, events, warnings)
 
 
 class Before:
@@ -93,7 +103,10 @@ class Before:
         self._meshes.update(meshes_of(module))
         return nullcontext()
 
-    def partitioned(self, events: Iterable[object], warnings: Iterable[Diagnostic] = ()) -> Partitioned:
-        """Returns both programs, after the passes."""
+    def partitioned(
+        self, calls: Iterable[PassCall], events: Iterable[object], warnings: Iterable[Diagnostic] = ()
+    ) -> Partitioned:
+        """Returns both programs, after the passes `calls`."""
         meshes = {**self._meshes, **meshes_of(self._module)}
-        return Partitioned(self._whole, self._module, self._origin, tuple(events), meshes, tuple(warnings))
+        lists = tuple(events), meshes, tuple(warnings)
+        return Partitioned(self._whole, self._module, self._origin, *lists, calls=tuple(calls))

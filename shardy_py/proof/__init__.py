@@ -3,13 +3,15 @@
     answer = prove(run_partitioner(module, calls))
     print(answer)
 
-Reading order: `proving.py` runs both programs, `comparison.py` compares op by op, `correspondences.py` says
-what with what, `shards.py` which elements of it, `answer.py` what comes out.
+Reading order: `plan.py` chooses the shapes, `proving.py` runs both programs, `comparison.py` compares op by
+op, `correspondences.py` says what with what, `shards.py` which elements of it, `answer.py` what comes out.
 """
 
 from __future__ import annotations
 
-from shardy_py.proof.answer import Answer, Fault
-from shardy_py.proof.proving import ProofOptions, prove
+from shardy_py.proof.answer import Answer, Fault, Part
+from shardy_py.proof.bisection import bisected
+from shardy_py.proof.plan import prove
+from shardy_py.proof.proving import ProofOptions, Shapes
 
-__all__ = ["Answer", "Fault", "ProofOptions", "prove"]
+__all__ = ["Answer", "Fault", "Part", "ProofOptions", "Shapes", "bisected", "prove"]

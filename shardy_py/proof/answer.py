@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 
 from shardy_py.dialects.registry import syntax_table
 from shardy_py.errors import Diagnostic, Position, ShardyError
 from shardy_py.graph.op_errors import place_of
+from shardy_py.passes.partitioned import Partitioned
 from shardy_py.proof.comparison import Tally, Wrong
 from shardy_py.proof.rounding import ROUNDINGS
 from shardy_py.text.naming import ValueNames
@@ -36,6 +39,7 @@ class Fault:
     expected: str
     got: str
     whole_name: str = ""
+    source: SSAValue | None = None
 
     @property
     def diagnostic(self) -> Diagnostic:
@@ -54,8 +58,29 @@ class Fault:
         return str(self.diagnostic)
 
 
-def fault_of(wrong: Wrong, local: ModuleOp, whole: ModuleOp) -> Fault:
-    """Returns the fault with names of values."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the program that fails alone.
+
+    text: the program of it, with its shardings. ops: their number. fault: its first wrong value.
+    command: proves it again.
+    """
+
+    text: str
+    ops: int
+    fault: str
+    command: str
+
+    def __str__(self) -> str:
+        count = "1 op" if self.ops == 1 else f"{self.ops} ops"
+        return f"smallest part that fails, {count}: {self.command}\n{self.fault}\n{self.text}"
+
+
+def fault_of(wrong: Wrong, local: ModuleOp, whole: ModuleOp, sources: Mapping[SSAValue, SSAValue]) -> Fault:
+    """Returns the fault with names of values.
+
+    sources: from values of `whole` to those that it is a copy of.
+    """
     first = wrong.counterpart.whole[0]
     names = [
         ValueNames(module, syntax_table()).of.get(id(value), "a value")
@@ -75,6 +100,7 @@ def fault_of(wrong: Wrong, local: ModuleOp, whole: ModuleOp) -> Fault:
         wrong.expected,
         wrong.got,
         names[1],
+        sources.get(first, first),
     )
 
 
@@ -85,6 +111,13 @@ class Answer:
     fault: the first wrong value; None: there is none. seed: of the inputs. devices: their number.
     local_values: results of ops of the local program that stand for one of the whole program.
     tally: what was compared. is_wide: whether both ran in f64.
+    runs: the runs of both programs, by what differs: padding, inputs.
+    sizes: from the program's own size to that of the proof, where they differ.
+    same_ops: whether the local program of those sizes has the same ops; None: the sizes are its own, or those
+        of several programs.
+    parts: the number of one-op programs that were proven; 0: the program was proven whole.
+    left: ops that were not proven, with the reason, if each op was proven alone.
+    partitioned: the programs that ran. smallest: a part that fails alone, if one was searched for.
     """
 
     fault: Fault | None
@@ -93,6 +126,13 @@ class Answer:
     local_values: int
     tally: Tally
     is_wide: bool = True
+    runs: tuple[str, ...] = ("padding NaN",)
+    sizes: tuple[tuple[int, int], ...] = ()
+    same_ops: bool | None = None
+    parts: int = 0
+    left: tuple[str, ...] = ()
+    partitioned: Partitioned | None = field(default=None, repr=False)
+    smallest: Part | None = None
 
     @property
     def is_equal(self) -> bool:
@@ -102,7 +142,10 @@ class Answer:
     def check(self) -> None:
         """Raises `ShardyError` if a value was wrong: with its place, and what was compared before."""
         if self.fault is not None:
-            notes = tuple(Diagnostic(line.strip(), severity="note") for line in self._lines())
+            lines = [line.strip() for line in self._lines()]
+            if self.smallest is not None:
+                lines.append(str(self.smallest))
+            notes = tuple(Diagnostic(line, severity="note") for line in lines)
             raise ShardyError(replace(self.fault.diagnostic, notes=notes))
 
     def to_json(self) -> dict[str, Any]:
@@ -121,13 +164,21 @@ class Answer:
             "largest_difference": tally.largest,
             "unknown": len(tally.unknown),
             "unmatched": len(tally.unmatched),
+            "loose": len(tally.loose),
+            "runs": list(self.runs),
+            "sizes": dict(self.sizes),
+            "same_ops": self.same_ops,
+            "parts": self.parts,
+            "left": list(self.left),
+            "smallest": None if self.smallest is None else self.smallest.text,
         }
 
     def __bool__(self) -> bool:
         return self.is_equal
 
     def __str__(self) -> str:
-        return "\n".join([*self._lines(), *([] if self.fault is None else [str(self.fault)])])
+        found = (self.fault, self.smallest)
+        return "\n".join([*self._lines(), *(str(part) for part in found if part is not None)])
 
     def _lines(self) -> list[str]:
         tally = self.tally
@@ -136,19 +187,41 @@ class Answer:
         lines = [
             f"{'equal' if self.is_equal else 'different'}: {len(tally.compared):,} of {self.local_values:,} "
             f"values compared, {tally.elements:,} elements on {self.devices} devices",
-            f"  inputs: seed {self.seed}, the program's own shapes; "
-            f"{tally.padded:,} elements of padding poisoned",
+            f"  inputs: seed {self.seed}, {self._shapes()}; {tally.padded:,} elements of padding poisoned",
             f"  floats: run in {kind}, bound {rounding}, largest difference {_share(tally.largest)} of it",
             f"  integers: {tally.exact:,} elements compared, all must be equal; replicas bit for bit",
         ]
+        if self.parts:
+            lines.insert(
+                1, f"  {self.parts:,} ops, each as a program of its own; no loops, calls and order of ops"
+            )
+        if self.sizes:
+            pairs = ", ".join(f"{old} -> {new}" for old, new in self.sizes)
+            same = {
+                None: "",
+                True: "; the local program has the same ops",
+                False: "; the local program has others",
+            }
+            lines.insert(2 if self.parts else 1, f"  smaller sizes: {pairs}{same[self.same_ops]}")
+        if self.runs[1:]:
+            lines.append(f"  runs: {', '.join(self.runs)}")
         if tally.nans:
-            lines.append(f"  {tally.nans:,} tensors hold only NaN")
+            lines.append(f"  {tally.nans:,} tensors hold NaN")
+        if tally.loose:
+            lines.append(
+                f"  {len(tally.loose):,} values have bounds above 0.001 of their largest element: "
+                "rounded inputs change them that much"
+            )
         if tally.unknown or tally.unmatched:
             lines.append(
                 f"  not compared: {len(tally.unknown):,} values of unknown sharding, "
                 f"{len(tally.unmatched):,} with other numbers of executions"
             )
+        lines += (f"  not proven: {reason}" for reason in self.left)
         return lines
+
+    def _shapes(self) -> str:
+        return "smaller shapes" if self.sizes else "the program's own shapes"
 
 
 def _share(largest: float) -> str:

@@ -57,6 +57,9 @@ class WrongValue(Exception):
         self.wrong = wrong
 
 
+_LOOSE = 1e-3
+
+
 @dataclass(eq=False)
 class Tally:
     """What was compared.
@@ -64,7 +67,8 @@ class Tally:
     values, elements: compared tensors, and elements on all devices. padded: elements of padding left out.
     exact: elements that must be equal. largest: the largest difference as a share of the bound.
     unknown: values without a known sharding. unmatched: executions that the whole program does not have.
-    nans: tensors of which every element is NaN.
+    nans: tensors of which an element is NaN. loose: values with a bound above a thousandth of their largest
+    element, because rounded inputs change them that much.
     """
 
     values: int = 0
@@ -76,6 +80,22 @@ class Tally:
     unknown: set[SSAValue] = field(default_factory=set[SSAValue])
     unmatched: set[SSAValue] = field(default_factory=set[SSAValue])
     compared: set[SSAValue] = field(default_factory=set[SSAValue])
+    loose: set[SSAValue] = field(default_factory=set[SSAValue])
+
+    def add_run(self, other: Tally) -> None:
+        """Adds another run of the same programs: the largest difference, and what no run compares well."""
+        self.largest = max(self.largest, other.largest)
+        self.nans = min(self.nans, other.nans)
+        self.loose &= other.loose
+        self.compared |= other.compared
+
+    def add(self, other: Tally) -> None:
+        """Adds the tally of other programs."""
+        for name in ("values", "elements", "padded", "exact", "nans"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.largest = max(self.largest, other.largest)
+        for name in ("unknown", "unmatched", "compared", "loose"):
+            getattr(self, name).update(getattr(other, name))
 
 
 _REDUCE: dict[str, Callable[..., Any]] = {
@@ -210,8 +230,11 @@ class _One:
         tally.padded += count - true
         if bound is None:
             tally.exact += true
-        elif whole.size and np.isnan(wide(whole)).all():
-            tally.nans += 1
+        else:
+            size = np.abs(wide(whole))
+            tally.nans += bool(np.isnan(size).any())
+            if bound > _LOOSE * float(np.max(size, initial=0.0, where=np.isfinite(size))):
+                tally.loose.add(self.counterpart.value)
 
     def _different(
         self, part: Array, wanted: Array, whole: Array, moved: Array | None

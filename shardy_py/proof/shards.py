@@ -102,6 +102,14 @@ class Shards:
         """Returns whether every device holds the whole tensor, without padding."""
         return self.holder is None and self.local_shape == self.shape and max(self.counts, default=1) == 1
 
+    @property
+    def has_padding(self) -> bool:
+        """Returns whether a device holds elements that are none of the tensor."""
+        return any(
+            part * count > size
+            for part, count, size in zip(self.local_shape, self.counts, self.shape, strict=True)
+        )
+
     @cached_property
     def positions(self) -> tuple[Integers, ...]:
         """For each dimension [devices, size of the part]: the index in the whole tensor of each element."""
@@ -197,17 +205,22 @@ def _text(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape)) or "a scalar"
 
 
-def poison(dtype: np.dtype[Any]) -> Any:
+def poison(dtype: np.dtype[Any], *, is_finite: bool = False) -> Any:
     """A value that shows where it enters a computation: NaN, the lowest integer, true.
+
+    is_finite: another one, which is not NaN: 1e30, the highest integer, false.
 
     >>> poison(np.dtype(np.int8)), poison(np.dtype(np.uint8)), bool(poison(np.dtype(np.bool_)))
     (-128, 255, True)
+    >>> poison(np.dtype(np.int8), is_finite=True), poison(np.dtype(np.uint8), is_finite=True)
+    (127, 254)
     """
     if dtype == np.bool_:
-        return True
+        return not is_finite
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
-        return int(limits.min) or int(limits.max)
+        low = int(limits.min) or int(limits.max)
+        return low if not is_finite else int(limits.max) - (low > 0)
     if "int" in dtype.name:  # narrow integers of ml_dtypes
-        return 1
-    return np.nan
+        return int(not is_finite)
+    return 1e30 if is_finite else np.nan

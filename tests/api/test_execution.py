@@ -60,6 +60,7 @@ def test_random_inputs_fit() -> None:
         ({"x": X, "0": X}, {}, "argument %arg0 has two inputs"),
         ([X], {}, "expected 2 inputs, got 1"),
         ([X, Y[:1]], {}, r"argument %arg1: expected tensor<2xf32> \(float32\), got an array 1xfloat32"),
+        ([X, 1], {}, r"argument %arg1: expected tensor<2xf32> \(float32\), got a scalar float32"),
         (
             [np.arange(2), Y],
             {},

@@ -27,9 +27,17 @@ from shardy_py import ir
 from shardy_py.dialects import sdy
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.holders import attribute_list_shardings
-from shardy_py.graph.movements import Localized, inserting_for, is_recording, note, note_copies
+from shardy_py.graph.movements import (
+    Localized,
+    LocalSignature,
+    inserting_for,
+    is_recording,
+    note,
+    note_copies,
+)
 from shardy_py.graph.op_errors import error_at, errors_at, place_of
 from shardy_py.graph.plain import tensor_type
+from shardy_py.graph.symbols import function_name
 from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.partition.compare import is_equivalent
 from shardy_py.passes.options import ConvertGlobalToLocalOptions
@@ -150,6 +158,8 @@ class LocalTypes:
             ]
             for given, known in zip((types.inputs.data, types.outputs.data), shardings.values(), strict=True)
         )
+        if is_recording():
+            note(LocalSignature(function_name(function), shardings["arg_attrs"], shardings["res_attrs"]))
         with errors_at(function):
             function.properties["function_type"] = FunctionType.from_lists(inputs, outputs)
 

@@ -1,0 +1,139 @@
+"""Parts of a program as programs: consecutive ops of a block, with the shardings that their values have.
+
+    module = Cutting(case).program([op])
+
+What the ops use becomes an argument, what others use of them a result; constants go along. Not here: which
+parts are proven (`signatures.py`, `bisection.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, SymbolRefAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+
+from shardy_py.dialects.sdy import ManualComputationOp, MeshOp
+from shardy_py.dialects.traits import is_constant
+from shardy_py.graph.cloning import clone
+from shardy_py.graph.holders import Holder, Place, write_all
+from shardy_py.graph.plain import tensor_type
+from shardy_py.graph.symbols import MAIN, Symbols
+from shardy_py.graph.value_shardings import set_sharding, sharding_of
+from shardy_py.ir import append_arguments, operands_of, place_at_end, type_of, walk_pre_order
+from shardy_py.proof.case import Case
+from shardy_py.sharding import TensorSharding
+from shardy_py.sharding.meshes import meshes_with_axes
+
+
+class Cutting:
+    """Cuts parts out of the whole program of a case."""
+
+    def __init__(self, case: Case) -> None:
+        self._meshes = case.partitioned.meshes
+        self._mesh = next(iter(meshes_with_axes(self._meshes)), None)
+        self._symbols = Symbols(case.whole)
+        self._found: dict[SSAValue, TensorSharding | None] = {}
+        for counterpart in case.found.values():
+            for value in counterpart.whole:
+                self._found.setdefault(value, counterpart.sharding)
+
+    def sharding(self, value: SSAValue) -> TensorSharding | None:
+        """Returns the sharding of a value where it was partitioned; None: no mesh, or not a tensor."""
+        tensor = tensor_type(type_of(value))
+        if tensor is None or self._mesh is None:
+            return None
+        own = self._found[value] if value in self._found else sharding_of(value)
+        return own or TensorSharding.fully_closed(self._mesh, tensor.rank)
+
+    def program(self, ops: Sequence[Operation]) -> ModuleOp:
+        """Returns the program of consecutive ops of a block."""
+        inside = {inner for op in ops for inner in walk_pre_order(op)}
+        used = dict.fromkeys(value for value in _used(ops) if not _is_defined_in(value, inside))
+        constants = [value.op for value in used if isinstance(value, OpResult) and is_constant(value.op)]
+        arguments = [value for value in used if not (isinstance(value, OpResult) and is_constant(value.op))]
+        results = [result for op in ops for result in op.results if _is_used_outside(result, inside)]
+        block, mapping = Block(), dict[SSAValue, SSAValue]()
+        places = [(type_of(value), ops[0].location) for value in arguments]
+        mapping.update(zip(arguments, append_arguments(block, places), strict=True))
+        for op in (*dict.fromkeys(constants), *ops):
+            place_at_end(clone(op, mapping), block)
+        end = ReturnOp(*(mapping[value] for value in results))
+        place_at_end(end, block)
+        types = [[type_of(value) for value in side] for side in (arguments, results)]
+        function = FuncOp(MAIN, FunctionType.from_lists(*types), Region(block), "public")
+        for op in (function, end):
+            op.location = ops[0].location
+        meshes = [MeshOp(name, mesh) for name, mesh in self._meshes.items()]
+        module = ModuleOp([*meshes, *(clone(callee, {}) for callee in self._callees(ops)), function])
+        module.location = ops[0].location
+        self._annotate(function, arguments, results, mapping)
+        return module
+
+    def _annotate(
+        self,
+        function: FuncOp,
+        arguments: Sequence[SSAValue],
+        results: Sequence[SSAValue],
+        mapping: dict[SSAValue, SSAValue],
+    ) -> None:
+        for place, values in ((Place.ARGUMENT, arguments), (Place.FUNCTION_RESULT, results)):
+            pairs = ((Holder(place, function, i), self.sharding(value)) for i, value in enumerate(values))
+            write_all((holder, sharding) for holder, sharding in pairs if sharding is not None)
+        for value in results:
+            sharding = self.sharding(value)
+            if sharding is not None:
+                set_sharding(mapping[value], sharding)
+
+    def _callees(self, ops: Sequence[Operation]) -> list[Operation]:
+        """The functions that the ops refer to, and those that these refer to."""
+        found: dict[Operation, None] = {}
+        pending = list(ops)
+        while pending:
+            for name in _references(pending.pop()):
+                callee = self._symbols.get(name)
+                if isinstance(callee, FuncOp) and callee not in found:
+                    found[callee] = None
+                    pending.append(callee)
+        return list(found)
+
+
+def outside_manual_computations(op: Operation) -> Operation:
+    """Returns the outermost manual computation around an op, or the op: its body means what it is in."""
+    result, around = op, op.parent_op()
+    while around is not None:
+        if isinstance(around, ManualComputationOp):
+            result = around
+        around = around.parent_op()
+    return result
+
+
+def _used(ops: Sequence[Operation]) -> Iterator[SSAValue]:
+    return (value for op in ops for inner in walk_pre_order(op) for value in operands_of(inner))
+
+
+def _is_defined_in(value: SSAValue, inside: set[Operation]) -> bool:
+    owner = value.owner
+    return (owner.parent_op() if isinstance(owner, Block) else owner) in inside
+
+
+def _is_used_outside(result: SSAValue, inside: set[Operation]) -> bool:
+    users = [use.operation for use in result.uses]
+    return not users or any(user not in inside for user in users)
+
+
+def _references(op: Operation) -> Iterator[str]:
+    """The symbols that an op and those in it refer to."""
+    for inner in walk_pre_order(op):
+        for attribute in (*inner.properties.values(), *inner.attributes.values()):
+            yield from _symbols_in(attribute)
+
+
+def _symbols_in(attribute: Attribute) -> Iterator[str]:
+    if isinstance(attribute, SymbolRefAttr):
+        yield attribute.root_reference.data
+    elif isinstance(attribute, ArrayAttr):
+        for inner in cast("ArrayAttr[Attribute]", attribute).data:
+            yield from _symbols_in(inner)

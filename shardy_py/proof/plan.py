@@ -1,0 +1,95 @@
+"""On which shapes a program is proven: its own, smaller ones, or op by op.
+
+    answer = prove(partitioned)
+    answer.is_equal, print(answer)
+
+A run keeps every tensor of the whole program, twice, so large programs are proven with smaller sizes. What
+was proven on which sizes is in the answer. Not here: the runs (`proving.py`), the sizes (`shrinking.py`),
+programs of one op (`signatures.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from xdsl.dialects.builtin import ModuleOp
+
+from shardy_py.compute import Array
+from shardy_py.errors import ShardyError
+from shardy_py.graph.record import record_of
+from shardy_py.ir import find_ops_where
+from shardy_py.ops.reads import shape_of
+from shardy_py.passes.partitioned import Partitioned
+from shardy_py.proof.answer import Answer
+from shardy_py.proof.case import Case
+from shardy_py.proof.proving import DEFAULT, ProofOptions, prove_as_is
+from shardy_py.proof.shrinking import shrunk
+from shardy_py.proof.signatures import prove_ops
+from shardy_py.report.communication.loops import run_counts
+from shardy_py.rules import derive_rule
+
+MOST_ELEMENTS = 1 << 27
+"""Of all results of the whole program, and of those of all devices: 1 GB a run."""
+MOST_OPERATIONS = 1 << 35
+"""Multiplications and additions of one of the programs: seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The elements of the results of all ops, and the points of their iteration spaces."""
+
+    elements: int
+    operations: int
+
+    @property
+    def is_large(self) -> bool:
+        """Returns whether a program of that work is not proven on its own shapes unless asked for."""
+        return self.elements > MOST_ELEMENTS or self.operations > MOST_OPERATIONS
+
+
+def work_of(module: ModuleOp, devices: int = 1) -> Work:
+    """Returns the work of a run; loops whose number of iterations is unknown count once."""
+    runs = run_counts(module)
+    elements = operations = 0
+    for op in find_ops_where(module, lambda op: op.results):
+        record = record_of(op)
+        if not record.is_static:
+            continue
+        times = runs(op)[0] * devices
+        results = [prod(shape_of(tensor)) for tensor in record.results if tensor is not None]
+        elements += sum(results) * times
+        rule = derive_rule(record)
+        operations += max([0, *results] if rule is None else [prod(rule.factor_sizes)]) * times
+    return Work(elements, operations)
+
+
+def is_large(partitioned: Partitioned) -> bool:
+    """Returns whether a program is too large to be proven on its own shapes, unless that is asked for."""
+    sides = (partitioned.whole, 1), (partitioned.local, partitioned.grid.size)
+    return any(work_of(*side).is_large for side in sides)
+
+
+def prove(partitioned: Partitioned, options: ProofOptions = DEFAULT, inputs: Sequence[Array] = ()) -> Answer:
+    """Returns whether all devices compute what the whole program does, and how it was found out.
+
+    inputs: of the whole program, instead of random ones; it is then proven on its own shapes.
+
+    Raises:
+        ShardyError: one of the programs cannot run, or inputs are given for other shapes than its own.
+    """
+    shapes = options.shapes
+    if inputs and shapes in ("small", "ops"):
+        raise ShardyError.unexpected("inputs", expected="none for smaller shapes", got=f"{len(inputs)}")
+    if shapes == "own" or inputs or (shapes == "auto" and not is_large(partitioned)):
+        return prove_as_is(partitioned, options, inputs)
+    case = Case.of(partitioned)
+    if shapes != "ops":
+        smaller = shrunk(case)
+        if smaller is not None and not (shapes == "auto" and is_large(smaller.partitioned)):
+            answer = prove_as_is(smaller.partitioned, options)
+            return replace(answer, sizes=smaller.sizes, same_ops=smaller.same_ops)
+        if shapes == "small":
+            raise ShardyError.unsupported("a proof on smaller shapes: no size can be smaller")
+    return prove_ops(case, options, lambda part: prove(part, replace(options, shapes="auto")))
