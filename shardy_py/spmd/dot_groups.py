@@ -144,7 +144,7 @@ def on_free(product: Product, solve: Solve, *, may_move: bool) -> Partitioned | 
     if not may_move and value.tiling != target:
         return None
     other_groups = _groups_of_other(product, side, other, output)
-    if other_groups is None and not other.tiling.is_replicated:
+    if other_groups is None and not other.tiling.is_replicated and not product.dimensions.spatial:
         moved = reshard(other, operand_tiling(product, OTHER[side], with_other=True))
         other_groups = _groups_of_other(product, side, moved, output)
         other = moved if other_groups is not None else other

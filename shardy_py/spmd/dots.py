@@ -19,9 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from math import prod
 
 from shardy_py.spmd.all_to_all import exchanges
+from shardy_py.spmd.convolutions import convolution
 from shardy_py.spmd.dot_groups import on_batch, on_contracting, on_free
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.products import (
@@ -46,17 +48,25 @@ def dot(product: Product) -> Partitioned:
         found = _attempted(product, may_move=may_move)
         if found is not None:
             return found
-    operands = [
+    if product.dimensions.spatial:
+        whole = Tiling.replicated(product.tiling.rank, product.device_count)
+        found = product.multiplied(replicated(product.lhs), replicated(product.rhs))
+        return reshard(replace(found, tiling=whole), product.tiling)
+    lhs, rhs = (
         reshard(product.operand(side), operand_tiling(product, side, with_other=False)) for side in (LHS, RHS)
-    ]
-    return product.multiplied(*operands)
+    )
+    return product.multiplied(lhs, rhs)
 
 
 def _attempted(product: Product, *, may_move: bool) -> Partitioned | None:
     """The result by the first of the ways that applies; may_move: devices may move to other groups."""
+    by_batch = partial(on_batch, solve=dot, may_move=may_move)
+    decision = convolution(product, by_batch, may_move=may_move)
+    if decision is not None:
+        return decision.result
     attempts: tuple[Callable[[], Partitioned | None], ...] = (
         lambda: _whole(product, may_reshard=False),
-        lambda: on_batch(product, dot, may_move=may_move),
+        lambda: by_batch(product),
         lambda: on_free(product, dot, may_move=may_move),
         lambda: on_contracting(product, dot, may_move=may_move),
         lambda: _without_replicas(product),
@@ -152,12 +162,12 @@ def _as_output(product: Product) -> Partitioned | None:
     for role, sides in (("batch", (LHS, RHS)), ("lhs_free", (LHS,)), ("rhs_free", (RHS,))):
         if product.tiles(role, OUTPUT) != devices:
             continue
-        operands: list[Partitioned] = []
         for side in (LHS, RHS):
             target = product.moved(OUTPUT, side) if side in sides else None
             value = product.operand(side)
-            operands.append(replicated(value) if target is None else reshard(value, target))
-        return product.multiplied(*operands)
+            value = replicated(value) if target is None else reshard(value, target)
+            product = product.with_operand(side, value)
+        return product.multiplied(product.lhs, product.rhs)
     return None
 
 

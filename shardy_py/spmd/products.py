@@ -14,11 +14,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
+from typing import TYPE_CHECKING
 
 from shardy_py.layout import element_type
 from shardy_py.spmd.matching import merged, transposed
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.tiling import Shape, Tiling
+
+if TYPE_CHECKING:
+    from shardy_py.spmd.convolutions import Convolution
 
 LHS, RHS, OUTPUT = "lhs", "rhs", "output"
 OTHER = {LHS: RHS, RHS: LHS}
@@ -45,7 +49,7 @@ class ProductDimensions:
     """The indices of a product by role.
 
     free: those of one operand and the result, by operand.
-    ranks: of the sides.
+    ranks: of the sides. spatial: of a convolution, those that windows slide along.
     """
 
     batch: Group
@@ -53,6 +57,7 @@ class ProductDimensions:
     lhs_free: Group
     rhs_free: Group
     ranks: tuple[int, int, int]
+    spatial: Group = ()
 
     @staticmethod
     def of_dot(
@@ -85,7 +90,7 @@ class ProductDimensions:
     def map(self, source: str, target: str) -> tuple[int | None, ...]:
         """By dimension of `source`, the one of `target` with the same index."""
         found: list[int | None] = [None] * self.rank(source)
-        for index in (*self.batch, *self.contracting, *self.lhs_free, *self.rhs_free):
+        for index in (*self.batch, *self.contracting, *self.lhs_free, *self.rhs_free, *self.spatial):
             at = index.of(source)
             if at is not None:
                 found[at] = index.of(target)
@@ -117,6 +122,7 @@ class Product:
 
     shape: of the whole result. tiling: wanted of the result. element: the name of its element type.
     finish: what follows the product on each device: collectives over several groups.
+    convolution: if it is one.
     """
 
     dimensions: ProductDimensions
@@ -126,6 +132,7 @@ class Product:
     tiling: Tiling
     element: str
     finish: Callable[[Partitioned], Partitioned] | None = None
+    convolution: Convolution | None = None
 
     def operand(self, side: str) -> Partitioned:
         """The operand of a side."""
@@ -160,13 +167,19 @@ class Product:
         """The tiling of one side as one of another."""
         return self.dimensions.moved(self.tiling_of(source), source, target)
 
-    def multiplied(self, lhs: Partitioned, rhs: Partitioned) -> Partitioned:
-        """The product of what each device holds, in the tiles that are wanted."""
-        local = [0] * self.dimensions.rank(OUTPUT)
+    def multiplied(self, lhs: Partitioned, rhs: Partitioned, made: Shape | None = None) -> Partitioned:
+        """The product of what each device holds, in the tiles that are wanted.
+
+        made: the size of what each device makes along spatial dimensions; by default, they are whole.
+        """
+        local, dimensions = list(made or self.shape), self.dimensions
         for value, side in ((lhs, LHS), (rhs, RHS)):
-            for i, at in enumerate(self.dimensions.map(side, OUTPUT)):
-                if at is not None:
-                    local[at] = value.local[i]
+            for index in (*dimensions.batch, *dimensions.free(side)):
+                at, output = index.of(side), index.output
+                if at is not None and output is not None:
+                    local[output] = value.local[at]
+        if self.convolution and self.convolution.batch_groups > 1:
+            local[self.convolution.result_batch] = 1
         sent = (*lhs.collectives, *rhs.collectives)
         warned = (*lhs.rematerialized, *rhs.rematerialized)
         found = Partitioned(self.shape, tuple(local), self.tiling, self.element, sent, warned)

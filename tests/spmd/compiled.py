@@ -150,9 +150,13 @@ def tiling_in(sharding: HloSharding | None, type_: str, devices: int) -> Tiling:
     """The tiling of an array of an HLO type."""
     array = _ARRAY.match(type_)
     assert array, type_
-    rank = len(array[2].split(",")) if array[2] else 0
+    return tiling_of_sharding(sharding, len(array[2].split(",")) if array[2] else 0, devices)
+
+
+def tiling_of_sharding(sharding: HloSharding | None, rank: int, devices: int) -> Tiling:
+    """The tiling of an array of a rank; whole without a sharding, or with one that has no tiles."""
     tiles = sharding.tile_assignment if sharding else None
-    if sharding is None or tiles is None:
+    if sharding is None or tiles is None or tiles.size == 1:
         return Tiling.replicated(rank, devices)
     return Tiling.from_grid(np.array(tiles.devices).reshape(*tiles.dimensions[:rank], -1), rank)
 
@@ -271,17 +275,19 @@ class Hlo:
         yield from (Collective(kind, size, element, shape, reason, times) for element, shape in arrays)
 
     def trip_count(self, loop: Line, lines: dict[str, Line]) -> int:
-        """The trip count of a loop that counts up by one from a constant to one."""
+        """The trip count of a loop that counts up from a constant to one; else 1."""
         condition = self.computations[_field(loop.attributes, "condition")]
         body = self.computations[_field(loop.attributes, "body")]
-        compare = next(line for line in condition.values() if line.opcode == "compare")
-        assert "direction=LT" in compare.attributes, compare
+        compare = next((line for line in condition.values() if line.opcode == "compare"), None)
+        if compare is None or "direction=LT" not in compare.attributes:
+            return 1
         index, bound = (condition[name] for name in compare.operands)
         position = int(re.search(r"index=(\d+)", index.attributes)[1])  # type: ignore[index]
         start = lines[lines[loop.operands[0]].operands[position]]
         while start.opcode in ("copy", "convert"):
             start = lines[start.operands[0]]
-        assert start.opcode == bound.opcode == "constant", (start, bound)
+        if not start.opcode == bound.opcode == "constant":
+            return 1
         step = self._step(body, self.roots[_field(loop.attributes, "body")], position)
         return -(-(int(bound.operand_text) - int(start.operand_text)) // step)
 
@@ -290,7 +296,8 @@ class Hlo:
         added = body[body[root].operands[position]]
         while added.opcode in ("copy", "convert"):
             added = body[added.operands[0]]
-        assert added.opcode == "add", added
+        if added.opcode != "add":
+            return 1
         return next(
             int(body[name].operand_text) for name in added.operands if body[name].opcode == "constant"
         )

@@ -1,0 +1,278 @@
+"""The handler of each op: from an op record, operands and tilings of results to what is sent.
+
+XLA's partitioner has a handler an opcode; each of its kind has a row here, elementwise ops share one, and all
+others get whole operands on every device. Not here: control flow (`walk.py`), the decisions (a module a
+handler).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from shardy_py.errors import ShardyError
+from shardy_py.ops import TABLE, OpRecord
+from shardy_py.spmd.convolutions import Convolution
+from shardy_py.spmd.dots import dot
+from shardy_py.spmd.dynamic_slices import dynamically_sliced, dynamically_updated
+from shardy_py.spmd.movement import (
+    broadcast,
+    elementwise,
+    replicating,
+    reversed_along,
+    transposed,
+    with_whole_dimensions,
+)
+from shardy_py.spmd.partitioned import Partitioned
+from shardy_py.spmd.products import Product, ProductDimensions
+from shardy_py.spmd.reductions import reduced
+from shardy_py.spmd.reshapes import reshaped
+from shardy_py.spmd.reshard import reshard
+from shardy_py.spmd.sorts import sorted_along
+from shardy_py.spmd.tiling import Shape, Tiling
+from shardy_py.spmd.windowed import WindowDimension
+from shardy_py.spmd.windows import padded, sliced, windows_reduced
+
+
+@dataclass(frozen=True)
+class Application:
+    """An op to partition: its record, its operands, and the tilings of its results."""
+
+    record: OpRecord
+    operands: tuple[Partitioned, ...]
+    targets: tuple[Tiling, ...]
+
+    def shape(self, result: int = 0) -> Shape:
+        """The shape of a result; raises ShardyError if it is not a static tensor."""
+        return static_shape(self.record, result)
+
+    def element(self, result: int = 0) -> str:
+        """The element type of a result."""
+        type_ = self.record.results[result]
+        return type_.element if type_ else ""
+
+    @property
+    def attributes(self) -> Any:
+        """The attributes of the op."""
+        return self.record.attributes
+
+
+Handler = Callable[[Application], Sequence[Partitioned]]
+
+
+def static_shape(record: OpRecord, result: int) -> Shape:
+    """The shape of a result of an op; raises ShardyError if it is not a static tensor."""
+    type_ = record.results[result]
+    sizes = type_.shape if type_ else ()
+    if type_ is None or any(size is None for size in sizes):
+        raise ShardyError.unsupported(f"'{record.name}' with results that are not static tensors")
+    return tuple(size or 0 for size in sizes)
+
+
+def partition(application: Application) -> tuple[Partitioned, ...]:
+    """The results of an op in the tilings that are wanted, with all that was sent for them."""
+    if not application.operands:
+        return tuple(
+            Partitioned.of(application.shape(i), target, application.element(i))
+            for i, target in enumerate(application.targets)
+        )
+    record = application.record
+    handler = HANDLERS.get(record.name)
+    if handler is None:
+        row = TABLE.get(record.name)
+        is_elementwise = row is not None and row.elementwise(record)
+        handler = _elementwise if is_elementwise else _whole
+    return tuple(handler(application))
+
+
+def _elementwise(application: Application) -> list[Partitioned]:
+    """Scalars among the operands are broadcast first, as HLO has it."""
+    rank = len(application.shape())
+    operands = [value for value in application.operands if len(value.shape) == rank]
+    (target,) = application.targets
+    return [elementwise(operands, application.element(), target)]
+
+
+def _whole(application: Application) -> list[Partitioned]:
+    """Each operand is gathered once."""
+    found: list[Partitioned] = []
+    operands: Sequence[Partitioned] = application.operands
+    for i, target in enumerate(application.targets):
+        found.append(replicating(operands, application.shape(i), application.element(i), target))
+        operands = ()
+    return found
+
+
+def _copies(application: Application) -> list[Partitioned]:
+    """Result i is a copy of operand i."""
+    pairs = zip(application.operands, application.targets, strict=True)
+    return [elementwise([value], value.element, target) for value, target in pairs]
+
+
+def _dot_general(application: Application) -> list[Partitioned]:
+    numbers = application.attributes["dot_dimension_numbers"]
+    summed, batch = (
+        (numbers[f"lhs_{role}_dimensions"], numbers[f"rhs_{role}_dimensions"])
+        for role in ("contracting", "batching")
+    )
+    return _product(application, contracting=summed, batch=batch)
+
+
+def _dot(application: Application) -> list[Partitioned]:
+    """The last dimension of lhs and the first of rhs are contracted."""
+    return _product(application, contracting=((len(application.operands[0].shape) - 1,), (0,)))
+
+
+def _product(
+    application: Application,
+    *,
+    contracting: tuple[Sequence[int], Sequence[int]],
+    batch: tuple[Sequence[int], Sequence[int]] = ((), ()),
+) -> list[Partitioned]:
+    lhs, rhs = application.operands
+    if lhs.chain == rhs.chain:  # XLA copies rhs, so that its reshards are not those of lhs
+        rhs = replace(rhs, chain=rhs.chain and ("copy", rhs.chain))
+    dimensions = ProductDimensions.of_dot(
+        len(lhs.shape), len(rhs.shape), contracting=contracting, batch=batch
+    )
+    (target,) = application.targets
+    product = Product(dimensions, lhs, rhs, application.shape(), target, application.element())
+    return [dot(product)]
+
+
+def _convolution(application: Application) -> list[Partitioned]:
+    lhs, rhs = application.operands
+    own = Convolution.of(application.attributes, rhs.shape)
+    dimensions = own.dimensions(lhs.shape)
+    (target,) = application.targets
+    product = Product(dimensions, lhs, rhs, application.shape(), target, application.element())
+    return [dot(replace(product, convolution=own))]
+
+
+def _transpose(application: Application) -> list[Partitioned]:
+    (value,), (target,) = application.operands, application.targets
+    return [transposed(value, application.attributes["permutation"], target)]
+
+
+def _reshape(application: Application) -> list[Partitioned]:
+    return [reshaped(application.operands[0], application.shape(), application.targets[0])]
+
+
+def _broadcast(application: Application) -> list[Partitioned]:
+    """Dimensions of size one that grow are dropped first."""
+    (value,), (target,) = application.operands, application.targets
+    shape = application.shape()
+    dimensions: Sequence[int] = application.attributes["broadcast_dimensions"]
+    grown = [i for i, at in enumerate(dimensions) if value.shape[i] != shape[at]]
+    if grown:
+        kept = [i for i in range(len(dimensions)) if i not in grown]
+        value = reshard(value, value.tiling.replicated_on(grown))
+        value = replace(
+            value,
+            shape=tuple(value.shape[i] for i in kept),
+            local=tuple(value.local[i] for i in kept),
+            tiling=value.tiling.without_dimensions(grown),
+        )
+        dimensions = [dimensions[i] for i in kept]
+    return [broadcast(value, dimensions, shape, target)]
+
+
+def _reduce(application: Application) -> list[Partitioned]:
+    """The second half of the operands are initial values."""
+    inputs = application.operands[: len(application.targets)]
+    elements = [application.element(i) for i in range(len(inputs))]
+    return reduced(inputs, application.attributes["dimensions"], elements, application.targets)
+
+
+def _slice(application: Application) -> list[Partitioned]:
+    (value,), (target,) = application.operands, application.targets
+    starts, limits, strides = (
+        application.attributes[name] for name in ("start_indices", "limit_indices", "strides")
+    )
+    return [sliced(value, starts, limits, strides, target)]
+
+
+def _pad(application: Application) -> list[Partitioned]:
+    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    low, high, interior = (application.attributes[name] for name in names)
+    return [padded(application.operands[0], low, high, interior, application.targets[0])]
+
+
+def _concatenate(application: Application) -> list[Partitioned]:
+    dimension = application.attributes["dimension"]
+    (target,) = application.targets
+    return [with_whole_dimensions(application.operands, [dimension], application.shape(), target)]
+
+
+def _reverse(application: Application) -> list[Partitioned]:
+    (value,), (target,) = application.operands, application.targets
+    return [reversed_along(value, application.attributes["dimensions"], target)]
+
+
+def _dynamic_slice(application: Application) -> list[Partitioned]:
+    return [dynamically_sliced(application.operands[0], application.shape(), application.targets[0])]
+
+
+def _dynamic_update_slice(application: Application) -> list[Partitioned]:
+    value, update = application.operands[:2]
+    starts = (None,) * len(value.shape)
+    return [dynamically_updated(value, update, starts, application.targets[0])]
+
+
+def _sort(application: Application) -> list[Partitioned]:
+    dimension = application.attributes.get("dimension", -1) % len(application.shape())
+    return sorted_along(application.operands, dimension, application.targets)
+
+
+def _matrices(application: Application) -> list[Partitioned]:
+    """The last two dimensions are whole."""
+    rank = len(application.shape())
+    whole = [rank - 2, rank - 1]
+    return [with_whole_dimensions(application.operands, whole, application.shape(), application.targets[0])]
+
+
+def _reduce_window(application: Application) -> list[Partitioned]:
+    """The second half of the operands are initial values."""
+    inputs = application.operands[: len(application.targets)]
+    attributes, rank = application.attributes, len(application.shape())
+    ones = (1,) * rank
+    padding = attributes.get("padding") or ((0, 0),) * rank
+    columns = zip(
+        attributes["window_dimensions"],
+        attributes.get("window_strides") or ones,
+        padding,
+        attributes.get("window_dilations") or ones,
+        attributes.get("base_dilations") or ones,
+        strict=True,
+    )
+    window = [
+        WindowDimension(size, stride, low, high, dilation, base)
+        for size, stride, (low, high), dilation, base in columns
+    ]
+    return windows_reduced(inputs, window, application.shape(), application.targets)
+
+
+HANDLERS: dict[str, Handler] = {
+    "stablehlo.dot_general": _dot_general,
+    "stablehlo.dot": _dot,
+    "stablehlo.convolution": _convolution,
+    "stablehlo.transpose": _transpose,
+    "stablehlo.reshape": _reshape,
+    "stablehlo.broadcast_in_dim": _broadcast,
+    "stablehlo.reduce": _reduce,
+    "stablehlo.slice": _slice,
+    "stablehlo.pad": _pad,
+    "stablehlo.concatenate": _concatenate,
+    "stablehlo.reverse": _reverse,
+    "stablehlo.dynamic_slice": _dynamic_slice,
+    "stablehlo.dynamic_update_slice": _dynamic_update_slice,
+    "stablehlo.sort": _sort,
+    "stablehlo.cholesky": _matrices,
+    "stablehlo.triangular_solve": _matrices,
+    "stablehlo.reduce_window": _reduce_window,
+    "stablehlo.optimization_barrier": _copies,
+    "hlo.opt-barrier": _copies,
+    "hlo.copy": _copies,
+}
+"""By the name of the op."""

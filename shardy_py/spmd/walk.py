@@ -1,0 +1,201 @@
+"""Goes through a program whose values have tilings, and plans what XLA's partitioner sends for it.
+
+A program is a block of steps: op records with names of values, and the tilings of results. Reshards of one
+value that start alike are sent once: XLA keeps resharded values, and merges equal ops. Bodies of loops count
+as often as they run. Not here: what each op needs (`handlers.py`), programs of IR as blocks.
+
+>>> from shardy_py.ops import OpRecord, TensorType
+>>> from shardy_py.sharding import Mesh
+>>> rows, whole = Tiling.of(Mesh.of(x=4), [("x",)]), Tiling.replicated(1, 4)
+>>> type_ = TensorType((8,), "f32")
+>>> tanh = Step(OpRecord("stablehlo.tanh", (type_,), (type_,)), ("a",), ("b",), (whole,))
+>>> steps = (tanh, replace(tanh, results=("c",)))
+>>> main = Block((Value("a", type_, rows),), steps, ("b", "c"), (whole, whole))
+>>> [(each.step.results, each.collective.kind) for each in plan_program(main).sent]
+[(('b',), 'all_gather')]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field, replace
+
+from shardy_py.ops import TABLE, Control, OpRecord, TensorType
+from shardy_py.spmd.handlers import Application, partition, static_shape
+from shardy_py.spmd.model import Collective, Plan
+from shardy_py.spmd.partitioned import Partitioned
+from shardy_py.spmd.reshard import reshard
+from shardy_py.spmd.tiling import Tiling
+
+Name = Hashable
+"""The name of a value, unique in the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A tensor with its tiling; another value (a token) without a type."""
+
+    name: Name
+    type: TensorType | None
+    tiling: Tiling | None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One op.
+
+    operands, results: names of values. targets: the tilings of the results, None for other values than
+    tensors. blocks: its regions. times: how often they run. source: the op, for those who made the step.
+    """
+
+    record: OpRecord
+    operands: tuple[Name, ...]
+    results: tuple[Name, ...]
+    targets: tuple[Tiling | None, ...]
+    blocks: tuple[Block, ...] = ()
+    times: int = 1
+    source: object = None
+
+
+@dataclass(frozen=True)
+class Block:
+    """The steps of a function or region, each after those it uses; results are resharded to `targets`."""
+
+    arguments: tuple[Value, ...]
+    steps: tuple[Step, ...]
+    results: tuple[Name, ...]
+    targets: tuple[Tiling | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A collective, and the step that it is sent for; None: a result of the program."""
+
+    step: Step | None
+    collective: Collective
+
+
+@dataclass(frozen=True, slots=True)
+class Rematerialized:
+    """Tilings between which XLA warns of an involuntary full rematerialization, and the step of it."""
+
+    step: Step | None
+    source: Tiling
+    target: Tiling
+
+
+@dataclass(frozen=True)
+class ProgramPlan:
+    """What is sent for a program, in order, and where XLA warns."""
+
+    sent: tuple[Sent, ...]
+    rematerialized: tuple[Rematerialized, ...]
+
+    @property
+    def plan(self) -> Plan:
+        """The collectives alone."""
+        return Plan(tuple(each.collective for each in self.sent))
+
+
+def plan_program(main: Block) -> ProgramPlan:
+    """Plans a program; raises ShardyError for tensors of dynamic shape."""
+    walk = _Walk()
+    walk.bind(main.arguments)
+    walk.run(main, None, 1)
+    return ProgramPlan(tuple(walk.sent), tuple(walk.rematerialized))
+
+
+@dataclass
+class _Walk:
+    values: dict[Name, Partitioned] = field(default_factory=dict[Name, Partitioned])
+    keys: set[Hashable] = field(default_factory=set[Hashable])
+    sent: list[Sent] = field(default_factory=list[Sent])
+    rematerialized: list[Rematerialized] = field(default_factory=list[Rematerialized])
+
+    def bind(self, arguments: Iterable[Value]) -> None:
+        for value in arguments:
+            if value.type is not None and value.tiling is not None:
+                shape = tuple(size or 0 for size in value.type.shape)
+                self._define(value.name, Partitioned.of(shape, value.tiling, value.type.element))
+
+    def run(self, block: Block, step: Step | None, times: int) -> None:
+        live = _live(block)
+        for each in block.steps:
+            if not each.results or not live.isdisjoint(each.results):
+                self._step(each, times)
+        for name, target in zip(block.results, block.targets, strict=True):
+            value = self.values.get(name)
+            if value is not None and target is not None:
+                self._emit(reshard(value, target), step, times)
+
+    def _step(self, step: Step, times: int) -> None:
+        if step.blocks:
+            self._run_blocks(step, times)
+            return
+        operands = [self.values.get(name) for name in step.operands]
+        known = tuple(value for value in operands if value is not None)
+        pairs = [(n, t) for n, t in zip(step.results, step.targets, strict=True) if t is not None]
+        if not pairs:
+            return
+        row = TABLE.get(step.record.name)
+        if row is not None and row.is_wire:
+            found = tuple(reshard(value, target) for value, (_, target) in zip(known, pairs, strict=True))
+        else:
+            found = partition(Application(step.record, known, tuple(target for _, target in pairs)))
+        for (name, _), result in zip(pairs, found, strict=True):
+            self._emit(result, step, times)
+            self._define(name, result)
+
+    def _run_blocks(self, step: Step, times: int) -> None:
+        """Operands become arguments of the regions, and results of the regions those of the op."""
+        control = TABLE[step.record.name].control
+        operands = step.operands[1:] if control is Control.BRANCHES else step.operands
+        for block in step.blocks:
+            for value, name in zip(block.arguments, operands, strict=False):
+                held = self.values.get(name)
+                if held is not None and value.tiling is not None and control is not Control.MANUAL:
+                    self._emit(reshard(held, value.tiling), step, times)
+            self.bind(block.arguments)
+            self.run(block, step, times * step.times)
+        for i, (name, target) in enumerate(zip(step.results, step.targets, strict=True)):
+            if target is not None:
+                shape, type_ = static_shape(step.record, i), step.record.results[i]
+                self._define(name, Partitioned.of(shape, target, type_.element if type_ else ""))
+
+    def _emit(self, value: Partitioned, step: Step | None, times: int) -> None:
+        for each in value.collectives:
+            if each.key is None or each.key not in self.keys:
+                self.keys.add(each.key)
+                reason = each.reason or (step.record.name if step else "result")
+                self.sent.append(Sent(step, replace(each, times=each.times * times, reason=reason)))
+        for source, target in value.rematerialized:
+            self.rematerialized.append(Rematerialized(step, source, target))
+
+    def _define(self, name: Name, value: Partitioned) -> None:
+        earlier = tuple(_named(each, (name, i)) for i, each in enumerate(value.earlier))
+        self.values[name] = replace(_named(value, name), earlier=earlier)
+
+
+def _named(value: Partitioned, name: Name) -> Partitioned:
+    """The value with nothing sent for it yet, so that its reshards are known by its name."""
+    return replace(value, collectives=(), rematerialized=(), chain=("value", name), earlier=())
+
+
+def _live(block: Block) -> set[Name]:
+    """The names of the values of a block that its results need, or those of ops without results."""
+    live = set[Name](block.results)
+    for step in reversed(block.steps):
+        if not step.results or not live.isdisjoint(step.results):
+            live.update(step.operands)
+            for inner in step.blocks:
+                live.update(_used(inner))
+    return live
+
+
+def _used(block: Block) -> Iterable[Name]:
+    """The names that a block uses, also of values from outside."""
+    yield from block.results
+    for step in block.steps:
+        yield from step.operands
+        for inner in step.blocks:
+            yield from _used(inner)
