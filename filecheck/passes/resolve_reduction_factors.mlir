@@ -34,12 +34,13 @@ func.func @sum(%arg0: tensor<8x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"
   return %1 : tensor<4xi32>
 }
 
-// There is no all-reduce for products. An uneven part is completed by initial values.
+// There is no all-reduce for products. An uneven part is completed by ones; the initial value counts once.
 // CHECK-LABEL: func.func @product
 func.func @product(%arg0: tensor<7x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %arg1: tensor<i32>) -> tensor<4xi32> {
-  // CHECK-NEXT: [[even:%.+]] = stablehlo.pad %arg0, %arg1, low = [0, 0], high = [1, 0]
+  // CHECK-NEXT: [[one:%.+]] = stablehlo.constant dense<1> : tensor<i32>
+  // CHECK-NEXT: [[even:%.+]] = stablehlo.pad %arg0, [[one]], low = [0, 0], high = [1, 0]
   // CHECK-NEXT: [[parts:%.+]] = stablehlo.reshape [[even]] {{.*}}[{"x"}, {}, {}]{{.*}} : (tensor<8x4xi32>) -> tensor<2x4x4xi32>
-  // CHECK-NEXT: [[part:%.+]] = stablehlo.reduce([[parts]] init: %arg1) applies stablehlo.multiply across dimensions = [1]
+  // CHECK-NEXT: [[part:%.+]] = stablehlo.reduce([[parts]] init: [[one]]) applies stablehlo.multiply across dimensions = [1]
   // CHECK-NEXT: [[all:%.+]] = sdy.reshard [[part]] <@mesh, [{}, {}]> : tensor<2x4xi32>
   // CHECK-NEXT: [[made:%.+]] = stablehlo.reduce([[all]] init: %arg1) applies stablehlo.multiply across dimensions = [0]
   // CHECK-NEXT: return [[made]]

@@ -11,10 +11,12 @@ Not here: changing the program (`passes/partitioner/unreduced_results.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from shardy_py.ops import TABLE
 from shardy_py.sharding import Axes, FactorType, Mesh, ShardingRule, TensorSharding
-from shardy_py.sharding.axis_lists import difference, sort_and_merge
+from shardy_py.sharding.axis_lists import difference, overlaps, sort_and_merge
+from shardy_py.sharding.rule import TensorMapping
 
 Shardings = Sequence[TensorSharding | None]
 Flags = Sequence[bool]
@@ -41,6 +43,7 @@ _LINEAR: Mapping[str, Callable[[Flags], bool]] = {
     "stablehlo.negate": all,
     "stablehlo.real": all,
     "stablehlo.subtract": all,
+    "sdy.reshard": all,
 }
 """The operands that must be terms of a sum, and no others, so that the result is one."""
 
@@ -67,3 +70,30 @@ def reduced_axes(rule: ShardingRule, operands: Shardings) -> Axes:
 def common_axes(first: Axes, second: Axes, mesh: Mesh) -> Axes:
     """The axes in both, in the order of the mesh."""
     return sort_and_merge(difference(first, difference(first, second, mesh), mesh), mesh)
+
+
+def without_unreduced(
+    rule: ShardingRule, operands: Shardings, unreduced: Axes
+) -> list[TensorSharding | None]:
+    """The shardings of operands without the unreduced axes of the result in dimensions that are not reduced.
+
+    The result would be sharded along these axes too.
+    """
+    return [
+        None if sharding is None else _without(rule, sharding, tensor, unreduced)
+        for sharding, tensor in zip(operands, rule.operands, strict=False)
+    ]
+
+
+def _without(
+    rule: ShardingRule, sharding: TensorSharding, tensor: TensorMapping, unreduced: Axes
+) -> TensorSharding:
+    dimensions = tuple(
+        dimension
+        if any(rule.factors[factor].type is FactorType.REDUCTION for factor in factors)
+        else replace(
+            dimension, axes=tuple(axis for axis in dimension.axes if not overlaps((axis,), unreduced))
+        )
+        for dimension, factors in zip(sharding.dimensions, tensor, strict=True)
+    )
+    return sharding if dimensions == sharding.dimensions else replace(sharding, dimensions=dimensions)

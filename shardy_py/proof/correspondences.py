@@ -19,7 +19,8 @@ from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.graph.movements import Copies, Localized, Merger, Movement
 from shardy_py.graph.plain import plain
-from shardy_py.ir import blocks_of, operands_of, owning_op, walk_pre_order
+from shardy_py.graph.value_shardings import rank_of
+from shardy_py.ir import blocks_of, operands_of, owning_op, type_of, walk_pre_order
 from shardy_py.ops import TABLE, Control
 from shardy_py.sharding import AxisRef, TensorSharding
 from shardy_py.sharding.tensor_sharding import without_manual_axes
@@ -72,10 +73,12 @@ def counterparts(
         wholes = tuple(w for w in trace.stands.get(value, ()) if id(w) in values)
         if not wholes or value in trace.superseded:
             continue
+        sharding = trace.shardings.get(value)
+        if sharding is not None and sharding.rank != rank_of(type_of(wholes[0])):
+            continue  # collectives on a reshape of the tensor
         first = id(wholes[0])
         place = (first, id(_function_of(value)))
         number = numbers[place] = numbers.get(place, -1) + 1
-        sharding = trace.shardings.get(value)
         if sharding is not None:
             sharding = without_manual_axes(sharding, _manual_axes_around(wholes[0]))
         pending = trace.pending.get(value)

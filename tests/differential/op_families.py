@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shardy_py.ops import TABLE, custom_calls
-from tests.differential import call_ops, elementwise_ops, flow_ops, shape_ops, window_ops
+from tests.differential import (
+    call_ops,
+    elementwise_ops,
+    flow_ops,
+    running_flow,
+    running_ops,
+    shape_ops,
+    window_ops,
+)
 from tests.differential.flow_ops import Family
 from tests.differential.writer import Scope, Writer
 
@@ -77,6 +85,11 @@ def any_op(w: Writer, scope: Scope) -> None:
                 weights[family] = weight
     if w.width.runs:
         weights = {family: weight for family, weight in weights.items() if family not in CANNOT_RUN}
+        weights |= {
+            family: weight for family, (weight, _) in (running_ops.FAMILIES | running_flow.IN_REGIONS).items()
+        }
+        if scope.depth == 1 and w.has_regions:
+            weights |= {family: weight for family, (weight, _) in running_flow.AT_TOP.items()}
     w.rng.choices(list(weights), list(weights.values()))[0](w, scope)
 
 

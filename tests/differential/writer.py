@@ -15,7 +15,7 @@ from tests.differential.meshes import MeshText, ShardingWriter, Width
 
 Shape = tuple[int, ...]
 MAX_RANK = 4
-ZEROS = {"f32": "0.0", "i1": "false", "complex<f32>": "(0.0, 0.0)"}
+ZEROS = {"f32": "0.0", "bf16": "0.0", "f64": "0.0", "i1": "false", "complex<f32>": "(0.0, 0.0)"}
 
 
 class Kind(NamedTuple):
@@ -91,7 +91,8 @@ class Writer:
         self.shardings = ShardingWriter(self.rng, self.width)
         self.mesh = self.shardings.mesh
         self.has_regions = self.width.regions and self.chance(0.5)
-        self.sizes = self.rng.choice(((4, 8), (8, 16), (4, 6, 8), (3, 8, 12), (2, 4, 24)))
+        sizes = ((4, 8), (8, 16), (4, 6, 8), (3, 8, 12), (2, 4, 24))
+        self.sizes = self.rng.choice((*sizes, (5, 7), (3, 10), (1, 6, 8)) if self.width.runs else sizes)
 
     def chance(self, probability: float) -> bool:
         return self.rng.random() < probability

@@ -29,7 +29,7 @@ _NAMES = re.compile(r"<@\w+, [^>]*>|tensor<[^>]*>|%\w+(#\d+)?|-?\d[\d.e+-]*|\[[^
 WIDTHS = (
     Width(runs=True, replicated=0.05),
     Width(runs=True, replicated=0.05, annotated=0.5, closed=0.8),
-    Width(runs=True, unreduced=0.05, replicated=0.0),
+    Width(runs=True, annotated=0.4, replicated=0.0, meshes=False),
     Width(runs=True, named=True, calls=False),
 )
 EQUAL, DIFFERENT, CANNOT_RUN, REJECTED, REFUSED, CRASHED = (

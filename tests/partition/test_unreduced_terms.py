@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from shardy_py.partition.unreduced_terms import common_axes, is_linear, reduced_axes
+from shardy_py.partition.unreduced_terms import common_axes, is_linear, reduced_axes, without_unreduced
 from tests.propagation.notation import MESH, axes, rule, sharding
 
 OPS = {
@@ -48,3 +48,9 @@ def test_common_axes_of_sub_axes() -> None:
     assert common_axes(axes("b, c"), axes("b:(1)2"), MESH) == axes("b:(1)2")
     assert common_axes(axes("b:(2)2"), axes("b:(1)2"), MESH) == ()
     assert common_axes(axes("c, a"), axes("a, c"), MESH) == axes("a, c")
+
+
+def test_only_reduced_dimensions_keep_unreduced_axes() -> None:
+    dot = rule("ik, kj -> ij, i=8, j=4, k=8", reduction="k")
+    given = sharding("[{a, c}, {b}]"), sharding("[{b}, {t}]")
+    assert without_unreduced(dot, given, axes("a, b")) == [sharding("[{c}, {b}]"), given[1]]

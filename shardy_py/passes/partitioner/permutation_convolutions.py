@@ -45,9 +45,9 @@ class Sides:
 
     @staticmethod
     def of(op: Operation, state: Resolution) -> Sides | None:
-        """The sides of `op`; None if neither image nor kernel is sharded."""
+        """The sides of `op`; None if neither image, kernel nor result is sharded."""
         image, kernel = operands_of(op)
-        found = state.sharded(image) or state.sharded(kernel)
+        found = state.sharded(image) or state.sharded(kernel) or state.sharded(op.results[0])
         if found is None:
             return None
         shardings = [

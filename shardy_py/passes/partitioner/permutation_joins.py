@@ -100,18 +100,20 @@ def _operand(
     maker = value.owner if isinstance(value.owner, sdy.ReshardOp) else None
     for source in (value, *(operands_of(maker) if maker is not None else ())):
         sharding = state.reader.of(source)
-        if sharding is not None and _axes(sharding) == _axes(result) and exchanged:
+        if sharding is not None and _layout(sharding) == _layout(result) and exchanged:
             return Operand(source, sharding, {dimension: read}, is_filled=False)
-    whole = list(result.dimensions)
-    whole[dimension] = replace(whole[dimension], axes=())
+    dimensions = list(result.dimensions)
+    dimensions[dimension] = replace(dimensions[dimension], axes=())
+    whole = replace(result, dimensions=tuple(dimensions))
     sharding = state.reader.of(value)
-    if sharding is None or _axes(sharding) != [d.axes for d in whole]:
+    if sharding is None or _layout(sharding) != _layout(whole):
         return None
     return Operand(value, sharding)
 
 
-def _axes(sharding: TensorSharding) -> list[Axes]:
-    return [dimension.axes for dimension in sharding.dimensions]
+def _layout(sharding: TensorSharding) -> tuple[object, ...]:
+    axes = tuple(dimension.axes for dimension in sharding.dimensions)
+    return sharding.mesh, axes, sharding.unreduced_axes, sharding.reduction
 
 
 def _slice(inner: LocalBuilder, value: Value, dimension: int, axes: Axes, count: int, offset: int) -> Value:

@@ -57,9 +57,17 @@ class Reshape:
 
     @staticmethod
     def of(op: Operation, state: Resolution) -> Reshape | None:
-        """The shardings of a reshape; None without any, and for dynamic sizes."""
+        """The shardings of a reshape; None without any, and for dynamic sizes.
+
+        A value without a sharding is replicated. Shardy leaves reshapes of such values as they are.
+        """
         values = (operands_of(op)[0], op.results[0])
         source, target = (state.reader.of(value) for value in values)
+        if state.options.enable_windowed_halo_exchange and (known := source or target) is not None:
+            source, target = (
+                sharding or TensorSharding.fully_closed(known.mesh, len(_tensor(value)))
+                for sharding, value in zip((source, target), values, strict=True)
+            )
         if source is None or target is None or any(None in _tensor(value) for value in values):
             return None
         mesh = state.symbols.mesh(source.mesh)

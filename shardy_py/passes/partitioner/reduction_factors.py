@@ -6,12 +6,13 @@ taken in the initial value:
     maximum, minimum        the all-reduce takes the maximum, minimum; likewise `and`, `or` of booleans
     add                     starts from 0; another initial value is added after the all-reduce
     any other combiner      each device reduces its part, the results are gathered, and reduced again
+                            from the initial value; parts start from the identity
 
     %a: [{"x"}]
     before  %0 = stablehlo.reduce(%a init: %b) applies stablehlo.multiply across dimensions = [0]
             %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, []>
     after   %0 = stablehlo.reshape %a {... [{"x"}, {}]} : (tensor<8xf32>) -> tensor<2x4xf32>
-            %1 = stablehlo.reduce(%0 init: %b) applies stablehlo.multiply across dimensions = [1]
+            %1 = stablehlo.reduce(%0 init: %one) applies stablehlo.multiply across dimensions = [1]
             %2 = sdy.reshard %1 <@mesh, [{}]> : tensor<2xf32>
             %3 = stablehlo.reduce(%2 init: %b) applies stablehlo.multiply across dimensions = [0]
 """
@@ -40,6 +41,7 @@ from shardy_py.graph.value_shardings import ShardingReader, set_sharding
 from shardy_py.ir import find_ops, operands_of, place_before, replace_operand, replace_uses, walk_pre_order
 from shardy_py.partition.masks import Fill
 from shardy_py.passes.communication_ops import identity_op
+from shardy_py.passes.partitioner.identities import identity_data
 from shardy_py.passes.partitioner.padding_masks import scalar
 from shardy_py.passes.partitioner.unreduced_results import resolve_unreduced_results
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
@@ -63,7 +65,8 @@ def resolve_reduction_factors(module: ModuleOp) -> None:
     """Adapts the all-reduces after all reductions and scatters, and those reductions."""
     meshes, reader = meshes_of(module), ShardingReader()
     for op in list(walk_pre_order(module, include_root=False)):
-        if not op.name.startswith("sdy.") and data_flow(op) is None and not isinstance(op, CallOp):
+        is_sdy = op.name.startswith("sdy.") and not isinstance(op, sdy.ReshardOp)
+        if not (is_sdy or isinstance(op, CallOp) or data_flow(op) is not None):
             with inserting_for(op):
                 resolve_unreduced_results(op, reader, meshes)
     for op in find_ops(module, "stablehlo.reduce", _SCATTER):
@@ -135,6 +138,7 @@ class _TwoSteps:
         assert first is not None
         dimensions = set(cast("tuple[int, ...]", plain(op.properties["dimensions"])))
         operands, initial = operands_of(op)[:count], operands_of(op)[count:]
+        neutral = self._neutral(initial)
         mesh = mesh_of(first, self.meshes)
         parts = {
             dimension: total_size(first.dimensions[dimension].axes, mesh)
@@ -143,7 +147,7 @@ class _TwoSteps:
         }
         split = _split_sharding(first, parts)
         pieces = [
-            self._split(value, start, parts, split) for value, start in zip(operands, initial, strict=True)
+            self._split(value, start, parts, split) for value, start in zip(operands, neutral, strict=True)
         ]
         inside: list[int] = []
         kept: list[int] = []
@@ -157,7 +161,7 @@ class _TwoSteps:
             (inside if dimension in dimensions else kept).append(position)
             position += 1
         partial = replace(split, dimensions=tuple(split.dimensions[d] for d in kept))
-        results = self._reduce(pieces, initial, inside, partial)
+        results = self._reduce(pieces, neutral, inside, partial)
         whole = replace(
             partial,
             dimensions=tuple(_CLOSED if d in gathered else s for d, s in enumerate(partial.dimensions)),
@@ -170,6 +174,18 @@ class _TwoSteps:
         ):
             replace_by_values(all_reduce, (value,))
         ir.erase(op)
+
+    def _neutral(self, initial: Sequence[Value]) -> Sequence[Value]:
+        """The initial values of parts: identities, so that those of the program count once.
+
+        Those of the program if the combiner is of no known kind: then they are its identities.
+        """
+        names = combiners_of(self.op)
+        known = [identity_data(name or "", element_of(v)) for name, v in zip(names, initial, strict=True)]
+        if None in known:
+            return initial
+        build = StablehloBuilder(self.op)
+        return [build.dense(v.type, data) for v, data in zip(initial, known, strict=True) if data is not None]
 
     def _split(self, value: Value, start: Value, parts: dict[int, int], sharding: TensorSharding) -> Value:
         """`value` with each sharded reduced dimension as two: the parts, and the elements of a part."""

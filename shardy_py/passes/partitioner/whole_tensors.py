@@ -39,6 +39,7 @@ from shardy_py.ir import find_ops, operands_of, replace_operand, terminator_of, 
 from shardy_py.ops import call_target
 from shardy_py.partition.compound_dimensions import Shardings, compound_factors, evenly_divided
 from shardy_py.partition.steps import Reshard
+from shardy_py.partition.unreduced_terms import without_unreduced
 from shardy_py.passes.communication_ops import chain_after_result, chain_before_use, sizes_of
 from shardy_py.passes.options import GatherWholeTensorsOptions
 from shardy_py.passes.partitioner.fallbacks import warn_whole
@@ -142,6 +143,11 @@ class _Gathering:
             if row is not None:
                 whole, reason = row
                 self._reshard(op, tuple(map(_without_axes, self._shardings(op), whole(op))), reason)
+            unreduced = shardings[-1].unreduced_axes if op.results and shardings[-1] is not None else ()
+            if unreduced:
+                operands = self._shardings(op)[: len(operands_of(op))]
+                found = without_unreduced(rule.rule, operands, unreduced)
+                self._reshard(op, found, "the result is unreduced along the axes of a dimension")
             if rule.compound and op.name != _RESHAPE:
                 shardings = self._shardings(op)
                 mesh = mesh_to_work_in(shardings, self.meshes)
@@ -155,14 +161,14 @@ class _Gathering:
         """The shardings of the operands, then of the results."""
         return tuple(map(self._reader.of, (*operands_of(op), *op.results)))
 
-    def _reshard(self, op: Operation, shardings: Shardings, reason: str) -> None:
-        """Gives the operands, then the results, of an op these shardings, with a warning if any changes."""
+    def _reshard(self, op: Operation, shardings: Sequence[TensorSharding | None], reason: str) -> None:
+        """Gives the operands, then the results, these shardings, with a warning if any changes."""
         values, gathered = operands_of(op), list[SSAValue]()
         for index, (value, new) in enumerate(zip(values, shardings, strict=False)):
             if new is not None and new != self._reader.of(value):
                 chain_before_use(op, index, (Reshard(new),))
                 gathered.append(value)
-        for result, new in zip(op.results, shardings[len(values) :], strict=True):
+        for result, new in zip(op.results, shardings[len(values) :], strict=False):
             old = self._reader.of(result)
             if old is not None and new is not None and new != old:
                 set_sharding(result, new)
@@ -319,6 +325,7 @@ _WHOLE_DIMENSIONS: Mapping[str, tuple[Callable[[Operation], Sequence[Collection[
     "stablehlo.broadcast_in_dim": _UNIT,
     "stablehlo.convolution": _UNIT,
     "stablehlo.dynamic_update_slice": (_partly_updated, "updates of slices are whole"),
+    "stablehlo.pad": _UNIT,
     _RESHAPE: _UNIT,
     _SCATTER: (_indexed_windows, "windows of updates begin at an index"),
 }
