@@ -9,7 +9,7 @@ and joins the results. Not here: the passes (`passes/partitioner/`), the proof (
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_args
@@ -46,10 +46,12 @@ class LocalProgram:
     """The local program of all devices.
 
     whole: the program that it was made from. partitioned: both modules, and what corresponds to what.
+    forecast: given a cost model, the report on the communication that is required by the whole program.
     """
 
     whole: Program
     partitioned: Partitioned
+    forecast: Callable[[CostModel], CommunicationReport] | None = None
 
     @cached_property
     def program(self) -> Program:
@@ -151,13 +153,16 @@ class LocalProgram:
     def communication(self, model: CostModel | str = DEFAULT) -> CommunicationReport:
         """Returns the collectives of the local program, with their axes, bytes, time and causes.
 
-        model: as for `Result.communication`, whose report is the forecast of this one.
+        Its `disagreements` are the ops for which `Result.communication`, the forecast, counts others.
+
+        model: as for `Result.communication`.
         """
         expect(model, (str, CostModel), "a CostModel, or the text of one")
         priced = cost_model(model) if isinstance(model, str) else model
         made = self.partitioned
         events = (*made.movements, *made.events)
-        return communication_report(made.local, priced, events, made.originals, meshes=made.meshes)
+        report = communication_report(made.local, priced, events, made.originals, meshes=made.meshes)
+        return report if self.forecast is None else report.compared_with(self.forecast(priced))
 
     @property
     def _main(self) -> str:

@@ -174,7 +174,8 @@ class Result:
         if self.record is None:  # it has the causes of reshards, and sharding rules that were dropped
             return self.again(self.source).partition(**options)
         calls = pass_calls("sdy-partitioner-pipeline", options)
-        return LocalProgram(self.program, partition(self.program.module, calls, self.record.events))
+        made = partition(self.program.module, calls, self.record.events)
+        return LocalProgram(self.program, made, lambda model: self._communicating(model)[1])
 
     def _communicating(self, model: CostModel) -> tuple[ModuleOp, CommunicationReport]:
         priced = next((pair for pair in self._communications if pair[1].model == model), None)
@@ -226,7 +227,8 @@ class Result:
         """
         remedy = "result.communication().sending lists them"
         expect(use, CollectiveUse, "a collective of this result", remedy)
-        return sides(self._explainer, use.cause.made_for, dict(use.axes))
+        made_for = None if use.cause.is_explicit else use.cause.made_for
+        return sides(self._explainer, made_for, dict(use.axes))
 
     @cached_property
     def _why_not(self) -> WhyNot:

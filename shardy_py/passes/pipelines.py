@@ -192,10 +192,13 @@ def partitioner_passes(options: PartitionerPipelineOptions = _PARTITIONER) -> Ca
 
 
 def collective_passes() -> Calls:
-    """From a propagated program to one with all its communication as collectives."""
+    """From a propagated program to one with all its communication as collectives.
+
+    Reductions that the program has as collectives count once; Shardy's passes insert them again.
+    """
     return (
         *_calls("sdy-sharding-constraint-to-reshard", "sdy-verify-unreduced-axes"),
-        *_explicit_reshard_passes(),
+        *_explicit_reshard_passes(keep_reductions=True),
         pass_call("canonicalize", enable_patterns=("sdy-collective",)),
     )
 
@@ -255,9 +258,9 @@ def stablehlo_export_passes(options: ExportShardingsOptions = _DEFAULT_EXPORT) -
     )
 
 
-def _explicit_reshard_passes() -> Calls:
+def _explicit_reshard_passes(**options: OptionValue) -> Calls:
     return (
-        pass_call("sdy-insert-explicit-reshards", enable_full_version=True),
+        pass_call("sdy-insert-explicit-reshards", enable_full_version=True, **options),
         pass_call("canonicalize", enable_patterns=("sdy-reshard",)),
         pass_call("sdy-reshard-to-collectives"),
     )

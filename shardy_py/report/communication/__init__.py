@@ -5,6 +5,7 @@ Not here: the passes that turn reshards into collectives (`passes/`), costs (`pa
     print(communication_report(module, DEFAULT))
 """
 
+from shardy_py.report.communication.agreement import Disagreement
 from shardy_py.report.communication.causes import Cause
 from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse
 from shardy_py.report.communication.halos import KIND as HALO_EXCHANGE
@@ -25,6 +26,7 @@ __all__ = [
     "CollectiveTotal",
     "CollectiveUse",
     "CommunicationReport",
+    "Disagreement",
     "communication_json",
     "communication_report",
     "communication_text",

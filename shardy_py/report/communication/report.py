@@ -10,7 +10,7 @@ Not here: finding collectives (`collect.py`), their costs (`partition/cost.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ from xdsl.ir import Operation
 from shardy_py.errors import Diagnostic
 from shardy_py.graph.symbols import Symbols
 from shardy_py.partition.cost import DEFAULT, Cost, CostModel
+from shardy_py.report.communication.agreement import Disagreement, disagreements
 from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse, collect_collectives
 from shardy_py.report.sizes import json_fields
@@ -53,11 +54,13 @@ class CommunicationReport:
     collectives: in program order, including those that send nothing (`all_slice`).
     model: the links that seconds are computed for.
     warnings: of communication that is not in the report.
+    disagreements: of a local program, where it differs from the forecast; None if that is not known.
     """
 
     collectives: tuple[CollectiveUse, ...]
     model: CostModel
     warnings: tuple[Diagnostic, ...] = ()
+    disagreements: tuple[Disagreement, ...] | None = None
 
     @cached_property
     def sending(self) -> tuple[CollectiveUse, ...]:
@@ -88,6 +91,10 @@ class CommunicationReport:
     def by_line(self) -> tuple[CollectiveTotal, ...]:
         """The totals of each source line, most expensive first."""
         return _totals(self.sending, lambda use: _line(use.cause))
+
+    def compared_with(self, forecast: CommunicationReport) -> CommunicationReport:
+        """Returns the report with its differences from a forecast."""
+        return replace(self, disagreements=disagreements(forecast.collectives, self.collectives))
 
     def __str__(self) -> str:
         return communication_text(self)
@@ -128,7 +135,8 @@ def communication_text(
     sides_of: the annotations to change, a phrase each; shown for the most expensive collectives.
     """
     if not report.sending:
-        return "\n".join([_NONE if not report.warnings else _NONE_COUNTED, *_warning_lines(report)])
+        first = _NONE if not report.warnings else _NONE_COUNTED
+        return "\n".join([first, *_forecast_lines(report), *_warning_lines(report)])
     groups = ("collective", report.by_kind), ("axes", report.by_axes), ("lines", report.by_line)
     parts = [_totals_table(head, totals, most) for head, totals in groups]
     uses = sorted(report.sending, key=lambda use: (-use.total.seconds, -use.total.bytes))
@@ -146,7 +154,17 @@ def communication_text(
     summary += f"in {seconds_text(total.seconds)} on {report.model.name}."
     if any(use.is_estimate for use in report.sending):
         summary += "\n*: inside a loop with an unknown trip count; counted once."
-    return "\n\n".join([*parts, "\n".join([summary, *_warning_lines(report)])])
+    return "\n\n".join([*parts, "\n".join([summary, *_forecast_lines(report), *_warning_lines(report)])])
+
+
+def _forecast_lines(report: CommunicationReport) -> list[str]:
+    """Returns the ops whose collectives are not the forecast ones."""
+    found = report.disagreements
+    if not found:
+        return [] if found is None else ["As forecast."]
+    more = len(found) - _EXPLAINED
+    lines = ["differs from the forecast:", *(f"  {each}" for each in found[:_EXPLAINED])]
+    return [lines_text([*lines, *([f"  ... and {more} more"] if more > 0 else [])])]
 
 
 def _warning_lines(report: CommunicationReport) -> list[str]:
@@ -156,6 +174,7 @@ def _warning_lines(report: CommunicationReport) -> list[str]:
 
 def communication_json(report: CommunicationReport) -> dict[str, Any]:
     """Returns the report for JSON; docs/communication.md describes the schema."""
+    found = report.disagreements
     return {
         "schema": SCHEMA,
         "model": json_fields(report.model, "name", "source"),
@@ -163,6 +182,7 @@ def communication_json(report: CommunicationReport) -> dict[str, Any]:
         **{key: [*map(json_fields, getattr(report, key))] for key in ("by_kind", "by_axes", "by_line")},
         "collectives": [_use_json(use) for use in report.collectives],
         "warnings": [*map(str, report.warnings)],
+        "disagreements": None if found is None else [json_fields(each) for each in found],
     }
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from shardy_py import Program, propagate
 from shardy_py.report.communication import communication_json
-from tests.conftest import corpus_names, corpus_text
 
 HEAD = 'sdy.mesh @mesh = <["x"=4]>\nfunc.func @main('
 CASES = {
@@ -90,16 +89,3 @@ def test_the_cause_is_the_op_of_the_whole_program(case: str) -> None:
     assert [found["cause"]["reason"] for found in communication_json(report)["collectives"]] == [
         other.cause.reason for other in report.collectives
     ]
-
-
-SMALL = [name for name in corpus_names() if name not in ("transformer_train_12", "transformer_train_48")]
-"""Without those of more layers of the same kind."""
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_all_collectives_of_the_corpus_have_causes(name: str) -> None:
-    result = propagate(Program.parse(corpus_text(name), name))
-    written = {use.cause.op for use in result.communication().sending if use.cause.is_explicit}
-    for use in result.partition().communication().sending:
-        assert use.cause.location.startswith(name)
-        assert not use.cause.is_explicit or use.cause.op in written
