@@ -143,7 +143,7 @@ def _exchanged_pair(value: Partitioned, gathered: int, sharded: int, reshard: Re
     surplus = -(-value.shape[gathered] // tiles) * tiles - held
     longer = replace(moved, shape=with_size(value.shape, gathered, held))
     sliced = _resized(longer, gathered, surplus, after, reshard)
-    return replace(sliced, shape=value.shape, local=after.local_shape(value.shape), earlier=())
+    return replace(sliced, shape=value.shape, earlier=())
 
 
 def _resized(

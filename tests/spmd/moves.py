@@ -16,6 +16,8 @@ from random import Random
 from shardy_py.gspmd.sharding.axes import to_hlo_sharding
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.spmd.dynamic_slices import dynamically_sliced, dynamically_updated
+from shardy_py.spmd.gathers import gathered_at
+from shardy_py.spmd.indexed import Dimensions
 from shardy_py.spmd.movement import (
     broadcast,
     elementwise,
@@ -41,13 +43,20 @@ class Op:
     """An op on float tensors.
 
     operands, result: the shapes. text: of the op, with `%a`, `%b`, ... as operands, and `{attributes}`, in
-    which its sharding is. plan: of the result, from the operands and the tiling of the result.
+    which its sharding is. plan: of the result, from the operands and the tiling of the result. integers:
+    the operand that is of integers. whole: operands and dimensions of them that are not sharded.
     """
 
     operands: tuple[Shape, ...]
     result: Shape
     text: str
     plan: Callable[[Sequence[Partitioned], Tiling], Partitioned]
+    integers: int | None = None
+    whole: tuple[tuple[int, int], ...] = ()
+
+    def element(self, operand: int) -> str:
+        """The element type of an operand: integers for one of them, if any."""
+        return "i32" if operand == self.integers else "f32"
 
 
 @dataclass(frozen=True)
@@ -62,8 +71,11 @@ class Sharded:
     @property
     def planned(self) -> Partitioned:
         """The result with what the planner sends."""
-        pairs = zip(self.op.operands, self.operands, strict=True)
-        values = [Partitioned.of(s, Tiling.of_sharding(sharding, self.mesh), "f32") for s, sharding in pairs]
+        pairs = enumerate(zip(self.op.operands, self.operands, strict=True))
+        values = [
+            Partitioned.of(shape, Tiling.of_sharding(sharding, self.mesh), self.op.element(i))
+            for i, (shape, sharding) in pairs
+        ]
         return self.op.plan(values, Tiling.of_sharding(self.result, self.mesh))
 
     @property
@@ -72,8 +84,9 @@ class Sharded:
         text = self.op.text
         arguments: list[str] = []
         for i, (shape, sharding) in enumerate(zip(self.op.operands, self.operands, strict=True)):
-            text = re.sub(rf"%{'ab'[i]}\b", f"%{i}", text)
-            arguments.append(f"{tensor(shape)} {{{_attribute(sharding, self.mesh)}}}")
+            text = re.sub(rf"%{'abc'[i]}\b", f"%{i}", text)
+            type_ = tensor(shape, self.op.element(i))
+            arguments.append(f"{type_} {{{_attribute(sharding, self.mesh)}}}")
         attribute = _attribute(self.result, self.mesh)
         op, *constants = text.replace("ATTRIBUTES", attribute).split("\n%constant ")
         lines = [*(f"%{line}" for line in constants), f"%result = {op}"]
@@ -85,9 +98,9 @@ class Sharded:
         return f"{sizes} {self.op.operands} {self.op.text}: {operands} -> {self.result}"
 
 
-def tensor(shape: Shape) -> str:
+def tensor(shape: Shape, element: str = "f32") -> str:
     """The type."""
-    return f"tensor<{''.join(f'{size}x' for size in shape)}f32>"
+    return f"tensor<{''.join(f'{size}x' for size in shape)}{element}>"
 
 
 def _attribute(sharding: TensorSharding, mesh: Mesh) -> str:
@@ -182,6 +195,65 @@ def _dynamic_update_slice(random: Random, shape: Shape) -> Op:
     return Op((shape, sizes), shape, text, lambda v, t: dynamically_updated(v[0], v[1], starts, t))
 
 
+def _gather(random: Random, shape: Shape) -> Op:
+    dims, sizes, slices = random_dimensions(random, shape)
+    result = _shape_of_slices(dims, slices)
+    text = '"stablehlo.gather"(%a, %b) {dimension_numbers = #stablehlo.gather<'
+    text += f"offset_dims = {list(dims.offsets)}, collapsed_slice_dims = {list(dims.collapsed)}, "
+    text += f"operand_batching_dims = {list(dims.batching)}, "
+    text += f"start_indices_batching_dims = {list(dims.indices_batching)}, "
+    text += f"start_index_map = {list(dims.index_map)}, index_vector_dim = {dims.vector}>, "
+    text += f"slice_sizes = array<i64: {', '.join(map(str, sizes))}>, ATTRIBUTES}} : "
+    text += f"({tensor(shape)}, {tensor(dims.indices, 'i32')}) -> {tensor(result)}"
+    return Op(
+        (shape, dims.indices),
+        result,
+        text,
+        lambda v, t: gathered_at(v[0], v[1], dims, sizes, result, t),
+        1,
+        _index_vectors(dims),
+    )
+
+
+def _index_vectors(dims: Dimensions) -> tuple[tuple[int, int], ...]:
+    """The dimension of index vectors: XLA stops at failed checks if it is sharded unevenly."""
+    return ((1, dims.vector),) if dims.vector < len(dims.indices) else ()
+
+
+def random_dimensions(random: Random, shape: Shape) -> tuple[Dimensions, Shape, Shape]:
+    """Dimension numbers for slices of an operand, the sizes of the slices in it, and those that are kept."""
+    roles = [random.choice(["whole", "whole", "row", "row", "part", "batch"]) for _ in shape]
+    if not {"row", "part"} & set(roles):
+        roles[random.randrange(len(roles))] = "row"
+    index_map = tuple(i for i, role in enumerate(roles) if role in ("row", "part"))
+    batching = tuple(i for i, role in enumerate(roles) if role == "batch")
+    chosen = {"whole": lambda size: size, "part": lambda size: random.randint(1, size)}
+    sizes = tuple(chosen.get(role, lambda _: 1)(size) for role, size in zip(roles, shape, strict=True))
+    collapsed = tuple(i for i in index_map if roles[i] == "row" and random.random() < 0.8)
+    free = [random.choice([4, 8, 16]) for _ in range(random.randint(1, 2))]
+    batches = [shape[i] for i in batching] + free
+    order = random.sample(range(len(batches)), k=len(batches))
+    placed = [batches[i] for i in order]
+    indices_batching = tuple(order.index(i) for i in range(len(batching)))
+    has_vector = len(index_map) > 1 or random.random() < 0.7
+    indices = (*placed, len(index_map)) if has_vector else tuple(placed)
+    kept = tuple(size for i, size in enumerate(sizes) if i not in (*collapsed, *batching))
+    rank = len(placed) + len(kept)
+    offsets = tuple(sorted(random.sample(range(rank), k=len(kept))))
+    vector = len(placed)
+    numbers = Dimensions(
+        shape, indices, rank, offsets, collapsed, index_map, vector, batching, indices_batching
+    )
+    return numbers, sizes, kept
+
+
+def _shape_of_slices(dims: Dimensions, kept: Shape) -> Shape:
+    """The shape of the result of a gather, or of the updates of a scatter."""
+    outer = iter(size for i, size in enumerate(dims.indices) if i != dims.vector)
+    inner = iter(kept)
+    return tuple(next(inner) if i in dims.offsets else next(outer) for i in range(dims.rank))
+
+
 def _index_text(rank: int, starts: Sequence[int | None]) -> str:
     """Scalars that are constant, or not: the results of a custom call."""
     lines = ""
@@ -257,6 +329,7 @@ KINDS: dict[str, Callable[[Random, Shape], Op]] = {
     "custom_call": _fft,
     "dynamic_slice": _dynamic_slice,
     "dynamic_update_slice": _dynamic_update_slice,
+    "gather": _gather,
     "pad": _pad,
     "reduce_window": _reduce_window,
     "reshape": _reshape,
@@ -275,10 +348,12 @@ def random_ops(seed: int, count: int, kind: str, *, uneven: bool = False) -> lis
         mesh = random.choice(MESHES)
         sizes = (3, 5, 6, 9, 12, 14, 24) if uneven else (8, 16, 32)
         op = KINDS[kind](random, tuple(random.choice(sizes) for _ in range(random.randint(1, 3))))
-        shardings = [random_sharding(random, mesh, len(shape), 3) for shape in (*op.operands, op.result)]
+        shapes = (*op.operands, op.result)
+        shardings = [random_sharding(random, mesh, len(shape), 3) for shape in shapes]
         if op.operands[0] == op.result and random.random() < 0.4:
             shardings[-1] = shardings[0]
-        found.append(Sharded(mesh, op, tuple(shardings[:-1]), shardings[-1]))
+        if not any(shardings[i].dimensions[at].axes for i, at in op.whole):
+            found.append(Sharded(mesh, op, tuple(shardings[:-1]), shardings[-1]))
     return found
 
 
