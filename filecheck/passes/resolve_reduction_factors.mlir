@@ -34,17 +34,40 @@ func.func @sum(%arg0: tensor<8x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"
   return %1 : tensor<4xi32>
 }
 
-// There is no all-reduce for products. An uneven part is completed by ones; the initial value counts once.
+// sdy has no all-reduce for products, StableHLO has. An uneven part is completed by ones.
 // CHECK-LABEL: func.func @product
 func.func @product(%arg0: tensor<7x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %arg1: tensor<i32>) -> tensor<4xi32> {
   // CHECK-NEXT: [[one:%.+]] = stablehlo.constant dense<1> : tensor<i32>
   // CHECK-NEXT: [[even:%.+]] = stablehlo.pad %arg0, [[one]], low = [0, 0], high = [1, 0]
-  // CHECK-NEXT: [[parts:%.+]] = stablehlo.reshape [[even]] {{.*}}[{"x"}, {}, {}]{{.*}} : (tensor<8x4xi32>) -> tensor<2x4x4xi32>
-  // CHECK-NEXT: [[part:%.+]] = stablehlo.reduce([[parts]] init: [[one]]) applies stablehlo.multiply across dimensions = [1]
-  // CHECK-NEXT: [[all:%.+]] = sdy.reshard [[part]] <@mesh, [{}, {}]> : tensor<2x4xi32>
-  // CHECK-NEXT: [[made:%.+]] = stablehlo.reduce([[all]] init: %arg1) applies stablehlo.multiply across dimensions = [0]
-  // CHECK-NEXT: return [[made]]
+  // CHECK-NEXT: [[parts:%.+]] = sdy.manual_computation([[even]]) {{.*}} manual_axes={"x"} (%arg2: tensor<4x4xi32>) {
+  // CHECK: [[part:%.+]] = stablehlo.reduce(%arg2 init: %{{.*}}) applies stablehlo.multiply across dimensions = [0]
+  // CHECK: [[made:%.+]] = "stablehlo.all_reduce"([[part]])
+  // CHECK: stablehlo.multiply
+  // CHECK: sdy.return [[made]]
+  // CHECK: [[start:%.+]] = stablehlo.broadcast_in_dim %arg1
+  // CHECK-NEXT: [[all:%.+]] = stablehlo.multiply [[parts]], [[start]]
+  // CHECK-NEXT: return [[all]]
   %0 = stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.multiply across dimensions = [0] : (tensor<7x4xi32>, tensor<i32>) -> tensor<4xi32>
+  %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, [{}]> : tensor<4xi32>
+  return %1 : tensor<4xi32>
+}
+
+// The identity of this combiner is unknown: parts are reduced, gathered, and reduced again. An uneven part is
+// completed by initial values.
+// CHECK-LABEL: func.func @any_combiner
+func.func @any_combiner(%arg0: tensor<7x4xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %arg1: tensor<i32>) -> tensor<4xi32> {
+  // CHECK-NEXT: [[even:%.+]] = stablehlo.pad %arg0, %arg1, low = [0, 0], high = [1, 0]
+  // CHECK-NEXT: [[parts:%.+]] = stablehlo.reshape [[even]] {{.*}}[{"x"}, {}, {}]{{.*}} : (tensor<8x4xi32>) -> tensor<2x4x4xi32>
+  // CHECK-NEXT: [[part:%.+]] = stablehlo.reduce([[parts]] init: %arg1) across dimensions = [1]
+  // CHECK: [[all:%.+]] = sdy.reshard [[part]] <@mesh, [{}, {}]> : tensor<2x4xi32>
+  // CHECK-NEXT: [[made:%.+]] = stablehlo.reduce([[all]] init: %arg1) across dimensions = [0]
+  // CHECK: return [[made]]
+  %0 = stablehlo.reduce(%arg0 init: %arg1) across dimensions = [0] : (tensor<7x4xi32>, tensor<i32>) -> tensor<4xi32>
+    reducer(%a: tensor<i32>, %b: tensor<i32>) {
+      %2 = stablehlo.maximum %a, %b : tensor<i32>
+      %3 = stablehlo.maximum %2, %a : tensor<i32>
+      stablehlo.return %3 : tensor<i32>
+    }
   %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, [{}]> : tensor<4xi32>
   return %1 : tensor<4xi32>
 }

@@ -50,14 +50,16 @@ def _set_ints(op: Operation, **lists: Sequence[int]) -> None:
         op.properties[name] = integers(tuple(values))
 
 
-def _check_same_axes(site: Site, given: Whole, result: Whole, dimensions: Sequence[int]) -> None:
-    """Raises ShardyError if an operand and the result are sharded differently along a dimension."""
+def _check_same_axes(
+    given: Whole, other: Whole, dimensions: Sequence[int], where: str = "the operand and the result"
+) -> None:
+    """Raises ShardyError if two tensors are sharded differently along a dimension."""
     for dim in dimensions:
-        if given.axes(dim) != result.axes(dim):
-            first, second = (", ".join(map(str, whole.axes(dim))) for whole in (given, result))
+        if given.axes(dim) != other.axes(dim):
+            first, second = (", ".join(map(str, whole.axes(dim))) for whole in (given, other))
             raise ShardyError.unexpected(
                 f"dimension {dim}",
-                expected="the same axes in the operand and the result",
+                expected=f"the same axes in {where}",
                 got=f"{{{first}}} and {{{second}}}",
                 remedy=RESHARD,
             )
@@ -113,7 +115,7 @@ def slice_(local: Localizer, site: Site) -> None:
         return
     op, given, result = site.op, site.operands[0], site.results[0]
     rank = len(given.shape)
-    _check_same_axes(site, given, result, range(rank))
+    _check_same_axes(given, result, range(rank))
     starts, limits, strides = (
         ints_of(op, f"{name}", rank, 1) for name in ("start_indices", "limit_indices", "strides")
     )
@@ -142,14 +144,18 @@ def dynamic_slice(local: Localizer, site: Site) -> None:
 def dynamic_update_slice(local: Localizer, site: Site) -> None:
     """An update of what the part has of the slice: of a part with room for the whole slice on both sides.
 
-    Raises ShardyError if the update is sharded along a dimension that it does not cover.
+    Raises ShardyError if the update is sharded along a dimension that it does not cover, or otherwise than
+    the operand along one that it does.
     """
     given, update = site.operands[:2]
-    partial = [dim for dim in given.sharded if update.shape[dim] != given.shape[dim]]
+    sliced = [dim for dim, size in enumerate(update.shape) if size != given.shape[dim]]
+    if any(update.parts(dim) > 1 for dim in sliced):
+        raise not_local(f"an update sharded along sliced dimensions {sliced}", RESHARD)
+    covered = [dim for dim in range(len(update.shape)) if dim not in sliced]
+    _check_same_axes(given, update, covered, "the operand and the update")
+    partial = [dim for dim in sliced if given.parts(dim) > 1]
     if not partial:
         return
-    if any(update.parts(dim) > 1 for dim in partial):
-        raise not_local(f"an update sharded along sliced dimensions {partial}", RESHARD)
     build = StablehloBuilder(site.op)
     value, slice_, *indices = site.values
     sizes, shape = shape_of(slice_), shape_of(value)
@@ -180,7 +186,7 @@ def concatenate(local: Localizer, site: Site) -> None:
         if given.axes(dim):
             raise not_local(f"operand {index} sharded along the dimension of concatenation, {dim}", PERMUTE)
         if given.sharded:
-            _check_same_axes(site, given, result, others)
+            _check_same_axes(given, result, others)
 
 
 def pad(local: Localizer, site: Site) -> None:
@@ -192,7 +198,7 @@ def pad(local: Localizer, site: Site) -> None:
     if not given.sharded and not result.sharded:
         return
     rank = len(given.shape)
-    _check_same_axes(site, given, result, range(rank))
+    _check_same_axes(given, result, range(rank))
     lows, interiors = (ints_of(op, name, rank, 0) for name in ("edge_padding_low", "interior_padding"))
     parts, sizes = (shape_of(value) for value in (site.values[0], op.results[0]))
     steps = [0] * rank  # how much farther to the left each next part begins within its part of the result

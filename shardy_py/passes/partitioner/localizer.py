@@ -131,11 +131,12 @@ class Localizer:
         has_sub_axes = any(axis.sub_axis for axis in axes)
         is_large = self.options.device_id_arithmetic and mesh.device_count > LARGE_MESH
         if is_large or (self.options.enable_rgv3 and not has_sub_axes):
-            return _groups_by_axes(sharding.mesh, axes)
+            return groups_by_axes(sharding.mesh, axes)
         return table(replica_groups(mesh, axes))
 
 
-def _groups_by_axes(mesh: str | Mesh, axes: Axes) -> Attribute:
+def groups_by_axes(mesh: str | Mesh, axes: Axes) -> Attribute:
+    """Replica groups as axes of a mesh."""
     reference = SymbolRefAttr(mesh) if isinstance(mesh, str) else inlined_mesh(mesh)
     refs = [
         attributes.AxisRefAttr(structs.StablehloAxisRef(axis.name, _sub_axis(axis.sub_axis))) for axis in axes

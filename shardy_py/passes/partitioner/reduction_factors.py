@@ -5,16 +5,16 @@ taken in the initial value:
 
     maximum, minimum        the all-reduce takes the maximum, minimum; likewise `and`, `or` of booleans
     add                     starts from 0; another initial value is added after the all-reduce
+    multiply, ...           an all-reduce of StableHLO (`reduction_products.py`)
     any other combiner      each device reduces its part, the results are gathered, and reduced again
-                            from the initial value; parts start from the identity
 
-    %a: [{"x"}]
-    before  %0 = stablehlo.reduce(%a init: %b) applies stablehlo.multiply across dimensions = [0]
+    %a: [{"x"}], the combiner %c has no identity
+    before  %0 = stablehlo.reduce(%a init: %b) applies %c across dimensions = [0]
             %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, []>
     after   %0 = stablehlo.reshape %a {... [{"x"}, {}]} : (tensor<8xf32>) -> tensor<2x4xf32>
-            %1 = stablehlo.reduce(%0 init: %one) applies stablehlo.multiply across dimensions = [1]
+            %1 = stablehlo.reduce(%0 init: %b) applies %c across dimensions = [1]
             %2 = sdy.reshard %1 <@mesh, [{}]> : tensor<2xf32>
-            %3 = stablehlo.reduce(%2 init: %b) applies stablehlo.multiply across dimensions = [0]
+            %3 = stablehlo.reduce(%2 init: %b) applies %c across dimensions = [0]
 """
 
 from __future__ import annotations
@@ -41,8 +41,11 @@ from shardy_py.graph.value_shardings import ShardingReader, set_sharding
 from shardy_py.ir import find_ops, operands_of, place_before, replace_operand, replace_uses, walk_pre_order
 from shardy_py.partition.masks import Fill
 from shardy_py.passes.communication_ops import identity_op
+from shardy_py.passes.partitioner.device_ids import DeviceCounts, next_channel
+from shardy_py.passes.partitioner.halo_exchange import Devices
 from shardy_py.passes.partitioner.identities import identity_data
 from shardy_py.passes.partitioner.padding_masks import scalar
+from shardy_py.passes.partitioner.reduction_products import all_reduced, identities_of
 from shardy_py.passes.partitioner.unreduced_results import resolve_unreduced_results
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.sharding import DimensionSharding, TensorSharding
@@ -64,6 +67,7 @@ _CLOSED = DimensionSharding(is_closed=True)
 def resolve_reduction_factors(module: ModuleOp) -> None:
     """Adapts the all-reduces after all reductions and scatters, and those reductions."""
     meshes, reader = meshes_of(module), ShardingReader()
+    devices = Devices(next_channel(module), DeviceCounts())
     for op in list(walk_pre_order(module, include_root=False)):
         is_sdy = op.name.startswith("sdy.") and not isinstance(op, sdy.ReshardOp)
         if not (is_sdy or isinstance(op, CallOp) or data_flow(op) is not None):
@@ -83,8 +87,10 @@ def resolve_reduction_factors(module: ModuleOp) -> None:
                 _set_reduction((all_reduce,), name)
                 if name == _ADD:
                     _add_initial_value(op, index, all_reduce, reader)
-        else:
-            with inserting_for(op):
+            continue
+        identities = identities_of(op)
+        with inserting_for(op):
+            if identities is None or not all_reduced(op, found, identities, reader, meshes, devices):
                 _TwoSteps(op, found, reader, meshes).insert()
 
 
