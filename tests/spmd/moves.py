@@ -28,6 +28,7 @@ from shardy_py.spmd.movement import (
 )
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.reshapes import reshaped
+from shardy_py.spmd.scatters import scattered_at
 from shardy_py.spmd.sorts import sorted_along
 from shardy_py.spmd.tiling import Tiling
 from shardy_py.spmd.windowed import WindowDimension
@@ -215,6 +216,31 @@ def _gather(random: Random, shape: Shape) -> Op:
     )
 
 
+def _scatter(random: Random, shape: Shape) -> Op:
+    dims, _, kept = random_dimensions(random, shape)
+    updates = _shape_of_slices(dims, kept)
+    is_sum = random.random() < 0.6
+    text = '"stablehlo.scatter"(%a, %b, %c) ({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n'
+    text += "%sum = stablehlo.add %x, %y : tensor<f32>\n" if is_sum else ""
+    text += f"stablehlo.return {'%sum' if is_sum else '%y'} : tensor<f32>\n"
+    text += (
+        f"}}) {{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = {list(dims.offsets)}, "
+    )
+    text += f"inserted_window_dims = {list(dims.collapsed)}, input_batching_dims = {list(dims.batching)}, "
+    text += f"scatter_indices_batching_dims = {list(dims.indices_batching)}, "
+    text += f"scatter_dims_to_operand_dims = {list(dims.index_map)}, index_vector_dim = {dims.vector}>, "
+    text += f"ATTRIBUTES}} : ({tensor(shape)}, {tensor(dims.indices, 'i32')}, {tensor(updates)})"
+    text += f" -> {tensor(shape)}"
+    return Op(
+        (shape, dims.indices, updates),
+        shape,
+        text,
+        lambda v, t: scattered_at([v[0]], v[1], [v[2]], dims, t, is_reduction=is_sum)[0],
+        1,
+        _index_vectors(dims),
+    )
+
+
 def _index_vectors(dims: Dimensions) -> tuple[tuple[int, int], ...]:
     """The dimension of index vectors: XLA stops at failed checks if it is sharded unevenly."""
     return ((1, dims.vector),) if dims.vector < len(dims.indices) else ()
@@ -334,6 +360,7 @@ KINDS: dict[str, Callable[[Random, Shape], Op]] = {
     "reduce_window": _reduce_window,
     "reshape": _reshape,
     "reverse": _reverse,
+    "scatter": _scatter,
     "slice": _slice,
     "sort": _sort,
     "transpose": _transpose,

@@ -11,6 +11,7 @@ from shardy_py.spmd.gathers import gathered_at
 from shardy_py.spmd.grouping import ungrouped
 from shardy_py.spmd.indexed import Dimensions, along, grouped_on_replicas, sharded_alike
 from shardy_py.spmd.partitioned import Partitioned
+from shardy_py.spmd.scatters import scattered_at
 from shardy_py.spmd.tiling import Tiling
 
 MESH = Mesh.of(x=4, y=2)
@@ -91,3 +92,41 @@ def test_dimensions_that_correspond() -> None:
     assert BATCH.index_priority() == (2, 1, 0)
     assert ROWS.slices_priority((1, 8)) == (0, 1)
     assert ROWS.operand_priority(Tiling.of(MESH, [("x",), ()]), (1, 8)) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("table", "indices", "updates", "is_reduction", "sent"),
+    [
+        (("x",), (), (), True, []),
+        ((), ("x",), ("x",), True, [("all_reduce", (64, 8))]),
+        ((), ("x",), ("x",), False, [("all_gather", (4, 1)), ("all_gather", (4, 8))]),
+    ],
+)
+def test_rows_are_updated(
+    table: tuple[str, ...],
+    indices: tuple[str, ...],
+    updates: tuple[str, ...],
+    is_reduction: bool,
+    sent: list[tuple[str, tuple[int, ...]]],
+) -> None:
+    """Rows of other tiles are skipped; updates are summed, or gathered if they replace rows."""
+    tiling = Tiling.of(MESH, [table, ()])
+    found = scattered_at(
+        [Partitioned.of(ROWS.operand, tiling, "f32")],
+        Partitioned.of(ROWS.indices, Tiling.of(MESH, [indices, ()]), "s32"),
+        [Partitioned.of((16, 8), Tiling.of(MESH, [updates, ()]), "f32")],
+        ROWS,
+        tiling,
+        is_reduction=is_reduction,
+    )
+    assert [(each.kind, each.held_shape) for value in found for each in value.collectives] == sent
+
+
+def test_uneven_indices_are_padded_anew() -> None:
+    dims = Dimensions((64, 8), (6, 1), 2, offsets=(1,), collapsed=(0,), index_map=(0,), vector=1)
+    tiling = Tiling.of(MESH, [("x",), ()])
+    indices = Partitioned.of((6, 1), tiling, "s32")
+    updates = Partitioned.of((6, 8), tiling, "f32")
+    whole = Partitioned.of((64, 8), Tiling.replicated(2, 8), "f32")
+    (found,) = scattered_at([whole], indices, [updates], dims, whole.tiling, is_reduction=True)
+    assert ("all_gather", (2, 1)) in [(each.kind, each.held_shape) for each in found.collectives]
