@@ -278,6 +278,7 @@ def _on_contracting(product: Product, shared: Group, solve: Solve, *, may_move: 
     if not may_move and product.tiling_of(follower) != target:
         return None
     product = product.with_operand(follower, reshard(product.operand(follower), target))
+    leading = product.tiling_of(leader)
     inner_tiling, outer, sliced = _output_of_sum(product, groups, count)
     rank = product.tiling.rank
     kept = tuple(i for i in sliced if i < rank)
@@ -287,8 +288,8 @@ def _on_contracting(product: Product, shared: Group, solve: Solve, *, may_move: 
     def summed(found: Partitioned) -> Partitioned:
         """The sum over the groups, then the slice of it that each device needs."""
         if not kept:
-            return found.sent("all_reduce", count, local=found.local)
-        found = found.sent("all_reduce", prod(outer.dimensions[i] for i in kept), local=found.local)
+            return found.summed(leading.dimensions[i] for i in at[leader])
+        found = found.summed(outer.dimensions[i] for i in kept)
         found = replace(found, local=outer.replicated_except(kept).local_shape(found.local))
         return found.sent("all_reduce", outer.replicas, local=found.local) if rank in sliced else found
 

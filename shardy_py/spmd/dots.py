@@ -33,6 +33,7 @@ from shardy_py.spmd.products import (
     RHS,
     Product,
     ProductDimensions,
+    numbers,
     operand_tiling,
     size_bytes,
 )
@@ -141,8 +142,8 @@ def _summed_as(product: Product, side: str) -> Partitioned:
     target = product.moved(side, OTHER[side])
     assert target is not None
     moved = _multiplied(product, OTHER[side], reshard(product.operand(OTHER[side]), target))
-    count = product.tiles("contracting", side)
-    found = moved.sent("all_reduce", count, local=moved.local) if count > 1 else moved
+    tiling = product.tiling_of(side)
+    found = moved.summed(tiling.dimensions[i] for i in numbers(product.dimensions.contracting, side))
     return replace(found, tiling=Tiling.replicated(product.tiling.rank, product.device_count))
 
 

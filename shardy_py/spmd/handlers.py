@@ -16,8 +16,6 @@ from shardy_py.ops import TABLE, OpRecord
 from shardy_py.spmd.convolutions import Convolution
 from shardy_py.spmd.dots import dot
 from shardy_py.spmd.dynamic_slices import dynamically_sliced, dynamically_updated
-from shardy_py.spmd.gathers import gathered_at
-from shardy_py.spmd.indexed import Dimensions
 from shardy_py.spmd.movement import (
     broadcast,
     elementwise,
@@ -31,7 +29,6 @@ from shardy_py.spmd.products import Product, ProductDimensions
 from shardy_py.spmd.reductions import reduced
 from shardy_py.spmd.reshapes import reshaped
 from shardy_py.spmd.reshard import reshard
-from shardy_py.spmd.scatters import scattered_at
 from shardy_py.spmd.sorts import sorted_along
 from shardy_py.spmd.tiling import Shape, Tiling
 from shardy_py.spmd.windowed import WindowDimension
@@ -75,17 +72,18 @@ def static_shape(record: OpRecord, result: int) -> Shape:
 
 def partition(application: Application) -> tuple[Partitioned, ...]:
     """The results of an op in the tilings that are wanted, with all that was sent for them."""
-    if not application.operands:
+    if not application.operands and application.record.name not in HANDLERS:
         return tuple(
             Partitioned.of(application.shape(i), target, application.element(i))
             for i, target in enumerate(application.targets)
         )
     record = application.record
     handler = HANDLERS.get(record.name)
-    if handler is None:
-        row = TABLE.get(record.name)
-        is_elementwise = row is not None and row.elementwise(record)
-        handler = _elementwise if is_elementwise else _whole
+    row = TABLE.get(record.name)
+    if handler is None and row is not None:
+        is_explicit = row.collective is not None and row.collective.names_devices
+        handler = _explicit if is_explicit else _elementwise if row.elementwise(record) else _whole
+    handler = handler or _whole
     return tuple(handler(application))
 
 
@@ -104,6 +102,23 @@ def _whole(application: Application) -> list[Partitioned]:
     for i, target in enumerate(application.targets):
         found.append(replicating(operands, application.shape(i), application.element(i), target))
         operands = ()
+    return found
+
+
+def _explicit(application: Application) -> list[Partitioned]:
+    """A collective of the program itself, on what each device or group of devices holds."""
+    record = application.record
+    collective = TABLE[record.name].collective
+    groups: Sequence[Sequence[int]] = application.attributes.get("replica_groups") or ()
+    pairs: Sequence[Sequence[int]] = application.attributes.get("source_target_pairs") or ()
+    found: list[Partitioned] = []
+    for i, (value, target) in enumerate(zip(application.operands, application.targets, strict=False)):
+        size = len(groups[0]) if groups else 2 if pairs else target.device_count
+        result = Partitioned.of(application.shape(i), target, application.element(i))
+        held = replace(value, chain=None)
+        moves = size > 1 and all(a != b for a, b in pairs[:1])
+        sent = held.sent(collective.kind, size, local=result.local) if collective and moves else held
+        found.append(replace(result, collectives=sent.collectives))
     return found
 
 
@@ -134,7 +149,8 @@ def _product(
     batch: tuple[Sequence[int], Sequence[int]] = ((), ()),
 ) -> list[Partitioned]:
     lhs, rhs = application.operands
-    rhs = _copied(rhs, [lhs])
+    if lhs.chain == rhs.chain:  # XLA copies rhs, so that its reshards are not those of lhs
+        rhs = replace(rhs, chain=rhs.chain and ("copy", rhs.chain))
     dimensions = ProductDimensions.of_dot(
         len(lhs.shape), len(rhs.shape), contracting=contracting, batch=batch
     )
@@ -150,6 +166,12 @@ def _convolution(application: Application) -> list[Partitioned]:
     (target,) = application.targets
     product = Product(dimensions, lhs, rhs, application.shape(), target, application.element())
     return [dot(replace(product, convolution=own))]
+
+
+def _rng(application: Application) -> list[Partitioned]:
+    """Random numbers that several devices hold are drawn on one of them, and sent to the others by a sum."""
+    found = Partitioned.of(application.shape(), application.targets[0], application.element())
+    return [found.summed([found.tiling.replicas])]
 
 
 def _transpose(application: Application) -> list[Partitioned]:
@@ -234,67 +256,6 @@ def _matrices(application: Application) -> list[Partitioned]:
     return [with_whole_dimensions(application.operands, whole, application.shape(), application.targets[0])]
 
 
-def _gather(application: Application) -> list[Partitioned]:
-    attributes, numbers = application.attributes, application.attributes["dimension_numbers"]
-    operand, indices = application.operands
-    shape = application.shape()
-    dims = Dimensions(
-        operand.shape,
-        indices.shape,
-        len(shape),
-        offsets=numbers["offset_dims"],
-        collapsed=numbers["collapsed_slice_dims"],
-        index_map=numbers["start_index_map"],
-        vector=numbers["index_vector_dim"],
-        batching=numbers.get("operand_batching_dims", ()),
-        indices_batching=numbers.get("start_indices_batching_dims", ()),
-    )
-    indices = _copied(indices, [operand])
-    return [gathered_at(operand, indices, dims, attributes["slice_sizes"], shape, application.targets[0])]
-
-
-_REDUCTIONS = frozenset(
-    f"stablehlo.{name}" for name in ("add", "multiply", "minimum", "maximum", "and", "or")
-)
-"""The ops that XLA reduces by with an all-reduce."""
-
-
-def _scatter(application: Application) -> Sequence[Partitioned]:
-    """As many operands as results, then the indices, then the updates. Only single ones are summed."""
-    count = len(application.targets)
-    operands, indices = application.operands[:count], application.operands[count]
-    updates = [_copied(value, operands) for value in application.operands[count + 1 :]]
-    numbers = application.attributes["scatter_dimension_numbers"]
-    dims = Dimensions(
-        operands[0].shape,
-        indices.shape,
-        len(updates[0].shape),
-        offsets=numbers["update_window_dims"],
-        collapsed=numbers["inserted_window_dims"],
-        index_map=numbers["scatter_dims_to_operand_dims"],
-        vector=numbers["index_vector_dim"],
-        batching=numbers.get("input_batching_dims", ()),
-        indices_batching=numbers.get("scatter_indices_batching_dims", ()),
-    )
-    combiner = application.attributes.get("context.combiner")
-    found = scattered_at(
-        operands,
-        _copied(indices, [*operands, *updates]),
-        updates,
-        dims,
-        application.targets[0],
-        is_reduction=count == 1 and combiner in _REDUCTIONS,
-    )
-    return [reshard(value, target) for value, target in zip(found, application.targets, strict=True)]
-
-
-def _copied(value: Partitioned, others: Sequence[Partitioned]) -> Partitioned:
-    """A copy of a value that is among `others`: XLA makes one, so that its reshards are not theirs."""
-    if value.chain is None or all(value.chain != other.chain for other in others):
-        return value
-    return replace(value, chain=("copy", value.chain))
-
-
 def _reduce_window(application: Application) -> list[Partitioned]:
     """The second half of the operands are initial values."""
     inputs = application.operands[: len(application.targets)]
@@ -331,11 +292,10 @@ HANDLERS: dict[str, Handler] = {
     "stablehlo.dynamic_slice": _dynamic_slice,
     "stablehlo.dynamic_update_slice": _dynamic_update_slice,
     "stablehlo.sort": _sort,
-    "stablehlo.gather": _gather,
-    "stablehlo.scatter": _scatter,
     "stablehlo.cholesky": _matrices,
     "stablehlo.triangular_solve": _matrices,
     "stablehlo.reduce_window": _reduce_window,
+    "stablehlo.rng": _rng,
     "stablehlo.optimization_barrier": _copies,
     "hlo.opt-barrier": _copies,
     "hlo.copy": _copies,

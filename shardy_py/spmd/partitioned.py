@@ -63,6 +63,13 @@ class Partitioned:
         sent = Collective(kind, group_size, self.element, operand, key=chain)
         return replace(self, local=local, collectives=(*self.collectives, sent), chain=chain, earlier=())
 
+    def summed(self, sizes: Iterable[int]) -> Partitioned:
+        """The value after an all-reduce for each sharded dimension, by numbers of tiles, minor first."""
+        value = self
+        for size in reversed([*sizes]):
+            value = value.sent("all_reduce", size, local=value.local) if size > 1 else value
+        return value
+
     def permuted(
         self, sizes: Iterable[int], dimension: int, *, size: int, purpose: Hashable = None
     ) -> Partitioned:

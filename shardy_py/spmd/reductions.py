@@ -1,7 +1,7 @@
 """Reductions: each device reduces its part, then the parts of sharded dimensions are reduced together.
 
-One operand: an all-reduce. Several, as for the index of a maximum: the partial results are gathered, and
-reduced on every device. The result then is resharded. Source: openxla/xla, `HandleReduce` in
+One operand: an all-reduce for each dimension. Several, as for the index of a maximum: the partial results are
+gathered, and reduced on every device. The result then is resharded. Source: openxla/xla, `HandleReduce` in
 xla/service/spmd/spmd_partitioner.cc. Not here: reductions over windows (`windows.py`).
 
 >>> from shardy_py.sharding import Mesh
@@ -50,8 +50,8 @@ def reduced(
             element=element,
             chain=None,
         )
-        if count > 1 and len(operands) == 1:
-            result = result.sent("all_reduce", count, local=result.local)
+        if len(operands) == 1:
+            result = result.summed(tiling.dimensions[i] for i in dimensions)
         elif count > 1:
             result = replace(result, collectives=_gathered(operand, dimensions, kept, element).collectives)
         found.append(reshard(result, target))

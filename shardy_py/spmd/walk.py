@@ -44,8 +44,9 @@ class Value:
 class Step:
     """One op.
 
-    operands, results: names of values. targets: the tilings of the results, None for other values than
-    tensors. blocks: its regions. times: how often they run. source: the op, for those who made the step.
+    operands, results: names of values; operands of a manual computation are in its in-shardings.
+    targets: the tilings of the results, None for other values than tensors. blocks: its regions. times: how
+    often they run. source: the op, for those who made the step.
     """
 
     record: OpRecord
@@ -147,13 +148,15 @@ class _Walk:
             self._define(name, result)
 
     def _run_blocks(self, step: Step, times: int) -> None:
-        """Operands become arguments of the regions, and results of the regions those of the op."""
-        control = TABLE[step.record.name].control
-        operands = step.operands[1:] if control is Control.BRANCHES else step.operands
+        """Operands of loops and calls are resharded for the arguments of the regions.
+
+        Branches capture values as they are; operands of a manual computation are in their in-shardings.
+        """
+        is_resharded = TABLE[step.record.name].control not in (Control.BRANCHES, Control.MANUAL)
         for block in step.blocks:
-            for value, name in zip(block.arguments, operands, strict=False):
+            for value, name in zip(block.arguments, step.operands, strict=False):
                 held = self.values.get(name)
-                if held is not None and value.tiling is not None and control is not Control.MANUAL:
+                if held is not None and value.tiling is not None and is_resharded:
                     self._emit(reshard(held, value.tiling), step, times)
             self.bind(block.arguments)
             self.run(block, step, times * step.times)

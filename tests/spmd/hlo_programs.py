@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from shardy_py.dialects.sdy import ManualComputationOp
 from shardy_py.hlo.reader import read_module
 from shardy_py.hlo.record import leaf_types, record_of
 from shardy_py.hlo.values import Computation, HloModule, Instruction
@@ -23,13 +24,17 @@ from tests.spmd.compiled import (
     Case,
     Hlo,
     Partitioned,
+    group_size,
     module_of,
     partitioned,
     sharding_of,
     tiling_of_sharding,
 )
 
-CALLED = ("body", "to_apply", "true_computation", "false_computation")
+CALLED = ("condition", "body", "to_apply", "true_computation", "false_computation")
+
+MANUAL = ("SPMDFullToShardShape", "SPMDShardToFullShape")
+"""Custom calls between tensors and what each device holds of them, which move nothing."""
 
 
 @dataclass
@@ -71,8 +76,13 @@ class _Reader:
         tilings = self.tilings(each)
         called = [str(each.attributes[key]).lstrip("%") for key in CALLED if key in each.attributes]
         called += re.findall(r"[\w.-]+", str(each.attributes.get("branch_computations", "")))
+        condition = str(each.attributes.get("condition", "")).lstrip("%")
         bodies = each.opcode in ("while", "call", "conditional")
-        blocks = tuple(self.block(self.module.by_name[name], tilings) for name in called) if bodies else ()
+        blocks = tuple(
+            self.block(self.module.by_name[name], None if name == condition else tilings)
+            for name in called
+            if bodies
+        )
         if each.opcode == "while":
             blocks = tuple(
                 Block(
@@ -87,8 +97,14 @@ class _Reader:
         if each.opcode == "while":
             lines = self.hlo.computations[computation.name]
             times = self.hlo.trip_count(lines[each.name], lines)
-        callees = self.module.by_name
-        record = record_of(each, computation, callees)
+        record = record_of(each, computation, self.module.by_name)
+        attributes = self.hlo.computations[computation.name][each.name].attributes
+        if "replica_groups=" in attributes or "source_target_pairs=" in attributes:
+            groups = {"replica_groups": (tuple(range(group_size(attributes))),)}
+            record = replace(record, attributes={**record.attributes, **groups})
+        if str(each.attributes.get("custom_call_target", "")) in MANUAL:
+            record = replace(record, name=ManualComputationOp.name)
+            blocks = (Block((), (), (), ()),)
         return Step(record, given, names, tilings, blocks, times, each.name)
 
     def tilings(self, each: Instruction) -> tuple[Tiling | None, ...]:
