@@ -123,3 +123,26 @@ func.func @groups(%arg0: tensor<4x2xf32>, %arg1: tensor<1x6xf32> {sdy.sharding =
   %0 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, f]x[i, o]->[b, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<4x2xf32>, tensor<1x6xf32>) -> tensor<4x6xf32>
   return %0 : tensor<4x6xf32>
 }
+
+// A composite becomes its decomposition, here with a composite inside, and is partitioned like that.
+// CHECK-LABEL: func.func @composite
+func.func @composite(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+  // CHECK-NEXT: [[sum:%.+]] = stablehlo.add %arg0, %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>}
+  // CHECK-NEXT: [[sine:%.+]] = stablehlo.sine [[sum]]
+  // CHECK-NEXT: return [[sine]]
+  %0 = stablehlo.composite "my.outer" %arg0 {decomposition = @outer} : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// CHECK-NOT: @outer
+func.func private @outer(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.add %arg0, %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : tensor<8xf32>
+  %1 = stablehlo.composite "my.inner" %0 {decomposition = @inner} : (tensor<8xf32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+// CHECK-NOT: @inner
+func.func private @inner(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.sine %arg0 : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -19,7 +19,7 @@ taken in the initial value:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -44,6 +44,7 @@ from shardy_py.passes.communication_ops import identity_op
 from shardy_py.passes.partitioner.device_ids import DeviceCounts, next_channel
 from shardy_py.passes.partitioner.halo_exchange import Devices
 from shardy_py.passes.partitioner.identities import identity_data
+from shardy_py.passes.partitioner.localizer import renewed
 from shardy_py.passes.partitioner.padding_masks import scalar
 from shardy_py.passes.partitioner.reduction_products import all_reduced, identities_of
 from shardy_py.passes.partitioner.unreduced_results import resolve_unreduced_results
@@ -83,10 +84,13 @@ def resolve_reduction_factors(module: ModuleOp) -> None:
             continue
         combiners = combiners_of(op)
         if all(name in _REDUCTIONS for name in combiners):
+            totals: dict[int, Value] = {}
             for index, (all_reduce, name) in enumerate(zip(found, combiners, strict=True)):
                 _set_reduction((all_reduce,), name)
-                if name == _ADD:
-                    _add_initial_value(op, index, all_reduce, reader)
+                if name == _ADD and (total := _add_initial_value(op, index, all_reduce, reader)) is not None:
+                    totals[index] = total
+            if totals:
+                _replace_by_terms(op, totals)
             continue
         identities = identities_of(op)
         with inserting_for(op):
@@ -109,23 +113,35 @@ def _set_reduction(all_reduces: Sequence[Operation], combiner: str | None) -> No
             op.properties["reduction_op"] = IntegerAttr(REDUCTIONS.index(name), i32)
 
 
-def _add_initial_value(op: Operation, index: int, all_reduce: Operation, reader: ShardingReader) -> None:
-    """Makes a sum start from zero on all devices, and adds an initial value that is not zero at the end."""
+def _add_initial_value(
+    op: Operation, index: int, all_reduce: Operation, reader: ShardingReader
+) -> Value | None:
+    """Makes a sum start from zero on all devices, and adds an initial value that is not zero at the end.
+
+    Returns the sum with it; None if the initial value is zero.
+    """
     initial = operands_of(op)[len(op.results) + index]
     constant = constant_of(initial)
     value = constant.properties.get("value") if constant is not None else None
     if isinstance(value, DenseIntOrFPElementsAttr) and not any(value.data.data):
-        return
+        return None
     zero = scalar(StablehloBuilder(op), Fill.ZERO, element_of(initial))
     replace_operand(op, len(op.results) + index, zero)
-    result = all_reduce.results[0]
-    following = all_reduce.next_op
-    assert following is not None
-    build = StablehloBuilder(following, reader.of(result), all_reduce.location)
+    build = StablehloBuilder(all_reduce, reader.of(all_reduce.results[0]))
+    result = renewed(all_reduce).results[0]
     start = build.broadcast(build.convert(initial, element_of(result)), shape_of(result))
     total = build.binary("add", result, start)
-    replace_uses(result, total, but_not_in=cast(Operation, total.owner))
-    note_copies({result: total})
+    replace_by_values(all_reduce, (total,))
+    return total
+
+
+def _replace_by_terms(op: Operation, totals: Mapping[int, Value]) -> None:
+    """Replaces a sum by one whose results are terms without initial values: none of the whole program."""
+    made = renewed(op)
+    for index, (before, after) in enumerate(zip(op.results, made.results, strict=True)):
+        replace_uses(before, after)
+        note_copies({before: totals.get(index, after)})
+    ir.erase(op)
 
 
 @dataclass(slots=True)

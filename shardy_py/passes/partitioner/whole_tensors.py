@@ -8,8 +8,8 @@
 Those are ops without a sharding rule, regions of ops through which shardings do not propagate, generators of
 random numbers without known counters (each device would generate its own), and tensors of other meshes than
 that of the result of the op.
-Custom rules, whose reshards Shardy leaves to its partitioner, become rules like any other. Runs before
-`sdy-insert-explicit-reshards`.
+Custom rules, whose reshards Shardy leaves to its partitioner, become rules like any other; composites become
+their decompositions. Runs before `sdy-insert-explicit-reshards`.
 
 `sdy-split-mesh-changes`, after it, makes reshards between meshes with different axes a gather and a slice.
 """
@@ -42,6 +42,7 @@ from shardy_py.partition.steps import Reshard
 from shardy_py.partition.unreduced_terms import without_unreduced
 from shardy_py.passes.communication_ops import chain_after_result, chain_before_use, sizes_of
 from shardy_py.passes.options import GatherWholeTensorsOptions
+from shardy_py.passes.partitioner.composites import inline_composites
 from shardy_py.passes.partitioner.fallbacks import warn_whole
 from shardy_py.passes.partitioner.manual_borders import align_manual_borders
 from shardy_py.passes.partitioner.random_parts import unsupported_generator
@@ -76,6 +77,7 @@ def gather_whole_tensors(module: ModuleOp, options: GatherWholeTensorsOptions) -
     """Replicates the tensors of all such ops, with a warning each."""
     for barrier in find_ops(module, sdy.PropagationBarrierOp.name):
         replace_by_values(barrier, operands_of(barrier))
+    inline_composites(module)
     gathering = _Gathering(module, options)
     for op in list(walk_pre_order(module, include_root=False)):
         if isinstance(op, sdy.ManualComputationOp):

@@ -66,3 +66,15 @@ def test_any_combiner(sizes: str, axes: str) -> None:
     ).partition()
     assert prove(local.partitioned).is_equal
     assert f"tensor<{sizes}xf32>" not in local.text()
+
+
+def test_sums_from_an_initial_value() -> None:
+    """It is added once, after the all-reduce; what devices sum before is no value of the whole program."""
+    body = (
+        "  %0 = stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.add across dimensions = [0]"
+        " : (tensor<8x6xf32>, tensor<f32>) -> tensor<6xf32>"
+    )
+    local = propagate(Program.parse(program("8x6", '{"x"}, {"y"}', body, "tensor<6xf32>"))).partition()
+    answer = prove(local.partitioned)
+    assert answer.is_equal, answer.fault
+    assert "stablehlo.add" in local.text().split("all_reduce")[1]
