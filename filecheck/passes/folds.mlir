@@ -36,6 +36,14 @@ func.func @constant_like(%arg0: tensor<4xf32>, %arg1: tensor<2xi1>, %arg2: tenso
   return %2, %3, %4, %5 : tensor<4xf32>, tensor<4xf32>, tensor<2xi1>, tensor<?xf32>
 }
 
+// CHECK-LABEL: func.func @complex_constant_like
+func.func @complex_constant_like(%arg0: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  // CHECK-NEXT: %0 = chlo.constant dense<(1.500000e+00,-1.000000e-01)> : tensor<4xcomplex<f32>>
+  // CHECK-NEXT: return %0
+  %0 = "chlo.constant_like"(%arg0) <{value = #complex.number<:f32 1.5, -0.1> : complex<f32>}> : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  return %0 : tensor<4xcomplex<f32>>
+}
+
 // CHECK-LABEL: func.func @dead_sum
 func.func @dead_sum(%arg0: tensor<4xf32>) {
   // CHECK-NEXT: return

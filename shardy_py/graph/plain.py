@@ -45,7 +45,7 @@ def _convert(attribute: Attribute) -> Any:
     own = getattr(attribute, "plain", None)
     if own is not None:
         return own()
-    converter = _CONVERTERS.get(type(attribute))
+    converter = _CONVERTERS.get(type(attribute)) or _NAMED_CONVERTERS.get(attribute.name)
     if converter is not None:
         return converter(attribute)
     if isinstance(attribute, builtin.DenseArrayBase):
@@ -100,3 +100,7 @@ _CONVERTERS: dict[type[Attribute], Callable[[Any], Any]] = {
     builtin.DenseIntOrFPElementsAttr: _dense_elements,
     builtin.AffineMapAttr: lambda a: IndexMap(tuple(parse_expr(str(e)) for e in a.data.results)),
 }
+_NAMED_CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    "complex.number": lambda a: complex(a.real.data, a.imag.data),
+}
+"""Of classes in dialects of xDSL that are imported when a program has one."""

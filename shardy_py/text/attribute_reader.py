@@ -20,7 +20,13 @@ from shardy_py.text.cursor import Cursor, is_integer_token
 from shardy_py.text.dense import literal_bytes
 from shardy_py.text.dialect_symbols import read_dialect_symbol
 from shardy_py.text.float_formats import FORMATS
-from shardy_py.text.literal_reader import elements_literal_type, float_value, read_dense, read_number
+from shardy_py.text.literal_reader import (
+    elements_literal_type,
+    float_value,
+    read_complex_number,
+    read_dense,
+    read_number,
+)
 from shardy_py.text.location_syntax import PendingLocation, read_location
 from shardy_py.text.type_reader import is_type_start, read_type_or_function
 
@@ -41,6 +47,9 @@ def read_attribute(cursor: Cursor, expected_type: Attribute | None = None) -> At
             cursor.use_alias(token)
             cursor.advance()
             return alias
+        reader = _READERS.get(token)
+        if reader is not None:
+            return reader(cursor, expected_type)
         return cursor.nested(lambda: read_dialect_symbol(cursor, "attributes"))
     if first.isdecimal() or token == "-":
         return read_number(cursor, expected_type)
@@ -225,4 +234,5 @@ _READERS: dict[str, Callable[[Cursor, Attribute | None], Attribute]] = {
     "strided": _strided,
     "sparse": _unsupported,
     "distinct": _unsupported,
+    "#complex.number": read_complex_number,
 }

@@ -107,6 +107,16 @@ def _float_value(attribute: Any) -> str:
     return float_text(form.encode(attribute.value.data).to_bytes(form.size, "little"), name)
 
 
+def _complex_number(attribute: Any) -> str:
+    element = attribute.type.element_type
+    form = FORMATS[element.name]
+    parts = (
+        form.encode(part.data).to_bytes(form.size, "little") for part in (attribute.real, attribute.imag)
+    )
+    numbers = ", ".join(float_text(part, element.name) for part in parts)
+    return f"#{attribute.name}<:{element.name} {numbers}>"
+
+
 def spelled_out(attribute: Attribute) -> str:
     """The text of an attribute without an alias for itself."""
     writer = _WRITERS.get(type(attribute))
@@ -119,6 +129,13 @@ def spelled_out(attribute: Attribute) -> str:
         if isinstance(attribute, base):
             return write(attribute)
     return str(attribute)
+
+
+def _of_other_classes(attribute: Attribute) -> str:
+    if attribute.name in FORMATS:
+        return attribute.name
+    writer = _NAMED_WRITERS.get(attribute.name)
+    return str(attribute) if writer is None else writer(attribute)
 
 
 def _element_text(attribute: Any) -> str:
@@ -239,7 +256,9 @@ _WRITERS: dict[type[Attribute], Callable[[Any], str]] = {
     builtin.UnrankedMemRefType: _memref,
 }
 _WRITERS.update(dict.fromkeys(LOCATIONS, lambda a: f"loc({location_body(a)})"))
+_NAMED_WRITERS: dict[str, Callable[[Any], str]] = {"complex.number": _typed(_complex_number)}
+"""Of classes in dialects of xDSL that are imported when a program has one."""
 _BASES: tuple[tuple[type, Callable[[Any], str]], ...] = (
     (builtin.UnregisteredAttr, _unregistered),
-    (Attribute, lambda a: a.name if a.name in FORMATS else str(a)),
+    (Attribute, _of_other_classes),
 )

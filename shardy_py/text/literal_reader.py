@@ -1,7 +1,7 @@
 """Reads numbers with their types and dense elements.
 
-Numbers are `5 : i8`, `-0x1F`, `1.5e3 : bf16`, `0x7F80 : bf16`; dense elements
-`dense<[[1, 2], [3, 4]]> : tensor<2x2xi32>`, splats, blobs `dense<"0x...">`.
+Numbers are `5 : i8`, `-0x1F`, `1.5e3 : bf16`, `0x7F80 : bf16`, `#complex.number<:f32 1.0, 2.0>`; dense
+elements `dense<[[1, 2], [3, 4]]> : tensor<2x2xi32>`, splats, blobs `dense<"0x...">`.
 
 Not here: how elements are stored and printed (`dense.py`).
 """
@@ -40,6 +40,7 @@ NO_FLOAT_NOTE = "add a trailing dot to make the literal a float"
 HEX_MINUS = "hexadecimal float literal should not have a leading minus"
 HEX_RANGE = "hexadecimal float constant out of range for type"
 
+_F64 = FORMATS["f64"]
 _MEMO_LENGTH = 40
 _numbers: dict[tuple[str, bool, int], tuple[Attribute, Any]] = SESSION.table("numbers by text")
 
@@ -107,6 +108,42 @@ def float_value(
     if is_integer_token(token):
         cursor.error(NO_FLOAT, start, (NO_FLOAT_NOTE, start))
     return form.encode(-float(token) if negated else float(token))
+
+
+def read_float(cursor: Cursor) -> float:
+    """A float without a type: decimal, or the bits of an f64 in hexadecimal."""
+    start = cursor.offset
+    negated = cursor.accept("-")
+    literal, token = cursor.offset, cursor.token
+    if not token[:1].isdecimal():
+        cursor.error("expected floating point literal")
+    cursor.advance()
+    return _F64.to_float(float_value(cursor, token, negated, _F64, start, literal))
+
+
+def read_complex_number(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
+    """`#complex.number<:f32 1.0, 2.0>`, perhaps with its type, the cursor on the name.
+
+    Parts are rounded to the type.
+    """
+    from xdsl.dialects.complex import ComplexNumberAttr  # dialects of xDSL take long to import
+
+    cursor.advance()
+    cursor.expect("<")
+    cursor.expect(":")
+    start = cursor.offset
+    element: Any = cursor.type()
+    form = FORMATS.get(getattr(element, "name", ""))
+    if form is None:
+        cursor.error(f"expected a float type, got: '{attribute_text(element)}'", start)
+    real = read_float(cursor)
+    cursor.expect(",")
+    imaginary = read_float(cursor)
+    cursor.expect(">")
+    if cursor.accept(":"):
+        cursor.type()  # MLIR allows any type behind it, without a meaning
+    parts = (FloatData(form.to_float(form.encode(part))) for part in (real, imaginary))
+    return ComplexNumberAttr.new((*parts, builtin.ComplexType(element)))
 
 
 _UNRANKED = (builtin.UnrankedTensorType, builtin.UnrankedMemRefType)

@@ -122,6 +122,10 @@ def complexes(w: Writer, scope: Scope) -> None:
             [real.kind.of("complex<f32>")],
         )
         return
+    if w.chance(0.2):
+        number = "value = #complex.number<:f32 0.1, -2.0> : complex<f32>"
+        w.op(scope, "chlo.constant_like", [value], [value.kind], number)
+        return
     name = w.rng.choice(("stablehlo.real", "stablehlo.imag", "chlo._asin_acos_kernel"))
     w.op(scope, name, [value], [value.kind if "kernel" in name else value.kind.of("f32")])
 

@@ -80,6 +80,14 @@ func.func @main(%arg0: tensor<4xf32>) {
 
 // -----
 
+func.func @main(%arg0: tensor<4xcomplex<f32>>) {
+  // expected-error @+1 {{'chlo.constant_like' op value's type doesn't match element return type}}
+  %0 = "chlo.constant_like"(%arg0) <{value = #complex.number<:f64 1.0, 2.0> : complex<f64>}> : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  return
+}
+
+// -----
+
 func.func @main(%arg0: tensor<4xf32>, %arg1: tensor<4xi32>) {
   // expected-error @+1 {{'chlo.broadcast_maximum' op requires compatible element types for all operands and results}}
   %0 = "chlo.broadcast_maximum"(%arg0, %arg1) : (tensor<4xf32>, tensor<4xi32>) -> tensor<4xf32>

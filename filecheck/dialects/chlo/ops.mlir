@@ -59,6 +59,10 @@ module {
     %20 = chlo.broadcast_select %arg4, %arg0, %arg1 : (tensor<4x3xi1>, tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
     return
   }
+  func.func @complex_constant(%arg0: tensor<4x?xcomplex<f64>>) {
+    %0 = "chlo.constant_like"(%arg0) <{value = #complex.number<:f64 1.000000e+00, -0.000000e+00> : complex<f64>}> : (tensor<4x?xcomplex<f64>>) -> tensor<4x?xcomplex<f64>>
+    return
+  }
   func.func @others(%arg0: tensor<4x16xf32>, %arg1: tensor<2x16x8xf32>, %arg2: tensor<2xi32>, %arg3: tensor<16xf32>) {
     %0 = chlo.constant dense<1> : tensor<2xi32>
     %1 = chlo.constant {note} dense<5.000000e-01> : tensor<f32>

@@ -21,8 +21,7 @@ from shardy_py.dialects.stablehlo.spellings import AXIS_REF_TEXT, CONV_TEXT, MES
 from shardy_py.text.assembly import expect_words
 from shardy_py.text.attribute_writer import type_text, untyped_text
 from shardy_py.text.cursor import Cursor
-from shardy_py.text.float_formats import FORMATS
-from shardy_py.text.literal_reader import float_value
+from shardy_py.text.literal_reader import read_float
 from shardy_py.text.syntax import AttributeSyntax
 from shardy_py.text.type_reader import DYNAMIC
 from shardy_py.text.xdsl_hooks import DialectType
@@ -143,7 +142,6 @@ def _read_mode(cursor: Cursor) -> str:
     return keyword
 
 
-_F64 = FORMATS["f64"]
 _MODE_TEXT = classes.ValueText(_read_mode, lambda mode: f"<{mode}>")
 
 
@@ -154,7 +152,7 @@ class ResultAccuracyModeAttr(ValueAttribute[str], name="stablehlo.result_accurac
 def _read_accuracy(cursor: Cursor) -> structs.ResultAccuracy:
     cursor.expect("<")
     numbers: dict[str, Any] = {}
-    for name, read_number in (("atol", _read_float), ("rtol", _read_float), ("ulps", Cursor.integer)):
+    for name, read_number in (("atol", read_float), ("rtol", read_float), ("ulps", Cursor.integer)):
         if cursor.accept(name):
             cursor.expect("=")
             numbers[name] = read_number(cursor)
@@ -173,16 +171,6 @@ def _accuracy_text(value: structs.ResultAccuracy) -> str:
     numbers = [f"{name} = {untyped_text(FloatAttr(number, f64))}" for name, number in tolerances if number]
     numbers += [f"ulps = {value.ulps}"] if value.ulps else []
     return f"<{', '.join([*numbers, f'mode = #stablehlo.result_accuracy_mode<{value.mode}>'])}>"
-
-
-def _read_float(cursor: Cursor) -> float:
-    start = cursor.offset
-    negated = cursor.accept("-")
-    literal, token = cursor.offset, cursor.token
-    if not token[:1].isdecimal():
-        cursor.error("expected floating point literal")
-    cursor.advance()
-    return _F64.to_float(float_value(cursor, token, negated, _F64, start, literal))
 
 
 _ACCURACY_TEXT = classes.ValueText(_read_accuracy, _accuracy_text)

@@ -22,7 +22,7 @@ from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.stablehlo import CaseOp
 from shardy_py.dialects.traits import constant_of, is_foldable_constant
 from shardy_py.graph.movements import replace_op
-from shardy_py.graph.plain import tensor_type
+from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.symbols import meshes_of, module_of
 from shardy_py.ir import build_operation, inline_region, operands_of, replace_operand
 from shardy_py.passes.rewrites.driver import Rewrite
@@ -95,18 +95,19 @@ def _fold_constant_like(op: Operation) -> bool:
     tensor = tensor_type(operands_of(op)[0].type)
     type_ = op.results[0].type
     element = cast(Any, type_).element_type
-    if tensor is None or None in tensor.shape or is_complex(element):
+    if tensor is None or None in tensor.shape:
         return False
-    number: Any = op.properties["value"]
-    value = make_dense(type_, _bytes(number.value.data, element))
+    value = make_dense(type_, _bytes(plain(op.properties["value"]), element))
     replace_op(op, build_operation(op_class("constant"), (), (type_,), {"value": value}, {}, op.location))
     return True
 
 
-def _bytes(number: float, element: Any) -> bytes:
+def _bytes(number: complex, element: Any) -> bytes:
+    if is_complex(element):
+        return b"".join(_bytes(part, element.element_type) for part in (number.real, number.imag))
     if is_integral(element):
-        return store_integer(int(number), element)
-    return FORMATS[element.name].encode(number).to_bytes(element_size(element), "little")
+        return store_integer(int(number.real), element)
+    return FORMATS[element.name].encode(number.real).to_bytes(element_size(element), "little")
 
 
 FOLDS: tuple[Rewrite, ...] = (
