@@ -32,7 +32,7 @@ from shardy_py.spmd.reshard import reshard
 from shardy_py.spmd.sorts import sorted_along
 from shardy_py.spmd.tiling import Shape, Tiling
 from shardy_py.spmd.windowed import WindowDimension
-from shardy_py.spmd.windows import padded, sliced, windows_reduced
+from shardy_py.spmd.windows import padded, selected_and_scattered, sliced, windows_reduced
 
 
 @dataclass(frozen=True)
@@ -256,25 +256,33 @@ def _matrices(application: Application) -> list[Partitioned]:
     return [with_whole_dimensions(application.operands, whole, application.shape(), application.targets[0])]
 
 
-def _reduce_window(application: Application) -> list[Partitioned]:
-    """The second half of the operands are initial values."""
-    inputs = application.operands[: len(application.targets)]
-    attributes, rank = application.attributes, len(application.shape())
-    ones = (1,) * rank
-    padding = attributes.get("padding") or ((0, 0),) * rank
+def _window(application: Application, rank: int) -> list[WindowDimension]:
+    attributes, ones = application.attributes, (1,) * rank
     columns = zip(
-        attributes["window_dimensions"],
+        attributes.get("window_dimensions") or ones,
         attributes.get("window_strides") or ones,
-        padding,
+        attributes.get("padding") or ((0, 0),) * rank,
         attributes.get("window_dilations") or ones,
         attributes.get("base_dilations") or ones,
         strict=True,
     )
-    window = [
+    return [
         WindowDimension(size, stride, low, high, dilation, base)
         for size, stride, (low, high), dilation, base in columns
     ]
-    return windows_reduced(inputs, window, application.shape(), application.targets)
+
+
+def _reduce_window(application: Application) -> list[Partitioned]:
+    """The second half of the operands are initial values."""
+    inputs = application.operands[: len(application.targets)]
+    shape = application.shape()
+    return windows_reduced(inputs, _window(application, len(shape)), shape, application.targets)
+
+
+def _select_and_scatter(application: Application) -> list[Partitioned]:
+    operand, source = application.operands[:2]
+    window = _window(application, len(operand.shape))
+    return [selected_and_scattered(operand, source, window, application.targets[0])]
 
 
 HANDLERS: dict[str, Handler] = {
@@ -295,6 +303,7 @@ HANDLERS: dict[str, Handler] = {
     "stablehlo.cholesky": _matrices,
     "stablehlo.triangular_solve": _matrices,
     "stablehlo.reduce_window": _reduce_window,
+    "stablehlo.select_and_scatter": _select_and_scatter,
     "stablehlo.rng": _rng,
     "stablehlo.optimization_barrier": _copies,
     "hlo.opt-barrier": _copies,

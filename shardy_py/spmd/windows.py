@@ -1,6 +1,6 @@
-"""Ops that read a window for each element of the result: slices, pads, reductions over windows.
+"""Ops that read a window for each element: slices, pads, reductions over windows and their gradients.
 
-Source: openxla/xla, `HandleSlice`, `HandlePad` and `HandleReduceWindow` in
+Source: openxla/xla, `HandleSlice`, `HandlePad`, `HandleReduceWindow` and `HandleSelectAndScatter` in
 xla/service/spmd/spmd_partitioner.cc. Not here: what the shards read (`windowed.py`), dynamic slices
 (`dynamic_slices.py`).
 
@@ -15,7 +15,9 @@ xla/service/spmd/spmd_partitioner.cc. Not here: what the shards read (`windowed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from shardy_py.spmd.halo import Dimension, divided, largest, valid_data
 from shardy_py.spmd.movement import replicating, result_of
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.reshard import reshard
@@ -75,3 +77,60 @@ def windows_reduced(
             ]
         results.append(result_of([read.value], shape, target, operand.element))
     return results
+
+
+def selected_and_scattered(
+    operand: Partitioned, source: Partitioned, window: Sequence[WindowDimension], target: Tiling
+) -> Partitioned:
+    """The result of adding each element of `source` to the one that its window of the operand selects.
+
+    The selection is by a comparison. Shards get the elements of all windows that overlap with theirs, and
+    the elements of the source for these windows.
+    """
+    shape, element = operand.shape, operand.element
+    whole = replicating([operand, source], shape, element, target)
+    if target.is_replicated or element not in ("f32", "bf16"):
+        return whole
+    value, given = reshard(operand, target), reshard(source, target)
+    for i, (tiles, each) in enumerate(zip(target.dimensions, window, strict=True)):
+        if tiles == 1:
+            continue
+        wide = replace(each, size=max(each.size, each.stride))
+        exchanged = _overlapping(value, given, i, tiles, wide)
+        if exchanged is None:
+            return whole
+        value, given = exchanged
+    return result_of([value, given], shape, target, element)
+
+
+def _overlapping(
+    value: Partitioned, given: Partitioned, at: int, tiles: int, window: WindowDimension
+) -> tuple[Partitioned, Partitioned] | None:
+    """The operand and the source along one dimension; None if the halos are too large."""
+    size = value.tiling.local_shape(value.shape)[at]
+    count = given.tiling.local_shape(given.shape)[at]
+    stride, low = window.stride, window.low
+    first = divided(size, low - window.size + stride, stride)
+    limit = divided(size, size + low + stride - 1, stride)
+    windows = largest(lambda i: limit(i) - first(i), 0, tiles)
+    sources = valid_data(
+        Dimension(tiles, given.local[at], given.shape[at]),
+        lambda i: count * i - first(i),
+        lambda i: limit(i) - count * (i + 1),
+        padding=0,
+        needed=windows,
+    )
+    needed = (windows - 1) * stride + window.size
+    elements = valid_data(
+        Dimension(tiles, value.local[at], value.shape[at]),
+        lambda i: size * i + low - first(i) * stride,
+        lambda i: limit(i) * stride - (size * (i + 1) + stride + low - window.size),
+        padding=low,
+        needed=needed,
+    )
+    if sources is None or elements is None:
+        return None
+    return (
+        value.permuted(elements, at, size=needed, purpose=window),
+        given.permuted(sources, at, size=windows, purpose=window),
+    )

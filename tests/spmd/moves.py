@@ -7,17 +7,11 @@ for each kind of op, and the ops that differ.
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from random import Random
 
-from shardy_py.gspmd.sharding.axes import to_hlo_sharding
-from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.spmd.dynamic_slices import dynamically_sliced, dynamically_updated
-from shardy_py.spmd.gathers import gathered_at
-from shardy_py.spmd.indexed import Dimensions
 from shardy_py.spmd.movement import (
     broadcast,
     elementwise,
@@ -26,87 +20,14 @@ from shardy_py.spmd.movement import (
     transposed,
     with_whole_dimensions,
 )
-from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.reshapes import reshaped
-from shardy_py.spmd.scatters import scattered_at
 from shardy_py.spmd.sorts import sorted_along
-from shardy_py.spmd.tiling import Tiling
 from shardy_py.spmd.windowed import WindowDimension
-from shardy_py.spmd.windows import padded, sliced, windows_reduced
-from tests.spmd.compiled import Case, collectives_of, sent_by_kind
+from shardy_py.spmd.windows import padded, selected_and_scattered, sliced, windows_reduced
+from tests.spmd.compiled import collectives_of, sent_by_kind
+from tests.spmd.indexed_ops import random_gather, random_scatter
+from tests.spmd.ops import Op, Shape, Sharded, tensor
 from tests.spmd.reshards import MESHES, random_sharding
-
-Shape = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Op:
-    """An op on float tensors.
-
-    operands, result: the shapes. text: of the op, with `%a`, `%b`, ... as operands, and `{attributes}`, in
-    which its sharding is. plan: of the result, from the operands and the tiling of the result. integers:
-    the operand that is of integers. whole: operands and dimensions of them that are not sharded.
-    """
-
-    operands: tuple[Shape, ...]
-    result: Shape
-    text: str
-    plan: Callable[[Sequence[Partitioned], Tiling], Partitioned]
-    integers: int | None = None
-    whole: tuple[tuple[int, int], ...] = ()
-
-    def element(self, operand: int) -> str:
-        """The element type of an operand: integers for one of them, if any."""
-        return "i32" if operand == self.integers else "f32"
-
-
-@dataclass(frozen=True)
-class Sharded:
-    """An op with the shardings of its operands and its result."""
-
-    mesh: Mesh
-    op: Op
-    operands: tuple[TensorSharding, ...]
-    result: TensorSharding
-
-    @property
-    def planned(self) -> Partitioned:
-        """The result with what the planner sends."""
-        pairs = enumerate(zip(self.op.operands, self.operands, strict=True))
-        values = [
-            Partitioned.of(shape, Tiling.of_sharding(sharding, self.mesh), self.op.element(i))
-            for i, (shape, sharding) in pairs
-        ]
-        return self.op.plan(values, Tiling.of_sharding(self.result, self.mesh))
-
-    @property
-    def case(self) -> Case:
-        """The op as a function, with shardings of XLA, which go around Shardy."""
-        text = self.op.text
-        arguments: list[str] = []
-        for i, (shape, sharding) in enumerate(zip(self.op.operands, self.operands, strict=True)):
-            text = re.sub(rf"%{'abc'[i]}\b", f"%{i}", text)
-            type_ = tensor(shape, self.op.element(i))
-            arguments.append(f"{type_} {{{_attribute(sharding, self.mesh)}}}")
-        attribute = _attribute(self.result, self.mesh)
-        op, *constants = text.replace("ATTRIBUTES", attribute).split("\n%constant ")
-        lines = [*(f"%{line}" for line in constants), f"%result = {op}"]
-        return Case(tuple(arguments), "\n".join(lines), f"{tensor(self.op.result)} {{{attribute}}}")
-
-    def __str__(self) -> str:
-        sizes = {axis.name: axis.size for axis in self.mesh.axes}
-        operands = ", ".join(map(str, self.operands))
-        return f"{sizes} {self.op.operands} {self.op.text}: {operands} -> {self.result}"
-
-
-def tensor(shape: Shape, element: str = "f32") -> str:
-    """The type."""
-    return f"tensor<{''.join(f'{size}x' for size in shape)}{element}>"
-
-
-def _attribute(sharding: TensorSharding, mesh: Mesh) -> str:
-    """The sharding of XLA."""
-    return f'mhlo.sharding = "{to_hlo_sharding(sharding, mesh)}"'
 
 
 def _slice(random: Random, shape: Shape) -> Op:
@@ -196,90 +117,6 @@ def _dynamic_update_slice(random: Random, shape: Shape) -> Op:
     return Op((shape, sizes), shape, text, lambda v, t: dynamically_updated(v[0], v[1], starts, t))
 
 
-def _gather(random: Random, shape: Shape) -> Op:
-    dims, sizes, slices = random_dimensions(random, shape)
-    result = _shape_of_slices(dims, slices)
-    text = '"stablehlo.gather"(%a, %b) {dimension_numbers = #stablehlo.gather<'
-    text += f"offset_dims = {list(dims.offsets)}, collapsed_slice_dims = {list(dims.collapsed)}, "
-    text += f"operand_batching_dims = {list(dims.batching)}, "
-    text += f"start_indices_batching_dims = {list(dims.indices_batching)}, "
-    text += f"start_index_map = {list(dims.index_map)}, index_vector_dim = {dims.vector}>, "
-    text += f"slice_sizes = array<i64: {', '.join(map(str, sizes))}>, ATTRIBUTES}} : "
-    text += f"({tensor(shape)}, {tensor(dims.indices, 'i32')}) -> {tensor(result)}"
-    return Op(
-        (shape, dims.indices),
-        result,
-        text,
-        lambda v, t: gathered_at(v[0], v[1], dims, sizes, result, t),
-        1,
-        _index_vectors(dims),
-    )
-
-
-def _scatter(random: Random, shape: Shape) -> Op:
-    dims, _, kept = random_dimensions(random, shape)
-    updates = _shape_of_slices(dims, kept)
-    is_sum = random.random() < 0.6
-    text = '"stablehlo.scatter"(%a, %b, %c) ({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n'
-    text += "%sum = stablehlo.add %x, %y : tensor<f32>\n" if is_sum else ""
-    text += f"stablehlo.return {'%sum' if is_sum else '%y'} : tensor<f32>\n"
-    text += (
-        f"}}) {{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = {list(dims.offsets)}, "
-    )
-    text += f"inserted_window_dims = {list(dims.collapsed)}, input_batching_dims = {list(dims.batching)}, "
-    text += f"scatter_indices_batching_dims = {list(dims.indices_batching)}, "
-    text += f"scatter_dims_to_operand_dims = {list(dims.index_map)}, index_vector_dim = {dims.vector}>, "
-    text += f"ATTRIBUTES}} : ({tensor(shape)}, {tensor(dims.indices, 'i32')}, {tensor(updates)})"
-    text += f" -> {tensor(shape)}"
-    return Op(
-        (shape, dims.indices, updates),
-        shape,
-        text,
-        lambda v, t: scattered_at([v[0]], v[1], [v[2]], dims, t, is_reduction=is_sum)[0],
-        1,
-        _index_vectors(dims),
-    )
-
-
-def _index_vectors(dims: Dimensions) -> tuple[tuple[int, int], ...]:
-    """The dimension of index vectors: XLA stops at failed checks if it is sharded unevenly."""
-    return ((1, dims.vector),) if dims.vector < len(dims.indices) else ()
-
-
-def random_dimensions(random: Random, shape: Shape) -> tuple[Dimensions, Shape, Shape]:
-    """Dimension numbers for slices of an operand, the sizes of the slices in it, and those that are kept."""
-    roles = [random.choice(["whole", "whole", "row", "row", "part", "batch"]) for _ in shape]
-    if not {"row", "part"} & set(roles):
-        roles[random.randrange(len(roles))] = "row"
-    index_map = tuple(i for i, role in enumerate(roles) if role in ("row", "part"))
-    batching = tuple(i for i, role in enumerate(roles) if role == "batch")
-    chosen = {"whole": lambda size: size, "part": lambda size: random.randint(1, size)}
-    sizes = tuple(chosen.get(role, lambda _: 1)(size) for role, size in zip(roles, shape, strict=True))
-    collapsed = tuple(i for i in index_map if roles[i] == "row" and random.random() < 0.8)
-    free = [random.choice([4, 8, 16]) for _ in range(random.randint(1, 2))]
-    batches = [shape[i] for i in batching] + free
-    order = random.sample(range(len(batches)), k=len(batches))
-    placed = [batches[i] for i in order]
-    indices_batching = tuple(order.index(i) for i in range(len(batching)))
-    has_vector = len(index_map) > 1 or random.random() < 0.7
-    indices = (*placed, len(index_map)) if has_vector else tuple(placed)
-    kept = tuple(size for i, size in enumerate(sizes) if i not in (*collapsed, *batching))
-    rank = len(placed) + len(kept)
-    offsets = tuple(sorted(random.sample(range(rank), k=len(kept))))
-    vector = len(placed)
-    numbers = Dimensions(
-        shape, indices, rank, offsets, collapsed, index_map, vector, batching, indices_batching
-    )
-    return numbers, sizes, kept
-
-
-def _shape_of_slices(dims: Dimensions, kept: Shape) -> Shape:
-    """The shape of the result of a gather, or of the updates of a scatter."""
-    outer = iter(size for i, size in enumerate(dims.indices) if i != dims.vector)
-    inner = iter(kept)
-    return tuple(next(inner) if i in dims.offsets else next(outer) for i in range(dims.rank))
-
-
 def _index_text(rank: int, starts: Sequence[int | None]) -> str:
     """Scalars that are constant, or not: the results of a custom call."""
     lines = ""
@@ -334,6 +171,32 @@ def _reshape(random: Random, shape: Shape) -> Op:
     return Op((shape,), result, text, lambda v, t: reshaped(v[0], result, t))
 
 
+def _select_and_scatter(random: Random, shape: Shape) -> Op:
+    window = [
+        random.choice([
+            WindowDimension(),
+            WindowDimension(size=2, stride=2),
+            WindowDimension(size=3, stride=2, low=0, high=1),
+            WindowDimension(size=3, low=1, high=1),
+            WindowDimension(size=2, stride=3),
+        ])
+        for _ in shape
+    ]  # fmt: skip
+    source = tuple(w.count(size) for w, size in zip(window, shape, strict=True))
+    sizes, strides = ([w.size for w in window], [w.stride for w in window])
+    padding = [[w.low, w.high] for w in window]
+    text = '"stablehlo.select_and_scatter"(%a, %b, %zero) ({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n'
+    text += "%more = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+    text += "stablehlo.return %more : tensor<i1>\n}, {\n^bb0(%v: tensor<f32>, %w: tensor<f32>):\n"
+    text += "%sum = stablehlo.add %v, %w : tensor<f32>\nstablehlo.return %sum : tensor<f32>\n}) "
+    text += f"{{window_dimensions = array<i64: {', '.join(map(str, sizes))}>, "
+    text += f"window_strides = array<i64: {', '.join(map(str, strides))}>, "
+    text += f"padding = dense<{padding}> : tensor<{len(shape)}x2xi64>, ATTRIBUTES}} : "
+    text += f"({tensor(shape)}, {tensor(source)}, tensor<f32>) -> {tensor(shape)}"
+    text += "\n%constant zero = stablehlo.constant dense<0.0> : tensor<f32>"
+    return Op((shape, source), shape, text, lambda v, t: selected_and_scattered(v[0], v[1], window, t))
+
+
 def _sort(random: Random, shape: Shape) -> Op:
     dimension = random.randrange(len(shape))
     text = '"stablehlo.sort"(%a) ({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n'
@@ -355,12 +218,13 @@ KINDS: dict[str, Callable[[Random, Shape], Op]] = {
     "custom_call": _fft,
     "dynamic_slice": _dynamic_slice,
     "dynamic_update_slice": _dynamic_update_slice,
-    "gather": _gather,
+    "gather": random_gather,
     "pad": _pad,
     "reduce_window": _reduce_window,
     "reshape": _reshape,
     "reverse": _reverse,
-    "scatter": _scatter,
+    "scatter": random_scatter,
+    "select_and_scatter": _select_and_scatter,
     "slice": _slice,
     "sort": _sort,
     "transpose": _transpose,

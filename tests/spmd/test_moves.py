@@ -10,7 +10,8 @@ from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.reshapes import reshaped
 from shardy_py.spmd.reshard import replicated, reshard
 from shardy_py.spmd.tiling import Tiling
-from shardy_py.spmd.windows import padded, sliced
+from shardy_py.spmd.windowed import WindowDimension
+from shardy_py.spmd.windows import padded, selected_and_scattered, sliced
 from tests.spmd.moves import KINDS, differing, random_ops
 
 MESH = Mesh.of(x=4, y=2)
@@ -19,7 +20,11 @@ MESH = Mesh.of(x=4, y=2)
 @pytest.mark.parametrize("uneven", [False, True])
 def test_the_bytes_are_those_of_xla(uneven: bool) -> None:
     """XLA stops at failed checks for some windows and gathers over uneven dimensions."""
-    kinds = [kind for kind in KINDS if not (uneven and kind in ("reduce_window", "gather", "scatter"))]
+    kinds = [
+        kind
+        for kind in KINDS
+        if not (uneven and kind in ("reduce_window", "gather", "scatter", "select_and_scatter"))
+    ]
     ops = [op for kind in kinds for op in random_ops(21, 12, kind, uneven=uneven)]
     assert differing(ops) == []
 
@@ -76,3 +81,17 @@ def test_a_reshape_keeps_its_result_in_the_tiles_of_the_operand() -> None:
     found = reshaped(value, (4, 2, 6), columns)
     assert found.collectives
     assert reshard(found, blocks).collectives == ()
+
+
+def test_gradients_of_pools_exchange_windows_that_overlap() -> None:
+    rows = Tiling.of(MESH, [("x",), ()])
+    value = Partitioned.of((16, 3), rows, "f32")
+    apart = (WindowDimension(size=2, stride=2), WindowDimension())
+    found = selected_and_scattered(value, Partitioned.of((8, 3), rows, "f32"), apart, rows)
+    assert found.collectives == ()
+    overlapping = (WindowDimension(size=3, low=1, high=1), WindowDimension())
+    found = selected_and_scattered(value, value, overlapping, rows)
+    assert {each.kind for each in found.collectives} == {"collective_permute"}
+    integers = Partitioned.of((16, 3), rows, "s32")
+    found = selected_and_scattered(integers, integers, overlapping, rows)
+    assert [each.kind for each in found.collectives] == ["all_gather", "all_gather"]
