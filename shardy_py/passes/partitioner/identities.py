@@ -14,6 +14,7 @@ from typing import Any
 from xdsl.dialects.builtin import Signedness
 from xdsl.ir import Attribute
 
+from shardy_py.dialects.traits import constant_of
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value
 from shardy_py.text.builtin_attributes import is_complex, is_integer
 from shardy_py.text.dense import element_size, store_integer
@@ -32,6 +33,13 @@ def identity_data(combiner: str, element: Any) -> bytes | None:
     """The bytes of the identity of a combiner for an element type; None if it has none."""
     row = _IDENTITIES.get(combiner)
     return None if row is None else row(element)
+
+
+def is_constant_of(value: Value, data: bytes) -> bool:
+    """Whether a scalar is a constant with these bytes."""
+    constant = constant_of(value)
+    given: Any = None if constant is None else constant.properties["value"]
+    return given is not None and getattr(given.data, "data", None) == data
 
 
 def _zero(element: Any) -> bytes | None:

@@ -13,16 +13,18 @@ from typing import Any
 from xdsl.ir import Operation
 
 from shardy_py.dialects.stablehlo import PadOp, ReduceWindowOp, ReverseOp, SliceOp
-from shardy_py.graph.record import record_of
+from shardy_py.graph.record import combiners_of, record_of
 from shardy_py.ir import blocks_of, operands_of, walk_pre_order
 from shardy_py.ops.windowed import Window, windows_of
 from shardy_py.partition.windows import WindowReads
 from shardy_py.passes.partitioner.halo_exchange import LocalBuilder
+from shardy_py.passes.partitioner.identities import identity_data, is_constant_of
 from shardy_py.passes.partitioner.permutation_moves import integers, is_local_pad, is_local_slice
 from shardy_py.passes.partitioner.resolution import Resolution, parts_of
 from shardy_py.passes.partitioner.window_exchange import Exchanges, Operand, Parts, Windowed
-from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, resized, shape_of
+from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.sharding import Mesh, TensorSharding
+from shardy_py.text.type_reader import ranked_tensor
 
 NOT_SHARDED = Windowed(Mesh(), (), (), lambda _inner, _parts: ())
 """Nothing to do."""
@@ -153,9 +155,9 @@ def reverse_windows(op: Operation, state: Resolution) -> Description:
 
 
 def reduction_windows(op: Operation, state: Resolution) -> Description:
-    """`reduce_window`: every operand alike, with its initial value beyond the ends."""
+    """`reduce_window`: every operand alike, with identities beyond the ends, or else initial values."""
     count = len(op.results)
-    operands, fillers = operands_of(op)[:count], operands_of(op)[count:]
+    operands, initial = operands_of(op)[:count], operands_of(op)[count:]
     found = state.sharded(op.results[0])
     if found is None:
         return NOT_SHARDED
@@ -177,11 +179,24 @@ def reduction_windows(op: Operation, state: Resolution) -> Description:
             "padding": [(window.low, window.high) for window in changed],
             "base_dilations": [window.base_dilation for window in changed],
         }
-        return inserted(op, inner, (*parts.gathered, *parts.fillers), [sharding] * count, properties)
+        starts = () if len(parts.gathered) > count else parts.fillers
+        return inserted(op, inner, (*parts.gathered, *starts), [sharding] * count, properties)
 
+    fillers = [_identity(op, index, start) for index, start in enumerate(initial)]
     pairs = zip(operands, fillers, strict=True)
     described = [Operand(value, sharding, reads, filler) for value, filler in pairs]
+    if fillers != list(initial):
+        described += [Operand(start, TensorSharding(sharding.mesh, ())) for start in initial]
     return Windowed(mesh, described, [(result, sharding) for result in op.results], local)
+
+
+def _identity(op: Operation, index: int, initial: Value) -> Value:
+    """What leaves the values of a window as they are; the initial value if that is it, or none is known."""
+    name, element = combiners_of(op)[index], element_of(initial)
+    data = None if name is None else identity_data(name, element)
+    if data is None or is_constant_of(initial, data):
+        return initial
+    return StablehloBuilder(op).dense(ranked_tensor((), element), data)
 
 
 def _with_parts(windows: Sequence[Window], exchanges: Exchanges) -> list[Window]:

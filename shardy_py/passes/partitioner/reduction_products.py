@@ -19,7 +19,6 @@ from xdsl.ir import Operation
 
 from shardy_py import ir
 from shardy_py.dialects.encoding import table
-from shardy_py.dialects.traits import constant_of
 from shardy_py.graph.cloning import clone_region_into
 from shardy_py.graph.movements import replace_by_values
 from shardy_py.graph.plain import plain
@@ -28,7 +27,7 @@ from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.ir import operands_of
 from shardy_py.partition.device_groups import replica_groups
 from shardy_py.passes.partitioner.halo_exchange import Devices, LocalBuilder, Manual, manual_computation
-from shardy_py.passes.partitioner.identities import identity_data
+from shardy_py.passes.partitioner.identities import identity_data, is_constant_of
 from shardy_py.passes.partitioner.localizer import LARGE_MESH, groups_by_axes
 from shardy_py.passes.partitioner.resolution import cut_to, padded_high
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
@@ -115,15 +114,9 @@ def all_reduced(
     after = StablehloBuilder(op, target)
     for index, all_reduce in enumerate(all_reduces):
         value = cut_to(after, made[index], op.results[index].type)
-        if not _is_identity(initial[index], identities[index]):
+        if not is_constant_of(initial[index], identities[index]):
             value = after.binary(combiners[index], value, after.broadcast(initial[index], shape))
         replace_by_values(all_reduce, (value,))
     ir.erase(op)
     return True
 
-
-def _is_identity(value: Value, data: bytes) -> bool:
-    """Whether a scalar is a constant with these bytes."""
-    constant = constant_of(value)
-    given: Any = None if constant is None else constant.properties["value"]
-    return given is not None and getattr(given.data, "data", None) == data

@@ -93,7 +93,8 @@ def windows(draw: st.DrawFn, largest: int) -> Windows:
 def reductions(draw: st.DrawFn) -> Case:
     size, window, stride, low, high, base, dilation, count = draw(windows(5))
     given, made = tensor((size, 4)), tensor((count, 4))
-    op = f"""\"stablehlo.reduce_window"(%arg0, %arg1) {MAXIMUM} {{
+    region = MAXIMUM.replace("maximum", draw(st.sampled_from(("maximum", "add"))))
+    op = f"""\"stablehlo.reduce_window"(%arg0, %arg1) {region} {{
       window_dimensions = array<i64: {window}, 1>, window_strides = array<i64: {stride}, 1>,
       base_dilations = array<i64: {base}, 1>, window_dilations = array<i64: {dilation}, 1>,
       padding = dense<[[{low}, {high}], [0, 0]]> : tensor<2x2xi64>, $sharding
