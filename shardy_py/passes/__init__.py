@@ -133,6 +133,8 @@ sdy-optimize-collectives on func.func
     Erases collective permutes that prepare a dimension for all-to-alls.
 canonicalize in rewrites with CanonicalizeOptions on any
     Folds ops, erases dead ops and applies the canonicalization patterns of all ops.
+sdy-propagate-through-expanded-ops in partitioner.expanded_ops
+    Propagates shardings through ops that XLA expands, where Shardy's propagation stopped.
 sdy-gather-whole-tensors in partitioner.whole_tensors with GatherWholeTensorsOptions
     Replicates tensors of ops that reshards cannot make local.
 sdy-resolve-reduction-factors in partitioner.reduction_factors

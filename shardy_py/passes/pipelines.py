@@ -182,6 +182,7 @@ def partitioner_passes(options: PartitionerPipelineOptions = _PARTITIONER) -> Ca
             "sdy-close-shardings",
             "sdy-verify-unreduced-axes",
             "xla-populate-expanded-op-rules",
+            "sdy-propagate-through-expanded-ops",
         ),
         pass_call("sdy-gather-whole-tensors", rng_bit_generator_unsafe=options.rng_bit_generator_unsafe),
         pass_call("sdy-insert-explicit-reshards", enable_full_version=True, keep_reductions=True),
