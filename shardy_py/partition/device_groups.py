@@ -33,7 +33,7 @@ def device_ids(mesh: Mesh) -> Integers:
     Raises ShardyError if there are more than `sharding.slices.MOST_LISTED`.
     """
     check_listed(mesh.device_count)
-    return np.asarray(mesh.device_ids or range(mesh.device_count), np.int64)
+    return np.asarray(mesh.device_ids, np.int64) if mesh.device_ids else np.arange(mesh.device_count)
 
 
 def replica_groups(mesh: Mesh, axes: Axes) -> Integers:

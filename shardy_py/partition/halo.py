@@ -15,6 +15,7 @@ here: the ops (`passes/partitioner/halo_exchange.py`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -151,7 +152,13 @@ def shifted_pairs(mesh: Mesh, axes: Axes, shift: int) -> Integers:
 
 
 def device_pairs(mesh: Mesh, axes: Axes, targets: Integers) -> Integers:
-    """[pairs, 2]: the devices that hold part i, and `targets[i]` beside them, if it exists."""
+    """[pairs, 2]: the devices that hold part i, and `targets[i]` beside them, if it exists; read-only."""
+    return _device_pairs(mesh, axes, targets.astype(np.int64).tobytes())
+
+
+@lru_cache(maxsize=8)
+def _device_pairs(mesh: Mesh, axes: Axes, target_bytes: bytes) -> Integers:
+    targets = np.frombuffer(target_bytes, np.int64)
     positions = np.arange(mesh.device_count, dtype=np.int64)
     part = np.zeros_like(positions)
     for axis in axes:
@@ -161,4 +168,6 @@ def device_pairs(mesh: Mesh, axes: Axes, targets: Integers) -> Integers:
     exists = (target >= 0) & (target < len(offsets))
     ids = device_ids(mesh)
     found = positions[exists] - offsets[part[exists]] + offsets[target[exists]]
-    return np.stack([ids[positions[exists]], ids[found]], axis=1)
+    pairs = np.stack([ids[positions[exists]], ids[found]], axis=1)
+    pairs.flags.writeable = False
+    return pairs

@@ -7,15 +7,17 @@ all devices are in `partition/device_groups.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, i64
+from xdsl.ir import Attribute
 
 from shardy_py import ir
+from shardy_py.dialects.encoding import table as table_attribute
 from shardy_py.dialects.stablehlo import OPS
 from shardy_py.errors import ShardyError
 from shardy_py.partition.device_groups import digits, shard_indices
@@ -109,6 +111,24 @@ def table_entry(
     """The entry of this device in a table by device id: a scalar of `i64`; `device`: its id, if inserted."""
     device = device_id(build, counts) if device is None else device
     return build.reshape(build.dynamic_slice(build.integers(table), [device], [1]), ())
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTables:
+    """Attributes with rows of device ids, `dense<[[0, 1], [1, 2]]> : tensor<2x2xi64>`.
+
+    Equal rows are one attribute, which is verified and printed once: it may have an entry for each device.
+    """
+
+    _known: dict[tuple[tuple[int, ...], bytes], Attribute] = field(default_factory=dict[Any, Attribute])
+
+    def of(self, rows: NDArray[np.int64]) -> Attribute:
+        """The attribute of rows, [rows, ids]."""
+        key = (rows.shape, rows.tobytes())
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = table_attribute(rows)
+        return found
 
 
 _CHANNELLED = tuple(

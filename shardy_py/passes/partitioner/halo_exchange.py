@@ -7,11 +7,10 @@ Which elements go where is decided in `partition/halo.py`; which op needs what i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, Block, Operation, Region
 
 from shardy_py import ir
@@ -19,13 +18,19 @@ from shardy_py.dialects import sdy
 from shardy_py.partition.device_groups import shard_indices
 from shardy_py.partition.halo import Exchange, shifted_pairs
 from shardy_py.partition.windows import Start
-from shardy_py.passes.partitioner.device_ids import DeviceCounts, device_id, shard_index, table_entry
+from shardy_py.passes.partitioner.device_ids import (
+    DeviceCounts,
+    DeviceTables,
+    device_id,
+    shard_index,
+    table_entry,
+)
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import Axes, total_size
 from shardy_py.sharding.slices import axis_stride
 from shardy_py.sharding.tensor_sharding import without_manual_axes
-from shardy_py.text.dense import element_size, make_dense
+from shardy_py.text.dense import element_size
 from shardy_py.text.type_reader import ranked_tensor
 
 
@@ -33,11 +38,12 @@ from shardy_py.text.type_reader import ranked_tensor
 class Devices:
     """What ops that name devices need.
 
-    channels: numbers that are not in use. counts: the grid of processes.
+    channels: numbers that are not in use. counts: the grid of processes. tables: of pairs of devices.
     """
 
     channels: Iterator[int]
     counts: DeviceCounts
+    tables: DeviceTables = field(default_factory=DeviceTables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +169,7 @@ class LocalBuilder:
     def permute(self, value: Value, pairs: NDArray[np.int64], build: StablehloBuilder | None = None) -> Value:
         """Sends values from the first device of each pair to the second; others get zeros."""
         channel = {"handle": next(self.devices.channels), "type": 1}
-        table = make_table(pairs)
+        table = self.devices.tables.of(pairs)
         return (build or self.plain).one(
             "collective_permute", (value,), value.type, source_target_pairs=table, channel_handle=channel
         )
@@ -224,11 +230,6 @@ def spelled_out_index(build: StablehloBuilder, mesh: Mesh, axes: Axes, counts: D
             digit = build.binary("add", build.binary("multiply", index, build.integer(size)), digit)
         index = digit
     return build.integer(0) if index is None else index
-
-
-def make_table(pairs: NDArray[np.int64]) -> Attribute:
-    """A table of device ids as an attribute, without a loop over them."""
-    return make_dense(ranked_tensor(pairs.shape, i64), np.ascontiguousarray(pairs).tobytes())
 
 
 def zero_of(build: StablehloBuilder, value: Value) -> Value:

@@ -17,7 +17,6 @@ from typing import Any, cast
 import numpy as np
 from xdsl.ir import Operation
 
-from shardy_py.dialects.encoding import table
 from shardy_py.dialects.sdy.attributes import AllToAllParam
 from shardy_py.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.errors import ShardyError
@@ -279,7 +278,7 @@ def _permuted(
             "collective_permute",
             (value,),
             value.type,
-            source_target_pairs=table(pairs),
+            source_target_pairs=local.tables.of(pairs),
             channel_handle=channel,
         )
     # Among the processes of a grid: every device gathers all parts and takes the one of its source.

@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py import ir
-from shardy_py.dialects.encoding import table
 from shardy_py.dialects.stablehlo import attributes, structs
 from shardy_py.dialects.stablehlo.structs import ChannelHandle
 from shardy_py.errors import ShardyError
@@ -24,13 +23,13 @@ from shardy_py.graph.symbols import Symbols
 from shardy_py.partition.device_groups import replica_groups
 from shardy_py.passes.meshes import inlined_mesh
 from shardy_py.passes.options import ConvertGlobalToLocalOptions
-from shardy_py.passes.partitioner.device_ids import DeviceCounts, next_channel, shard_offset
+from shardy_py.passes.partitioner.device_ids import DeviceCounts, DeviceTables, next_channel, shard_offset
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value
 from shardy_py.sharding import Axes, Mesh, SubAxis, TensorSharding
 from shardy_py.sharding.axis_lists import total_size
 
-LARGE_MESH = 1024
-"""With the option, replica groups of larger meshes are axes rather than lists of devices."""
+LARGE_MESH = 100
+"""Replica groups of larger meshes are axes: MLIR prints longer lists of devices as hexadecimal digits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,6 +87,7 @@ class Localizer:
         self.symbols = Symbols(module)
         self.meshes: Mapping[str, Mesh] = self.symbols.meshes()
         self.counts = DeviceCounts(options.replica_count, options.partition_count)
+        self.tables = DeviceTables()
         self._channels = next_channel(module)
 
     # ------------------------------------------------------------------ positions
@@ -132,7 +132,7 @@ class Localizer:
         is_large = self.options.device_id_arithmetic and mesh.device_count > LARGE_MESH
         if is_large or (self.options.enable_rgv3 and not has_sub_axes):
             return groups_by_axes(sharding.mesh, axes)
-        return table(replica_groups(mesh, axes))
+        return self.tables.of(replica_groups(mesh, axes))
 
 
 def groups_by_axes(mesh: str | Mesh, axes: Axes) -> Attribute:

@@ -146,7 +146,7 @@ def dense_integers(attribute: Attribute | None) -> Dense | None:
     if not isinstance(attribute, DenseIntOrFPElementsAttr):
         return None
     shape, values = _contents(attribute)
-    if any(not isinstance(value, int) for value in values):
+    if values and not isinstance(values[0], int):
         return None
     count = prod(shape)
     if len(values) == 1:
