@@ -16,6 +16,8 @@ from shardy_py.ops import TABLE, OpRecord
 from shardy_py.spmd.convolutions import Convolution
 from shardy_py.spmd.dots import dot
 from shardy_py.spmd.dynamic_slices import dynamically_sliced, dynamically_updated
+from shardy_py.spmd.gathers import gathered_at
+from shardy_py.spmd.indexed import Dimensions
 from shardy_py.spmd.movement import (
     broadcast,
     elementwise,
@@ -29,6 +31,7 @@ from shardy_py.spmd.products import Product, ProductDimensions
 from shardy_py.spmd.reductions import reduced
 from shardy_py.spmd.reshapes import reshaped
 from shardy_py.spmd.reshard import reshard
+from shardy_py.spmd.scatters import scattered_at
 from shardy_py.spmd.sorts import sorted_along
 from shardy_py.spmd.tiling import Shape, Tiling
 from shardy_py.spmd.windowed import WindowDimension
@@ -149,8 +152,7 @@ def _product(
     batch: tuple[Sequence[int], Sequence[int]] = ((), ()),
 ) -> list[Partitioned]:
     lhs, rhs = application.operands
-    if lhs.chain == rhs.chain:  # XLA copies rhs, so that its reshards are not those of lhs
-        rhs = replace(rhs, chain=rhs.chain and ("copy", rhs.chain))
+    rhs = _copied(rhs, [lhs])
     dimensions = ProductDimensions.of_dot(
         len(lhs.shape), len(rhs.shape), contracting=contracting, batch=batch
     )
@@ -256,6 +258,67 @@ def _matrices(application: Application) -> list[Partitioned]:
     return [with_whole_dimensions(application.operands, whole, application.shape(), application.targets[0])]
 
 
+def _gather(application: Application) -> list[Partitioned]:
+    attributes, numbers = application.attributes, application.attributes["dimension_numbers"]
+    operand, indices = application.operands
+    shape = application.shape()
+    dims = Dimensions(
+        operand.shape,
+        indices.shape,
+        len(shape),
+        offsets=numbers["offset_dims"],
+        collapsed=numbers["collapsed_slice_dims"],
+        index_map=numbers["start_index_map"],
+        vector=numbers["index_vector_dim"],
+        batching=numbers.get("operand_batching_dims", ()),
+        indices_batching=numbers.get("start_indices_batching_dims", ()),
+    )
+    indices = _copied(indices, [operand])
+    return [gathered_at(operand, indices, dims, attributes["slice_sizes"], shape, application.targets[0])]
+
+
+_REDUCTIONS = frozenset(
+    f"stablehlo.{name}" for name in ("add", "multiply", "minimum", "maximum", "and", "or")
+)
+"""The ops that XLA reduces by with an all-reduce."""
+
+
+def _scatter(application: Application) -> Sequence[Partitioned]:
+    """As many operands as results, then the indices, then the updates. Only single ones are summed."""
+    count = len(application.targets)
+    operands, indices = application.operands[:count], application.operands[count]
+    updates = [_copied(value, operands) for value in application.operands[count + 1 :]]
+    numbers = application.attributes["scatter_dimension_numbers"]
+    dims = Dimensions(
+        operands[0].shape,
+        indices.shape,
+        len(updates[0].shape),
+        offsets=numbers["update_window_dims"],
+        collapsed=numbers["inserted_window_dims"],
+        index_map=numbers["scatter_dims_to_operand_dims"],
+        vector=numbers["index_vector_dim"],
+        batching=numbers.get("input_batching_dims", ()),
+        indices_batching=numbers.get("scatter_indices_batching_dims", ()),
+    )
+    combiner = application.attributes.get("context.combiner")
+    found = scattered_at(
+        operands,
+        _copied(indices, [*operands, *updates]),
+        updates,
+        dims,
+        application.targets[0],
+        is_reduction=count == 1 and combiner in _REDUCTIONS,
+    )
+    return [reshard(value, target) for value, target in zip(found, application.targets, strict=True)]
+
+
+def _copied(value: Partitioned, others: Sequence[Partitioned]) -> Partitioned:
+    """A copy of a value that is among `others`: XLA makes one, so that its reshards are not theirs."""
+    if value.chain is None or all(value.chain != other.chain for other in others):
+        return value
+    return replace(value, chain=("copy", value.chain))
+
+
 def _window(application: Application, rank: int) -> list[WindowDimension]:
     attributes, ones = application.attributes, (1,) * rank
     columns = zip(
@@ -300,6 +363,8 @@ HANDLERS: dict[str, Handler] = {
     "stablehlo.dynamic_slice": _dynamic_slice,
     "stablehlo.dynamic_update_slice": _dynamic_update_slice,
     "stablehlo.sort": _sort,
+    "stablehlo.gather": _gather,
+    "stablehlo.scatter": _scatter,
     "stablehlo.cholesky": _matrices,
     "stablehlo.triangular_solve": _matrices,
     "stablehlo.reduce_window": _reduce_window,

@@ -46,6 +46,21 @@ PROGRAMS = {
     }}
   return %0#1 : tensor<128x32xf32>
 }}""",  # noqa: E501
+    "rows of a table, and their updates": """
+sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @main(
+  %t: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+  %i: tensor<16x1xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>}
+) -> (tensor<16x8xf32>, tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = "stablehlo.gather"(%t, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 8>} : (tensor<64x8xf32>, tensor<16x1xi32>) -> tensor<16x8xf32>
+  %1 = stablehlo.tanh %0 : tensor<16x8xf32>
+  %2 = "stablehlo.scatter"(%t, %i, %1) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %c : tensor<f32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<64x8xf32>, tensor<16x1xi32>, tensor<16x8xf32>) -> tensor<64x8xf32>
+  return %0, %2 : tensor<16x8xf32>, tensor<64x8xf32>
+}""",  # noqa: E501
 }
 """By what they show."""
 
