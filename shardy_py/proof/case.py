@@ -23,6 +23,7 @@ from shardy_py.passes.partitioned import Partitioned
 from shardy_py.proof.correspondences import Counterpart, counterparts, through_clone
 from shardy_py.proof.shards import Shards
 from shardy_py.proof.widening import widen
+from shardy_py.proof.zero_signs import drop_zero_signs
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import resolve
 
@@ -56,6 +57,7 @@ class Case:
         ]
         for copy in copies:
             widen(copy)
+            drop_zero_signs(copy)
         found, sources = through_clone(self.found, *origins), {new: old for old, new in origins[0].items()}
         return replace(self, whole=copies[0], local=copies[1], found=found, sources=sources)
 

@@ -76,13 +76,14 @@ def cumulative(w: Writer, scope: Scope) -> None:
 
 
 def reductions(w: Writer, scope: Scope) -> None:
-    """By any combiner, from any initial value."""
+    """By any combiner, from any initial value where that may count once."""
     value = some(w, scope)
     element = value.kind.element
     gone = sorted(w.rng.sample(range(value.kind.rank), w.rng.randint(1, min(2, value.kind.rank))))
     to = Kind(tuple(size for d, size in enumerate(value.kind.shape) if d not in gone), element)
     name = w.rng.choice(COMBINERS[element_class(element)])
-    start = w.operand(scope, Kind((), element)) if w.chance(0.4) else w.zero(scope, element)
+    is_free = name in ("add", "multiply", "maximum", "minimum") and element != "i1"
+    start = w.operand(scope, Kind((), element)) if is_free and w.chance(0.4) else w.zero(scope, element)
     region = w.combiner([element], f"stablehlo.{name}")
     w.op(scope, "stablehlo.reduce", [value, start], [to], f"dimensions = {dims(gone)}", regions=[region])
 

@@ -122,7 +122,7 @@ def with_whole_kernels(op: Operation, rule: ShardingRule, state: Resolution) -> 
     made = build.insert(name, operands, (result.type,), regions, **op.properties)
     value = _of_first(op, made.results[0], whole[2], tuple(summed), sides.mesh, state)
     ir.replace_uses(result, _resharded(op, value, sides.shardings[2]))
-    note_copies({result: made.results[0]})
+    note_copies({result: value})
     ir.erase(op)
     return made
 
