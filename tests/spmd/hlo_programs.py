@@ -169,14 +169,15 @@ def main() -> None:
         text = Path(name).read_text() if Path(name).exists() else corpus_text(name)
         devices = device_count(text)
         (xla,) = partitioned([text], devices)
-        line = _compared(xla, devices)
+        line = comparison(xla, devices)
         equal += line.startswith("equal")
         equal_kinds += line == "equal"
         print(f"{name}: {line}", flush=True)
     print(f"{len(names)} programs: total within 2 % in {equal}, each kind in {equal_kinds}")
 
 
-def _compared(xla: Partitioned, devices: int) -> str:
+def comparison(xla: Partitioned, devices: int) -> str:
+    """How the plan of an HLO module compares with what XLA emits: `equal`, or the kinds that differ."""
     if not xla.after:
         return f"not partitioned: {xla.log[-200:]}"
     theirs = Plan(tuple(Hlo(xla.after).collectives()))
