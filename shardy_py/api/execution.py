@@ -32,8 +32,8 @@ from shardy_py.interpret.values import expanded, is_array
 from shardy_py.ops import TensorType
 from shardy_py.text.attribute_writer import attribute_text
 
-Inputs = Mapping[str, Any] | Sequence[Any]
-"""Arrays by the argument's name, label or position as text; or in order."""
+Inputs = Mapping[str, Any] | Mapping[int, Any] | Sequence[Any]
+"""Arrays by the argument's name, label or position; or in order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,16 +243,16 @@ def _by_argument(arguments: Sequence[Value], inputs: Inputs) -> dict[int, Any]:
         if len(inputs) != len(tensors):
             raise ShardyError.unexpected("", expected=f"{len(tensors)} inputs", got=str(len(inputs)))
         return dict(zip(tensors, inputs, strict=True))
-    names: dict[str, int] = {}
+    names: dict[str | int, int] = {}
     for number, argument in enumerate(arguments):
-        for name in (str(number), argument.label, argument.name.removeprefix("%"), argument.name):
-            if name:
-                names[name] = number
+        texts = (str(number), argument.label, argument.name.removeprefix("%"), argument.name)
+        names |= dict.fromkeys(filter(None, texts), number)
+        names[number] = number
     given: dict[int, Any] = {}
     for key, value in inputs.items():
         if key not in names:
             raise ShardyError.unknown(
-                "argument", key, [arguments[n].label or arguments[n].name for n in tensors]
+                "argument", str(key), [arguments[n].label or arguments[n].name for n in tensors]
             )
         if names[key] in given:
             raise ShardyError(f"argument {arguments[names[key]].name} has two inputs")

@@ -49,7 +49,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     devices = "number of devices, or REPLICASxPARTITIONS (default: 1)"
     add("--devices", type=_grid, default=1, metavar="N", help=devices)
     add("--output", "-o", metavar="FILE", help="write results and probed values to this .npz file")
-    probe = "also return this value: %%5, @f:%%5, a label, or file.py:12; repeatable"
+    probe = "also return this value: %%5 or @f:%%5 as printed by sdy-opt, a label, or file.py:12; repeatable"
     add("--probe", action="append", default=[], metavar="VALUE", help=probe)
     add("--trace", action="store_true", help="print min, max and NaN count of each value as it is computed")
     add("--seed", type=int, default=0, help="seed of stablehlo.rng (default: 0)")
@@ -103,15 +103,19 @@ def _run_chunk(chunk: Chunk, file: str, given: Any, options: argparse.Namespace,
     if not program.functions and options.interpret:
         return
     inputs, settings = given, _options(options, files)
+    with argument("--function"):
+        arguments = program.values.arguments(options.function)
+    with argument("--probe"):
+        for key in options.probe:
+            program.values[key]
     if options.random is not None:  # never with --args, so the inputs have names
         with argument("--random"):
             missing = random_inputs(program.values, options.function, options.random, settings.max_elements)
-        arguments = program.values.arguments(options.function)
         named = {name for value in arguments for name in _names(value, given)}
         inputs = {**{name: array for name, array in missing.items() if name not in named}, **given}
     with argument():  # faults of inputs are faults of the command line
         count = settings.grid(program.values).size
-        arrays_of(program.values.arguments(options.function), inputs, count)
+        arrays_of(arguments, inputs, count)
     with _observer(program, options) as observer:
         results = run_program(program.values, inputs, options.function, settings, observer)
     if options.output is not None:
@@ -266,6 +270,8 @@ def _text(program: Program, results: RunResults, options: argparse.Namespace) ->
         name = f"{value.name} ({value.label})" if value.label else value.name
         lines += _lines(name, value.entry.type, array, devices)
     for key, found in results.probes.items():
+        if not found:
+            lines.append(f"{key} was not computed")
         for number, array in enumerate(found, 1):
             name = f"{key} ({number} of {len(found)})" if len(found) > 1 else key
             lines += _lines(name, program.values[key].entry.type, array, devices)

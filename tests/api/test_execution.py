@@ -28,7 +28,7 @@ X, Y = np.float32([1, 2]), np.float32([3, 4])
 
 def test_inputs_and_results_have_names() -> None:
     program = Program.parse(TEXT)
-    for inputs in ({"x": X, "%arg1": Y}, {"0": X, "arg1": [3, 4]}, [X, Y]):
+    for inputs in ({"x": X, "%arg1": Y}, {"0": X, "arg1": [3, 4]}, {0: X, 1: Y}, [X, Y]):
         results = program.run(inputs, probe=["%0"])
         assert results["y"].tolist() == results["result 0"].tolist() == results[0].tolist() == [12, 24]
         assert list(results) == ["result 0"]
@@ -58,6 +58,8 @@ def test_random_inputs_fit() -> None:
         ({"z": X, "x": X}, {}, "unknown argument 'z': expected one of 'x', '%arg1'"),
         ({"x": X}, {}, "expected an input for each argument, got none for %arg1"),
         ({"x": X, "0": X}, {}, "argument %arg0 has two inputs"),
+        ({"x": X, 0: X}, {}, "argument %arg0 has two inputs"),
+        ({"x": X, 2: X}, {}, "unknown argument '2': expected one of 'x', '%arg1'"),
         ([X], {}, "expected 2 inputs, got 1"),
         ([X, Y[:1]], {}, r"argument %arg1: expected tensor<2xf32> \(float32\), got an array 1xfloat32"),
         ([X, 1], {}, r"argument %arg1: expected tensor<2xf32> \(float32\), got a scalar float32"),

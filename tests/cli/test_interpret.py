@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +60,31 @@ def test_probes_by_line_and_label(program: str, capsys: pytest.CaptureFixture[st
     assert "model.py:13" in capsys.readouterr().err
 
 
+def test_probes_of_what_does_not_run(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A value of a function that is not called; its name is the one that is printed."""
+    other = TEXT.replace("@main", "@other").replace("%0", "%sum")
+    Path("two.mlir").write_text(TEXT + other)
+    assert main(["two.mlir", "--random", "0", "--probe", "@other:%0"]) == 0
+    assert capsys.readouterr().out.endswith("\n@other:%0 was not computed\n")
+
+
+def test_a_bar_on_a_terminal(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its steps are the ops of the function that runs."""
+    steps: list[object] = []
+
+    @contextmanager
+    def recorded(count: int) -> Iterator[Callable[[str], None]]:
+        steps.append(count)
+        yield steps.append
+
+    monkeypatch.setattr("shardy_py.cli.interpret.can_show", lambda: True)
+    monkeypatch.setattr("shardy_py.cli.interpret.progress", recorded)
+    assert main([program, "--random", "0"]) == 0
+    assert steps == [1, "stablehlo.add"]
+    assert main([program, "--random", "0", "--no-progress"]) == 0
+    assert steps == [1, "stablehlo.add"]
+
+
 @pytest.mark.parametrize("moment", ["write", "replace"])
 def test_ctrl_c_leaves_no_half_written_file(
     moment: str, program: str, monkeypatch: pytest.MonkeyPatch
@@ -108,7 +135,11 @@ def test_failed_checks_have_a_place(program: str, capsys: pytest.CaptureFixture[
         (["--inputs", "none.npz"], "cannot open input file 'none.npz'"),
         (["--inputs", "p.mlir"], "expected a .npz file of arrays"),
         (["--random", "1", "--devices", "0"], "expected a number of devices such as 8 or 2x4, got '0'"),
-        (["--random", "1", "--probe", "%9"], "%9"),
+        (["--random", "1", "--probe", "%9"], "argument --probe: unknown value '%9'"),
+        (
+            ["--random", "1", "--function", "f"],
+            "stablehlo-interpret: argument --function: unknown function '@f'",
+        ),
         (["--random", "1", "--max-steps", "1"], "max-steps raises it"),
     ],
 )
