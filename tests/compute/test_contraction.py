@@ -170,6 +170,29 @@ def test_ragged_dot(case: str, lanes: tuple[int, int, int]) -> None:
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("case", ["each group has its matrix", "each group has its product", "with a batch"])
+def test_ragged_dot_is_that_of_jax(case: str) -> None:
+    """JAX decomposes it: XLA's CPU compiler does not take the op. All elements are in a group."""
+    lax: Any = pytest.importorskip("jax.lax", reason="JAX is not installed")
+    lhs, rhs, out, _ = RAGGED[case]
+    size = {"b": 2, "m": 11, "k": 4, "n": 3, "g": 5}
+    random = np.random.default_rng(1)
+    left, right = (random_array(random, tuple(size[c] for c in side), np.float32) for side in (lhs, rhs))
+    counts = np.array([3, 0, 1, 5, 2], np.int32)
+    record = ragged(lhs, rhs, out, "m")
+    numbers = record.attributes["ragged_dot_dimension_numbers"]
+    pairs = [
+        tuple(numbers[f"{side}_{role}_dimensions"] for side in ("lhs", "rhs"))
+        for role in ("contracting", "batching")
+    ]
+    given = lax.RaggedDotDimensionNumbers(
+        tuple(pairs), numbers["lhs_ragged_dimensions"], numbers["rhs_group_dimensions"]
+    )
+    expected = lax.ragged_dot_general(left, right, counts, given)
+    got = compute_of(record)(record, left[None], right[None], counts[None])
+    np.testing.assert_allclose(got[0], expected, rtol=1e-5, atol=1e-5)
+
+
 def test_einsum() -> None:
     random = np.random.default_rng(0)
     left, right = random_array(random, (3, 2, 3, 3), np.int8), random_array(random, (1, 4, 2), np.int8)
