@@ -15,6 +15,7 @@ Tuples are flattened: an operand or result that is a tuple becomes its elements.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -106,6 +107,13 @@ def _custom_call(instruction: Instruction, operands: tuple[Shape, ...]) -> str:
     return "hlo.copy" if is_same and target in _SHARDING_TARGETS else ""
 
 
+def frontend_attributes_of(instruction: Instruction, callees: Mapping[str, Computation]) -> dict[str, Any]:
+    """The attributes that a frontend gave the instruction, as MLIR has them."""
+    text = str(instruction.attributes.get("frontend_attributes", ""))
+    found: dict[str, Any] = dict(re.findall(r'([\w.]+)="([^"]*)"', text))
+    return {"mhlo.frontend_attributes": found} if found else {}
+
+
 _SHARDING_TARGETS = frozenset({"Sharding", "xla.sdy.FuncResultSharding"})
 _VARIANTS: dict[str, Callable[[Instruction, tuple[Shape, ...]], str]] = {
     "all-to-all": _all_to_all,
@@ -113,5 +121,6 @@ _VARIANTS: dict[str, Callable[[Instruction, tuple[Shape, ...]], str]] = {
 }
 """Opcodes whose op depends on their attributes; empty: the op of the row."""
 _CONTEXT: dict[str, Callable[[Instruction, Mapping[str, Computation]], dict[str, Any]]] = {
-    "scatter": combiner_of
+    "custom-call": frontend_attributes_of,
+    "scatter": combiner_of,
 }

@@ -26,7 +26,6 @@ from shardy_py.spmd.indexed import (
     Cost,
     Dimensions,
     Pairs,
-    along,
     bytes_of,
     costs,
     grouped_on_replicas,
@@ -35,7 +34,7 @@ from shardy_py.spmd.indexed import (
     sharded_alike,
     tiles_of,
 )
-from shardy_py.spmd.matching import merged_into, per_group_shape
+from shardy_py.spmd.matching import along, merged_into, per_group_shape
 from shardy_py.spmd.movement import result_of
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.reshard import replicated, reshard

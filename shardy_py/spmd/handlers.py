@@ -19,6 +19,7 @@ from shardy_py.spmd.dynamic_slices import dynamically_sliced, dynamically_update
 from shardy_py.spmd.gathers import gathered_at
 from shardy_py.spmd.indexed import Dimensions
 from shardy_py.spmd.movement import (
+    along_batch,
     broadcast,
     elementwise,
     replicating,
@@ -54,6 +55,11 @@ class Application:
         """The element type of a result."""
         type_ = self.record.results[result]
         return type_.element if type_ else ""
+
+    @property
+    def results(self) -> list[tuple[Shape, str]]:
+        """The shapes and element types of the results."""
+        return [(self.shape(i), self.element(i)) for i in range(len(self.targets))]
 
     @property
     def attributes(self) -> Any:
@@ -335,6 +341,17 @@ def _window(application: Application, rank: int) -> list[WindowDimension]:
     ]
 
 
+def _custom_call(application: Application) -> Sequence[Partitioned]:
+    """Calls with batch dimensions (of LAPACK) stay sharded along those of the first result."""
+    given: dict[str, str] = application.attributes.get("mhlo.frontend_attributes") or {}
+    batch = range(int(given.get("num_batch_dims") or 0))
+    first = application.targets[0]
+    near = first.replicated_except(batch)
+    if near.is_replicated:
+        return _whole(application)
+    return along_batch(application.operands, [*batch], near, application.results, application.targets)
+
+
 def _reduce_window(application: Application) -> list[Partitioned]:
     """The second half of the operands are initial values."""
     inputs = application.operands[: len(application.targets)]
@@ -362,6 +379,7 @@ HANDLERS: dict[str, Handler] = {
     "stablehlo.reverse": _reverse,
     "stablehlo.dynamic_slice": _dynamic_slice,
     "stablehlo.dynamic_update_slice": _dynamic_update_slice,
+    "stablehlo.custom_call": _custom_call,
     "stablehlo.sort": _sort,
     "stablehlo.gather": _gather,
     "stablehlo.scatter": _scatter,

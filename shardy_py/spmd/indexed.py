@@ -18,7 +18,7 @@ from functools import cached_property
 from math import inf, prod
 
 from shardy_py.spmd.grouping import Grouped, aligned, group_on, ungrouped
-from shardy_py.spmd.matching import per_group_shape, transposed
+from shardy_py.spmd.matching import per_group_shape
 from shardy_py.spmd.model import Collective
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.products import size_bytes
@@ -102,14 +102,6 @@ class Dimensions:
     def operand_priority(self, tiling: Tiling, sizes: Sequence[int]) -> tuple[int, ...]:
         """The dimensions of the operand, those to be replicated first in front."""
         return (*self.picked(tiling, sizes), *(i for i, _ in self.passing(sizes)))
-
-
-def along(tiling: Tiling, pairs: Iterable[tuple[int, int]], rank: int) -> Tiling:
-    """The tiling of a tensor of `rank` sharded as `tiling` along pairs of dimensions, and whole else."""
-    to = dict(pairs)
-    found = transposed(tiling.replicated_except(to), [to.get(i) for i in range(tiling.rank)], rank)
-    assert found is not None
-    return found
 
 
 def reverse(pairs: Pairs) -> Pairs:

@@ -13,7 +13,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 
 import numpy as np
@@ -38,6 +38,14 @@ def transposed(tiling: Tiling, to: Sequence[int | None], rank: int) -> Tiling | 
     for at, i in kept:
         sizes[at] = tiling.dimensions[i]
     return Tiling.from_grid(grid.reshape(*sizes, tiling.replicas), rank)
+
+
+def along(tiling: Tiling, pairs: Iterable[tuple[int, int]], rank: int) -> Tiling:
+    """The tiling of a tensor of `rank` sharded as `tiling` along pairs of dimensions, and whole else."""
+    to = dict(pairs)
+    found = transposed(tiling.replicated_except(to), [to.get(i) for i in range(tiling.rank)], rank)
+    assert found is not None
+    return found
 
 
 def dimensions_of_groups(tiling: Tiling, groups: Groups) -> tuple[int, ...] | None:

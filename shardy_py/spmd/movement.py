@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from shardy_py.spmd.matching import along
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.reshard import replicated, reshard
-from shardy_py.spmd.tiling import Tiling
+from shardy_py.spmd.tiling import Shape, Tiling
 from shardy_py.spmd.windowed import WindowDimension, windowed_input
 
 
@@ -106,6 +107,26 @@ def without_tiles(
             if i != dimension and may_take(i) and size % (tiling.dimensions[i] * tiles) == 0:
                 return tiling.merged_into(dimension, i)
     return tiling.replicated_on([dimension])
+
+
+def along_batch(
+    operands: Sequence[Partitioned],
+    batch: Sequence[int],
+    near: Tiling,
+    results: Sequence[tuple[Shape, str]],
+    targets: Sequence[Tiling],
+) -> list[Partitioned]:
+    """The results of an op on the tiles of batch dimensions, which lead all operands and results.
+
+    near: the tiling of those dimensions. results: the shapes and element types.
+    """
+    pairs = [(i, i) for i in batch]
+    moved = [reshard(value, along(near, pairs, len(value.shape))) for value in operands]
+    found: list[Partitioned] = []
+    for (shape, element), target in zip(results, targets, strict=True):
+        found.append(reshard(result_of(moved, shape, along(near, pairs, len(shape)), element), target))
+        moved = []
+    return found
 
 
 def reversed_along(operand: Partitioned, dimensions: Sequence[int], target: Tiling) -> Partitioned:

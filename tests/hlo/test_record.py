@@ -154,3 +154,13 @@ ENTRY e {
         ShardyError, match=r"-:5:8: error: 'convolution' of c: attributes do not match the shapes"
     ):
         record_of(main.by_name["c"], main)
+
+
+def test_custom_calls_keep_the_attributes_of_their_frontend() -> None:
+    main = read_module("""HloModule m
+ENTRY main {
+  p = f32[8,4,4] parameter(0)
+  ROOT c = f32[8,4,4] custom-call(p), custom_call_target="f", frontend_attributes={num_batch_dims="1",a="b"}
+}""").entry_computation
+    record = record_of(main.by_name["c"], main)
+    assert record.attributes["mhlo.frontend_attributes"] == {"num_batch_dims": "1", "a": "b"}

@@ -9,7 +9,8 @@ import pytest
 from shardy_py.sharding import Mesh
 from shardy_py.spmd.gathers import gathered_at
 from shardy_py.spmd.grouping import ungrouped
-from shardy_py.spmd.indexed import Dimensions, along, grouped_on_replicas, sharded_alike
+from shardy_py.spmd.indexed import Dimensions, grouped_on_replicas, sharded_alike
+from shardy_py.spmd.matching import along
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.scatters import scattered_at
 from shardy_py.spmd.tiling import Tiling

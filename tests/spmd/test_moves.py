@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.sharding import Mesh
-from shardy_py.spmd.movement import replicating, with_whole_dimensions
+from shardy_py.spmd.movement import along_batch, replicating, with_whole_dimensions
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.reshapes import reshaped
 from shardy_py.spmd.reshard import replicated, reshard
@@ -95,3 +95,14 @@ def test_gradients_of_pools_exchange_windows_that_overlap() -> None:
     integers = Partitioned.of((16, 3), rows, "s32")
     found = selected_and_scattered(integers, integers, overlapping, rows)
     assert [each.kind for each in found.collectives] == ["all_gather", "all_gather"]
+
+
+def test_calls_along_batch_dimensions_stay_sharded() -> None:
+    """A factorization of matrices: the batch is sharded, the matrices are gathered."""
+    batch, whole = Tiling.of(MESH, [("x",), ("y",), ()]), Tiling.of(MESH, [("x",), (), ()])
+    matrices = Partitioned.of((8, 4, 4), batch, "f32")
+    results = [((8, 4, 4), "f32"), ((8,), "s32")]
+    found = along_batch([matrices], [0], whole, results, [whole, Tiling.of(MESH, [("x",)])])
+    sent = [(each.kind, each.held_shape) for value in found for each in value.collectives]
+    assert sent == [("all_gather", (2, 2, 4))]
+    assert [value.local for value in found] == [(2, 4, 4), (2,)]
