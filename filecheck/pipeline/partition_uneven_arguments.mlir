@@ -4,7 +4,7 @@
 
 sdy.mesh @mesh = <["x"=4]>
 
-// CHECK: equal: 2 of 3 values compared
+// CHECK: equal: 3 of 3 values compared
 func.func @main(%a: tensor<7x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<7x3xf32> {
   %0 = stablehlo.tanh %a : tensor<7x3xf32>
   return %0 : tensor<7x3xf32>

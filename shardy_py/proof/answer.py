@@ -116,8 +116,10 @@ class Answer:
     same_ops: whether the local program of those sizes has the same ops; None: the sizes are its own, or those
         of several programs.
     parts: the number of one-op programs that were proven; 0: the program was proven whole.
-    left: ops that were not proven, with the reason, if each op was proven alone.
+    branches: the number of one-op programs that were proven for branches that were not taken.
+    left: ops that were not proven, with the reason, of those that were proven alone.
     partitioned: the programs that ran. smallest: a part that fails alone, if one was searched for.
+    untaken: the values of the whole program that no device computed, in branches that were not taken.
     """
 
     fault: Fault | None
@@ -130,9 +132,11 @@ class Answer:
     sizes: tuple[tuple[int, int], ...] = ()
     same_ops: bool | None = None
     parts: int = 0
+    branches: int = 0
     left: tuple[str, ...] = ()
     partitioned: Partitioned | None = field(default=None, repr=False)
     smallest: Part | None = None
+    untaken: frozenset[SSAValue] = field(default=frozenset(), repr=False)
 
     @property
     def is_equal(self) -> bool:
@@ -169,6 +173,8 @@ class Answer:
             "sizes": dict(self.sizes),
             "same_ops": self.same_ops,
             "parts": self.parts,
+            "untaken": len(self.untaken),
+            "branches": self.branches,
             "left": list(self.left),
             "smallest": None if self.smallest is None else self.smallest.text,
         }
@@ -203,6 +209,9 @@ class Answer:
                 False: "; the local program has others",
             }
             lines.insert(2 if self.parts else 1, f"  smaller sizes: {pairs}{same[self.same_ops]}")
+        if self.untaken:
+            proven = f": their {self.branches:,} different ops were proven alone" if self.branches else ""
+            lines.append(f"  {len(self.untaken):,} values are in branches that were not taken{proven}")
         if self.runs[1:]:
             lines.append(f"  runs: {', '.join(self.runs)}")
         if tally.nans:

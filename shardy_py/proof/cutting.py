@@ -9,6 +9,7 @@ parts are proven (`signatures.py`, `bisection.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, SymbolRefAttr
@@ -41,19 +42,26 @@ class Cutting:
                 self._found.setdefault(value, counterpart.sharding)
 
     def sharding(self, value: SSAValue) -> TensorSharding | None:
-        """Returns the sharding of a value where it was partitioned; None: no mesh, or not a tensor."""
+        """Returns the sharding of a value where it was partitioned; None: no mesh, or not a tensor.
+
+        Unreduced only if the program says so, not where its reduction comes later.
+        """
         tensor = tensor_type(type_of(value))
         if tensor is None or self._mesh is None:
             return None
-        own = self._found[value] if value in self._found else sharding_of(value)
-        return own or TensorSharding.fully_closed(self._mesh, tensor.rank)
+        own = sharding_of(value)
+        sharding = self._found.get(value, own) or TensorSharding.fully_closed(self._mesh, tensor.rank)
+        if sharding.unreduced_axes and not (own is not None and own.unreduced_axes):
+            sharding = replace(sharding, unreduced_axes=(), reduction="sum")
+        return sharding
 
     def program(self, ops: Sequence[Operation]) -> ModuleOp:
         """Returns the program of consecutive ops of a block."""
         inside = {inner for op in ops for inner in walk_pre_order(op)}
         used = dict.fromkeys(value for value in _used(ops) if not _is_defined_in(value, inside))
-        constants = [value.op for value in used if isinstance(value, OpResult) and is_constant(value.op)]
-        arguments = [value for value in used if not (isinstance(value, OpResult) and is_constant(value.op))]
+        makers = {value: _constant_ops(value) for value in used}
+        constants = [op for made in makers.values() for op in made]
+        arguments = [value for value, made in makers.items() if not made]
         results = [result for op in ops for result in op.results if _is_used_outside(result, inside)]
         block, mapping = Block(), dict[SSAValue, SSAValue]()
         places = [(type_of(value), ops[0].location) for value in arguments]
@@ -112,6 +120,23 @@ def outside_manual_computations(op: Operation) -> Operation:
 
 def _used(ops: Sequence[Operation]) -> Iterator[SSAValue]:
     return (value for op in ops for inner in walk_pre_order(op) for value in operands_of(inner))
+
+
+def _constant_ops(value: SSAValue) -> list[Operation]:
+    """The ops that make a constant, or a scalar from constants only; [] if the value is neither.
+
+    A partitioner may read constants, as the initial values of reductions.
+    """
+    if not isinstance(value, OpResult):
+        return []
+    op = value.op
+    if is_constant(op):
+        return [op]
+    tensor = tensor_type(type_of(value))
+    if op.regions or not operands_of(op) or tensor is None or tensor.rank:
+        return []
+    before = [_constant_ops(operand) for operand in operands_of(op)]
+    return [*(inner for made in before for inner in made), op] if all(before) else []
 
 
 def _is_defined_in(value: SSAValue, inside: set[Operation]) -> bool:

@@ -58,6 +58,11 @@ class Expected:
                 self.bytes += array.nbytes
                 self.seen.setdefault(value, []).append(Seen(self._time, members, array))
 
+    def keep(self, argument: SSAValue, array: Any) -> None:
+        """Keeps an argument of the main function, if it is wanted."""
+        if argument in self.wanted and is_array(array):
+            self.seen[argument] = [Seen(0, None, array)]
+
     def series(self, counterpart: Counterpart) -> list[Seen]:
         """Returns what a counterpart is compared with, execution by execution."""
         first, *others = counterpart.whole

@@ -30,10 +30,12 @@ from shardy_py.proof.signatures import prove_ops
 from shardy_py.report.communication.loops import run_counts
 from shardy_py.rules import derive_rule
 
-MOST_ELEMENTS = 1 << 27
-"""Of all results of the whole program, and of those of all devices: 1 GB a run."""
-MOST_OPERATIONS = 1 << 35
+MOST_ELEMENTS = 1 << 24
+"""Of all results of the whole program, and of those of all devices: 128 MB a run."""
+MOST_OPERATIONS = 1 << 32
 """Multiplications and additions of one of the programs: seconds."""
+LARGER = 8
+"""How much more a program with smaller sizes may be: else loops and calls are not proven."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +45,9 @@ class Work:
     elements: int
     operations: int
 
-    @property
-    def is_large(self) -> bool:
-        """Returns whether a program of that work is not proven on its own shapes unless asked for."""
-        return self.elements > MOST_ELEMENTS or self.operations > MOST_OPERATIONS
+    def exceeds(self, times: int) -> bool:
+        """Returns whether it is more than so many times what a proof does unless asked for."""
+        return self.elements > times * MOST_ELEMENTS or self.operations > times * MOST_OPERATIONS
 
 
 def work_of(module: ModuleOp, devices: int = 1) -> Work:
@@ -65,10 +66,13 @@ def work_of(module: ModuleOp, devices: int = 1) -> Work:
     return Work(elements, operations)
 
 
-def is_large(partitioned: Partitioned) -> bool:
-    """Returns whether a program is too large to be proven on its own shapes, unless that is asked for."""
+def is_large(partitioned: Partitioned, times: int = 1) -> bool:
+    """Returns whether a program is too large to be proven on its own shapes, unless that is asked for.
+
+    times: how much more work than usual it may be.
+    """
     sides = (partitioned.whole, 1), (partitioned.local, partitioned.grid.size)
-    return any(work_of(*side).is_large for side in sides)
+    return any(work_of(*side).exceeds(times) for side in sides)
 
 
 def prove(partitioned: Partitioned, options: ProofOptions = DEFAULT, inputs: Sequence[Array] = ()) -> Answer:
@@ -83,13 +87,36 @@ def prove(partitioned: Partitioned, options: ProofOptions = DEFAULT, inputs: Seq
     if inputs and shapes in ("small", "ops"):
         raise ShardyError.unexpected("inputs", expected="none for smaller shapes", got=f"{len(inputs)}")
     if shapes == "own" or inputs or (shapes == "auto" and not is_large(partitioned)):
-        return prove_as_is(partitioned, options, inputs)
-    case = Case.of(partitioned)
+        return _with_branches(prove_as_is(partitioned, options, inputs), options)
     if shapes != "ops":
-        smaller = shrunk(case)
-        if smaller is not None and not (shapes == "auto" and is_large(smaller.partitioned)):
-            answer = prove_as_is(smaller.partitioned, options)
-            return replace(answer, sizes=smaller.sizes, same_ops=smaller.same_ops)
+        answer = _prove_smaller(partitioned, options, may_be_large=shapes == "small")
+        if answer is not None:
+            return _with_branches(answer, options)
         if shapes == "small":
             raise ShardyError.unsupported("a proof on smaller shapes: no size can be smaller")
-    return prove_ops(case, options, lambda part: prove(part, replace(options, shapes="auto")))
+    return prove_ops(Case.of(partitioned), options, lambda part: _prove_part(part, options))
+
+
+def _with_branches(answer: Answer, options: ProofOptions) -> Answer:
+    """The answer with proofs of each op that no device executed: of branches that were not taken."""
+    if answer.fault is not None or not answer.untaken or answer.partitioned is None:
+        return answer
+    case = Case.of(answer.partitioned)
+    parts = prove_ops(case, options, lambda part: _prove_part(part, options), answer.untaken)
+    answer = replace(answer, branches=parts.parts, left=parts.left)
+    if parts.fault is not None:
+        answer = replace(answer, fault=parts.fault, partitioned=parts.partitioned)
+    return answer
+
+
+def _prove_part(part: Partitioned, options: ProofOptions) -> Answer:
+    return _prove_smaller(part, options, may_be_large=True) or prove_as_is(part, options)
+
+
+def _prove_smaller(partitioned: Partitioned, options: ProofOptions, *, may_be_large: bool) -> Answer | None:
+    """The answer for smaller sizes; None if no size can be smaller, or they are too large still."""
+    smaller = shrunk(Case.of(partitioned))
+    if smaller is None or (not may_be_large and is_large(smaller.partitioned, LARGER)):
+        return None
+    answer = prove_as_is(smaller.partitioned, options)
+    return replace(answer, sizes=smaller.sizes, same_ops=smaller.same_ops)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import OpResult
+from xdsl.ir import OpResult, SSAValue
 
 from shardy_py.compute import Array
 from shardy_py.compute.lanes import TOKEN
@@ -27,7 +27,7 @@ from shardy_py.ir import type_of
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.proof.answer import Answer, Fault, fault_of
 from shardy_py.proof.case import Case, arguments_of, main_of, results_of
-from shardy_py.proof.comparison import Comparison, WrongValue
+from shardy_py.proof.comparison import Comparison, Tally, WrongValue
 from shardy_py.proof.expected import Expected
 from shardy_py.proof.rounding import allowed, is_float
 from shardy_py.proof.shards import poison
@@ -90,7 +90,17 @@ def prove_as_is(
         is_wide=is_wide,
         runs=tuple(run.name for run in runs),
         partitioned=partitioned,
+        untaken=_untaken(case, tally),
     )
+
+
+def _untaken(case: Case, tally: Tally) -> frozenset[SSAValue]:
+    """The values of the whole program, before copies, that no device computed: in branches not taken."""
+    done = tally.compared | tally.unknown | tally.unmatched
+    reached = {whole for value in done for whole in case.found[value].whole}
+    ops = [entry for entry in case.found.values() if isinstance(entry.value, OpResult)]
+    missing = {whole for entry in ops for whole in entry.whole if whole not in reached}
+    return frozenset(case.sources.get(value, value) for value in missing)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,6 +190,8 @@ def _run_whole(case: Case, options: ProofOptions, inputs: list[Any]) -> tuple[Ex
         limits=options.limits, observed=expected.observed, observe=expected.observe, seed=options.seed
     )
     lanes = [TOKEN if array is None else array[None] for array in inputs]
+    for argument, array in zip(arguments_of(case.whole), lanes, strict=True):
+        expected.keep(argument, array)
     return expected, Executable(case.whole, function_name(main_of(case.whole)), settings).run(lanes)
 
 

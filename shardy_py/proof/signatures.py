@@ -6,11 +6,11 @@ same ops on the same values. Not here: cutting ops out (`cutting.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from dataclasses import replace
 
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Operation, OpResult
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy import ManualComputationOp
 from shardy_py.dialects.traits import data_flow, is_constant
@@ -26,16 +26,21 @@ from shardy_py.proof.cutting import Cutting, outside_manual_computations
 from shardy_py.proof.proving import ProofOptions
 
 
-def prove_ops(case: Case, options: ProofOptions, prove: Callable[[Partitioned], Answer]) -> Answer:
+def prove_ops(
+    case: Case,
+    options: ProofOptions,
+    prove: Callable[[Partitioned], Answer],
+    values: Collection[SSAValue] | None = None,
+) -> Answer:
     """Returns whether each op that computes is partitioned right.
 
-    prove: proves one part.
+    prove: proves one part. values: of the whole program, whose ops are meant; None: all.
     """
     cutting, tally = Cutting(case), Tally()
     answer = Answer(None, options.seed, case.partitioned.grid.size, 0, tally)
     sizes: dict[int, int] = {}
     left: list[str] = []
-    for op in _first_of_each(_executed(case), cutting):
+    for op in _first_of_each(_executed(case, values), cutting):
         try:
             part = prove(case.partitioned.again(cutting.program([op])))
         except ShardyError as error:
@@ -55,9 +60,11 @@ def prove_ops(case: Case, options: ProofOptions, prove: Callable[[Partitioned], 
     return replace(answer, sizes=tuple(sorted(sizes.items())), left=tuple(left))
 
 
-def _executed(case: Case) -> Iterable[Operation]:
+def _executed(case: Case, wanted: Collection[SSAValue] | None) -> Iterable[Operation]:
     """The ops of the whole program whose values the local one has, each once, without control flow."""
     values = [value for counterpart in case.found.values() for value in counterpart.whole]
+    if wanted is not None:
+        values = [value for value in values if value in wanted]
     ops = dict.fromkeys(
         outside_manual_computations(value.op) for value in values if isinstance(value, OpResult)
     )

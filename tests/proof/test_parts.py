@@ -82,6 +82,51 @@ def test_the_smallest_part_is_one_op() -> None:
         answer.check()
 
 
+BRANCHES = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<64x8xf32> {
+  %0 = stablehlo.constant dense<1> : tensor<i32>
+  %1 = "stablehlo.case"(%0) ({
+    %2 = stablehlo.tanh %a : tensor<64x8xf32>
+    stablehlo.return %2 : tensor<64x8xf32>
+  }, {
+    %2 = stablehlo.sine %a : tensor<64x8xf32>
+    stablehlo.return %2 : tensor<64x8xf32>
+  }) : (tensor<i32>) -> tensor<64x8xf32>
+  return %1 : tensor<64x8xf32>
+}
+"""
+
+
+def test_ops_of_branches_that_are_not_taken_are_proven_alone() -> None:
+    answer = partitioned(BRANCHES).prove()
+    assert answer.is_equal
+    assert (len(answer.untaken), answer.branches) == (1, 1)
+    assert "1 values are in branches that were not taken" in str(answer)
+
+
+@pytest.mark.usefixtures("wrong_tanh")
+def test_a_wrong_op_in_a_branch_that_is_not_taken_is_found() -> None:
+    fault = partitioned(BRANCHES).prove().fault
+    assert fault is not None
+    assert fault.where is not None
+    assert fault.where.line == 6
+
+
+def test_reshards_of_arguments_are_compared() -> None:
+    text = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+  %0 = sdy.sharding_constraint %a <@mesh, [{}]> : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+"""
+    answer = partitioned(text).prove()
+    assert answer.is_equal
+    assert not answer.tally.unmatched
+    assert len(answer.tally.compared) == answer.local_values > 0
+
+
 @pytest.mark.usefixtures("wrong_tanh")
 def test_an_op_alone_is_found_wrong() -> None:
     answer = partitioned().prove(shapes="ops")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from shardy_py import Program
 from shardy_py.api.local_program import LocalProgram
 from shardy_py.errors import ShardyError
+from shardy_py.graph.movements import LocalSignature
 from shardy_py.proof import Answer, prove
+from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 from tests.proof.by_hand import partitioned_by_hand
 
 MESH = 'sdy.mesh @mesh = <["x"=4]>'
@@ -187,3 +191,92 @@ def test_runs_take_and_return_whole_arrays() -> None:
     assert local.devices == 4
     assert local.memory().largest(1)
     assert not local.communication().sending
+
+
+COUNT = f"""{MESH}
+func.func @main(%arg0: tensor<7xf32>) -> tensor<i32> {{
+  %0 = stablehlo.constant dense<0> : tensor<i32>
+  %1 = stablehlo.constant dense<5.0> : tensor<7xf32>
+  %2 = stablehlo.compare GT, %arg0, %1 : (tensor<7xf32>, tensor<7xf32>) -> tensor<7xi1>
+  %3 = stablehlo.convert %2 : (tensor<7xi1>) -> tensor<7xi32>
+  %4 = stablehlo.reduce(%3 init: %0) {REDUCE} : (tensor<7xi32>, tensor<i32>) -> tensor<i32>
+  return %4 : tensor<i32>
+}}"""
+LOCAL_COUNT = f"""
+func.func @main(%arg0: tensor<2xf32>) -> tensor<i32> {{
+  %0 = stablehlo.constant dense<0> : tensor<i32>
+  %1 = stablehlo.constant dense<5.0> : tensor<2xf32>
+  %2 = stablehlo.compare GT, %arg0, %1 : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>
+  %c = stablehlo.convert %2 : (tensor<2xi1>) -> tensor<2xi32>
+  %3 = stablehlo.reduce(%c init: %0) {REDUCE} : (tensor<2xi32>, tensor<i32>) -> tensor<i32>
+  %4 = {ALL_REDUCE}
+  return %4 : tensor<i32>
+}}"""
+
+
+def test_padding_is_poisoned_with_numbers_too() -> None:
+    answer = proven(COUNT, LOCAL_COUNT, {"%arg0": ("%arg0", '[{"x"}]')})
+    assert answer.runs == ("padding NaN", "padding 1e30")
+    assert answer.fault is not None
+    assert answer.fault.where is not None
+    assert answer.fault.where.line == 7
+
+
+def test_what_is_nan_is_computed_from_positive_inputs_again() -> None:
+    text = f"""{MESH}
+func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {{
+  %0 = stablehlo.log %arg0 : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}}"""
+    local = """
+func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.log %arg0 : tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"""
+    split = '[{"x"}]'
+    answer = proven(text, local, {"%arg0": ("%arg0", split), "%0": ("%0", split)})
+    assert answer.is_equal
+    assert answer.runs == ("padding NaN", "positive inputs")
+    assert answer.tally.nans == 0
+
+
+def test_ties_make_the_bound_useless_and_are_counted() -> None:
+    text = """sdy.mesh @mesh = <["x"=4]>
+func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.constant dense<1.0e16> : tensor<8xf32>
+  %1 = stablehlo.multiply %arg0, %0 : tensor<8xf32>
+  %2 = stablehlo.sine %1 : tensor<8xf32>
+  return %2 : tensor<8xf32>
+}"""
+    local = text.split("\n", 1)[1].replace("8xf32", "2xf32")
+    split = '[{"x"}]'
+    pairs = {name: (name, split) for name in ("%arg0", "%0", "%1")}
+    answer = proven(text, local, pairs)
+    assert answer.is_equal
+    assert len(answer.tally.loose) == 1
+    assert "1 values have bounds above 0.001" in str(answer)
+
+
+@pytest.mark.parametrize("is_noted", [True, False])
+def test_arguments_are_split_as_the_local_program_takes_them(*, is_noted: bool) -> None:
+    def program(size: int, attributes: str = "") -> str:
+        return f"""
+func.func @main(%arg0: tensor<{size}xf32> {attributes}) -> tensor<{size}xf32> {{
+  %0 = stablehlo.tanh %arg0 : tensor<{size}xf32>
+  return %0 : tensor<{size}xf32>
+}}"""
+
+    rows = '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}'
+    whole = 'sdy.mesh @mesh = <["x"=2, "y"=2]>' + program(8, rows)
+    made = partitioned_by_hand(whole, program(4), {"%0": ("%0", '[{"y"}]')})
+    columns = TensorSharding("mesh", (DimensionSharding((AxisRef("y" if is_noted else "x"),)),))
+    signature = LocalSignature("main", (columns,), (columns,))
+    answer = prove(replace(made, events=(*made.events, signature)))
+    assert answer.is_equal == is_noted
+
+
+def test_a_scalar_for_a_tensor_is_named() -> None:
+    partitioned = partitioned_by_hand(DOT, LOCAL_DOT, DOT_PAIRS)
+    local = LocalProgram(Program(partitioned.whole), partitioned)
+    with pytest.raises(ShardyError, match=r"got a scalar float32"):
+        local.run([1, np.zeros((4, 5), np.float32)])

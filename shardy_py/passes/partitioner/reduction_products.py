@@ -119,4 +119,3 @@ def all_reduced(
         replace_by_values(all_reduce, (value,))
     ir.erase(op)
     return True
-
