@@ -10,6 +10,7 @@ from tests.differential import running_flow, running_ops
 from tests.differential.flow_ops import Family
 from tests.differential.meshes import Width
 from tests.differential.writer import Scope, Value, Writer
+from tests.partition.coverage import counts
 from tests.partition.random import EQUAL, REJECTED, found, program
 
 FAMILIES: dict[Family, tuple[int, tuple[str, ...]]] = {
@@ -17,6 +18,24 @@ FAMILIES: dict[Family, tuple[int, tuple[str, ...]]] = {
     **running_flow.IN_REGIONS,
     **running_flow.AT_TOP,
 }
+
+SHARDED = {
+    "free": (
+        "concatenate",
+        "convolution",
+        "dot_general",
+        "gather",
+        "reshape",
+        "scatter",
+        "select_and_scatter",
+    ),
+    "reduced": ("convolution", "dot_general", "gather", "reduce"),
+    "permuted": ("convolution", "pad", "reduce_window", "reverse", "select_and_scatter", "slice"),
+    "whole": ("dynamic_slice", "fft", "rng_bit_generator", "sort"),
+    "no rule": ("iota",),
+    "flow": ("case", "while"),
+}
+"""Ops by the kind of factors that shard them in random programs."""
 
 
 def _of_family(family: Family, seed: int) -> str:
@@ -43,6 +62,13 @@ def test_ops_of_a_family_partition(family: Family) -> None:
         if seed < 4:
             assert found(text, seed).kind == EQUAL, text
     assert not missing
+
+
+def test_programs_shard_what_is_hard_to_partition() -> None:
+    found = counts(range(90))
+    wanted = {(f"stablehlo.{name}", kind) for kind, names in SHARDED.items() for name in names}
+    wanted |= {("func.call", "flow"), ("sdy.manual_computation", "flow")}
+    assert not {(*row, is_uneven) for row in wanted for is_uneven in (False, True)} - found.keys()
 
 
 def test_programs_partition() -> None:
