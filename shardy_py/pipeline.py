@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.dialects import parse_module, print_module
@@ -27,7 +28,7 @@ from shardy_py.errors import collected_warnings
 from shardy_py.graph.cloning import clone
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.movements import DroppedRules, carried_over, recorded
-from shardy_py.ir import walk_pre_order
+from shardy_py.ir import find_ops, walk_pre_order
 from shardy_py.partition.cost import DEFAULT, CostModel
 from shardy_py.passes import pipelines
 from shardy_py.passes.partitioned import Partitioned, run_partitioner
@@ -35,7 +36,7 @@ from shardy_py.passes.pipeline_options import PartitioningOptions
 from shardy_py.passes.registration import PassCall
 from shardy_py.passes.runner import run_passes
 from shardy_py.report import summary_of
-from shardy_py.report.communication import CommunicationReport, communication_report
+from shardy_py.report.communication import CommunicationReport, Partitioner, communication_report
 
 
 def read(text: str, file: str = "-") -> ModuleOp:
@@ -76,14 +77,22 @@ def report(module: ModuleOp) -> str:
 
 
 def communication(
-    module: ModuleOp, model: CostModel = DEFAULT, record: Iterable[object] = ()
+    module: ModuleOp,
+    model: CostModel = DEFAULT,
+    record: Iterable[object] = (),
+    *,
+    partitioner: Partitioner = "shardy",
 ) -> tuple[ModuleOp, CommunicationReport]:
     """A copy of a finished program with its communication as collectives, and the report on it.
 
     record: the events of the passes that made the program, from which the causes of reshards follow, and the
         sharding rules that users wrote on its ops.
+    partitioner: whose choices are reported. For "xla" the program is returned as it is, and calls are inlined
+        in the one that is reported, as XLA does: values have the names of that one.
     The copy is not verified: a collective may be in a region that allows only other ops, as in `async_start`.
     """
+    if partitioner == "xla":
+        return module, communication_report(_without_calls(module), model, partitioner=partitioner)
     origin: dict[SSAValue, SSAValue] = {}
     copy = cast(ModuleOp, clone(module, origin))
     originals = dict(zip(walk_pre_order(copy), walk_pre_order(module), strict=True))
@@ -92,6 +101,12 @@ def communication(
         run_passes(copy, pipelines.collective_passes(), verify="never")
     causes = (*carried_over(events_before, origin), *events)
     return copy, communication_report(copy, model, causes, originals, warnings)
+
+
+def _without_calls(module: ModuleOp) -> ModuleOp:
+    if not find_ops(module, CallOp.name):
+        return module
+    return run_passes(cast(ModuleOp, clone(module, {})), pipelines.inline_call_passes(), verify="never")
 
 
 def partition(module: ModuleOp, calls: Iterable[PassCall], record: Iterable[object] = ()) -> Partitioned:

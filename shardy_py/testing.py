@@ -19,6 +19,7 @@ from shardy_py.api.program import ValueKey
 from shardy_py.api.sharding import parse_sharding
 from shardy_py.partition.cost import DEFAULT, CostModel
 from shardy_py.report.communication import SENDING_KINDS as KINDS
+from shardy_py.report.communication import Partitioner
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import meshes_with_axes, resolve
 
@@ -54,16 +55,18 @@ def assert_collectives(
     max_bytes: int | None = None,
     max_seconds: float | None = None,
     model: CostModel | str = DEFAULT,
+    partitioner: Partitioner = "shardy",
 ) -> None:
     """Raises AssertionError, with a report, unless the program needs these collectives and no more than said.
 
     expected: the number of each kind (all_gather, all_reduce, all_to_all, collective_permute, reduce_scatter,
         halo_exchange); other kinds must not occur; None: any.
     max_bytes: received per device, over all iterations of loops. max_seconds: as `model` estimates.
+    partitioner: whose collectives, as for `Result.communication`.
     Raises ShardyError for an unknown kind.
     """
     __tracebackhide__ = True
-    report = _result(subject).communication(model)
+    report = _result(subject).communication(model, partitioner=partitioner)
     wanted, total = expected or {}, report.total
     for kind in wanted:
         expect_one_of("collective", kind, KINDS)

@@ -28,7 +28,12 @@ from shardy_py.graph.value_table import ValueEntry
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.pipeline import communication, partition
 from shardy_py.report import summary_of
-from shardy_py.report.communication import CollectiveUse, CommunicationReport
+from shardy_py.report.communication import (
+    PARTITIONERS,
+    CollectiveUse,
+    CommunicationReport,
+    Partitioner,
+)
 from shardy_py.report.difference import Change, Difference, Figures, changed, changed_meshes, difference_text
 from shardy_py.report.explain import Explainer, Explanations, Reasons, Side, WhyNot, sides
 from shardy_py.report.memory import TARGETS, MemoryReport, Target, memory_report
@@ -147,13 +152,22 @@ class Result:
         return memory_report(self.program.module, target)
 
     @without_collection()
-    def communication(self, model: CostModel | str = DEFAULT) -> CommunicationReport:
+    def communication(
+        self, model: CostModel | str = DEFAULT, *, partitioner: Partitioner = "shardy"
+    ) -> CommunicationReport:
         """Returns the collectives of the program, with their axes, bytes, time and causes.
 
         model: the costs of links, or the text of a cost model (`tpu-v5p,data=tpu-dcn`).
+        partitioner: "shardy": the collectives of Shardy's reshards; "xla": those of XLA's SPMD partitioner,
+            which JAX uses.
+
+        Raises:
+            ShardyError: the model has links of an unknown axis; XLA's: dynamic shapes, or too many devices.
         """
         expect(model, (str, CostModel), "a CostModel, or the text of one")
-        return self._communicating(cost_model(model) if isinstance(model, str) else model)[1]
+        expect_one_of("partitioner", partitioner, PARTITIONERS)
+        priced = cost_model(model) if isinstance(model, str) else model
+        return self._communicating(priced, partitioner)[1]
 
     @cached_property
     def communicating(self) -> Program:
@@ -177,12 +191,15 @@ class Result:
         made = partition(self.program.module, calls, self.record.events)
         return LocalProgram(self.program, made, lambda model: self._communicating(model)[1])
 
-    def _communicating(self, model: CostModel) -> tuple[ModuleOp, CommunicationReport]:
-        priced = next((pair for pair in self._communications if pair[1].model == model), None)
+    def _communicating(
+        self, model: CostModel, partitioner: Partitioner = "shardy"
+    ) -> tuple[ModuleOp, CommunicationReport]:
+        known = (p for p in self._communications if (p[1].model, p[1].partitioner) == (model, partitioner))
+        priced = next(known, None)
         if priced is None:
             if self.record is None:  # it has the causes of reshards, and sharding rules that were dropped
-                return self.again(self.source)._communicating(model)
-            priced = communication(self.program.module, model, self.record.events)
+                return self.again(self.source)._communicating(model, partitioner)
+            priced = communication(self.program.module, model, self.record.events, partitioner=partitioner)
             self._communications.append(priced)
         return priced
 

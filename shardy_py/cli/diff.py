@@ -40,6 +40,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--propagate", action="store_true", help="propagate through both programs first")
     add_flags(parser, default=None)
     add("--model", type=reader(read_cost_model), default="tpu-v5p", help=links)
+    partitioners = "whose collectives are compared (default: shardy)"
+    add("--partitioner", default="shardy", choices=("shardy", "xla"), help=partitioners)
     add("--target", default="linear", choices=("tpu", "linear"), help="memory layout (default: linear)")
     add("--json", action="store_true", help="print JSON")
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
@@ -83,5 +85,5 @@ def _program(
             module = compiled(module, source.file, options.as_compiled)
             module = pipeline.finish(pipeline.propagate(pipeline.prepare(module)))
     begin(f"costs of {source.file}")
-    bill = pipeline.communication(module, options.model, events)[1]
+    bill = pipeline.communication(module, options.model, events, partitioner=options.partitioner)[1]
     return ValueTable(module), Figures.of(bill, memory_report(module, options.target))

@@ -223,7 +223,10 @@ class _Driver:
         events = () if record is None else record.events
         calls = [call for step in self.command.steps for call in step.calls]
         partitioned = None if before is None else before.partitioned(calls, events)
-        return Evidence(module, record, partitioned, self.command.proof_shapes, self.command.bisects)
+        command = self.command
+        return Evidence(
+            module, record, partitioned, command.proof_shapes, command.bisects, command.partitioner
+        )
 
     def print(self, module: ModuleOp) -> str:
         return print_module(module, generic=self.command.is_generic, debuginfo=self.command.with_debuginfo)

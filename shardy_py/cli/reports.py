@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from shardy_py.passes.partitioned import Partitioned
     from shardy_py.passes.runner import Record
     from shardy_py.proof import Shapes
+    from shardy_py.report.communication import Partitioner
     from shardy_py.report.explain import Explainer
     from shardy_py.report.memory import Target
 
@@ -36,6 +37,7 @@ class Evidence:
     partitioned: the program before and after the passes; None unless a row needs it.
     proof_shapes: of the programs that a proof runs.
     bisects: whether it searches the smallest part that fails.
+    partitioner: whose collectives are reported.
     """
 
     after: ModuleOp
@@ -43,6 +45,7 @@ class Evidence:
     partitioned: Partitioned | None = None
     proof_shapes: Shapes = "auto"
     bisects: bool = False
+    partitioner: Partitioner = "shardy"
 
 
 class Answer(NamedTuple):
@@ -127,7 +130,8 @@ def _communication(evidence: Evidence, model: str) -> Answer:
     from shardy_py.report.explain import sides
 
     record = () if evidence.record is None else evidence.record.events
-    report = communication(evidence.after, cost_model(model), record)[1]
+    priced, partitioner = cost_model(model), evidence.partitioner
+    report = communication(evidence.after, priced, record, partitioner=partitioner)[1]
 
     def text() -> str:
         explainer = _explainer(evidence)

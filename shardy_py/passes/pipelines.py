@@ -204,6 +204,11 @@ def collective_passes() -> Calls:
     )
 
 
+def inline_call_passes() -> Calls:
+    """Calls are inlined, as XLA does."""
+    return _calls("xla-inline-calls")
+
+
 def before_propagation_passes() -> Calls:
     """The changes that XLA makes to a program of JAX on its way to Shardy, in XLA's order."""
     return _calls(

@@ -10,9 +10,11 @@ from shardy_py.report.communication.causes import Cause
 from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse
 from shardy_py.report.communication.halos import KIND as HALO_EXCHANGE
 from shardy_py.report.communication.report import (
+    PARTITIONERS,
     SCHEMA,
     CollectiveTotal,
     CommunicationReport,
+    Partitioner,
     communication_json,
     communication_report,
     communication_text,
@@ -20,6 +22,7 @@ from shardy_py.report.communication.report import (
 
 __all__ = [
     "HALO_EXCHANGE",
+    "PARTITIONERS",
     "SCHEMA",
     "SENDING_KINDS",
     "Cause",
@@ -27,6 +30,7 @@ __all__ = [
     "CollectiveUse",
     "CommunicationReport",
     "Disagreement",
+    "Partitioner",
     "communication_json",
     "communication_report",
     "communication_text",

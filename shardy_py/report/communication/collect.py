@@ -67,10 +67,18 @@ class CollectiveUse:
 
 
 def collect_collectives(
-    module: ModuleOp, model: CostModel, causes: Causes, meshes: Mapping[str, Mesh]
+    module: ModuleOp,
+    model: CostModel,
+    causes: Causes,
+    meshes: Mapping[str, Mesh],
+    *,
+    only_written: bool = False,
 ) -> tuple[CollectiveUse, ...]:
-    """Returns all collectives of `module` in program order; `meshes`: by name."""
-    return tuple(_CollectiveCollector(module, model, causes, meshes).collectives())
+    """Returns all collectives of `module` in program order.
+
+    meshes: by name. only_written: those of StableHLO only, which list devices.
+    """
+    return tuple(_CollectiveCollector(module, model, causes, meshes).collectives(only_written=only_written))
 
 
 class _CollectiveCollector:
@@ -85,11 +93,13 @@ class _CollectiveCollector:
         self.causes = causes
         self.runs = run_counts(module)
 
-    def collectives(self) -> Iterator[CollectiveUse]:
+    def collectives(self, *, only_written: bool) -> Iterator[CollectiveUse]:
         for entry in self.table.entries:
             if entry.role != "intermediate" or entry.index or entry.value not in entry.op.results:
                 continue  # each op once, by its first result
             collective = TABLE[entry.op.name].collective
+            if only_written and (collective is None or not collective.names_devices):
+                continue
             if collective is None:
                 yield from (self._exchange(entry, halo) for halo in self.halos.of(entry.op))
             elif tensor_type(operands_of(entry.op)[0].type) is not None:

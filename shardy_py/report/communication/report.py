@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, get_args
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -21,6 +21,7 @@ from shardy_py.errors import Diagnostic
 from shardy_py.graph.symbols import Symbols
 from shardy_py.partition.cost import DEFAULT, Cost, CostModel
 from shardy_py.report.communication.agreement import Disagreement, disagreements
+from shardy_py.report.communication.by_xla import collectives_by_xla
 from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse, collect_collectives
 from shardy_py.report.sizes import json_fields
@@ -31,6 +32,9 @@ from shardy_py.terminal import lines_text
 
 SCHEMA = 1
 UNKNOWN_LOCATION = "(no location)"
+Partitioner = Literal["shardy", "xla"]
+PARTITIONERS: tuple[Partitioner, ...] = get_args(Partitioner)
+_BY_XLA = "Communication as XLA's SPMD partitioner sends it (partitioner: xla)"
 _NONE = "The program needs no communication."
 _NONE_COUNTED = "No communication is counted."
 _EXPLAINED = 5
@@ -53,13 +57,14 @@ class CommunicationReport:
 
     collectives: in program order, including those that send nothing (`all_slice`).
     model: the links that seconds are computed for.
-    warnings: of communication that is not in the report.
+    warnings: of communication that is not in the report. partitioner: whose collectives they are.
     disagreements: of a local program, where it differs from the forecast; None if that is not known.
     """
 
     collectives: tuple[CollectiveUse, ...]
     model: CostModel
     warnings: tuple[Diagnostic, ...] = ()
+    partitioner: Partitioner = "shardy"
     disagreements: tuple[Disagreement, ...] | None = None
 
     @cached_property
@@ -107,11 +112,14 @@ def communication_report(
     originals: Mapping[Operation, Operation] | None = None,
     warnings: Iterable[Diagnostic] = (),
     meshes: Mapping[str, Mesh] | None = None,
+    *,
+    partitioner: Partitioner = "shardy",
 ) -> CommunicationReport:
     """Returns the report on a module whose reshards have been replaced by collectives.
 
     record: the events of the passes. originals: for each op, that of the module before the replacement.
-    warnings: of those passes. meshes: of a local program, which has none any more.
+    warnings: of those passes. meshes: of a local program, which has none any more. partitioner: "xla": the
+    module is a propagated one without these collectives, and XLA's partitioner adds its own.
 
     Raises:
         ShardyError: the model has links of an axis that no mesh of the module has.
@@ -121,8 +129,11 @@ def communication_report(
     for axis in model.by_axis if axes else ():
         if axis not in axes:
             raise unknown_axis(axis, dict.fromkeys(axes), what="link of the cost model")
-    collectives = collect_collectives(module, model, Causes(record, originals), meshes)
-    return CommunicationReport(collectives, model, tuple(warnings))
+    if partitioner == "xla":
+        collectives = collectives_by_xla(module, model, meshes)
+    else:
+        collectives = collect_collectives(module, model, Causes(record, originals), meshes)
+    return CommunicationReport(collectives, model, tuple(warnings), partitioner=partitioner)
 
 
 def communication_text(
@@ -134,11 +145,12 @@ def communication_text(
 
     sides_of: the annotations to change, a phrase each; shown for the most expensive collectives.
     """
+    heading = [] if report.partitioner == "shardy" else [_BY_XLA]
     if not report.sending:
         first = _NONE if not report.warnings else _NONE_COUNTED
-        return "\n".join([first, *_forecast_lines(report), *_warning_lines(report)])
+        return "\n".join([*heading, first, *_forecast_lines(report), *_warning_lines(report)])
     groups = ("collective", report.by_kind), ("axes", report.by_axes), ("lines", report.by_line)
-    parts = [_totals_table(head, totals, most) for head, totals in groups]
+    parts = [*heading, *(_totals_table(head, totals, most) for head, totals in groups)]
     uses = sorted(report.sending, key=lambda use: (-use.total.seconds, -use.total.bytes))
     head = ("collective", "axes", "tensor", "runs", "bytes", "time", "cause", "location")
     parts.append(table([head, *map(_row, uses[:most])], (0, 1, 2, 6, 7), omitted=len(uses) - most))
@@ -177,6 +189,7 @@ def communication_json(report: CommunicationReport) -> dict[str, Any]:
     found = report.disagreements
     return {
         "schema": SCHEMA,
+        "partitioner": report.partitioner,
         "model": json_fields(report.model, "name", "source"),
         "total": json_fields(report.total),
         **{key: [*map(json_fields, getattr(report, key))] for key in ("by_kind", "by_axes", "by_line")},

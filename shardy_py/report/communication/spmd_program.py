@@ -1,0 +1,119 @@
+"""A propagated program of IR as a block of the planner of XLA's SPMD partitioner.
+
+Values are named by themselves, steps by their ops. Operands of a manual computation are resharded on entry.
+The program has no calls: XLA inlines them before. Not here: what is sent (`spmd/walk.py`), the report on it
+(`by_xla.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block as IrBlock
+from xdsl.ir import Operation, SSAValue
+
+from shardy_py.dialects.sdy import ManualComputationOp, ReshardOp
+from shardy_py.graph.holders import attribute_list_shardings
+from shardy_py.graph.plain import tensor_type
+from shardy_py.graph.record import record_of
+from shardy_py.graph.value_shardings import ShardingReader
+from shardy_py.ir import blocks_of, operands_of, type_of
+from shardy_py.ops import TABLE, Control, OpRecord
+from shardy_py.report.communication.loops import trip_count
+from shardy_py.sharding import Mesh, TensorSharding
+from shardy_py.sharding.meshes import mesh_of
+from shardy_py.spmd.tiling import Tiling
+from shardy_py.spmd.walk import Block, Name, Step, Value
+
+_RUN = frozenset(Control) - {Control.NONE, Control.CALL, Control.DEFINITION}
+"""Ops with these run their regions; those of others combine elements."""
+
+
+def block_of(function: FuncOp, meshes: Mapping[str, Mesh]) -> Block:
+    """Returns the block of a function without calls; meshes: by name.
+
+    Raises:
+        ShardyError: a mesh has too many devices to list them.
+    """
+    devices = max((mesh.device_count for mesh in meshes.values()), default=1)
+    return _Reader(meshes, devices).function(function)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    meshes: Mapping[str, Mesh]
+    devices: int
+    shardings: ShardingReader = field(default_factory=ShardingReader)
+    known: dict[tuple[TensorSharding | None, int], Tiling] = field(
+        default_factory=dict[tuple[TensorSharding | None, int], Tiling]
+    )
+
+    def function(self, function: FuncOp) -> Block:
+        """Results are resharded to the shardings of the function."""
+        (block, *_) = blocks_of(function)
+        returned = self._returned(block)
+        given = attribute_list_shardings(function.properties.get("res_attrs")) or (None,) * len(returned)
+        pairs = zip(returned, given, strict=True)
+        targets = [self._tiling(value, sharding or self.shardings.of(value)) for value, sharding in pairs]
+        return self._block(block, targets)
+
+    def _block(self, block: IrBlock, targets: Sequence[Tiling | None] | None = None) -> Block:
+        """targets: of the results, by default as the returned values have them."""
+        arguments = tuple(Value(v, tensor_type(type_of(v)), self._own(v)) for v in block.args)
+        returned = self._returned(block)
+        targets = [self._own(value) for value in returned] if targets is None else targets
+        steps = (step for op in block.ops if op is not block.last_op for step in self._steps(op))
+        return Block(arguments, tuple(steps), tuple(returned), tuple(targets))
+
+    def _returned(self, block: IrBlock) -> Sequence[SSAValue]:
+        return () if block.last_op is None else operands_of(block.last_op)
+
+    def _steps(self, op: Operation) -> Iterator[Step]:
+        row = TABLE[op.name]
+        names: tuple[Name, ...] = tuple(operands_of(op))
+        if isinstance(op, ManualComputationOp):
+            entering = tuple(self._entering(op))
+            yield from entering
+            names = tuple(step.results[0] for step in entering)
+        targets = tuple(map(self._own, op.results))
+        blocks = tuple(self._blocks(op, row.control, targets))
+        times = (trip_count(op) or 1) if row.control is Control.LOOP else 1
+        yield Step(record_of(op), names, tuple(op.results), targets, blocks, times, op)
+
+    def _blocks(self, op: Operation, control: Control, targets: Sequence[Tiling | None]) -> Iterator[Block]:
+        """The regions that the op runs; those whose results are its own return them in its tilings."""
+        blocks = [region.blocks[0] for region in op.regions] if control in _RUN else []
+        for number, block in enumerate(blocks):
+            is_condition = control is Control.LOOP and number == 0
+            has_results = control in (Control.LOOP, Control.BRANCHES) and not is_condition
+            yield self._block(block, targets if has_results else None)
+
+    def _entering(self, op: ManualComputationOp) -> Iterator[Step]:
+        """The reshards of operands to the shardings with which their parts go in."""
+        for i, (value, sharding) in enumerate(zip(operands_of(op), op.in_shardings.data, strict=True)):
+            type_ = tensor_type(type_of(value))
+            record = OpRecord(ReshardOp.name, (type_,), (type_,))
+            yield Step(record, (value,), ((op, i),), (self._tiling(value, sharding),), source=op)
+
+    def _own(self, value: SSAValue) -> Tiling | None:
+        return self._tiling(value, self.shardings.of(value))
+
+    def _tiling(self, value: SSAValue, sharding: TensorSharding | None) -> Tiling | None:
+        """The tiling of a value with this sharding; None for other values than tensors."""
+        tensor = tensor_type(type_of(value))
+        if tensor is None:
+            return None
+        key = sharding, len(tensor.shape)
+        if key not in self.known:
+            self.known[key] = self._tiling_of(*key)
+        return self.known[key]
+
+    def _tiling_of(self, sharding: TensorSharding | None, rank: int) -> Tiling:
+        """Without a sharding, and on meshes of fewer devices, every device holds the whole tensor."""
+        if sharding is not None:
+            mesh = mesh_of(sharding, self.meshes)
+            if mesh.device_count == self.devices:
+                return Tiling.of_sharding(sharding, mesh)
+        return Tiling.replicated(rank, self.devices)
