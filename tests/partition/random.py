@@ -1,8 +1,8 @@
 """Partitions random programs and proves them: `python -m tests.partition.random N [--seed S]`.
 
 Programs are those of the comparison with C++ (`tests/differential/`), with more ops, which only run: even and
-uneven sizes, calls, loops and branches by run-time values, partial sums, manual collectives, sub-axes, orders of
-devices. Prints how many were equal, and the first failures, made smaller. What they shard: `coverage.py`.
+uneven sizes, calls, loops and branches by run-time values, partial sums, manual collectives, sub-axes, orders
+of devices. Prints how many were equal, and the first failures, made smaller. What they shard: `coverage.py`.
 """
 
 from __future__ import annotations
