@@ -17,7 +17,7 @@ as often as they run. Not here: what each op needs (`handlers.py`), programs of 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 
 from shardy_py.ops import TABLE, Control, OpRecord, TensorType
@@ -123,13 +123,13 @@ class _Walk:
         live = _live(block)
         for each in block.steps:
             if not each.results or not live.isdisjoint(each.results):
-                self._step(each, times)
+                self._step(each, times, live)
         for name, target in zip(block.results, block.targets, strict=True):
             value = self.values.get(name)
             if value is not None and target is not None:
                 self._emit(reshard(value, target), step, times)
 
-    def _step(self, step: Step, times: int) -> None:
+    def _step(self, step: Step, times: int, live: Collection[Name]) -> None:
         if step.blocks:
             self._run_blocks(step, times)
             return
@@ -144,7 +144,8 @@ class _Walk:
         else:
             found = partition(Application(step.record, known, tuple(target for _, target in pairs)))
         for (name, _), result in zip(pairs, found, strict=True):
-            self._emit(result, step, times)
+            unused = name not in live and result.earlier
+            self._emit(result.earlier[-1] if unused else result, step, times)
             self._define(name, result)
 
     def _run_blocks(self, step: Step, times: int) -> None:

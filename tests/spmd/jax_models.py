@@ -230,6 +230,8 @@ def programs() -> Iterator[tuple[str, Program]]:
     matrix = array((64, 128), "x", "y")
     yield "argmax", (lambda a: jnp.argmax(a, -1), [matrix], None)
     yield "sorted", (lambda a: jnp.sort(a, -1), [matrix], None)
+    yield "order", (lambda a: jnp.argsort(a, -1), [matrix], None)
+    yield "cholesky", (jnp.linalg.cholesky, [array((8, 16, 16), "x", "y")], None)
     yield "cumulative", (lambda a: jnp.cumsum(a, 0), [matrix], None)
     yield "rolled", (lambda a: jnp.roll(a, 3, 1), [matrix], None)
     yield "padded", (lambda a: jnp.pad(a, 2), [matrix], at())
