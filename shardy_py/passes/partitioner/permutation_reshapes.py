@@ -2,8 +2,9 @@
 
     tensor<6> on 4 devices: 01 23 45 --      tensor<2x3> as 2 x 2 parts: 01 2- 34 5-
 
-Part 1 reads elements 2 and 3, which are part 1 of the operand; part 2 reads 3 and 4, of parts 1 and 2. Other
-uneven reshapes replicate the dimensions of the group.
+Part 1 reads elements 2 and 3, which are part 1 of the operand; part 2 reads 3 and 4, of parts 1 and 2. Uneven
+reshapes between parts of other sizes are in `permutation_flattening.py`. All others replicate the dimensions
+of the group.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ from shardy_py.partition.reshape_groups import (
     is_uneven,
     reshape_groups,
 )
-from shardy_py.passes.communication_ops import identity_op
+from shardy_py.passes.communication_ops import identity_op, only_user
 from shardy_py.passes.partitioner.fallbacks import warn_whole
 from shardy_py.passes.partitioner.halo_exchange import LocalBuilder, Manual, manual_computation, zero_of
+from shardy_py.passes.partitioner.permutation_flattening import flattened_reshape
+from shardy_py.passes.partitioner.permutation_joins import erase_unused
 from shardy_py.passes.partitioner.resolution import Resolution, cut_to, padded_high, parts_of
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, resized, shape_of
 from shardy_py.sharding import Mesh, TensorSharding
@@ -56,12 +59,11 @@ class Reshape:
     groups: tuple[ReshapeGroup, ...]
 
     @staticmethod
-    def of(op: Operation, state: Resolution) -> Reshape | None:
-        """The shardings of a reshape; None without any, and for dynamic sizes.
+    def of(values: tuple[Value, Value], state: Resolution) -> Reshape | None:
+        """The shardings of a reshape's operand and result; None without any, and for dynamic sizes.
 
         A value without a sharding is replicated. Shardy leaves reshapes of such values as they are.
         """
-        values = (operands_of(op)[0], op.results[0])
         source, target = (state.reader.of(value) for value in values)
         if state.options.enable_windowed_halo_exchange and (known := source or target) is not None:
             source, target = (
@@ -78,6 +80,11 @@ class Reshape:
             for value, sharding in zip(values, (source, target), strict=True)
         )
         return Reshape(first, second, mesh, reshape_groups(first.shape, second.shape))
+
+    @property
+    def is_reduced(self) -> bool:
+        """Whether no side is still to be reduced."""
+        return not (self.source.sharding.unreduced_axes or self.target.sharding.unreduced_axes)
 
     @property
     def is_equivalent(self) -> bool:
@@ -105,6 +112,11 @@ class Reshape:
         first, second = shardings
         return first.mesh == second.mesh and is_same_layout(first, shapes[0], second, shapes[1], self.mesh)
 
+    @property
+    def moved_groups(self) -> list[ReshapeGroup]:
+        """The groups whose parts have other elements on the two sides."""
+        return [group for group in self.groups if not self.is_local_group(group)]
+
     def is_uneven(self, group: ReshapeGroup) -> bool:
         """Whether a dimension of the group is in parts of several sizes."""
         return is_uneven(group, (self.source.shape, self.source.even), (self.target.shape, self.target.even))
@@ -121,7 +133,9 @@ def resolve_reshape(op: Operation, state: Resolution) -> None:
     Shardy takes all even groups for local ones, also where the axes divide other elements on the two sides:
     tensor<4x24> [{"x"}, {}] and tensor<3x32> [{}, {"x"}].
     """
-    reshape = Reshape.of(op, state)
+    if state.options.enable_windowed_halo_exchange and _move_between_reshards(op, state):
+        return
+    reshape = Reshape.of((operands_of(op)[0], op.results[0]), state)
     if reshape is None or reshape.is_local:
         return
     if state.options.enable_halo_exchange and reshape.is_equivalent:
@@ -132,7 +146,8 @@ def resolve_reshape(op: Operation, state: Resolution) -> None:
             _exchange(op, reshape, needed, state)
             return
     if state.options.enable_windowed_halo_exchange:
-        _replicate(op, reshape, [group for group in reshape.groups if not reshape.is_local_group(group)])
+        if not _move(op, operands_of(op)[0], reshape, state):
+            _replicate(op, reshape, reshape.moved_groups)
     else:
         uneven = (
             group for group in reshape.groups if not group.is_passed_through and reshape.is_uneven(group)
@@ -141,6 +156,29 @@ def resolve_reshape(op: Operation, state: Resolution) -> None:
 
 
 # ---------------------------------------------------------------------- exchanges
+
+
+def _move_between_reshards(op: Operation, state: Resolution) -> bool:
+    """Reshapes the tensor before a reshard to that after another one, if an exchange does.
+
+    Explicit reshards gather dimensions whose axes fit no factor of the rule, and shard the result again.
+    """
+    maker, user = operands_of(op)[0].owner, only_user(op)
+    values = [*(operands_of(maker) if isinstance(maker, sdy.ReshardOp) else ()), operands_of(op)[0]]
+    made = [*([user] if isinstance(user, sdy.ReshardOp) else ()), op]
+    for value, target in [(value, target) for value in values for target in made][:-1]:
+        reshape = Reshape.of((value, target.results[0]), state)
+        if reshape is not None and reshape.is_reduced and _move(target, value, reshape, state):
+            if target is not op:
+                erase_unused(op.results)
+            return True
+    return False
+
+
+def _move(op: Operation, value: Value, reshape: Reshape, state: Resolution) -> bool:
+    source, target = reshape.source, reshape.target
+    sides = (source.shape, source.sharding), (target.shape, target.sharding)
+    return flattened_reshape(op, value, sides, reshape.groups, reshape.moved_groups, reshape.mesh, state)
 
 
 def uneven_splits(reshape: Reshape) -> tuple[ReshapeGroup, ...]:
