@@ -7,7 +7,7 @@ handler).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,6 @@ from shardy_py.spmd.movement import (
     broadcast,
     elementwise,
     replicating,
-    result_of,
     reversed_along,
     transposed,
     with_whole_dimensions,
@@ -93,7 +92,7 @@ def partition(application: Application) -> tuple[Partitioned, ...]:
     if handler is None and row is not None:
         is_explicit = row.collective is not None and row.collective.names_devices
         handler = _explicit if is_explicit else _elementwise if row.elementwise(record) else _whole
-    handler = _in_batches if _batch_rank(record) else handler or _whole
+    handler = handler or _whole
     return tuple(handler(application))
 
 
@@ -112,31 +111,6 @@ def _whole(application: Application) -> list[Partitioned]:
     for i, target in enumerate(application.targets):
         found.append(replicating(operands, application.shape(i), application.element(i), target))
         operands = ()
-    return found
-
-
-def _batch_rank(record: OpRecord) -> int:
-    """The leading dimensions of a custom call that are batches, as JAX annotates it; 0 for other ops."""
-    annotated: Mapping[str, str] = record.attributes.get("mhlo.frontend_attributes") or {}
-    text = annotated.get("num_batch_dims", "")
-    return int(text) if text.isdigit() else 0
-
-
-def _in_batches(application: Application) -> list[Partitioned]:
-    """Operands and results are sharded along batches only, as the first result is."""
-    count, first = _batch_rank(application.record), application.targets[0]
-    batches = first.replicated_on(range(count, first.rank))
-
-    def along_batches(rank: int) -> Tiling:
-        return batches.reshaped((*batches.dimensions[:count], *(1,) * (rank - count)))
-
-    values = [reshard(value, along_batches(len(value.shape))) for value in application.operands]
-    found: list[Partitioned] = []
-    for i, target in enumerate(application.targets):
-        shape = application.shape(i)
-        made = result_of(values, shape, along_batches(len(shape)), application.element(i))
-        found.append(reshard(made, target))
-        values = []
     return found
 
 

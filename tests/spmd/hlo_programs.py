@@ -99,9 +99,6 @@ class _Reader:
             times = self.hlo.trip_count(lines[each.name], lines)
         record = record_of(each, computation, self.module.by_name)
         attributes = self.hlo.computations[computation.name][each.name].attributes
-        if batches := re.search(r'num_batch_dims="(\d+)"', attributes):
-            annotated = {"mhlo.frontend_attributes": {"num_batch_dims": batches[1]}}
-            record = replace(record, attributes={**record.attributes, **annotated})
         if "replica_groups=" in attributes or "source_target_pairs=" in attributes:
             groups = {"replica_groups": (tuple(range(group_size(attributes))),)}
             record = replace(record, attributes={**record.attributes, **groups})
