@@ -43,6 +43,8 @@ _IMPORT, _EXPORT, _PROPAGATION, _PARTITIONER = (
     PartitionerPipelineOptions(),
 )
 _DEVICES = ("replica_count", "partition_count")
+_RESHARD_LABELS = ("sdy-reshard", "sdy-equal-reshard")
+"""The rewrites by which tensors are gathered once for several ops, as XLA's partitioner does."""
 
 
 def import_passes(options: ImportPipelineOptions = _IMPORT) -> Calls:
@@ -187,7 +189,7 @@ def partitioner_passes(options: PartitionerPipelineOptions = _PARTITIONER) -> Ca
         pass_call("sdy-gather-whole-tensors", rng_bit_generator_unsafe=options.rng_bit_generator_unsafe),
         pass_call("sdy-insert-explicit-reshards", enable_full_version=True, keep_reductions=True),
         *_calls("sdy-resolve-reduction-factors", "sdy-drop-sharding-rules"),
-        pass_call("canonicalize", enable_patterns=("sdy-reshard",)),
+        pass_call("canonicalize", enable_patterns=_RESHARD_LABELS),
         *(call for stage in STAGES[: last + 1] for call in by_stage[stage]),
     )
 

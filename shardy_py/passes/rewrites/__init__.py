@@ -8,7 +8,11 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.passes.options import CanonicalizeOptions
-from shardy_py.passes.rewrites.communication import COLLECTIVE_REWRITES, RESHARD_REWRITES
+from shardy_py.passes.rewrites.communication import (
+    COLLECTIVE_REWRITES,
+    EQUAL_RESHARD_REWRITES,
+    RESHARD_REWRITES,
+)
 from shardy_py.passes.rewrites.driver import Rewrite, apply_rewrites
 from shardy_py.passes.rewrites.folds import FOLDS, REGION_REWRITES, put_constants_last
 
@@ -28,4 +32,5 @@ def canonicalize(module: ModuleOp, options: CanonicalizeOptions) -> None:
     folded in any case.
     """
     labels = options.enable_patterns
-    apply_rewrites(module, [*FOLDS, *(r for r in REWRITES if not labels or r.label in labels)])
+    chosen = [r for r in (*REWRITES, *EQUAL_RESHARD_REWRITES) if r.label in labels] if labels else REWRITES
+    apply_rewrites(module, [*FOLDS, *chosen])

@@ -204,6 +204,17 @@ def _only_reshard(value: SSAValue) -> Operation | None:
     return value.op
 
 
+def _equal_reshard(op: Operation) -> bool:
+    """Reuses an earlier reshard of the same value to the same sharding."""
+    source, wanted = operands_of(op)[0], op.properties["sharding"]
+    for use in source.uses:
+        user = use.operation
+        is_equal = isinstance(user, ReshardOp) and user.properties["sharding"] == wanted
+        if is_equal and user is not op and user.parent is op.parent and user.is_before_in_block(op):
+            return _replace_by(op, user.results[0])
+    return False
+
+
 def _repeated_reshard(op: Operation) -> bool:
     """Reuses an earlier reshard of the same tensor, possibly in another shape."""
     source = operands_of(op)[0]
@@ -296,3 +307,6 @@ RESHARD_REWRITES: tuple[Rewrite, ...] = (
     Rewrite(ReshardOp, _reshard_of_reshard, "sdy-reshard"),
     Rewrite(ReshardOp, _repeated_reshard),
 )
+
+EQUAL_RESHARD_REWRITES: tuple[Rewrite, ...] = (Rewrite(ReshardOp, _equal_reshard, "sdy-equal-reshard"),)
+"""Applied only where the label is given: Shardy has no such rewrite."""

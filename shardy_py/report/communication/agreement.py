@@ -84,7 +84,7 @@ def _by_op(uses: Iterable[CollectiveUse]) -> dict[tuple[str, str], _Sent]:
 def _reason(forecast: Mapping[str, int], local: Mapping[str, int], cause: str) -> str:
     """Returns why the kinds or bytes differ; the first that holds."""
     for holds, reason in (
-        (not local, "its parts need no collective of their own in the local program"),
+        (set(local) < set(forecast), "an equal collective of another op serves it, or it needs none"),
         (not forecast, f"Shardy inserts no reshard, but {cause}"),
         (HALO in forecast and set(local) == {_PERMUTE}, "permutes exchange the halo"),
         (HALO in forecast, "the halo is not exchanged: whole parts are gathered"),
