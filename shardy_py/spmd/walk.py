@@ -17,6 +17,7 @@ as often as they run. Not here: what each op needs (`handlers.py`), programs of 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 
@@ -25,6 +26,7 @@ from shardy_py.spmd.handlers import Application, partition, static_shape
 from shardy_py.spmd.model import Collective, Plan
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.reshard import reshard
+from shardy_py.spmd.rotations import rotated, rotation
 from shardy_py.spmd.tiling import Tiling
 
 Name = Hashable
@@ -121,8 +123,12 @@ class _Walk:
 
     def run(self, block: Block, step: Step | None, times: int) -> None:
         live = _live(block)
+        rotations = _rotations(block)
         for each in block.steps:
-            if not each.results or not live.isdisjoint(each.results):
+            found = rotations.get(each.results[0]) if each.results else None
+            if found is not None and self.values[found.source].tiling == found.joined.targets[0]:
+                self._rotate(each, found, times)
+            elif not each.results or not live.isdisjoint(each.results):
                 self._step(each, times, live)
         for name, target in zip(block.results, block.targets, strict=True):
             value = self.values.get(name)
@@ -147,6 +153,14 @@ class _Walk:
             unused = name not in live and result.earlier
             self._emit(result.earlier[-1] if unused else result, step, times)
             self._define(name, result)
+
+    def _rotate(self, step: Step, found: _Rotation, times: int) -> None:
+        """The slices of a rotation are not made; its concatenation is the rotation."""
+        if step is found.joined:
+            value = self.values[found.source]
+            result = rotated(value, found.dimension, found.amount, value.tiling)
+            self._emit(result, step, times)
+            self._define(step.results[0], result)
 
     def _run_blocks(self, step: Step, times: int) -> None:
         """Operands of loops and calls are resharded for the arguments of the regions.
@@ -178,6 +192,30 @@ class _Walk:
     def _define(self, name: Name, value: Partitioned) -> None:
         earlier = tuple(_named(each, (name, i)) for i, each in enumerate(value.earlier))
         self.values[name] = replace(_named(value, name), earlier=earlier)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rotation:
+    """The end of `source` moved to its front, which XLA recognizes in a concatenation of two slices."""
+
+    joined: Step
+    source: Name
+    dimension: int
+    amount: int
+
+
+def _rotations(block: Block) -> dict[Name, _Rotation]:
+    """The rotations in a block, by the results of their concatenations and slices, used nowhere else."""
+    made = {step.results[0]: step for step in block.steps if step.results}
+    uses = Counter(_used(block))
+    found: dict[Name, _Rotation] = {}
+    for step in block.steps:
+        parts = [made[name] for name in step.operands if name in made and uses[name] == 1]
+        moved = rotation(step.record, [part.record for part in parts]) if len(parts) == 2 else None
+        if moved is not None and parts[0].operands == parts[1].operands:
+            one = _Rotation(step, parts[0].operands[0], *moved)
+            found |= dict.fromkeys((step.results[0], *(part.results[0] for part in parts)), one)
+    return found
 
 
 def _named(value: Partitioned, name: Name) -> Partitioned:

@@ -40,6 +40,7 @@ LEFT: dict[str, tuple[int, str]] = {
     "passes/partitioner/whole_tensors.py": (10, "a row an op: the dimensions that no rule describes"),
     "proof/zero_signs.py": (19, "a row an op that tells zeros of both signs apart"),
     "proof/sized_ops.py": (19, "a row an op: how the sizes of its dimensions and attributes are related"),
+    "spmd/rotations.py": (2, "the ops of which XLA recognizes rotations"),
     "spmd/handlers.py": (23, "a row an op: XLA's handler of it"),
 }
 """The number of names of ops in other files, and why. Entries may only shrink."""

@@ -234,6 +234,7 @@ def programs() -> Iterator[tuple[str, Program]]:
     yield "cholesky", (jnp.linalg.cholesky, [array((8, 16, 16), "x", "y")], None)
     yield "cumulative", (lambda a: jnp.cumsum(a, 0), [matrix], None)
     yield "rolled", (lambda a: jnp.roll(a, 3, 1), [matrix], None)
+    yield "rolled_far", (lambda a: jnp.roll(a, 20, 0), [matrix], None)
     yield "padded", (lambda a: jnp.pad(a, 2), [matrix], at())
     yield "transposed", (lambda a: a.T, [matrix], at("x", "y"))
     yield "first_row", (lambda a: a[0], [matrix], None)

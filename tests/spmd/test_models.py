@@ -8,7 +8,7 @@ NAMES = (
     *("mlp_train_data_32", "mlp_train_fsdp_tensor_32", "mlp_columns_4096", "block_train_tensor"),
     *("block_scan_fsdp", "block_sequence", "cnn_train_rows", "cnn_train_features", "depthwise"),
     *("adam_zero", "lstm", "decode", "experts", "rotary_last", "argmax", "newton", "branches", "ring"),
-    *("order", "cholesky"),
+    *("order", "cholesky", "rolled", "rolled_far"),
 )
 
 
