@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation
 
 from shardy_py.graph.symbols import MAIN, function_name, functions_of
@@ -24,8 +25,6 @@ from shardy_py.report.communication.spmd_program import block_of
 from shardy_py.sharding import Mesh
 from shardy_py.spmd.walk import Sent, plan_program
 from shardy_py.text.source import position_of
-
-_RESULT = "func.return"
 
 
 def collectives_by_xla(
@@ -79,7 +78,7 @@ class _Uses:
 
 def _cause(op: Operation | None, kind: str) -> Cause:
     if op is None:
-        return Cause(_RESULT, -1, "a result of the program has another sharding", "")
+        return Cause(ReturnOp.name, -1, "a result of the program has another sharding", "")
     name, location = written_name(op), cast(Any, op).location
     reduces = kind in ("all_reduce", "reduce_scatter")
     reason = f"{name} reduces a sharded dimension" if reduces else f"{name} requires another sharding"
