@@ -25,7 +25,7 @@ from shardy_py.passes.partitioned import Partitioned
 from shardy_py.proof.answer import Answer
 from shardy_py.proof.case import Case
 from shardy_py.proof.proving import DEFAULT, ProofOptions, prove_as_is
-from shardy_py.proof.shrinking import shrunk
+from shardy_py.proof.shrinking import Shrunk, shrunk
 from shardy_py.proof.signatures import prove_ops
 from shardy_py.report.communication.loops import run_counts
 from shardy_py.rules import derive_rule
@@ -35,7 +35,7 @@ MOST_ELEMENTS = 1 << 24
 MOST_OPERATIONS = 1 << 32
 """Multiplications and additions of one of the programs: seconds."""
 LARGER = 8
-"""How much more a program with smaller sizes may be: else loops and calls are not proven."""
+"""How much more it may be with smaller sizes, or with its own if its local program has other ops then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +89,12 @@ def prove(partitioned: Partitioned, options: ProofOptions = DEFAULT, inputs: Seq
     if shapes == "own" or inputs or (shapes == "auto" and not is_large(partitioned)):
         return _with_branches(prove_as_is(partitioned, options, inputs), options)
     if shapes != "ops":
-        answer = _prove_smaller(partitioned, options, may_be_large=shapes == "small")
-        if answer is not None:
-            return _with_branches(answer, options)
+        smaller = shrunk(Case.of(partitioned))
+        is_same = smaller is not None and smaller.same_ops
+        if shapes == "auto" and not is_same and not is_large(partitioned, LARGER):
+            return _with_branches(prove_as_is(partitioned, options), options)
+        if smaller is not None and (shapes == "small" or not is_large(smaller.partitioned, LARGER)):
+            return _with_branches(_prove_smaller(smaller, options), options)
         if shapes == "small":
             raise ShardyError.unsupported("a proof on smaller shapes: no size can be smaller")
     return prove_ops(Case.of(partitioned), options, lambda part: _prove_part(part, options))
@@ -110,13 +113,10 @@ def _with_branches(answer: Answer, options: ProofOptions) -> Answer:
 
 
 def _prove_part(part: Partitioned, options: ProofOptions) -> Answer:
-    return _prove_smaller(part, options, may_be_large=True) or prove_as_is(part, options)
+    smaller = shrunk(Case.of(part))
+    return prove_as_is(part, options) if smaller is None else _prove_smaller(smaller, options)
 
 
-def _prove_smaller(partitioned: Partitioned, options: ProofOptions, *, may_be_large: bool) -> Answer | None:
-    """The answer for smaller sizes; None if no size can be smaller, or they are too large still."""
-    smaller = shrunk(Case.of(partitioned))
-    if smaller is None or (not may_be_large and is_large(smaller.partitioned, LARGER)):
-        return None
+def _prove_smaller(smaller: Shrunk, options: ProofOptions) -> Answer:
     answer = prove_as_is(smaller.partitioned, options)
     return replace(answer, sizes=smaller.sizes, same_ops=smaller.same_ops)

@@ -90,7 +90,7 @@ def prove_as_is(
         is_wide=is_wide,
         runs=tuple(run.name for run in runs),
         partitioned=partitioned,
-        untaken=_untaken(case, tally),
+        untaken=_untaken(case, tally) if last.fault is None else frozenset(),
     )
 
 

@@ -71,6 +71,7 @@ def test_shardings_make_ops_differ() -> None:
 @pytest.mark.usefixtures("wrong_tanh")
 def test_the_smallest_part_is_one_op() -> None:
     answer = partitioned().prove(bisect=True)
+    assert not answer.untaken
     assert answer.smallest is not None
     assert answer.smallest.ops == 1
     assert "stablehlo.dot" not in answer.smallest.text

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from shardy_py import Program, propagate
 from shardy_py.dialects.verification import verify_module
 from shardy_py.ir import walk_pre_order
-from shardy_py.proof import ProofOptions, prove
+from shardy_py.proof import ProofOptions, plan, prove
 from shardy_py.proof.case import Case
 from shardy_py.proof.plan import is_large, work_of
 from shardy_py.proof.resizing import Resizing
@@ -182,3 +184,17 @@ def test_sizes_that_no_verifier_accepts_stay() -> None:
         if op.name == "stablehlo.tanh":
             resizing.pin(op)
     assert resizing.resized() is None
+
+
+@pytest.mark.parametrize("same_ops", [True, False])
+def test_a_program_whose_ops_change_with_its_sizes_runs_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, *, same_ops: bool
+) -> None:
+    local = propagate(Program.parse(program("%1 = stablehlo.tanh %a : tensor<1024x768xf32>", T))).partition()
+    smaller = shrunk(Case.of(local.partitioned))
+    assert smaller is not None
+    monkeypatch.setattr(plan, "is_large", lambda partitioned, times=1: times == 1)
+    monkeypatch.setattr(plan, "shrunk", lambda case: replace(smaller, same_ops=same_ops))
+    answer = local.prove()
+    assert answer.is_equal
+    assert bool(answer.sizes) == same_ops
