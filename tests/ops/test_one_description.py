@@ -42,7 +42,6 @@ LEFT: dict[str, tuple[int, str]] = {
     "proof/sized_ops.py": (19, "a row an op: how the sizes of its dimensions and attributes are related"),
     "spmd/rotations.py": (2, "the ops of which XLA recognizes rotations"),
     "spmd/handlers.py": (23, "a row an op: XLA's handler of it"),
-    "report/communication/by_xla.py": (1, "the op that a reshard of a result is reported at"),
     "frontends/jax_devices.py": (1, "functions in a module of MLIR's Python bindings"),
 }
 """The number of names of ops in other files, and why. Entries may only shrink."""
