@@ -40,6 +40,7 @@ class Shards:
     counts: [rank], the parts of each dimension. index: [rank, devices], the part of each device.
     holder: the only device with the tensor, on a single-device mesh; None: all have their part.
     groups: [groups, size], devices that hold terms of one sum, as along unreduced axes; None: there are none.
+    reduction: of the terms: "sum", or "max" or "min", terms of which may be equal.
     """
 
     shape: tuple[int, ...]
@@ -48,6 +49,7 @@ class Shards:
     index: Integers
     holder: int | None = None
     groups: Integers | None = None
+    reduction: str = "sum"
 
     @staticmethod
     def of(
@@ -90,7 +92,8 @@ class Shards:
         groups = None
         if sharding is not None and mesh is not None and sharding.unreduced_axes:
             groups = replica_groups(mesh, sharding.unreduced_axes)
-        return Shards(shape, local, counts, index, holder, groups)
+        reduction = "sum" if sharding is None else sharding.reduction
+        return Shards(shape, local, counts, index, holder, groups, reduction)
 
     @property
     def devices(self) -> int:
@@ -158,7 +161,8 @@ class Shards:
         made = self.parts(array[None], np.zeros_like(members), members)
         if self.groups is not None:
             made = np.broadcast_to(made, (self.devices, *made.shape[1:])).copy()
-            made[self.groups[:, 1:].ravel()] = 0
+            if self.reduction == "sum":
+                made[self.groups[:, 1:].ravel()] = 0
         return np.where(self.inside(members), made, np.asarray(fill, array.dtype))
 
     def joined(self, parts: Array) -> Array:
@@ -166,7 +170,8 @@ class Shards:
         if self.groups is not None:
             terms = np.broadcast_to(parts, (self.devices, *parts.shape[1:]))
             parts = terms.copy()
-            parts[self.groups] = terms[self.groups].sum(axis=1, dtype=parts.dtype)[:, None]
+            reduce = {"max": np.maximum, "min": np.minimum}.get(self.reduction, np.add).reduce
+            parts[self.groups] = reduce(terms[self.groups], axis=1).astype(parts.dtype)[:, None]
         result = np.zeros(self.shape, parts.dtype)
         devices = self.first_holders if self.holder is None else np.array([self.holder])
         for device in np.unique(devices).tolist():
