@@ -60,7 +60,7 @@ class Reshape:
 
     @staticmethod
     def of(values: tuple[Value, Value], state: Resolution) -> Reshape | None:
-        """The shardings of a reshape's operand and result; None without any, and for dynamic sizes.
+        """The shardings of a reshape's operand and result; None if there is none, or on two meshes.
 
         A value without a sharding is replicated. Shardy leaves reshapes of such values as they are.
         """
@@ -73,7 +73,7 @@ class Reshape:
         if source is None or target is None or any(None in _tensor(value) for value in values):
             return None
         mesh = state.symbols.mesh(source.mesh)
-        if mesh is None:
+        if mesh is None or state.symbols.mesh(target.mesh) != mesh:
             return None
         first, second = (
             Side(shape_of(value), sharding, divisible_shape(shape_of(value), sharding, mesh))
