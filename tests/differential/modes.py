@@ -71,6 +71,7 @@ _IN_FUNCTIONS = (
     "sdy-populate-op-sharding-rules",
     "sdy-explicit-gather-scatter-batching",
     "sdy-reshard-to-collectives",
+    "sdy-pad-for-divisibility",
 )
 MODES: tuple[Mode, ...] = (
     Mode("rules", _wide(), (("sdy-populate-op-sharding-rules", ""),)),

@@ -48,7 +48,7 @@ from shardy_py.passes.partitioner import (
     local_terms,
     local_windows,
 )
-from shardy_py.passes.partitioner.localizer import Localizer, Site, Whole
+from shardy_py.passes.partitioner.localizer import Localizer, Site, Whole, forget_sharding
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.axis_lists import total_size
 from shardy_py.sharding.meshes import mesh_of
@@ -168,7 +168,7 @@ class LocalTypes:
 
 
 def call(local: Localizer, site: Site) -> None:
-    """Checks that operands and results have the shardings with which the callee became local.
+    """Checks that operands and results have the shardings with which the callee became local; forgets them.
 
     Raises ShardyError if one differs.
     """
@@ -186,6 +186,7 @@ def call(local: Localizer, site: Site) -> None:
                     got=str(whole.sharding or "replicated"),
                     remedy="run sdy-insert-func-call-reshards and sdy-insert-explicit-reshards before",
                 )
+    forget_sharding(site.op)
 
 
 def manual_computation(local: Localizer, site: Site) -> None:
