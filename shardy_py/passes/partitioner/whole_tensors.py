@@ -46,6 +46,7 @@ from shardy_py.passes.partitioner.composites import inline_composites
 from shardy_py.passes.partitioner.fallbacks import warn_whole
 from shardy_py.passes.partitioner.manual_borders import align_manual_borders
 from shardy_py.passes.partitioner.random_parts import unsupported_generator
+from shardy_py.passes.partitioner.window_exchange import is_zero_constant
 from shardy_py.passes.propagating import rule_attribute
 from shardy_py.passes.stablehlo_builder import StablehloBuilder
 from shardy_py.rules import derive_rule
@@ -311,13 +312,22 @@ def _partly_updated(op: Operation) -> list[Collection[int]]:
 
 
 def _indexed_windows(op: Operation) -> list[Collection[int]]:
-    """The dimensions along which windows of updates begin at an index: they may reach out of any part."""
+    """The dimensions along which windows of updates begin at an index: they may reach out of any part.
+
+    Windows of whole dimensions at constant indices of zero stay within their parts.
+    """
     count = len(op.results)
+    shape, updated = sizes_of(operands_of(op)[0]), sizes_of(operands_of(op)[count + 1])
+    begins_at_zero = is_zero_constant(operands_of(op)[count])
     numbers: ScatterDimensionNumbers = cast(Any, op.properties["scatter_dimension_numbers"]).data
     outside = (*numbers.inserted_window_dims, *numbers.input_batching_dims)
     windowed = [dim for dim in range(len(sizes_of(operands_of(op)[0]))) if dim not in outside]
     pairs = zip(windowed, numbers.update_window_dims, strict=True)
-    indexed = [pair for pair in pairs if pair[0] in numbers.scatter_dims_to_operand_dims]
+    indexed = [
+        (own, its)
+        for own, its in pairs
+        if own in numbers.scatter_dims_to_operand_dims and not (begins_at_zero and shape[own] == updated[its])
+    ]
     inputs, updates = [dim for dim, _ in indexed], [dim for _, dim in indexed]
     return [*[inputs] * count, (), *[updates] * count, *[inputs] * count]
 
