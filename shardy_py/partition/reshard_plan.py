@@ -335,6 +335,8 @@ def _assigned(
     empty = [FactorSharding((), f.is_closed, f.is_minor_most) for i in present if (f := tensor.factors[i])]
     shared = distribute_axes(empty, [rule.factors[i].size for i in present], axes, mesh)
     factors = list(tensor.factors)
+    for index in (f for dimension in mapping for f in dimension):
+        factors[index] = FactorSharding((), True, False)  # those behind an overflow had none
     for index, factor in zip(present, shared, strict=True):
         factors[index] = factor
     return TensorProjection(tuple(factors), tensor.replicated, tensor.unreduced, tensor.reduction)

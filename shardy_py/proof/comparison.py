@@ -23,7 +23,7 @@ from shardy_py.interpret.values import is_array
 from shardy_py.partition.device_groups import replica_groups
 from shardy_py.proof.correspondences import Counterpart
 from shardy_py.proof.expected import Expected, Integers, Seen, of_execution
-from shardy_py.proof.rounding import allowed, is_float, wide
+from shardy_py.proof.rounding import allowed, differs, is_float, largest, wide
 from shardy_py.proof.shards import Shards
 from shardy_py.sharding.meshes import Meshes, resolve
 
@@ -231,9 +231,8 @@ class _One:
         if bound is None:
             tally.exact += true
         else:
-            size = np.abs(wide(whole))
-            tally.nans += bool(np.isnan(size).any())
-            if bound > _LOOSE * float(np.max(size, initial=0.0, where=np.isfinite(size))):
+            tally.nans += bool(np.isnan(wide(whole)).any())
+            if bound > _LOOSE * largest(whole):
                 tally.loose.add(self.counterpart.value)
 
     def _different(
@@ -243,14 +242,13 @@ class _One:
         if not is_float(part.dtype):
             return part != wanted, None
         bound = allowed(whole, moved)
-        got, expected = wide(part), wide(wanted)
-        same = (got == expected) | (np.isnan(got) & np.isnan(expected))
-        distance = np.abs(got - expected)
+        different = differs(part, wanted, bound, largest(whole))
         tally = self.comparison.tally
-        if bound and not same.all():
-            close = distance[~same & (distance <= bound)]
+        if bound and not different.all():
+            distance = np.abs(wide(part) - wide(wanted))
+            close = distance[~different & (distance <= bound)]
             tally.largest = max(tally.largest, float(np.max(close, initial=0.0)) / bound)
-        return ~(same | (distance <= bound)), bound
+        return different, bound
 
     def _compare_replicas(
         self, part: Array, shards: Shards, inside: NDArray[np.bool_], lanes: Integers

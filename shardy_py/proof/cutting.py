@@ -24,6 +24,7 @@ from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import MAIN, Symbols
 from shardy_py.graph.value_shardings import set_sharding, sharding_of
 from shardy_py.ir import append_arguments, operands_of, place_at_end, type_of, walk_pre_order
+from shardy_py.ops import TABLE
 from shardy_py.proof.case import Case
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import meshes_with_axes
@@ -44,14 +45,17 @@ class Cutting:
     def sharding(self, value: SSAValue) -> TensorSharding | None:
         """Returns the sharding of a value where it was partitioned; None: no mesh, or not a tensor.
 
-        Unreduced only if the program says so, not where its reduction comes later.
+        Unreduced only if the program says so, not where its reduction comes later. Collectives of sdy name
+        the axes that their operands have in the program.
         """
         tensor = tensor_type(type_of(value))
         if tensor is None or self._mesh is None:
             return None
         own = sharding_of(value)
+        if own is not None and (own.unreduced_axes or _is_of_collective(value)):
+            return own
         sharding = self._found.get(value, own) or TensorSharding.fully_closed(self._mesh, tensor.rank)
-        if sharding.unreduced_axes and not (own is not None and own.unreduced_axes):
+        if sharding.unreduced_axes:
             sharding = replace(sharding, unreduced_axes=(), reduction="sum")
         return sharding
 
@@ -106,6 +110,14 @@ class Cutting:
                     found[callee] = None
                     pending.append(callee)
         return list(found)
+
+
+def _is_of_collective(value: SSAValue) -> bool:
+    """Whether a collective along axes makes or reads the value."""
+    users = [use.operation for use in value.uses]
+    ops = [value.op, *users] if isinstance(value, OpResult) else users
+    rows = [TABLE[op.name].collective for op in ops]
+    return any(row is not None and not row.names_devices for row in rows)
 
 
 def outside_manual_computations(op: Operation) -> Operation:

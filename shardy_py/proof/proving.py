@@ -29,7 +29,7 @@ from shardy_py.proof.answer import Answer, Fault, fault_of
 from shardy_py.proof.case import Case, arguments_of, main_of, results_of
 from shardy_py.proof.comparison import Comparison, Tally, WrongValue
 from shardy_py.proof.expected import Expected
-from shardy_py.proof.rounding import allowed, is_float
+from shardy_py.proof.rounding import allowed, differs, is_float, largest
 from shardy_py.proof.shards import poison
 from shardy_py.proof.widening import can_widen
 
@@ -231,9 +231,7 @@ def _result_fault(case: Case, wholes: tuple[list[Any], list[Any]], local: list[A
             return Fault(value, place, fact, None, None, None, 0, *shapes, source=source)
         got, expected = parts.joined(made), wanted[0]
         if is_float(got.dtype):
-            bound = allowed(expected, change[0])
-            same = (got == expected) | (np.isnan(got) & np.isnan(expected))
-            bad = ~(same | (np.abs(got - expected) <= bound))
+            bad = differs(got, expected, allowed(expected, change[0]), largest(expected))
         else:
             bad = got != expected
         if bad.any():

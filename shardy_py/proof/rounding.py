@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shardy_py.compute import Array
 
@@ -24,13 +25,29 @@ def allowed(expected: Array, moved: Array | None) -> float:
     change and one rounding of the largest element; sums of n terms differ by about sqrt(n) roundings. A
     wrong element differs by a part of its size, 2^40 times the bound of a well-conditioned program.
     """
-    size = np.abs(wide(expected))
-    largest = float(np.max(size, initial=0.0, where=np.isfinite(size)))
-    bound = largest * float(np.finfo(np.float64).eps)
+    bound = largest(expected) * float(np.finfo(np.float64).eps)
     if moved is not None and moved.shape == expected.shape:
         change = np.abs(wide(moved) - wide(expected))
         bound += float(np.max(change, initial=0.0, where=np.isfinite(change)))
     return ROUNDINGS * bound
+
+
+def differs(got: Array, expected: Array, bound: float, scale: float) -> NDArray[np.bool_]:
+    """Returns which floats differ by more than `bound`.
+
+    scale: the largest element of the whole tensor. If the bound is above it, roundings also decide whether an
+    element is a number at all.
+    """
+    got, expected = wide(got), wide(expected)
+    distance = np.abs(got - expected)
+    same = (got == expected) | (np.isnan(got) & np.isnan(expected)) | (distance <= bound)
+    return ~(same | np.isnan(distance)) if bound > scale else ~same
+
+
+def largest(array: Array) -> float:
+    """Returns the absolute value of the largest finite element; 0 without any."""
+    size = np.abs(wide(array))
+    return float(np.max(size, initial=0.0, where=np.isfinite(size)))
 
 
 def wide(array: Array) -> Array:

@@ -28,3 +28,11 @@ def test_the_side_with_more_parts_decides() -> None:
     plan = overflow_plan(op("[{b}]; [{a, t}, {b}]"), MESHES)
     assert [short(chain[0]) for _, chain in plan.operands] == ["[{a, t, b}]"]
     assert plan.results == ()
+
+
+def test_factors_behind_an_overflow_get_axes() -> None:
+    reshape = rule("(ijk) -> ijk, i=2, j=2, k=4")
+    operand, result = shardings("[{t, a}]; [{}, {a, c}, {t}]")
+    given = OpShardings(reshape, (operand,), (result,), (16, 16), "mesh", MESH)
+    assert has_overflow(given.project())
+    assert overflow_plan(given, MESHES)

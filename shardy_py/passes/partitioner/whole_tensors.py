@@ -252,15 +252,17 @@ class _Gathering:
             warn_whole(op, reason, gathered)
 
     def _replicate_operands(self, op: Operation, indices: Iterable[int]) -> list[SSAValue]:
-        """Returns the operands that were sharded."""
+        """Returns the operands that were sharded; those that were unreduced only are summed."""
         gathered: list[SSAValue] = []
         for index in indices:
             value = operands_of(op)[index]
             sharding = self._reader.of(value)
-            if sharding is not None and not sharding.is_fully_replicated:
+            if sharding is None or (sharding.is_fully_replicated and not sharding.unreduced_axes):
+                continue
+            if not sharding.is_fully_replicated:
                 gathered.append(value)
-                whole = TensorSharding.fully_closed(sharding.mesh, sharding.rank)
-                chain_before_use(op, index, (Reshard(whole),))
+            whole = TensorSharding.fully_closed(sharding.mesh, sharding.rank)
+            chain_before_use(op, index, (Reshard(whole),))
         return gathered
 
 

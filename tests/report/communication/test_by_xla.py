@@ -21,7 +21,8 @@ PRODUCTS = (
     + """
 func.func @main(%a: tensor<64x128xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
                 %b: tensor<128x256xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>},
-                %w: tensor<256x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>}) -> tensor<64x16xf32> {
+                %w: tensor<256x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y"}]>})
+    -> tensor<64x16xf32> {
   %h = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
       : (tensor<64x128xf32>, tensor<128x256xf32>) -> tensor<64x256xf32>
   %t = stablehlo.tanh %h : tensor<64x256xf32>
@@ -35,7 +36,8 @@ LOOP = (
     MESH
     + """
 func.func @main(%a: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},
-                %w: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<64x64xf32> {
+                %w: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> tensor<64x64xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
   %five = stablehlo.constant dense<5> : tensor<i32>
@@ -129,7 +131,7 @@ def test_reports_say_whose_they_are(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_differences_by_partitioner(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = [tmp_path / name for name in ("a.mlir", "b.mlir")]
     paths[0].write_text(PRODUCTS)
-    paths[1].write_text(PRODUCTS.replace('[{"x"}, {"y"}]>}) ->', '[{}, {"y"}]>}) ->'))
+    paths[1].write_text(PRODUCTS.replace('[{"x"}, {"y"}]>})', '[{}, {"y"}]>})'))
     command = [*map(str, paths), "--propagate"]
     assert sdy_diff([*command, "--partitioner", "xla"]) == 0
     by_xla = capsys.readouterr().out
