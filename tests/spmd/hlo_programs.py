@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -178,22 +178,27 @@ def main() -> None:
 
 def comparison(xla: Partitioned, devices: int) -> str:
     """How the plan of an HLO module compares with what XLA emits: `equal`, or the kinds that differ."""
+    return comparison_with(xla, lambda: planned(xla.before, devices).plan.bytes_by_kind)
+
+
+def comparison_with(xla: Partitioned, plan: Callable[[], Mapping[str, int]]) -> str:
+    """How planned bytes by kind compare with what XLA emits: `equal`, or the kinds that differ."""
     if not xla.after:
         return f"not partitioned: {xla.log[-200:]}"
-    theirs = Plan(tuple(Hlo(xla.after).collectives()))
+    theirs = Plan(tuple(Hlo(xla.after).collectives())).bytes_by_kind
     try:
-        ours = planned(xla.before, devices).plan
+        ours = plan()
     except Exception as error:
         return f"{type(error).__name__}: {error}"
-    kinds = {*ours.bytes_by_kind, *theirs.bytes_by_kind}
     text = ", ".join(
-        f"{kind} {ours.bytes_by_kind.get(kind, 0)} (XLA {theirs.bytes_by_kind.get(kind, 0)})"
-        for kind in sorted(kinds)
-        if not _near(ours.bytes_by_kind.get(kind, 0), theirs.bytes_by_kind.get(kind, 0))
+        f"{kind} {ours.get(kind, 0)} (XLA {theirs.get(kind, 0)})"
+        for kind in sorted({*ours, *theirs})
+        if not _near(ours.get(kind, 0), theirs.get(kind, 0))
     )
     if not text:
         return "equal"
-    return f"{'equal in total' if _near(ours.bytes, theirs.bytes) else 'differs'}: {text}"
+    is_near = _near(sum(ours.values()), sum(theirs.values()))
+    return f"{'equal in total' if is_near else 'differs'}: {text}"
 
 
 def _near(ours: int, theirs: int) -> bool:

@@ -1,16 +1,19 @@
 """The planner beside XLA on the programs of `jax_models.py`: `python -m tests.spmd.models [NAME...]`.
 
-Prints the programs that differ, with the bytes by kind, and the shares that are within 2 %.
+Prints the programs that differ, with the bytes by kind, and the shares that are within 2 %. The shardings are
+those that XLA propagated; with `--propagated` the programs go our whole way from the text that JAX wrote.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 
+from shardy_py.api import Program, propagate
 from tests.eight_devices import run_on_eight_devices
 from tests.spmd.compiled import partitioned
-from tests.spmd.hlo_programs import comparison
+from tests.spmd.hlo_programs import comparison, comparison_with
 
 DEVICES = 8
 
@@ -20,17 +23,30 @@ def lowered(names: Sequence[str] = ()) -> dict[str, str]:
     return run_on_eight_devices(f"from tests.spmd.jax_models import main; main({tuple(names)})")
 
 
-def comparisons(names: Sequence[str] = ()) -> dict[str, str]:
-    """By program, how the plan compares: `equal`, `equal in total: ...`, `differs: ...`."""
+def comparisons(names: Sequence[str] = (), *, propagates: bool = False) -> dict[str, str]:
+    """By program, how the plan compares: `equal`, `equal in total: ...`, `differs: ...`.
+
+    propagates: plan the program of JAX's text, as compiled and propagated by us.
+    """
     texts = lowered(names)
-    modules = partitioned([*texts.values()], DEVICES)
-    return {name: comparison(xla, DEVICES) for name, xla in zip(texts, modules, strict=True)}
+    modules = zip(texts.items(), partitioned([*texts.values()], DEVICES), strict=True)
+    if propagates:
+        return {name: comparison_with(xla, partial(reported, text)) for (name, text), xla in modules}
+    return {name: comparison(xla, DEVICES) for (name, _), xla in modules}
+
+
+def reported(text: str) -> dict[str, int]:
+    """By kind, the bytes that the communication report has for a program of JAX."""
+    report = propagate(Program.parse(text, as_compiled=True)).communication(partitioner="xla")
+    return {total.key: total.cost.bytes for total in report.by_kind}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*")
-    found = comparisons(parser.parse_args().names)
+    parser.add_argument("--propagated", action="store_true")
+    options = parser.parse_args()
+    found = comparisons(options.names, propagates=options.propagated)
     for name, text in found.items():
         if text != "equal":
             print(f"{name}: {text}")

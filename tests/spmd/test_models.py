@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.spmd.models import comparisons
 
 NAMES = (
@@ -12,7 +14,8 @@ NAMES = (
 )
 
 
-def test_programs_of_jax_send_what_xla_sends() -> None:
-    found = comparisons(NAMES)
+@pytest.mark.parametrize("propagates", [False, True], ids=["of XLA's shardings", "of ours"])
+def test_programs_of_jax_send_what_xla_sends(propagates: bool) -> None:
+    found = comparisons(NAMES, propagates=propagates)
     assert sorted(found) == sorted(NAMES)
     assert {name: text for name, text in found.items() if text != "equal"} == {}
