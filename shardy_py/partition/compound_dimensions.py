@@ -6,8 +6,8 @@
 An axis that divides j in unequal parts divides groups.
 
 >>> from shardy_py.sharding import AxisRef
->>> divided_prefix((AxisRef("x"), AxisRef("y")), (2, 3), Mesh.of(x=2, y=2))
-(AxisRef('x'),)
+>>> [str(axis) for axis in divided_prefix((AxisRef("x"), AxisRef("y")), (2, 3), Mesh.of(x=2, y=2))]
+['"x"']
 
 Not here: reshapes, whose uneven parts may be exchanged (`reshape_groups.py`).
 """
