@@ -19,6 +19,8 @@ from shardy_py.ops import OpRecord
 
 _FEW_PRODUCTS = 4096
 _FEW_TERMS = 8
+_ROWS = 16
+"""Rows that BLAS computes alike: it sums others, at the end, in another order. Equal lanes have equal bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class _Geometry:
         columns = rhs[batch + contracted :]
         m, k, n = prod(free), prod(summed), prod(columns)
         result = (max(lhs[0], rhs[0]), *lhs[1:batch], *free, *columns)
-        if batch == 1 and rhs[0] == 1:
+        if batch == 1 and rhs[0] == 1 and (lhs[0] == 1 or m % _ROWS == 0):
             return (lhs[0] * m, k), (k, n), result
         return (*lhs[:batch], m, k), (*rhs[:batch], k, n), result
 

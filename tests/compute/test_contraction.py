@@ -225,3 +225,13 @@ LINE = {
     }.items()
     for role, value in zip(roles, (0, 1, (2,)), strict=True)
 }
+
+
+@given(st.tuples(*[st.integers(1, 40)] * 3), st.integers(2, 8))
+def test_equal_lanes_have_equal_bits(sizes: tuple[int, int, int], lanes: int) -> None:
+    m, k, n = sizes
+    record = op("stablehlo.dot", [t(m, k), t(k, n)], [t(m, n)])
+    random = np.random.default_rng(m * k * n)
+    lhs, rhs = random.standard_normal((1, m, k)), random.standard_normal((1, k, n))
+    found = compute_of(record)(record, np.repeat(lhs, lanes, 0), rhs)
+    assert (found == found[0]).all()
