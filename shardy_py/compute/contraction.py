@@ -20,7 +20,7 @@ from shardy_py.ops import OpRecord
 _FEW_PRODUCTS = 4096
 _FEW_TERMS = 8
 _ROWS = 16
-"""Rows that BLAS computes alike: it sums others, at the end, in another order. Equal lanes have equal bits."""
+"""Rows that BLAS computes alike: it sums those left over in another order. So equal lanes have equal bits."""
 
 
 @dataclass(frozen=True, slots=True)
