@@ -5,7 +5,8 @@ padded dimension must find a neutral element there instead:
 
     dot_general, convolution    0 in both operands, along contracted, feature and spatial dimensions
     reduce                      the identity of its combiner; of a combiner without one, its initial value
-    scatter                     an index out of bounds, whose update is skipped
+    scatter                     an index out of bounds, whose update is skipped; if indices have no components,
+                                the identity of the combiner in the updates
 
 Not here: inserting masks (`passes/partitioner/padding_masks.py`).
 """
@@ -16,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from shardy_py.errors import ShardyError
 from shardy_py.ops import OpRecord
 from shardy_py.ops.reads import integer, integers, structure
 
@@ -90,8 +92,24 @@ def _scatter(record: OpRecord) -> Masks:
     indices = record.operands[position]
     assert indices is not None
     vector = integer(numbers, "index_vector_dim")
+    if vector < indices.rank and indices.shape[vector] == 0:
+        return _everywhere_updated(record, tuple(integers(numbers, "update_window_dims")))
     dimensions = tuple(d for d in range(indices.rank) if d != vector)
     return (Mask(position, dimensions, Fill.OUT_OF_BOUNDS),)
+
+
+def _everywhere_updated(record: OpRecord, windows: Dimensions) -> Masks:
+    """A scatter whose indices have no components: none is out of bounds, so the updates are masked."""
+    fill = IDENTITIES.get(str(record.attributes.get("context.combiner")))
+    if fill is None:
+        raise ShardyError.unsupported("uneven updates without indices that no known op combines")
+    first = len(record.results) + 1
+    updates = record.operands[first:]
+    return tuple(
+        Mask(first + index, tuple(d for d in range(update.rank) if d not in windows), fill)
+        for index, update in enumerate(updates)
+        if update is not None
+    )
 
 
 ROWS: Mapping[str, Callable[[OpRecord], Masks]] = {
