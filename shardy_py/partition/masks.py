@@ -5,7 +5,7 @@ padded dimension must find a neutral element there instead:
 
     dot_general, convolution    0 in both operands, along contracted, feature and spatial dimensions
     reduce                      the identity of its combiner; of a combiner without one, its initial value
-    scatter                     an index out of bounds, whose update is skipped; if indices have no components,
+    scatter                     an index out of bounds, which is skipped; if indices have no components,
                                 the identity of the combiner in the updates
 
 Not here: inserting masks (`passes/partitioner/padding_masks.py`).
