@@ -33,13 +33,31 @@ class Window:
     window's elements; is_reversed: whether the window's coordinate runs opposite to the operand's.
     """
 
-    size: int
+    size: int = 1
     stride: int = 1
     low: int = 0
     high: int = 0
     base_dilation: int = 1
     dilation: int = 1
     is_reversed: bool = False
+
+    @property
+    def is_trivial(self) -> bool:
+        """Returns whether each window is one element."""
+        return self == Window()
+
+    @property
+    def dilated_size(self) -> int:
+        """The elements from the first to the last of a window."""
+        return 1 + (self.size - 1) * self.dilation
+
+    def padded(self, size: int) -> int:
+        """The elements of a dimension of `size` with its dilation and padding."""
+        return 1 + (size - 1) * self.base_dilation + self.low + self.high
+
+    def count(self, size: int) -> int:
+        """The number of windows over a dimension of `size`."""
+        return (self.padded(size) - self.dilated_size) // self.stride + 1
 
     def element(self, place: Expr, offset: Expr, size: int) -> tuple[Expr, tuple[Constraint, ...]]:
         """The operand coordinate at `offset` in window `place`, and the constraints that it is in bounds."""

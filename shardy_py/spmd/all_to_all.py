@@ -17,9 +17,10 @@ from dataclasses import replace
 from math import prod
 
 from shardy_py.errors import InternalError
+from shardy_py.ops.windowed import Window
 from shardy_py.spmd.partitioned import Partitioned, with_size
 from shardy_py.spmd.tiling import Tiling
-from shardy_py.spmd.windowed import Reshard, WindowDimension, windowed_input
+from shardy_py.spmd.windowed import Reshard, windowed_input
 
 Exchange = tuple[int, int]
 """The dimension that is gathered, and the one that is sharded."""
@@ -150,7 +151,7 @@ def _resized(
     value: Partitioned, dimension: int, change: int, tiling: Tiling, reshard: Reshard
 ) -> Partitioned:
     """The value with `change` elements more at the end of a dimension; negative: fewer."""
-    window = tuple(WindowDimension(high=change if i == dimension else 0) for i in range(len(value.shape)))
+    window = tuple(Window(high=change if i == dimension else 0) for i in range(len(value.shape)))
     read = windowed_input(value, window, tiling, reshard)
     if read is None:
         raise InternalError(f"padding of {change} along dimension {dimension} of {value.shape}")

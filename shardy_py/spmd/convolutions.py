@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from shardy_py.ops.windowed import Window, windows_of
 from shardy_py.spmd.halo import Dimension, divided, valid_data
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.products import (
@@ -29,7 +30,7 @@ from shardy_py.spmd.products import (
 )
 from shardy_py.spmd.reshard import replicated, reshard
 from shardy_py.spmd.tiling import Shape, Tiling
-from shardy_py.spmd.windowed import WindowDimension, windowed_input
+from shardy_py.spmd.windowed import windowed_input
 
 OnBatch = Callable[[Product], Partitioned | None]
 """Partitions a product in groups along its batch dimensions."""
@@ -50,7 +51,7 @@ class Convolution:
     result_batch: int
     result_feature: int
     spatial: tuple[tuple[int, int, int], ...]
-    window: tuple[WindowDimension, ...]
+    window: tuple[Window, ...]
     feature_groups: int = 1
     batch_groups: int = 1
 
@@ -60,21 +61,8 @@ class Convolution:
         numbers: Mapping[str, Any] = attributes["dimension_numbers"]
         sides = (numbers[f"{side}_spatial_dimensions"] for side in ("input", "kernel", "output"))
         spatial: tuple[tuple[int, int, int], ...] = tuple(zip(*sides, strict=True))
-        columns = {name: attributes.get(name) or (1,) * len(spatial) for name in _ONES}
-        padding = attributes.get("padding") or ((0, 0),) * len(spatial)
-        turned = attributes.get("window_reversal") or (False,) * len(spatial)
-        window = tuple(
-            WindowDimension(
-                size=kernel[at],
-                stride=columns["window_strides"][i],
-                low=padding[i][0],
-                high=padding[i][1],
-                dilation=columns["rhs_dilation"][i],
-                base_dilation=columns["lhs_dilation"][i],
-                is_reversed=bool(turned[i]),
-            )
-            for i, (_, at, _) in enumerate(spatial)
-        )
+        sizes = tuple(kernel[at] for _, at, _ in spatial)
+        window = tuple(windows_of(attributes, sizes, "lhs_dilation", "rhs_dilation"))
         return Convolution(
             batch=numbers["input_batch_dimension"],
             lhs_feature=numbers["input_feature_dimension"],
@@ -115,11 +103,10 @@ class Convolution:
         return ProductDimensions(**found, ranks=(rank, rank, rank))
 
 
-_ONES = ("window_strides", "rhs_dilation", "lhs_dilation")
 """The attributes of windows that are 1 by default."""
 
 
-def _role(size: int, window: WindowDimension) -> str:
+def _role(size: int, window: Window) -> str:
     """The role of a spatial dimension of `size` elements of the input: a field of `ProductDimensions`."""
     padding, is_plain = (window.low, window.high), window.dilation == window.base_dilation == 1
     steps, span = (window.stride, window.dilation), max(1, size - 1)
@@ -271,7 +258,7 @@ def _with_whole_kernel(product: Product, own: Convolution) -> Partitioned | None
     pairs = [(own.result_batch, own.batch), (own.result_feature, own.lhs_feature)]
     target = _permuted(tiling, [*pairs, *((out, at) for at, _, out in own.spatial)])
     lhs = reshard(product.lhs, target)
-    window = [WindowDimension()] * len(lhs.shape)
+    window = [Window()] * len(lhs.shape)
     for (at, _, _), each in zip(own.spatial, own.window, strict=True):
         window[at] = each
     read = windowed_input(lhs, window, target, reshard)
@@ -350,7 +337,7 @@ def _padded_on_left(rhs: Partitioned, dimensions: Sequence[int]) -> Partitioned 
     """The kernel with the padding of uneven dimensions in front."""
     sizes = zip(rhs.shape, rhs.tiling.dimensions, strict=True)
     padding = [tiles * -(-size // tiles) - size for size, tiles in sizes]
-    window = [WindowDimension(low=more if i in dimensions else 0) for i, more in enumerate(padding)]
+    window = [Window(low=more if i in dimensions else 0) for i, more in enumerate(padding)]
     if all(each.is_trivial for each in window):
         return rhs
     read = windowed_input(rhs, window, rhs.tiling, reshard)

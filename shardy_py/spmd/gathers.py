@@ -1,9 +1,9 @@
 """Gathers: slices of an operand at the places that indices name.
 
-Five ways, each of which leaves some dimensions to groups of devices and solves the rest in them: along
-batching dimensions; dimensions that the indices count along; dimensions that slices have whole; dimensions of
-which slices have one element, where each device masks the slices it lacks and they are summed; and dimensions
-of the indices. The first two are tried first, the others in the order of the bytes of their largest op.
+Four ways, each of which leaves some dimensions to groups of devices and solves the rest in them: along
+batching dimensions; dimensions that slices have whole; dimensions of which slices have one element, where
+each device masks the slices of others and they are summed; and dimensions of the indices. The first is tried
+first, the others in the order of the bytes of their largest op.
 Source: openxla/xla, xla/service/spmd/gather_scatter_handler.cc. Not here: what scatters share (`indexed.py`).
 
 >>> from shardy_py.sharding import Mesh
@@ -25,7 +25,7 @@ from shardy_py.spmd.indexed import (
     NEVER,
     Cost,
     Dimensions,
-    Pairs,
+    by_cheapest,
     bytes_of,
     costs,
     grouped_on_replicas,
@@ -92,12 +92,8 @@ def gathered_at(
 
 
 def _solved(gather: _Gather) -> Partitioned:
-    ways = [(way, (0, 0) if way in _PREFERRED else _cost(way, gather)) for way in _WAYS]
-    for way, _ in sorted(ways, key=lambda pair: pair[1]):
-        found = way(gather, _solved)
-        if found is not None:
-            return found
-    return _whole(gather)
+    found = by_cheapest(gather, _WAYS, _cost, _solved)
+    return _whole(gather) if found is None else found
 
 
 def _whole(gather: _Gather) -> Partitioned:
@@ -126,16 +122,8 @@ def _cost(way: Way, gather: _Gather) -> Cost:
 
 
 def _along_batching(gather: _Gather, solve: Solve) -> Partitioned | None:
-    dims = gather.dims
-    return _in_parallel(gather, solve, tuple(zip(dims.indices_batching, dims.batching, strict=True)))
-
-
-def _along_counted(gather: _Gather, solve: Solve) -> Partitioned | None:
-    return _in_parallel(gather, solve, gather.dims.implied)
-
-
-def _in_parallel(gather: _Gather, solve: Solve, pairs: Pairs) -> Partitioned | None:
-    """Along dimensions of indices and operand that correspond."""
+    """Along batching dimensions."""
+    pairs = tuple(zip(gather.dims.indices_batching, gather.dims.batching, strict=True))
     of_indices, of_operand, of_output = gather.dims.parallel(pairs)
     if not pairs:
         return None
@@ -230,5 +218,5 @@ def _along_indices(gather: _Gather, solve: Solve) -> Partitioned | None:
     return gather.outside(found, output, gather.whole)  # of all groups, as in the partitioner
 
 
-_WAYS: tuple[Way, ...] = (_along_batching, _along_counted, _along_passing, _along_picked, _along_indices)
-_PREFERRED: tuple[Way, ...] = (_along_batching, _along_counted)
+_WAYS: tuple[Way, ...] = (_along_batching, _along_passing, _along_picked, _along_indices)
+"""The first is tried first, the others in the order of their costs."""

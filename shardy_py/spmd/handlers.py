@@ -13,6 +13,7 @@ from typing import Any
 
 from shardy_py.errors import ShardyError
 from shardy_py.ops import TABLE, OpRecord
+from shardy_py.ops.windowed import Window, windows_of
 from shardy_py.spmd.convolutions import Convolution
 from shardy_py.spmd.dots import dot
 from shardy_py.spmd.dynamic_slices import dynamically_sliced, dynamically_updated
@@ -35,7 +36,6 @@ from shardy_py.spmd.reshard import reshard
 from shardy_py.spmd.scatters import scattered_at
 from shardy_py.spmd.sorts import sorted_along
 from shardy_py.spmd.tiling import Shape, Tiling
-from shardy_py.spmd.windowed import WindowDimension
 from shardy_py.spmd.windows import padded, selected_and_scattered, sliced, windows_reduced
 
 
@@ -325,20 +325,9 @@ def _copied(value: Partitioned, others: Sequence[Partitioned]) -> Partitioned:
     return replace(value, chain=("copy", value.chain))
 
 
-def _window(application: Application, rank: int) -> list[WindowDimension]:
-    attributes, ones = application.attributes, (1,) * rank
-    columns = zip(
-        attributes.get("window_dimensions") or ones,
-        attributes.get("window_strides") or ones,
-        attributes.get("padding") or ((0, 0),) * rank,
-        attributes.get("window_dilations") or ones,
-        attributes.get("base_dilations") or ones,
-        strict=True,
-    )
-    return [
-        WindowDimension(size, stride, low, high, dilation, base)
-        for size, stride, (low, high), dilation, base in columns
-    ]
+def _window(application: Application, rank: int) -> list[Window]:
+    sizes = tuple(application.attributes.get("window_dimensions") or (1,) * rank)
+    return windows_of(application.attributes, sizes, "base_dilations", "window_dilations")
 
 
 def _custom_call(application: Application) -> Sequence[Partitioned]:

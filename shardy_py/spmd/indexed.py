@@ -12,10 +12,11 @@ partition (`gathers.py`, `scatters.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, prod
+from typing import TypeVar
 
 from shardy_py.spmd.grouping import Grouped, aligned, group_on, ungrouped
 from shardy_py.spmd.matching import per_group_shape
@@ -25,6 +26,8 @@ from shardy_py.spmd.products import size_bytes
 from shardy_py.spmd.reshard import reshard
 from shardy_py.spmd.tiling import Shape, Tiling
 
+Problem = TypeVar("Problem")
+Found = TypeVar("Found")
 Pairs = tuple[tuple[int, int], ...]
 Cost = tuple[float, float]
 """The bytes of the largest op, and the bytes sent, by which ways are compared."""
@@ -38,8 +41,7 @@ class Dimensions:
     operand, indices: the shapes. rank: of the slices. offsets: the dimensions of the slices that are in the
     operand too. collapsed, batching: dimensions of the operand that are not in the slices; the latter
     correspond to `indices_batching`. index_map: the dimension of the operand of each element of an index.
-    vector: the dimension of the indices that has these elements; their rank if there is none. implied:
-    dimensions of the indices and of the operand that correspond because the indices count along them.
+    vector: the dimension of the indices that has these elements; their rank if there is none.
     """
 
     operand: Shape
@@ -51,7 +53,6 @@ class Dimensions:
     vector: int
     batching: tuple[int, ...] = ()
     indices_batching: tuple[int, ...] = ()
-    implied: Pairs = ()
 
     @cached_property
     def batches(self) -> Pairs:
@@ -63,8 +64,7 @@ class Dimensions:
     @cached_property
     def indexed(self) -> Pairs:
         """The same without dimensions along which operand and indices correspond."""
-        apart = {*self.indices_batching, *(i for i, _ in self.implied)}
-        return tuple(pair for pair in self.batches if pair[0] not in apart)
+        return tuple(pair for pair in self.batches if pair[0] not in self.indices_batching)
 
     def passing(self, sizes: Sequence[int], operand: Shape | None = None) -> Pairs:
         """Dimensions of the operand and of the slices that correspond, for slices of `sizes` in the operand.
@@ -228,6 +228,24 @@ def aligned_on(
 ) -> Tiling:
     """The tiling with the groups of devices of `reference` along dimensions that correspond."""
     return ungrouped(aligned(group_on(tiling, dimensions), group_on(reference, of_reference)))
+
+
+def by_cheapest(
+    problem: Problem,
+    ways: Sequence[Callable[[Problem, Callable[[Problem], Found]], Found | None]],
+    cost: Callable[[Callable[[Problem, Callable[[Problem], Found]], Found | None], Problem], Cost],
+    solve: Callable[[Problem], Found],
+) -> Found | None:
+    """What the first way that applies finds: the first of `ways`, then the others by ascending cost.
+
+    solve: the problem of each group of devices.
+    """
+    first, *others = ways
+    for way in (first, *sorted(others, key=lambda way: cost(way, problem))):
+        found = way(problem, solve)
+        if found is not None:
+            return found
+    return None
 
 
 def costs(op_bytes: Iterable[int], collectives: Iterable[Collective]) -> Cost:

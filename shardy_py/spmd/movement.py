@@ -19,11 +19,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from shardy_py.ops.windowed import Window
 from shardy_py.spmd.matching import along
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.reshard import replicated, reshard
 from shardy_py.spmd.tiling import Shape, Tiling
-from shardy_py.spmd.windowed import WindowDimension, windowed_input
+from shardy_py.spmd.windowed import windowed_input
 
 
 def result_of(
@@ -136,7 +137,7 @@ def reversed_along(operand: Partitioned, dimensions: Sequence[int], target: Tili
         return replicating([operand], shape, operand.element, target)
     moved = reshard(operand, target.reversed_on(dimensions))
     padding = [tiles * -(-size // tiles) - size for size, tiles in zip(shape, target.dimensions, strict=True)]
-    window = [WindowDimension(low=more if i in dimensions else 0) for i, more in enumerate(padding)]
+    window = [Window(low=more if i in dimensions else 0) for i, more in enumerate(padding)]
     read = windowed_input(moved, window, moved.tiling, reshard)
     if read is None:
         return replicating([operand], shape, operand.element, target)

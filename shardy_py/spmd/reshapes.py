@@ -18,13 +18,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import gcd, prod
 
+from shardy_py.ops.windowed import Window
 from shardy_py.spmd.grouping import aligned, group_on, ungrouped
 from shardy_py.spmd.matching import merged_into
 from shardy_py.spmd.movement import replicating, result_of
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.reshard import replicated, reshard
 from shardy_py.spmd.tiling import Shape, Tiling
-from shardy_py.spmd.windowed import WindowDimension, windowed_input
+from shardy_py.spmd.windowed import windowed_input
 
 
 def reshaped(operand: Partitioned, shape: Sequence[int], target: Tiling) -> Partitioned:
@@ -210,6 +211,6 @@ def _with_halo(
         dimension = target_at
     else:
         return None
-    window = [WindowDimension(high=missing if i == dimension else 0) for i in range(len(value.shape))]
+    window = [Window(high=missing if i == dimension else 0) for i in range(len(value.shape))]
     read = windowed_input(value, window, value.tiling, reshard)
     return None if read is None else result_of([read.value], shape, target, operand.element)

@@ -25,7 +25,7 @@ from shardy_py.spmd.indexed import (
     NEVER,
     Cost,
     Dimensions,
-    Pairs,
+    by_cheapest,
     bytes_of,
     costs,
     grouped_on_replicas,
@@ -115,12 +115,8 @@ def _is_dropped(dims: Dimensions, dimension: int) -> bool:
 
 
 def _solved(scatter: _Scatter) -> Results:
-    ways = [(way, (0, 0) if way in _PREFERRED else _cost(way, scatter)) for way in _WAYS]
-    for way, _ in sorted(ways, key=lambda pair: pair[1]):
-        found = way(scatter, _solved)
-        if found is not None:
-            return found
-    return _whole(scatter)
+    found = by_cheapest(scatter, _WAYS, _cost, _solved)
+    return _whole(scatter) if found is None else found
 
 
 def _whole(scatter: _Scatter) -> Results:
@@ -156,16 +152,8 @@ def _cost(way: Way, scatter: _Scatter) -> Cost:
 
 
 def _along_batching(scatter: _Scatter, solve: Solve) -> Results | None:
-    dims = scatter.dims
-    return _in_parallel(scatter, solve, tuple(zip(dims.indices_batching, dims.batching, strict=True)))
-
-
-def _along_counted(scatter: _Scatter, solve: Solve) -> Results | None:
-    return _in_parallel(scatter, solve, scatter.dims.implied)
-
-
-def _in_parallel(scatter: _Scatter, solve: Solve, pairs: Pairs) -> Results | None:
-    """Along dimensions of indices and operand that correspond."""
+    """Along batching dimensions."""
+    pairs = tuple(zip(scatter.dims.indices_batching, scatter.dims.batching, strict=True))
     of_indices, of_operand, of_updates = scatter.dims.parallel(pairs)
     if not pairs:
         return None
@@ -256,5 +244,5 @@ def _along_indices(scatter: _Scatter, solve: Solve) -> Results | None:
     return scatter.outside(found, operand)
 
 
-_WAYS: tuple[Way, ...] = (_along_batching, _along_counted, _along_passing, _along_picked, _along_indices)
-_PREFERRED: tuple[Way, ...] = (_along_batching, _along_counted)
+_WAYS: tuple[Way, ...] = (_along_batching, _along_passing, _along_picked, _along_indices)
+"""The first is tried first, the others in the order of their costs."""

@@ -173,16 +173,6 @@ class Tiling:
         """The tiling with the tiles of `dimensions` in reverse order."""
         return Tiling.from_grid(np.flip(self.grid, tuple(dimensions)), self.rank)
 
-    def with_dimensions(self, rank: int, dimensions: Sequence[int]) -> Tiling:
-        """The tiling of a tensor of `rank` whose `dimensions` have the tiles of this one, in their order.
-
-        `dimensions` ascend; the others are whole.
-        """
-        sizes = [1] * rank
-        for dimension, size in zip(dimensions, self.dimensions, strict=True):
-            sizes[dimension] = size
-        return self.reshaped(sizes)
-
     def without_dimensions(self, dimensions: Iterable[int]) -> Tiling:
         """The tiling without `dimensions`, which are whole."""
         dropped = set(dimensions)

@@ -7,7 +7,7 @@ and behind its own. Pads and slices are windows of one element. Source: openxla/
 
 >>> from shardy_py.sharding import Mesh
 >>> value = Partitioned.of((8, 6), Tiling.of(Mesh.of(x=4), [("x",), ()]), "f32")
->>> window = (WindowDimension(size=3, low=1, high=1), WindowDimension())
+>>> window = (Window(size=3, low=1, high=1), Window())
 >>> read = windowed_input(value, window, value.tiling, lambda value, tiling: value)
 >>> read.value.local, [each.held_shape for each in read.value.collectives]
 ((4, 6), [(1, 6), (1, 6)])
@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from shardy_py.ops.windowed import Window
 from shardy_py.spmd.halo import Dimension, Offset, divided, largest, valid_data
 from shardy_py.spmd.partitioned import Partitioned, with_size
 from shardy_py.spmd.tiling import Shape, Tiling
@@ -27,42 +28,11 @@ Reshard = Callable[[Partitioned, Tiling], Partitioned]
 
 
 @dataclass(frozen=True, slots=True)
-class WindowDimension:
-    """A window along one dimension, in elements, as in HLO; padding may be negative."""
-
-    size: int = 1
-    stride: int = 1
-    low: int = 0
-    high: int = 0
-    dilation: int = 1
-    base_dilation: int = 1
-    is_reversed: bool = False
-
-    @property
-    def is_trivial(self) -> bool:
-        """Returns whether each window is one element."""
-        return self == WindowDimension()
-
-    @property
-    def dilated_size(self) -> int:
-        """The elements from the first to the last of a window."""
-        return 1 + (self.size - 1) * self.dilation
-
-    def padded(self, size: int) -> int:
-        """The elements of a dimension of `size` with its dilation and padding."""
-        return 1 + (size - 1) * self.base_dilation + self.low + self.high
-
-    def count(self, size: int) -> int:
-        """The number of windows over a dimension of `size`."""
-        return (self.padded(size) - self.dilated_size) // self.stride + 1
-
-
-@dataclass(frozen=True, slots=True)
 class Windowed:
     """An operand with all elements that its windows read, and the windows over it on each device."""
 
     value: Partitioned
-    window: tuple[WindowDimension, ...]
+    window: tuple[Window, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +51,11 @@ class _Reads:
     starts: Offset
     limits: Offset
     size: int
-    window: WindowDimension
+    window: Window
 
 
 def windowed_input(
-    value: Partitioned, window: Sequence[WindowDimension], target: Tiling, reshard: Reshard
+    value: Partitioned, window: Sequence[Window], target: Tiling, reshard: Reshard
 ) -> Windowed | None:
     """The operand for windows whose results are sharded as `target`; None: windows XLA does not shard.
 
@@ -122,7 +92,7 @@ def windowed_input(
 
 
 def _exchanged(
-    value: Partitioned, plans: Sequence[_Reads | None], window: Sequence[WindowDimension]
+    value: Partitioned, plans: Sequence[_Reads | None], window: Sequence[Window]
 ) -> Partitioned | None:
     """The value with the halos along all dimensions, one after another; None if one is too large."""
     local: Shape = value.local
@@ -151,7 +121,7 @@ def _difference(left: Offset, right: Offset) -> Offset:
     return lambda i: left(i) - right(i)
 
 
-def _reads(size: int, local: int, tiles: int, window: WindowDimension) -> _Reads | None:
+def _reads(size: int, local: int, tiles: int, window: Window) -> _Reads | None:
     """What the shards read; None: not supported.
 
     Shards behind the last window, and those between the last window and the first element that is read, are
@@ -199,8 +169,8 @@ def _reads(size: int, local: int, tiles: int, window: WindowDimension) -> _Reads
 
 
 def _inside(
-    window: WindowDimension, starts: Offset, low: int, shards: int, needed: int, per_shard: int, span: int
-) -> WindowDimension:
+    window: Window, starts: Offset, low: int, shards: int, needed: int, per_shard: int, span: int
+) -> Window:
     """The window over the elements of a shard: padding that is left for dilated elements."""
     if window.base_dilation == 1:
         return replace(window, low=low, high=0)

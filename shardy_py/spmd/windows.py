@@ -17,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from shardy_py.ops.windowed import Window
 from shardy_py.spmd.halo import Dimension, divided, largest, valid_data
 from shardy_py.spmd.movement import replicating, result_of
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.reshard import reshard
 from shardy_py.spmd.tiling import Tiling
-from shardy_py.spmd.windowed import WindowDimension, windowed_input
+from shardy_py.spmd.windowed import windowed_input
 
 
 def sliced(
@@ -32,7 +33,7 @@ def sliced(
     parts = [*zip(starts, limits, strides, strict=True)]
     shape = tuple(-(-(limit - start) // stride) for start, limit, stride in parts)
     window = [
-        WindowDimension(stride=stride, low=-start, high=limit - size)
+        Window(stride=stride, low=-start, high=limit - size)
         for (start, limit, stride), size in zip(parts, operand.shape, strict=True)
     ]
     tilings = [operand.tiling] if operand.tiling.tile_count > target.tile_count else []
@@ -50,7 +51,7 @@ def padded(
 ) -> Partitioned:
     """The result of padding with a scalar."""
     window = [
-        WindowDimension(low=before, high=behind, base_dilation=between + 1)
+        Window(low=before, high=behind, base_dilation=between + 1)
         for before, behind, between in zip(low, high, interior, strict=True)
     ]
     shape = [each.padded(size) for each, size in zip(window, operand.shape, strict=True)]
@@ -59,7 +60,7 @@ def padded(
 
 def windows_reduced(
     operands: Sequence[Partitioned],
-    window: Sequence[WindowDimension],
+    window: Sequence[Window],
     shape: Sequence[int],
     targets: Sequence[Tiling],
 ) -> list[Partitioned]:
@@ -80,7 +81,7 @@ def windows_reduced(
 
 
 def selected_and_scattered(
-    operand: Partitioned, source: Partitioned, window: Sequence[WindowDimension], target: Tiling
+    operand: Partitioned, source: Partitioned, window: Sequence[Window], target: Tiling
 ) -> Partitioned:
     """The result of adding each element of `source` to the one that its window of the operand selects.
 
@@ -104,7 +105,7 @@ def selected_and_scattered(
 
 
 def _overlapping(
-    value: Partitioned, given: Partitioned, at: int, tiles: int, window: WindowDimension
+    value: Partitioned, given: Partitioned, at: int, tiles: int, window: Window
 ) -> tuple[Partitioned, Partitioned] | None:
     """The operand and the source along one dimension; None if the halos are too large."""
     size = value.tiling.local_shape(value.shape)[at]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from random import Random
 
+from shardy_py.ops.windowed import Window
 from shardy_py.spmd.dynamic_slices import dynamically_sliced, dynamically_updated
 from shardy_py.spmd.movement import (
     broadcast,
@@ -22,7 +23,6 @@ from shardy_py.spmd.movement import (
 )
 from shardy_py.spmd.reshapes import reshaped
 from shardy_py.spmd.sorts import sorted_along
-from shardy_py.spmd.windowed import WindowDimension
 from shardy_py.spmd.windows import padded, selected_and_scattered, sliced, windows_reduced
 from tests.spmd.compiled import collectives_of, sent_by_kind
 from tests.spmd.indexed_ops import random_gather, random_scatter
@@ -132,12 +132,12 @@ def _index_text(rank: int, starts: Sequence[int | None]) -> str:
 def _reduce_window(random: Random, shape: Shape) -> Op:
     window = [
         random.choice([
-            WindowDimension(),
-            WindowDimension(size=3, low=1, high=1),
-            WindowDimension(size=2, stride=2),
-            WindowDimension(size=3, dilation=2, low=2),
-            WindowDimension(size=size, low=size - 1),
-            WindowDimension(size=2, base_dilation=2, low=1),
+            Window(),
+            Window(size=3, low=1, high=1),
+            Window(size=2, stride=2),
+            Window(size=3, dilation=2, low=2),
+            Window(size=size, low=size - 1),
+            Window(size=2, base_dilation=2, low=1),
         ])
         for size in shape
     ]  # fmt: skip
@@ -174,11 +174,11 @@ def _reshape(random: Random, shape: Shape) -> Op:
 def _select_and_scatter(random: Random, shape: Shape) -> Op:
     window = [
         random.choice([
-            WindowDimension(),
-            WindowDimension(size=2, stride=2),
-            WindowDimension(size=3, stride=2, low=0, high=1),
-            WindowDimension(size=3, low=1, high=1),
-            WindowDimension(size=2, stride=3),
+            Window(),
+            Window(size=2, stride=2),
+            Window(size=3, stride=2, low=0, high=1),
+            Window(size=3, low=1, high=1),
+            Window(size=2, stride=3),
         ])
         for _ in shape
     ]  # fmt: skip

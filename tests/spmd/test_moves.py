@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from shardy_py.ops.windowed import Window
 from shardy_py.sharding import Mesh
 from shardy_py.spmd.movement import along_batch, replicating, with_whole_dimensions
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.reshapes import reshaped
 from shardy_py.spmd.reshard import replicated, reshard
 from shardy_py.spmd.tiling import Tiling
-from shardy_py.spmd.windowed import WindowDimension
 from shardy_py.spmd.windows import padded, selected_and_scattered, sliced
 from tests.spmd.moves import KINDS, differing, random_ops
 
@@ -86,10 +86,10 @@ def test_a_reshape_keeps_its_result_in_the_tiles_of_the_operand() -> None:
 def test_gradients_of_pools_exchange_windows_that_overlap() -> None:
     rows = Tiling.of(MESH, [("x",), ()])
     value = Partitioned.of((16, 3), rows, "f32")
-    apart = (WindowDimension(size=2, stride=2), WindowDimension())
+    apart = (Window(size=2, stride=2), Window())
     found = selected_and_scattered(value, Partitioned.of((8, 3), rows, "f32"), apart, rows)
     assert found.collectives == ()
-    overlapping = (WindowDimension(size=3, low=1, high=1), WindowDimension())
+    overlapping = (Window(size=3, low=1, high=1), Window())
     found = selected_and_scattered(value, value, overlapping, rows)
     assert {each.kind for each in found.collectives} == {"collective_permute"}
     integers = Partitioned.of((16, 3), rows, "s32")

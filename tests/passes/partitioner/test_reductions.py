@@ -69,7 +69,7 @@ def test_any_combiner(sizes: str, axes: str) -> None:
 
 
 def test_sums_from_an_initial_value() -> None:
-    """It is added once, after the all-reduce; what devices sum before is no value of the whole program."""
+    """It is added once, after the all-reduce. The sums before it do not occur in the whole program."""
     body = (
         "  %0 = stablehlo.reduce(%arg0 init: %arg1) applies stablehlo.add across dimensions = [0]"
         " : (tensor<8x6xf32>, tensor<f32>) -> tensor<6xf32>"
