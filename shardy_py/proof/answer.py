@@ -25,8 +25,8 @@ class Fault:
 
     name: of the value in the local program, with its op. where: the line of the op in the source.
     device: its id; None: it is of no single device. index, whole_index: in the device's part, and in the
-    whole tensor. execution: how often the device had executed the op before. whole_name: of the value in the
-    whole program.
+    whole tensor. execution: how often the device had executed the op before. source: the value of the whole
+    program.
     """
 
     name: str
@@ -38,7 +38,6 @@ class Fault:
     execution: int
     expected: str
     got: str
-    whole_name: str = ""
     source: SSAValue | None = None
 
     @property
@@ -99,7 +98,6 @@ def fault_of(wrong: Wrong, local: ModuleOp, whole: ModuleOp, sources: Mapping[SS
         wrong.execution,
         wrong.expected,
         wrong.got,
-        names[1],
         sources.get(first, first),
     )
 
