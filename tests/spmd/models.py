@@ -10,10 +10,9 @@ import argparse
 from collections.abc import Sequence
 from functools import partial
 
-from shardy_py.api import Program, propagate
 from tests.eight_devices import run_on_eight_devices
 from tests.spmd.compiled import partitioned
-from tests.spmd.hlo_programs import comparison, comparison_with
+from tests.spmd.hlo_programs import comparison, comparison_with, reported
 
 DEVICES = 8
 
@@ -33,12 +32,6 @@ def comparisons(names: Sequence[str] = (), *, propagates: bool = False) -> dict[
     if propagates:
         return {name: comparison_with(xla, partial(reported, text)) for (name, text), xla in modules}
     return {name: comparison(xla, DEVICES) for (name, _), xla in modules}
-
-
-def reported(text: str) -> dict[str, int]:
-    """By kind, the bytes that the communication report has for a program of JAX."""
-    report = propagate(Program.parse(text, as_compiled=True)).communication(partitioner="xla")
-    return {total.key: total.cost.bytes for total in report.by_kind}
 
 
 def main() -> None:
