@@ -7,20 +7,19 @@ handler).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
-from shardy_py.errors import ShardyError
-from shardy_py.ops import TABLE, OpRecord
+from shardy_py.ops import TABLE
 from shardy_py.ops.windowed import Window, windows_of
+from shardy_py.spmd.application import Application, Handler
 from shardy_py.spmd.convolutions import Convolution
 from shardy_py.spmd.dots import dot
 from shardy_py.spmd.dynamic_slices import dynamically_sliced, dynamically_updated
-from shardy_py.spmd.gathers import gathered_at
-from shardy_py.spmd.indexed import Dimensions
+from shardy_py.spmd.indexed_handlers import copied, gather, scatter
 from shardy_py.spmd.movement import (
     along_batch,
+    bitcast,
     broadcast,
     elementwise,
     replicating,
@@ -33,50 +32,8 @@ from shardy_py.spmd.products import Product, ProductDimensions
 from shardy_py.spmd.reductions import reduced
 from shardy_py.spmd.reshapes import reshaped
 from shardy_py.spmd.reshard import reshard
-from shardy_py.spmd.scatters import scattered_at
-from shardy_py.spmd.sorts import sorted_along
-from shardy_py.spmd.tiling import Shape, Tiling
+from shardy_py.spmd.sorts import largest, sorted_along
 from shardy_py.spmd.windows import padded, selected_and_scattered, sliced, windows_reduced
-
-
-@dataclass(frozen=True)
-class Application:
-    """An op to partition: its record, its operands, and the tilings of its results."""
-
-    record: OpRecord
-    operands: tuple[Partitioned, ...]
-    targets: tuple[Tiling, ...]
-
-    def shape(self, result: int = 0) -> Shape:
-        """The shape of a result; raises ShardyError if it is not a static tensor."""
-        return static_shape(self.record, result)
-
-    def element(self, result: int = 0) -> str:
-        """The element type of a result."""
-        type_ = self.record.results[result]
-        return type_.element if type_ else ""
-
-    @property
-    def results(self) -> list[tuple[Shape, str]]:
-        """The shapes and element types of the results."""
-        return [(self.shape(i), self.element(i)) for i in range(len(self.targets))]
-
-    @property
-    def attributes(self) -> Any:
-        """The attributes of the op."""
-        return self.record.attributes
-
-
-Handler = Callable[[Application], Sequence[Partitioned]]
-
-
-def static_shape(record: OpRecord, result: int) -> Shape:
-    """The shape of a result of an op; raises ShardyError if it is not a static tensor."""
-    type_ = record.results[result]
-    sizes = type_.shape if type_ else ()
-    if type_ is None or any(size is None for size in sizes):
-        raise ShardyError.unsupported(f"'{record.name}' with results that are not static tensors")
-    return tuple(size or 0 for size in sizes)
 
 
 def partition(application: Application) -> tuple[Partitioned, ...]:
@@ -158,7 +115,7 @@ def _product(
     batch: tuple[Sequence[int], Sequence[int]] = ((), ()),
 ) -> list[Partitioned]:
     lhs, rhs = application.operands
-    rhs = _copied(rhs, [lhs])
+    rhs = copied(rhs, [lhs])
     dimensions = ProductDimensions.of_dot(
         len(lhs.shape), len(rhs.shape), contracting=contracting, batch=batch
     )
@@ -185,6 +142,11 @@ def _rng(application: Application) -> list[Partitioned]:
 def _transpose(application: Application) -> list[Partitioned]:
     (value,), (target,) = application.operands, application.targets
     return [transposed(value, application.attributes["permutation"], target)]
+
+
+def _bitcast_convert(application: Application) -> list[Partitioned]:
+    (value,), (target,) = application.operands, application.targets
+    return [bitcast(value, application.shape(), application.element(), target)]
 
 
 def _reshape(application: Application) -> list[Partitioned]:
@@ -264,67 +226,6 @@ def _matrices(application: Application) -> list[Partitioned]:
     return [with_whole_dimensions(application.operands, whole, application.shape(), application.targets[0])]
 
 
-def _gather(application: Application) -> list[Partitioned]:
-    attributes, numbers = application.attributes, application.attributes["dimension_numbers"]
-    operand, indices = application.operands
-    shape = application.shape()
-    dims = Dimensions(
-        operand.shape,
-        indices.shape,
-        len(shape),
-        offsets=numbers["offset_dims"],
-        collapsed=numbers["collapsed_slice_dims"],
-        index_map=numbers["start_index_map"],
-        vector=numbers["index_vector_dim"],
-        batching=numbers.get("operand_batching_dims", ()),
-        indices_batching=numbers.get("start_indices_batching_dims", ()),
-    )
-    indices = _copied(indices, [operand])
-    return [gathered_at(operand, indices, dims, attributes["slice_sizes"], shape, application.targets[0])]
-
-
-_REDUCTIONS = frozenset(
-    f"stablehlo.{name}" for name in ("add", "multiply", "minimum", "maximum", "and", "or")
-)
-"""The ops that XLA reduces by with an all-reduce."""
-
-
-def _scatter(application: Application) -> Sequence[Partitioned]:
-    """As many operands as results, then the indices, then the updates. Only single ones are summed."""
-    count = len(application.targets)
-    operands, indices = application.operands[:count], application.operands[count]
-    updates = [_copied(value, operands) for value in application.operands[count + 1 :]]
-    numbers = application.attributes["scatter_dimension_numbers"]
-    dims = Dimensions(
-        operands[0].shape,
-        indices.shape,
-        len(updates[0].shape),
-        offsets=numbers["update_window_dims"],
-        collapsed=numbers["inserted_window_dims"],
-        index_map=numbers["scatter_dims_to_operand_dims"],
-        vector=numbers["index_vector_dim"],
-        batching=numbers.get("input_batching_dims", ()),
-        indices_batching=numbers.get("scatter_indices_batching_dims", ()),
-    )
-    combiner = application.attributes.get("context.combiner")
-    found = scattered_at(
-        operands,
-        _copied(indices, [*operands, *updates]),
-        updates,
-        dims,
-        application.targets[0],
-        is_reduction=count == 1 and combiner in _REDUCTIONS,
-    )
-    return [reshard(value, target) for value, target in zip(found, application.targets, strict=True)]
-
-
-def _copied(value: Partitioned, others: Sequence[Partitioned]) -> Partitioned:
-    """A copy of a value that is among `others`: XLA makes one, so that its reshards are not theirs."""
-    if value.chain is None or all(value.chain != other.chain for other in others):
-        return value
-    return replace(value, chain=("copy", value.chain))
-
-
 def _window(application: Application, rank: int) -> list[Window]:
     sizes = tuple(application.attributes.get("window_dimensions") or (1,) * rank)
     return windows_of(application.attributes, sizes, "base_dilations", "window_dilations")
@@ -332,6 +233,16 @@ def _window(application: Application, rank: int) -> list[Window]:
 
 def _custom_call(application: Application) -> Sequence[Partitioned]:
     """Calls with batch dimensions (of LAPACK) stay sharded along those of the first result."""
+    target = application.attributes.get("call_target_name")
+    if target in _PLACEMENTS:
+        return _copies(application)
+    if target == "TopK" and len(application.operands[0].shape) == 2:
+        return largest(
+            application.operands[0],
+            application.shape()[-1],
+            application.targets,
+            [application.is_used(i) for i in range(2)],
+        )
     given: dict[str, str] = application.attributes.get("mhlo.frontend_attributes") or {}
     batch = range(int(given.get("num_batch_dims") or 0))
     first = application.targets[0]
@@ -339,6 +250,10 @@ def _custom_call(application: Application) -> Sequence[Partitioned]:
     if near.is_replicated:
         return _whole(application)
     return along_batch(application.operands, [*batch], near, application.results, application.targets)
+
+
+_PLACEMENTS = frozenset({"annotate_device_placement", "MoveToHost", "MoveToDevice"})
+"""Calls that move a tensor between the memories of each device."""
 
 
 def _reduce_window(application: Application) -> list[Partitioned]:
@@ -360,6 +275,7 @@ HANDLERS: dict[str, Handler] = {
     "stablehlo.convolution": _convolution,
     "stablehlo.transpose": _transpose,
     "stablehlo.reshape": _reshape,
+    "stablehlo.bitcast_convert": _bitcast_convert,
     "stablehlo.broadcast_in_dim": _broadcast,
     "stablehlo.reduce": _reduce,
     "stablehlo.slice": _slice,
@@ -370,8 +286,8 @@ HANDLERS: dict[str, Handler] = {
     "stablehlo.dynamic_update_slice": _dynamic_update_slice,
     "stablehlo.custom_call": _custom_call,
     "stablehlo.sort": _sort,
-    "stablehlo.gather": _gather,
-    "stablehlo.scatter": _scatter,
+    "stablehlo.gather": gather,
+    "stablehlo.scatter": scatter,
     "stablehlo.cholesky": _matrices,
     "stablehlo.triangular_solve": _matrices,
     "stablehlo.reduce_window": _reduce_window,

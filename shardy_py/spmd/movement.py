@@ -2,9 +2,9 @@
 
 Operands are resharded to what the tiling of the result asks for. Ops that the partitioner does not know get
 whole operands on every device and slice the result. Source: openxla/xla, `HandleElementwise`,
-`HandleElementwiseWithDimsToReplicate`, `HandleTranspose`, `HandleBroadcast`, `HandleReverse` and
-`DefaultAction` in xla/service/spmd/spmd_partitioner.cc. Not here: slices and
-windows (`windows.py`).
+`HandleElementwiseWithDimsToReplicate`, `HandleBitcastConvert`, `HandleTranspose`, `HandleBroadcast`,
+`HandleReverse` and `DefaultAction` in xla/service/spmd/spmd_partitioner.cc. Not here: slices and windows
+(`windows.py`).
 
 >>> from shardy_py.sharding import Mesh
 >>> mesh = Mesh.of(x=4)
@@ -55,6 +55,25 @@ def elementwise(operands: Sequence[Partitioned], element: str, target: Tiling) -
     if len(operands) > 1 and all(operand.tiling == tiling for operand in operands):
         return reshard(result_of(operands, shape, tiling, element), target)
     return result_of((reshard(operand, target) for operand in operands), shape, target, element)
+
+
+def bitcast(operand: Partitioned, shape: Sequence[int], element: str, target: Tiling) -> Partitioned:
+    """The result of a cast of bits, to a tensor of `shape`.
+
+    Elements of another size are split along a new last dimension, or joined along the last one; it is whole.
+    """
+    rank = len(operand.shape)
+    if len(shape) == rank:
+        return elementwise([operand], element, target)
+    if target.is_replicated:
+        return replicating([operand], shape, element, target)
+    if len(shape) < rank:
+        near = operand.tiling.replicated_on([rank - 1])
+        after = near.without_dimensions([rank - 1])
+    else:
+        after = target.replicated_on([rank])
+        near = after.without_dimensions([rank])
+    return reshard(result_of([reshard(operand, near)], shape, after, element), target)
 
 
 def transposed(operand: Partitioned, permutation: Sequence[int], target: Tiling) -> Partitioned:

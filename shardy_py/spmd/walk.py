@@ -22,7 +22,8 @@ from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 
 from shardy_py.ops import TABLE, Control, OpRecord, TensorType
-from shardy_py.spmd.handlers import Application, partition, static_shape
+from shardy_py.spmd.application import Application, static_shape
+from shardy_py.spmd.handlers import partition
 from shardy_py.spmd.model import Collective, Plan
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.reshard import reshard
@@ -148,7 +149,8 @@ class _Walk:
         if row is not None and row.is_wire:
             found = tuple(reshard(value, target) for value, (_, target) in zip(known, pairs, strict=True))
         else:
-            found = partition(Application(step.record, known, tuple(target for _, target in pairs)))
+            targets, used = tuple(target for _, target in pairs), tuple(name in live for name, _ in pairs)
+            found = partition(Application(step.record, known, targets, used))
         for (name, _), result in zip(pairs, found, strict=True):
             unused = name not in live and result.earlier
             self._emit(result.earlier[-1] if unused else result, step, times)
