@@ -293,6 +293,9 @@ HANDLERS: dict[str, Handler] = {
     "stablehlo.reduce_window": _reduce_window,
     "stablehlo.select_and_scatter": _select_and_scatter,
     "stablehlo.rng": _rng,
+    "chlo.next_after": _elementwise,  # XLA expands these
+    "chlo.polygamma": _elementwise,
+    "chlo.zeta": _elementwise,
     "stablehlo.optimization_barrier": _copies,
     "hlo.opt-barrier": _copies,
     "hlo.copy": _copies,

@@ -44,7 +44,7 @@ class CollectiveUse:
     value: the name of its result, in `function`. source, target: shardings before and after.
     held_bytes: on each device before. cost: of one run; bytes are received by each device.
     times: how often it runs, with the trip counts of loops; is_estimate: a trip count is unknown and counts
-        as one.
+        as its bound, or one.
     """
 
     kind: str

@@ -165,7 +165,7 @@ def communication_text(
     summary = f"{count} collective{'s' if count > 1 else ''}; each device receives {bytes_text(total.bytes)} "
     summary += f"in {seconds_text(total.seconds)} on {report.model.name}."
     if any(use.is_estimate for use in report.sending):
-        summary += "\n*: inside a loop with an unknown trip count; counted once."
+        summary += "\n*: inside a loop with an unknown trip count; counted up to its bound, or once."
     return "\n\n".join([*parts, "\n".join([summary, *_forecast_lines(report), *_warning_lines(report)])])
 
 

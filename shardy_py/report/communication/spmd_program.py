@@ -21,7 +21,7 @@ from shardy_py.graph.record import record_of
 from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.ir import blocks_of, operands_of, type_of
 from shardy_py.ops import TABLE, Control, OpRecord
-from shardy_py.report.communication.loops import trip_count
+from shardy_py.report.communication.loops import iterations
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.spmd.tiling import Tiling
@@ -79,7 +79,7 @@ class _Reader:
             names = tuple(step.results[0] for step in entering)
         targets = tuple(map(self._own, op.results))
         blocks = tuple(self._blocks(op, row.control, targets))
-        times = (trip_count(op) or 1) if row.control is Control.LOOP else 1
+        times = iterations(op)[0] if row.control is Control.LOOP else 1
         yield Step(record_of(op), names, tuple(op.results), targets, blocks, times, op)
 
     def _blocks(self, op: Operation, control: Control, targets: Sequence[Tiling | None]) -> Iterator[Block]:

@@ -135,6 +135,31 @@ def test_turns_up_and_down(start: int, direction: str, limit: int, step: str, ti
     }
 
 
+@pytest.mark.parametrize("element", ["i32", "f32"])
+def test_a_loop_that_may_end_early_counts_up_to_its_bound(element: str) -> None:
+    """`i < 10` and not done: at most 4 steps of 3."""
+    text = (
+        LOOP.replace("START", "0")
+        .replace("COUNTER", "%c")
+        .replace(
+            "stablehlo.return %p :",
+            "%q = stablehlo.compare LT, %z, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+            "%both = stablehlo.and %q, %p : tensor<i1>\nstablehlo.return %both :",
+        )
+    )
+    text = text.replace("%z", "%arg1")
+    if element == "f32":
+        text = (
+            text.replace("i32", "f32")
+            .replace("<0>", "<0.0>")
+            .replace("<10>", "<10.0>")
+            .replace("<3>", "<3.0>")
+        )
+    bill = bill_of(text)
+    assert bill.sending
+    assert {(use.times, use.is_estimate) for use in bill.sending} == {(4, True)}
+
+
 @pytest.mark.parametrize(
     ("groups", "rows", "axes"),
     [
