@@ -17,12 +17,16 @@ from shardy_py.spmd.tiling import Shape, Tiling
 
 @dataclass(frozen=True)
 class Application:
-    """An op to partition: its record, its operands, the tilings of its results, and which are used."""
+    """An op to partition: its record, its operands, the tilings of its results, and which are used.
+
+    is_unreduced: the first result is left to be reduced by a later op.
+    """
 
     record: OpRecord
     operands: tuple[Partitioned, ...]
     targets: tuple[Tiling, ...]
     used: tuple[bool, ...] = ()
+    is_unreduced: bool = False
 
     def is_used(self, result: int) -> bool:
         """Returns whether the program uses a result."""

@@ -288,10 +288,10 @@ def _on_contracting(product: Product, shared: Group, solve: Solve, *, may_move: 
     def summed(found: Partitioned) -> Partitioned:
         """The sum over the groups, then the slice of it that each device needs."""
         if not kept:
-            return found.summed(leading.dimensions[i] for i in at[leader])
-        found = found.summed(outer.dimensions[i] for i in kept)
+            return product.summed(found, (leading.dimensions[i] for i in at[leader]))
+        found = product.summed(found, (outer.dimensions[i] for i in kept))
         found = replace(found, local=outer.replicated_except(kept).local_shape(found.local))
-        return found.sent("all_reduce", outer.replicas, local=found.local) if rank in sliced else found
+        return product.summed(found, [outer.replicas] if rank in sliced else [])
 
     inner = [_in_group(product.operand(side), groups[side]) for side in (LHS, RHS)]
     found = solve(

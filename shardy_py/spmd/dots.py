@@ -143,7 +143,8 @@ def _summed_as(product: Product, side: str) -> Partitioned:
     assert target is not None
     moved = _multiplied(product, OTHER[side], reshard(product.operand(OTHER[side]), target))
     tiling = product.tiling_of(side)
-    found = moved.summed(tiling.dimensions[i] for i in numbers(product.dimensions.contracting, side))
+    contracting = numbers(product.dimensions.contracting, side)
+    found = product.summed(moved, (tiling.dimensions[i] for i in contracting))
     return replace(found, tiling=Tiling.replicated(product.tiling.rank, product.device_count))
 
 

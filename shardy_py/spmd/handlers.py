@@ -23,6 +23,7 @@ from shardy_py.spmd.movement import (
     broadcast,
     elementwise,
     replicating,
+    result_of,
     reversed_along,
     transposed,
     with_whole_dimensions,
@@ -88,6 +89,12 @@ def _explicit(application: Application) -> list[Partitioned]:
     return found
 
 
+def _in_place(application: Application) -> list[Partitioned]:
+    """Each device makes its part of an unreduced tensor: its tile among zeros."""
+    (value,), (target,) = application.operands, application.targets
+    return [result_of([value], application.shape(), target, application.element())]
+
+
 def _copies(application: Application) -> list[Partitioned]:
     """Result i is a copy of operand i."""
     pairs = zip(application.operands, application.targets, strict=True)
@@ -121,7 +128,7 @@ def _product(
     )
     (target,) = application.targets
     product = Product(dimensions, lhs, rhs, application.shape(), target, application.element())
-    return [dot(product)]
+    return [dot(replace(product, is_unreduced=application.is_unreduced))]
 
 
 def _convolution(application: Application) -> list[Partitioned]:
@@ -176,7 +183,9 @@ def _reduce(application: Application) -> list[Partitioned]:
     """The second half of the operands are initial values."""
     inputs = application.operands[: len(application.targets)]
     elements = [application.element(i) for i in range(len(inputs))]
-    return reduced(inputs, application.attributes["dimensions"], elements, application.targets)
+    dimensions: Sequence[int] = application.attributes["dimensions"]
+    is_unreduced = application.is_unreduced
+    return reduced(inputs, dimensions, elements, application.targets, is_unreduced=is_unreduced)
 
 
 def _slice(application: Application) -> list[Partitioned]:
@@ -293,6 +302,10 @@ HANDLERS: dict[str, Handler] = {
     "stablehlo.reduce_window": _reduce_window,
     "stablehlo.select_and_scatter": _select_and_scatter,
     "stablehlo.rng": _rng,
+    "sdy.all_reduce": _explicit,
+    "sdy.reduce_scatter": _explicit,
+    "sdy.replicated_to_unreduced": _in_place,
+    "sdy.sharded_to_unreduced": _in_place,
     "chlo.next_after": _elementwise,  # XLA expands these
     "chlo.polygamma": _elementwise,
     "chlo.zeta": _elementwise,

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -122,7 +122,7 @@ class Product:
 
     shape: of the whole result. tiling: wanted of the result. element: the name of its element type.
     finish: what follows the product on each device: collectives over several groups.
-    convolution: if it is one.
+    convolution: if it is one. is_unreduced: what devices add up is not summed: the result stays unreduced.
     """
 
     dimensions: ProductDimensions
@@ -133,6 +133,11 @@ class Product:
     element: str
     finish: Callable[[Partitioned], Partitioned] | None = None
     convolution: Convolution | None = None
+    is_unreduced: bool = False
+
+    def summed(self, found: Partitioned, sizes: Iterable[int]) -> Partitioned:
+        """The result after a sum along contracting dimensions, by numbers of tiles."""
+        return found if self.is_unreduced else found.summed(sizes)
 
     def operand(self, side: str) -> Partitioned:
         """The operand of a side."""

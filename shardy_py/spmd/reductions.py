@@ -30,10 +30,13 @@ def reduced(
     dimensions: Sequence[int],
     elements: Sequence[str],
     targets: Sequence[Tiling],
+    *,
+    is_unreduced: bool = False,
 ) -> list[Partitioned]:
     """The results of a reduction of all operands along `dimensions`, with scalars as initial values.
 
-    elements: the element types of the results. targets: their tilings.
+    elements: the element types of the results. targets: their tilings. is_unreduced: a single result is not
+    reduced among devices.
     """
     tiling, rank = operands[0].tiling, len(operands[0].shape)
     operands = [operands[0], *(reshard(operand, tiling) for operand in operands[1:])]
@@ -50,9 +53,9 @@ def reduced(
             element=element,
             chain=None,
         )
-        if len(operands) == 1:
+        if len(operands) == 1 and not is_unreduced:
             result = result.summed(tiling.dimensions[i] for i in dimensions)
-        elif count > 1:
+        elif len(operands) > 1 and count > 1:
             result = replace(result, collectives=_gathered(operand, dimensions, kept, element).collectives)
         found.append(reshard(result, target))
     return found

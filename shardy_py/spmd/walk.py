@@ -49,7 +49,8 @@ class Step:
 
     operands, results: names of values; operands of a manual computation are in its in-shardings.
     targets: the tilings of the results, None for other values than tensors. blocks: its regions. times: how
-    often they run. source: the op, for those who made the step.
+    often they run. source: the op, for those who made the step. is_unreduced: the first result has unreduced
+    axes, along which its parts are summed by a later op.
     """
 
     record: OpRecord
@@ -59,6 +60,7 @@ class Step:
     blocks: tuple[Block, ...] = ()
     times: int = 1
     source: object = None
+    is_unreduced: bool = False
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ class _Walk:
             found = tuple(reshard(value, target) for value, (_, target) in zip(known, pairs, strict=True))
         else:
             targets, used = tuple(target for _, target in pairs), tuple(name in live for name, _ in pairs)
-            found = partition(Application(step.record, known, targets, used))
+            found = partition(Application(step.record, known, targets, used, step.is_unreduced))
         for (name, _), result in zip(pairs, found, strict=True):
             unused = name not in live and result.earlier
             self._emit(result.earlier[-1] if unused else result, step, times)

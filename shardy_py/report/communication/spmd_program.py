@@ -8,13 +8,14 @@ The program has no calls: XLA inlines them before. Not here: what is sent (`spmd
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import prod
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block as IrBlock
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.dialects.sdy import ManualComputationOp, ReshardOp
+from shardy_py.dialects.sdy import AllReduceOp, ManualComputationOp, ReduceScatterOp, ReshardOp
 from shardy_py.graph.holders import attribute_list_shardings
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import record_of
@@ -80,7 +81,25 @@ class _Reader:
         targets = tuple(map(self._own, op.results))
         blocks = tuple(self._blocks(op, row.control, targets))
         times = iterations(op)[0] if row.control is Control.LOOP else 1
-        yield Step(record_of(op), names, tuple(op.results), targets, blocks, times, op)
+        record, is_unreduced = self._with_devices(op), self._is_unreduced(op)
+        yield Step(record, names, tuple(op.results), targets, blocks, times, op, is_unreduced)
+
+    def _is_unreduced(self, op: Operation) -> bool:
+        sharding = self.shardings.of(op.results[0]) if op.results else None
+        return sharding is not None and bool(sharding.unreduced_axes)
+
+    def _with_devices(self, op: Operation) -> OpRecord:
+        """The record of an op; reductions of unreduced axes name groups of devices, as they do in XLA."""
+        record = record_of(op)
+        if not isinstance(op, AllReduceOp | ReduceScatterOp):
+            return record
+        before, after = (self.shardings.of(value) for value in (op.operands[0], op.results[0]))
+        if before is None:
+            return record
+        mesh = mesh_of(before, self.meshes)
+        kept = prod(axis.size(mesh) for axis in after.unreduced_axes) if after else 1
+        size = prod(axis.size(mesh) for axis in before.unreduced_axes) // kept
+        return replace(record, attributes={**record.attributes, "replica_groups": (tuple(range(size)),)})
 
     def _blocks(self, op: Operation, control: Control, targets: Sequence[Tiling | None]) -> Iterator[Block]:
         """The regions that the op runs; those whose results are its own return them in its tilings."""
