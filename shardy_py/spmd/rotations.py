@@ -1,9 +1,10 @@
 """Rotations: the end of a tensor moves to its front, as `jnp.roll` does by two slices and a concatenation.
 
-XLA recognizes them before it partitions, and sends each device just the pieces it needs. Source: openxla/xla,
-`FindRotateRightPattern` in xla/service/spmd/spmd_partitioner_util.cc and
-`HandleCustomCallSPMDInternal_RotateRight` in custom_call_handler.cc there. Not here: other concatenations
-(`movement.py`).
+XLA recognizes them before it partitions, and sends each device just the pieces it needs; the same for
+tensors padded with their own ends, as by `jnp.pad(..., mode="wrap")`. Source: openxla/xla,
+`FindRotateRightPattern` and `FindPadWithWrapPattern` in xla/service/spmd/spmd_partitioner_util.cc,
+`PreprocessHlos` in spmd_partitioner.cc and `HandleCustomCallSPMDInternal_RotateRight` in
+custom_call_handler.cc there. Not here: other concatenations (`movement.py`).
 
 >>> from shardy_py.sharding import Mesh
 >>> rows = Tiling.of(Mesh.of(x=4), [("x",)])
@@ -14,12 +15,14 @@ XLA recognizes them before it partitions, and sends each device just the pieces 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from shardy_py.ops import OpRecord
 from shardy_py.spmd.movement import result_of
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.reshard import reshard
 from shardy_py.spmd.tiling import Tiling
+from shardy_py.spmd.windows import padded
 
 _JOINED, _PART = "stablehlo.concatenate", "stablehlo.slice"
 
@@ -39,6 +42,43 @@ def rotation(joined: OpRecord, parts: Sequence[OpRecord]) -> tuple[int, int] | N
     if not (is_dense and meets and joined.results == end.operands == front.operands):
         return None
     return dimension, end.attributes["limit_indices"][dimension] - start
+
+
+@dataclass(frozen=True, slots=True)
+class Wrap:
+    """A tensor between a slice of itself in front and one behind, along a dimension.
+
+    sizes, starts: of both slices.
+    """
+
+    dimension: int
+    sizes: tuple[int, int]
+    starts: tuple[int, int]
+
+
+def wrap(joined: OpRecord, parts: tuple[OpRecord, OpRecord]) -> Wrap | None:
+    """How a tensor is padded with its own slices, the `parts`; None: another op."""
+    if joined.name != _JOINED or [part.name for part in parts] != [_PART, _PART]:
+        return None
+    dimension: int = joined.attributes["dimension"]
+    if any(part.attributes["strides"][dimension] != 1 for part in parts):
+        return None
+    starts, limits = (
+        [part.attributes[name][dimension] for part in parts] for name in ("start_indices", "limit_indices")
+    )
+    return Wrap(dimension, (limits[0] - starts[0], limits[1] - starts[1]), (starts[0], starts[1]))
+
+
+def wrapped(operand: Partitioned, wrap: Wrap, target: Tiling) -> Partitioned:
+    """The result of a wrap: the tensor is padded, and rotated once for either end."""
+    rank, (low, high) = len(operand.shape), wrap.sizes
+    at = [int(i == wrap.dimension) for i in range(rank)]
+    middle = padded(operand, [low * i for i in at], [high * i for i in at], [0] * rank, target)
+    size = middle.shape[wrap.dimension]
+    bare = Partitioned.of(middle.shape, target, middle.element, name=("wrapped", operand.chain))
+    amounts = size - (wrap.starts[0] + low), size - (wrap.starts[1] + low + high)
+    ends = [rotated(bare, wrap.dimension, amount, target) for amount in amounts]
+    return result_of([middle, *ends], middle.shape, target, middle.element)
 
 
 def rotated(operand: Partitioned, dimension: int, amount: int, target: Tiling) -> Partitioned:

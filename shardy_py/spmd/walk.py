@@ -17,60 +17,18 @@ as often as they run. Not here: what each op needs (`handlers.py`), programs of 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 
-from shardy_py.ops import TABLE, Control, OpRecord, TensorType
+from shardy_py.ops import TABLE, Control
 from shardy_py.spmd.application import Application, static_shape
 from shardy_py.spmd.handlers import partition
 from shardy_py.spmd.model import Collective, Plan
 from shardy_py.spmd.partitioned import Partitioned
+from shardy_py.spmd.patterns import Pattern, patterns_of
+from shardy_py.spmd.program import Block, Name, Step, Value, used
 from shardy_py.spmd.reshard import reshard
-from shardy_py.spmd.rotations import rotated, rotation
 from shardy_py.spmd.tiling import Tiling
-
-Name = Hashable
-"""The name of a value, unique in the program."""
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A tensor with its tiling; another value (a token) without a type."""
-
-    name: Name
-    type: TensorType | None
-    tiling: Tiling | None
-
-
-@dataclass(frozen=True)
-class Step:
-    """One op.
-
-    operands, results: names of values; operands of a manual computation are in its in-shardings.
-    targets: the tilings of the results, None for other values than tensors. blocks: its regions. times: how
-    often they run. source: the op, for those who made the step. is_unreduced: the first result has unreduced
-    axes, along which its parts are summed by a later op.
-    """
-
-    record: OpRecord
-    operands: tuple[Name, ...]
-    results: tuple[Name, ...]
-    targets: tuple[Tiling | None, ...]
-    blocks: tuple[Block, ...] = ()
-    times: int = 1
-    source: object = None
-    is_unreduced: bool = False
-
-
-@dataclass(frozen=True)
-class Block:
-    """The steps of a function or region, each after those it uses; results are resharded to `targets`."""
-
-    arguments: tuple[Value, ...]
-    steps: tuple[Step, ...]
-    results: tuple[Name, ...]
-    targets: tuple[Tiling | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +84,11 @@ class _Walk:
 
     def run(self, block: Block, step: Step | None, times: int) -> None:
         live = _live(block)
-        rotations = _rotations(block)
+        patterns = patterns_of(block)
         for each in block.steps:
-            found = rotations.get(each.results[0]) if each.results else None
-            if found is not None and self.values[found.source].tiling == found.joined.targets[0]:
-                self._rotate(each, found, times)
+            found = patterns.get(each.results[0]) if each.results else None
+            if found is not None and found.applies(self.values[found.source].tiling):
+                self._replace(each, found, times)
             elif not each.results or not live.isdisjoint(each.results):
                 self._step(each, times, live)
         for name, target in zip(block.results, block.targets, strict=True):
@@ -158,11 +116,10 @@ class _Walk:
             self._emit(result.earlier[-1] if unused else result, step, times)
             self._define(name, result)
 
-    def _rotate(self, step: Step, found: _Rotation, times: int) -> None:
-        """The slices of a rotation are not made; its concatenation is the rotation."""
-        if step is found.joined:
-            value = self.values[found.source]
-            result = rotated(value, found.dimension, found.amount, value.tiling)
+    def _replace(self, step: Step, found: Pattern, times: int) -> None:
+        """The other ops of a pattern are not made; its last one is the whole pattern."""
+        if step is found.last:
+            result = found.plan(self.values[found.source])
             self._emit(result, step, times)
             self._define(step.results[0], result)
 
@@ -198,30 +155,6 @@ class _Walk:
         self.values[name] = replace(_named(value, name), earlier=earlier)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rotation:
-    """The end of `source` moved to its front, which XLA recognizes in a concatenation of two slices."""
-
-    joined: Step
-    source: Name
-    dimension: int
-    amount: int
-
-
-def _rotations(block: Block) -> dict[Name, _Rotation]:
-    """The rotations in a block, by the results of their concatenations and slices, used nowhere else."""
-    made = {step.results[0]: step for step in block.steps if step.results}
-    uses = Counter(_used(block))
-    found: dict[Name, _Rotation] = {}
-    for step in block.steps:
-        parts = [made[name] for name in step.operands if name in made and uses[name] == 1]
-        moved = rotation(step.record, [part.record for part in parts]) if len(parts) == 2 else None
-        if moved is not None and parts[0].operands == parts[1].operands:
-            one = _Rotation(step, parts[0].operands[0], *moved)
-            found |= dict.fromkeys((step.results[0], *(part.results[0] for part in parts)), one)
-    return found
-
-
 def _named(value: Partitioned, name: Name) -> Partitioned:
     """The value with nothing sent for it yet, so that its reshards are known by its name."""
     return replace(value, collectives=(), rematerialized=(), chain=("value", name), earlier=())
@@ -234,14 +167,5 @@ def _live(block: Block) -> set[Name]:
         if not step.results or not live.isdisjoint(step.results):
             live.update(step.operands)
             for inner in step.blocks:
-                live.update(_used(inner))
+                live.update(used(inner))
     return live
-
-
-def _used(block: Block) -> Iterable[Name]:
-    """The names that a block uses, also of values from outside."""
-    yield from block.results
-    for step in block.steps:
-        yield from step.operands
-        for inner in step.blocks:
-            yield from _used(inner)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from shardy_py.ops import OpRecord
 from shardy_py.ops.windowed import Window
 from shardy_py.spmd.halo import Dimension, divided, largest, valid_data
 from shardy_py.spmd.movement import replicating, result_of
@@ -56,6 +57,29 @@ def padded(
     ]
     shape = [each.padded(size) for each, size in zip(window, operand.shape, strict=True)]
     return windows_reduced([operand], window, shape, [target])[0]
+
+
+def slice_of_pad(
+    padding: OpRecord, taken: OpRecord, tiling: Tiling
+) -> tuple[Sequence[int], Sequence[int]] | None:
+    """The padding, before and behind, that a slice of a padded tensor leaves, which XLA pads by at once.
+
+    It may be negative. tiling: of both. None: the ops stay apart.
+    """
+    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    low, high, interior = (padding.attributes[name] for name in names)
+    starts, limits, strides = (
+        taken.attributes[name] for name in ("start_indices", "limit_indices", "strides")
+    )
+    whole, part = padding.results[0], taken.results[0]
+    if whole is None or part is None or any(interior) or any(stride != 1 for stride in strides):
+        return None
+    edges = [*zip(low, high, whole.shape, part.shape, tiling.dimensions, strict=True)]
+    if not any(tiles > 1 and (a or b) and size != less for a, b, size, less, tiles in edges):
+        return None
+    before = [a - start for a, start in zip(low, starts, strict=True)]
+    behind = [limit - ((size or 0) - b) for limit, size, b in zip(limits, whole.shape, high, strict=True)]
+    return before, behind
 
 
 def windows_reduced(

@@ -40,6 +40,7 @@ LEFT: dict[str, tuple[int, str]] = {
     "passes/partitioner/whole_tensors.py": (10, "a row an op: the dimensions that no rule describes"),
     "proof/zero_signs.py": (19, "a row an op that tells zeros of both signs apart"),
     "proof/sized_ops.py": (19, "a row an op: how the sizes of its dimensions and attributes are related"),
+    "spmd/patterns.py": (5, "the ops that end a pattern of XLA, and its copies"),
     "spmd/rotations.py": (2, "the ops of which XLA recognizes rotations"),
     "spmd/handlers.py": (31, "a row an op: XLA's handler of it"),
     "frontends/jax_devices.py": (1, "functions in a module of MLIR's Python bindings"),
