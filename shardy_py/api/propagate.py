@@ -130,5 +130,7 @@ def propagate(
         source=program,
         warnings=(*truncated, *warnings),
         record=kept,
-        again=lambda changed: propagate(changed, replace(options, dump_directory=""), progress=progress),
+        again=lambda changed, record=True: propagate(
+            changed, replace(options, dump_directory=""), record=record, progress=progress and record
+        ),
     )

@@ -52,14 +52,14 @@ class Result:
     """A propagated program with the one it was made from.
 
     program: with all shardings. source: before propagation. warnings: those of the passes.
-    again: propagates another program with the same options, and a record.
+    again: propagates another program with the same options, and a record unless `record=False`.
     record: the changes of shardings by the passes; None if it was not requested.
     """
 
     program: Program
     source: Program
     warnings: tuple[Diagnostic, ...]
-    again: Callable[[Program], Result]
+    again: Callable[..., Result]
     record: Record | None = None
 
     @property

@@ -93,23 +93,32 @@ def position_of(location: Attribute) -> Position | None:
 
     Positions in packages that build models, such as flax, are used only if there is no other.
     """
-    first: Position | None = None
-    for position in _positions(location):
-        if not _FRAMEWORK.search(position.file):
-            return position
-        first = first or position
+    stretch = stretch_of(location)
+    return None if stretch is None else stretch[0]
+
+
+def stretch_of(location: Attribute) -> tuple[Position, Position] | None:
+    """The position of `position_of` and the end of its stretch of text; the end is the start if unknown."""
+    first: tuple[Position, Position] | None = None
+    for stretch in _stretches(location):
+        if not _FRAMEWORK.search(stretch[0].file):
+            return stretch
+        first = first or stretch
     return first
 
 
-def _positions(location: Attribute) -> Iterator[Position]:
-    """All file positions in a location, the innermost frame first."""
+def _stretches(location: Attribute) -> Iterator[tuple[Position, Position]]:
+    """All stretches of files in a location, the innermost frame first."""
     waiting: list[Attribute] = [location]
     while waiting:
         found = waiting.pop()
         if isinstance(found, FileLineColLoc):
-            yield Position(found.filename.data, found.line.data, found.column.data)
+            start = Position(found.filename.data, found.line.data, found.column.data)
+            yield start, start
         elif isinstance(found, FileRangeLoc):
-            yield Position(found.filename.data, found.start_line.data, found.start_column.data)
+            file = found.filename.data
+            start = Position(file, found.start_line.data, found.start_column.data)
+            yield start, Position(file, found.end_line.data, found.end_column.data)
         elif isinstance(found, ArrayAttr):
             members: tuple[Attribute, ...] = found.data  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
             waiting.extend(reversed(members))
