@@ -1,16 +1,17 @@
 """Advice: annotations to change where a program communicates, each tried before it is given.
 
-Start at `adviser.py`; `sites.py` finds expressions to constrain, `variants.py` other shardings, `proposals.py`
-edits, `outcome.py` what a program costs, `remedy.py` the words.
+Start at `adviser.py`; `sites.py` finds expressions to constrain, `variants.py` other shardings,
+`proposals.py` edits, `outcome.py` what a program costs, `remedy.py` the words.
 """
 
 from shardy_py.advice.adviser import SHOWN, Adviser
 from shardy_py.advice.outcome import Outcome, group_key, outcome_of
 from shardy_py.advice.proposals import Proposal, Proposer
-from shardy_py.advice.remedy import Advice, Edit, Effect, Remedy, spec_text
+from shardy_py.advice.remedy import NO_ADVICE, Advice, Edit, Effect, Remedy, spec_text
 from shardy_py.advice.sites import Site, Sites
 
 __all__ = [
+    "NO_ADVICE",
     "SHOWN",
     "Advice",
     "Adviser",

@@ -7,7 +7,7 @@ program (`api/advising.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from shardy_py.advice.outcome import GroupKey, Outcome, group_key
@@ -24,6 +24,8 @@ _MOST_TRIES = 32
 _VALUES_TRIED = 60_000
 """The values of all programs that are propagated for one report; at least `_FEWEST` edits are tried."""
 _FEWEST = 4
+_GROUPS = 3
+"""Each group gets so large a part of the tries that are left."""
 _TOLERANCE = 1.01
 """Growth of work that does not count."""
 
@@ -55,22 +57,16 @@ class Adviser:
         """Returns the best remedies for a collective and those alike."""
         key = group_key(use)
         if key not in self._advice:
-            self._advice[key] = self._advise(key)
+            share = max(_FEWEST, -(-(self.tries or 0) // _GROUPS))
+            self._advice[key] = self._advise(key, min(share, _MOST_TRIES))
         found = self._advice[key]
         return Advice(found.remedies[:most], found.tried)
 
-    def advise_all(self, uses: Iterable[CollectiveUse]) -> None:
-        """Tries edits for several groups, with an equal share of the tries for each."""
-        keys = list(dict.fromkeys(key for use in uses if (key := group_key(use)) not in self._advice))
-        for number, key in enumerate(keys):
-            share = -(-(self.tries or 0) // (len(keys) - number))
-            self._advice[key] = self._advise(key, share)
-
-    def _advise(self, key: GroupKey, share: int = _MOST_TRIES) -> Advice:
+    def _advise(self, key: GroupKey, share: int) -> Advice:
         uses = [use for use in self.before.uses if group_key(use) == key]
         if not uses or self.before.own_bytes[key] == 0:
             return Advice((), 0)
-        left = min(share, _MOST_TRIES, self.tries or 0)
+        left = min(share, self.tries or 0)
         tried = 0
         for proposal in self.proposer.proposals(uses):
             known = _key(proposal) in self._known
@@ -89,9 +85,11 @@ class Adviser:
         for proposal, after in self._known.values():
             if after is not None and self._helps(after, key):
                 words = words_of(proposal, is_jax=self.is_jax)
-                found.append(Remedy(proposal, words, self._effect(self.before, key), self._effect(after, key)))
+                found.append(
+                    Remedy(proposal, words, self._effect(self.before, key), self._effect(after, key))
+                )
         kept = self.before.kept_bytes
-        found.sort(key=lambda r: (r.after.kept_bytes > kept, r.after.total.bytes, _size(r.edits)))
+        found.sort(key=lambda r: (r.after.kept_bytes > kept, r.after.total.bytes, len(r.edits)))
         distinct = dict.fromkeys(remedy.words for remedy in found)
         return tuple(next(r for r in found if r.words == words) for words in [*distinct][:SHOWN])
 
@@ -107,7 +105,3 @@ class Adviser:
 
 def _key(proposal: Proposal) -> tuple[object, ...]:
     return tuple(edit.key for edit in proposal)
-
-
-def _size(edits: Sequence[object]) -> int:
-    return len(edits)

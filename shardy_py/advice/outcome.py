@@ -80,7 +80,12 @@ def _work(table: ValueTable, reader: ShardingReader, meshes: Mapping[str, Mesh])
     runs, total = run_counts(table.module), 0.0
     for entry in table.entries:
         type_ = tensor_type(entry.type)
-        if entry.role != "intermediate" or entry.index or type_ is None or entry.value not in entry.op.results:
+        if (
+            entry.role != "intermediate"
+            or entry.index
+            or type_ is None
+            or entry.value not in entry.op.results
+        ):
             continue
         values = (entry.op.results[0], *operands_of(entry.op))
         shardings = [reader.of(value) for value in values]

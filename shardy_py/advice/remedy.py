@@ -133,6 +133,9 @@ class Advice:
         return (f"no single annotation helps ({self.tried} tried)",) if self.tried else ()
 
 
+NO_ADVICE = Advice((), 0)
+
+
 def words_of(edits: Sequence[Edit], *, is_jax: bool) -> str:
     """Returns edits as an instruction."""
     texts = list(dict.fromkeys(edit.words(is_jax=is_jax) for edit in edits))

@@ -85,7 +85,11 @@ class Sites:
 
     def operands(self, place: Position | None) -> Iterator[ValueEntry]:
         """Returns the tensors that the expression reads, in order."""
-        inside = [entry for entry in self._by_place.get(place, ()) if not is_backward(entry.location)] if place else ()
+        inside = (
+            [entry for entry in self._by_place.get(place, ()) if not is_backward(entry.location)]
+            if place
+            else ()
+        )
         own = {id(entry.value) for entry in inside}
         for value in dict.fromkeys(value for entry in inside for value in operands_of(entry.op)):
             entry = self.table.by_value.get(id(value))

@@ -33,7 +33,11 @@ def variants(
 
 
 def batch_variants(
-    sharding: TensorSharding | None, mesh_name: str | Mesh, shape: Shape, mesh: Mesh, batch: tuple[AxisRef, ...]
+    sharding: TensorSharding | None,
+    mesh_name: str | Mesh,
+    shape: Shape,
+    mesh: Mesh,
+    batch: tuple[AxisRef, ...],
 ) -> Iterator[TensorSharding]:
     """Returns the shardings whose first dimension is sharded along the axes of the batch.
 

@@ -43,7 +43,9 @@ def adviser_of(result: Result, report: CommunicationReport, tries: int | None = 
 
     def trial(proposal: Proposal) -> Outcome | None:
         edits = {
-            Value(entry, result.source.meshes): None if edit.sharding is None else Sharding(mesh, edit.sharding)
+            Value(entry, result.source.meshes): None
+            if edit.sharding is None
+            else Sharding(mesh, edit.sharding)
             for edit in proposal
             for entry in edit.values
         }

@@ -125,12 +125,15 @@ def propagate(
     truncated = truncation_warnings(program) if options.update_non_divisible_input_output_shardings else ()
     result = Program(copy.module)
     result.origin = copy.origin
+
+    def again(changed: Program, *, record: bool = True) -> Result:
+        undumped = replace(options, dump_directory="")
+        return propagate(changed, undumped, record=record, progress=progress and record)
+
     return Result(
         program=result,
         source=program,
         warnings=(*truncated, *warnings),
         record=kept,
-        again=lambda changed, record=True: propagate(
-            changed, replace(options, dump_directory=""), record=record, progress=progress and record
-        ),
+        again=again,
     )

@@ -10,7 +10,7 @@ Not here: deciding shardings (`passes/`), the reports (`report/`), comparing unr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, cast
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from shardy_py.advice import NO_ADVICE, Advice, Adviser, Remedy
 from shardy_py.api.arguments import expect, expect_one_of
 from shardy_py.api.foreign import MeshLike, as_mesh, has_sizes
 from shardy_py.api.program import Edits, Program, ValueKey, pass_calls
@@ -167,7 +168,63 @@ class Result:
         expect(model, (str, CostModel), "a CostModel, or the text of one")
         expect_one_of("partitioner", partitioner, PARTITIONERS)
         priced = cost_model(model) if isinstance(model, str) else model
-        return self._communicating(priced, partitioner)[1]
+        return self._advised(self._communicating(priced, partitioner)[1])
+
+    def _advised(self, report: CommunicationReport) -> CommunicationReport:
+        """Returns a report whose text has remedies, if it is on what XLA compiles."""
+        if report.partitioner != "xla" or self.record is None:
+            return report
+        for known, advised in self._advised_reports:
+            if known is report:
+                return advised
+
+        def lines(use: CollectiveUse) -> tuple[str, ...]:
+            return self.advice(use).lines
+
+        advised = replace(report, remedies_of=lines)
+        self._advised_reports.append((report, advised))
+        return advised
+
+    @cached_property
+    def _advised_reports(self) -> list[tuple[CommunicationReport, CommunicationReport]]:
+        return []
+
+    @without_collection()
+    def advice(self, use: CollectiveUse, *, tries: int | None = None) -> Advice:
+        """Returns the best remedies for a collective of `communication(partitioner="xla")`, tried before.
+
+        Each is an annotation to change or add, after which less is sent in all, and by the collectives of
+        the same kind, op and source location, and no device computes more.
+
+        tries: how many edits are tried at most; None: by the size of the program.
+
+        Raises:
+            ShardyError: the collective is of another program or partitioner.
+        """
+        from shardy_py.api.advising import adviser_of
+
+        expect(use, CollectiveUse, "a collective of this result", "result.communication().sending lists them")
+        reports = (known for known, _ in self._advised_reports)
+        report = next((r for r in reports if any(each is use for each in r.sending)), None)
+        if report is None:
+            remedy = 'pass one of result.communication(partitioner="xla").sending'
+            raise ShardyError(f"the {use.kind} is not of a report by XLA on this result; {remedy}")
+        if tries is not None:
+            adviser = adviser_of(self, report, tries)
+        else:
+            if id(report) not in self._advisers:
+                self._advisers[id(report)] = adviser_of(self, report)
+            adviser = self._advisers[id(report)]
+        return NO_ADVICE if adviser is None else adviser.advice(use)
+
+    def remedies(self, use: CollectiveUse) -> tuple[Remedy, ...]:
+        """Returns those of `advice`, best first."""
+        return self.advice(use).remedies
+
+    @cached_property
+    def _advisers(self) -> dict[int, Adviser | None]:
+        """By the identity of a report, its adviser."""
+        return {}
 
     @cached_property
     def communicating(self) -> Program:

@@ -10,7 +10,7 @@ Not here: finding collectives (`collect.py`), their costs (`partition/cost.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -59,6 +59,7 @@ class CommunicationReport:
     model: the links that seconds are computed for.
     warnings: of communication that is not in the report. partitioner: whose collectives they are.
     disagreements: of a local program, where it differs from the forecast; None if that is not known.
+    remedies_of: finds what to change for a collective, a line each; None: the text has no such lines.
     """
 
     collectives: tuple[CollectiveUse, ...]
@@ -66,6 +67,9 @@ class CommunicationReport:
     warnings: tuple[Diagnostic, ...] = ()
     partitioner: Partitioner = "shardy"
     disagreements: tuple[Disagreement, ...] | None = None
+    remedies_of: Callable[[CollectiveUse], Sequence[str]] | None = field(
+        default=None, compare=False, repr=False
+    )
 
     @cached_property
     def sending(self) -> tuple[CollectiveUse, ...]:
@@ -155,8 +159,9 @@ def communication_text(
     head = ("collective", "axes", "tensor", "runs", "bytes", "time", "cause", "location")
     parts.append(table([head, *map(_row, uses[:most])], (0, 1, 2, 6, 7), omitted=len(uses) - most))
     lines = ["most expensive collectives, with suggested changes:"]
-    for use in uses[:_EXPLAINED]:
-        if changes := sides_of(use):
+    for use in _of_different_lines(uses)[:_EXPLAINED] if report.remedies_of else uses[:_EXPLAINED]:
+        changes = [*sides_of(use), *(report.remedies_of(use) if report.remedies_of else ())]
+        if changes:
             location = use.cause.location or UNKNOWN_LOCATION
             lines += [f"  {use.kind} along {_axes(use)} at {location}", *(f"    {side}" for side in changes)]
     if len(lines) > 1:
@@ -167,6 +172,14 @@ def communication_text(
     if any(use.is_estimate for use in report.sending):
         summary += "\n*: inside a loop with an unknown trip count; counted up to its bound, or once."
     return "\n\n".join([*parts, "\n".join([summary, *_forecast_lines(report), *_warning_lines(report)])])
+
+
+def _of_different_lines(uses: Iterable[CollectiveUse]) -> list[CollectiveUse]:
+    """Returns the first collective of each kind, op and location: layers alike need the same change."""
+    found: dict[tuple[str, str, str], CollectiveUse] = {}
+    for use in uses:
+        found.setdefault((use.kind, use.cause.op, use.cause.location), use)
+    return [*found.values()]
 
 
 def _forecast_lines(report: CommunicationReport) -> list[str]:

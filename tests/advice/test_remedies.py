@@ -1,0 +1,77 @@
+"""Remedies name what the user wrote, and help; programs that nothing helps say so."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardy_py import Program, ShardyError, propagate
+
+MLP = """
+sdy.mesh @mesh = <["model"=8]>
+func.func public @main(
+    %arg0: tensor<2048x128xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>} loc("x"),
+    %arg1: tensor<128x512xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>} loc("params['up']"),
+    %arg2: tensor<512x128xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>} loc("params['down']"))
+    -> (tensor<2048x128xf32> {jax.result_info = "result"}) {
+  %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0]
+      : (tensor<2048x128xf32>, tensor<128x512xf32>) -> tensor<2048x512xf32> loc("dot"("model.py":3:8 to :13))
+  %1 = stablehlo.tanh %0 : tensor<2048x512xf32> loc("tanh"("model.py":4:8 to :15))
+  %2 = stablehlo.dot_general %1, %arg2, contracting_dims = [1] x [0]
+      : (tensor<2048x512xf32>, tensor<512x128xf32>) -> tensor<2048x128xf32> loc("dot"("model.py":5:8 to :13))
+  return %2 : tensor<2048x128xf32>
+}
+"""
+JAX = f"module @jit_f attributes {{mhlo.num_partitions = 8 : i32}} {{{MLP}}}"
+
+
+def test_remedies_of_jax_are_partition_specs() -> None:
+    result = propagate(Program.parse(JAX))
+    report = result.communication(partitioner="xla")
+    found = [remedy for use in report.sending for remedy in result.remedies(use)]
+    assert found
+    for remedy in found:
+        assert "P(" in remedy.words
+        assert "%" not in remedy.words
+        assert remedy.after.total.bytes < remedy.before.total.bytes
+        assert remedy.after.own_bytes < remedy.before.own_bytes
+    words = {remedy.words for remedy in found}
+    assert any("params['down']" in each or "model.py:" in each for each in words), words
+
+
+def test_remedies_are_in_the_printed_report() -> None:
+    text = str(propagate(Program.parse(JAX)).communication(partitioner="xla"))
+    assert "with suggested changes" in text
+    assert " -> " in text
+
+
+def test_remedies_of_other_programs_are_in_mlir() -> None:
+    result = propagate(Program.parse(MLP))
+    report = result.communication(partitioner="xla")
+    words = [remedy.words for use in report.sending for remedy in result.remedies(use)]
+    assert words
+    assert not any("P(" in each for each in words)
+
+
+def test_the_remedy_has_its_effect() -> None:
+    result = propagate(Program.parse(JAX))
+    (remedy, *_) = result.remedies(result.communication(partitioner="xla").sending[0])
+    edits = {
+        entry.name: str(edit.sharding) if edit.sharding else None
+        for edit in remedy.edits
+        for entry in edit.values
+    }
+    after = propagate(result.source.annotate(edits)).communication(partitioner="xla")
+    assert after.total == remedy.after.total
+
+
+def test_collectives_of_another_result() -> None:
+    one, other = (propagate(Program.parse(JAX)) for _ in range(2))
+    use = one.communication(partitioner="xla").sending[0]
+    with pytest.raises(ShardyError, match="is not of a report by XLA on this result"):
+        other.advice(use)
+
+
+def test_no_tries() -> None:
+    result = propagate(Program.parse(JAX))
+    use = result.communication(partitioner="xla").sending[0]
+    assert result.advice(use, tries=0).lines == ()
