@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from xdsl.dialects.func import ReturnOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy import ManualComputationOp
@@ -138,7 +138,7 @@ def _is_manual(op: Operation | None) -> bool:
 
 def _is_cotangent(value: SSAValue) -> bool:
     if isinstance(value, BlockArgument):
-        return value.block.parent_op() is not None and value.block.parent_op().name != "func.func"  # type: ignore[union-attr]
+        return not isinstance(value.block.parent_op(), FuncOp)
     return isinstance(value, OpResult) and is_backward(value.op.location)  # type: ignore[attr-defined]
 
 

@@ -12,6 +12,7 @@ from xdsl.ir import OpResult, SSAValue
 from shardy_py.advice import Adviser, Outcome, Proposal, Proposer, Sites, outcome_of
 from shardy_py.api.sharding import Sharding
 from shardy_py.api.values import Value
+from shardy_py.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.errors import ShardyError
 from shardy_py.graph.movements import Copies
 from shardy_py.graph.value_table import ValueEntry
@@ -81,7 +82,7 @@ class _Sources:
                 return table.by_value.get(id(self._old[id(value)]))
             if id(value) in self._copied:
                 value = self._copied[id(value)]
-            elif isinstance(value, OpResult) and value.op.name in ("sdy.reshard", "sdy.sharding_constraint"):
+            elif isinstance(value, OpResult) and isinstance(value.op, ReshardOp | ShardingConstraintOp):
                 value = operands_of(value.op)[0]
         return None
 
