@@ -106,6 +106,7 @@ def differing(pairs: Sequence[Pair]) -> list[str]:
             continue
         compiled = collectives_of(mesh_text(mesh), [pair.case for pair in group], mesh.device_count)
         for pair, real in zip(group, compiled, strict=True):
+            assert real is not None, pair
             planned, sent = sent_by_kind(pair.plan.collectives), sent_by_kind(real)
             if +planned != +sent:
                 found.append(f"{pair}: planned {dict(planned)}, sent {dict(sent)}")

@@ -60,7 +60,7 @@ def test_collectives_are_those_of_each_case() -> None:
         Case(parallel, dot, _tensor("64x32xf32", '[{"x"}, {"y"}]')),
         Case(parallel, dot, _tensor("64x32xf32", '[{"x"}, {}]')),
     ]
-    found = [sent_by_kind(each) for each in collectives_of(MESH, cases, per_module=2)]
+    found = [sent_by_kind(each or ()) for each in collectives_of(MESH, cases, per_module=2)]
     assert found == [{"all_reduce": 2 * 64 * 32 * 4 * 3 // 4}, {}, {"all_gather": 16 * 16 * 4}]
 
 
