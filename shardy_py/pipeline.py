@@ -20,14 +20,14 @@ from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
-from shardy_py.errors import collected_warnings
+from shardy_py.errors import ShardyError, collected_warnings
 from shardy_py.graph.cloning import clone
 from shardy_py.graph.holders import RULE
-from shardy_py.graph.movements import DroppedRules, carried_over, recorded
+from shardy_py.graph.movements import Copies, DroppedRules, carried_over, recorded
 from shardy_py.ir import find_ops, walk_pre_order
 from shardy_py.partition.cost import DEFAULT, CostModel
 from shardy_py.passes import pipelines
@@ -37,6 +37,7 @@ from shardy_py.passes.registration import PassCall
 from shardy_py.passes.runner import run_passes
 from shardy_py.report import summary_of
 from shardy_py.report.communication import CommunicationReport, Partitioner, communication_report
+from shardy_py.xla.written_by_jax import is_written_by_jax
 
 
 def read(text: str, file: str = "-") -> ModuleOp:
@@ -81,18 +82,26 @@ def communication(
     model: CostModel = DEFAULT,
     record: Iterable[object] = (),
     *,
-    partitioner: Partitioner = "shardy",
+    partitioner: Partitioner | None = None,
 ) -> tuple[ModuleOp, CommunicationReport]:
     """A copy of a finished program with its communication as collectives, and the report on it.
 
     record: the events of the passes that made the program, from which the causes of reshards follow, and the
         sharding rules that users wrote on its ops.
-    partitioner: whose choices are reported. For "xla" the program is returned as it is, and calls are inlined
-        in the one that is reported, as XLA does: values have the names of that one.
+    partitioner: whose choices are reported; None: of XLA's for a program that JAX wrote, if they can be
+        planned, else of Shardy's. For "xla" the program is returned as it is, and calls are inlined in the
+        one that is reported, as XLA does: values have the names of that one.
     The copy is not verified: a collective may be in a region that allows only other ops, as in `async_start`.
     """
+    if partitioner is None and is_written_by_jax(module):
+        try:
+            return communication(module, model, partitioner="xla")
+        except ShardyError as error:
+            made, report = communication(module, model, record, partitioner="shardy")
+            return made, replace(report, not_by_xla=error.first.message)
     if partitioner == "xla":
-        return module, communication_report(_without_calls(module), model, partitioner=partitioner)
+        inlined, sources = _without_calls(module)
+        return module, communication_report(inlined, model, originals=sources, partitioner=partitioner)
     origin: dict[SSAValue, SSAValue] = {}
     copy = cast(ModuleOp, clone(module, origin))
     originals = dict(zip(walk_pre_order(copy), walk_pre_order(module), strict=True))
@@ -103,10 +112,19 @@ def communication(
     return copy, communication_report(copy, model, causes, originals, warnings)
 
 
-def _without_calls(module: ModuleOp) -> ModuleOp:
+def _without_calls(module: ModuleOp) -> tuple[ModuleOp, dict[Operation, Operation]]:
+    """The module with calls inlined, in a copy if there are any, and for each op there its original."""
     if not find_ops(module, CallOp.name):
-        return module
-    return run_passes(cast(ModuleOp, clone(module, {})), pipelines.inline_call_passes(), verify="never")
+        return module, {}
+    copy = cast(ModuleOp, clone(module, {}))
+    sources = dict(zip(walk_pre_order(copy), walk_pre_order(module), strict=True))
+    with recorded() as events:
+        run_passes(copy, pipelines.inline_call_passes(), verify="never")
+    for event in events:
+        for old, new in event.values.items() if isinstance(event, Copies) else ():
+            if isinstance(old, OpResult) and isinstance(new, OpResult) and old.op in sources:
+                sources[new.op] = sources[old.op]
+    return copy, sources
 
 
 def partition(module: ModuleOp, calls: Iterable[PassCall], record: Iterable[object] = ()) -> Partitioned:

@@ -55,7 +55,7 @@ def assert_collectives(
     max_bytes: int | None = None,
     max_seconds: float | None = None,
     model: CostModel | str = DEFAULT,
-    partitioner: Partitioner = "shardy",
+    partitioner: Partitioner | None = None,
 ) -> None:
     """Raises AssertionError, with a report, unless the program needs these collectives and no more than said.
 

@@ -154,19 +154,20 @@ class Result:
 
     @without_collection()
     def communication(
-        self, model: CostModel | str = DEFAULT, *, partitioner: Partitioner = "shardy"
+        self, model: CostModel | str = DEFAULT, *, partitioner: Partitioner | None = None
     ) -> CommunicationReport:
         """Returns the collectives of the program, with their axes, bytes, time and causes.
 
         model: the costs of links, or the text of a cost model (`tpu-v5p,data=tpu-dcn`).
         partitioner: "shardy": the collectives of Shardy's reshards; "xla": those of XLA's SPMD partitioner,
-            which JAX uses.
+            which JAX uses; None: "xla" for a program of JAX, if it can be planned, else "shardy".
 
         Raises:
             ShardyError: the model has links of an unknown axis; XLA's: dynamic shapes, or too many devices.
         """
         expect(model, (str, CostModel), "a CostModel, or the text of one")
-        expect_one_of("partitioner", partitioner, PARTITIONERS)
+        if partitioner is not None:
+            expect_one_of("partitioner", partitioner, PARTITIONERS)
         priced = cost_model(model) if isinstance(model, str) else model
         return self._advised(self._communicating(priced, partitioner)[1])
 
@@ -229,7 +230,7 @@ class Result:
     @cached_property
     def communicating(self) -> Program:
         """The propagated program with all its communication as explicit collectives."""
-        return Program(self._communicating(DEFAULT)[0])
+        return Program(self._communicating(DEFAULT, "shardy")[0])
 
     @without_collection()
     def partition(self, **options: bool | int | str | Iterable[str]) -> LocalProgram:
@@ -246,23 +247,26 @@ class Result:
             return self.again(self.source).partition(**options)
         calls = pass_calls("sdy-partitioner-pipeline", options)
         made = partition(self.program.module, calls, self.record.events)
-        return LocalProgram(self.program, made, lambda model: self._communicating(model)[1])
+        return LocalProgram(self.program, made, lambda model: self._communicating(model, "shardy")[1])
 
     def _communicating(
-        self, model: CostModel, partitioner: Partitioner = "shardy"
+        self, model: CostModel, partitioner: Partitioner | None
     ) -> tuple[ModuleOp, CommunicationReport]:
-        known = (p for p in self._communications if (p[1].model, p[1].partitioner) == (model, partitioner))
+        known = (pair for key, pair in self._communications if key == (model, partitioner))
         priced = next(known, None)
         if priced is None:
             if self.record is None:  # it has the causes of reshards, and sharding rules that were dropped
                 return self.again(self.source)._communicating(model, partitioner)
             priced = communication(self.program.module, model, self.record.events, partitioner=partitioner)
-            self._communications.append(priced)
+            asked = dict.fromkeys((partitioner, priced[1].partitioner))
+            self._communications.extend(((model, each), priced) for each in asked)
         return priced
 
     @cached_property
-    def _communications(self) -> list[tuple[ModuleOp, CommunicationReport]]:
-        """The modules with collectives so far, each with its report."""
+    def _communications(
+        self,
+    ) -> list[tuple[tuple[CostModel, Partitioner | None], tuple[ModuleOp, CommunicationReport]]]:
+        """The modules with collectives so far, each with its report, by what was asked for."""
         return []
 
     @without_collection()
@@ -302,7 +306,7 @@ class Result:
         remedy = "result.communication().sending lists them"
         expect(use, CollectiveUse, "a collective of this result", remedy)
         made_for = None if use.cause.is_explicit else use.cause.made_for
-        return sides(self._explainer, made_for, dict(use.axes))
+        return sides(self._explainer, made_for, use.axis_names)
 
     @cached_property
     def _why_not(self) -> WhyNot:
@@ -316,19 +320,26 @@ class Result:
 
     @without_collection()
     def what_if(
-        self, edits: Edits | None = None, *, mesh: MeshLike | Mapping[str, Any] | None = None
+        self,
+        edits: Edits | None = None,
+        *,
+        mesh: MeshLike | Mapping[str, Any] | None = None,
+        partitioner: Partitioner | None = None,
     ) -> Comparison:
         """Propagates again with annotations added, changed or (None) removed, and compares.
 
-        mesh: replaces the only mesh of the program that has axes, or several by name.
+        mesh: replaces the only mesh of the program that has axes, or several by name. partitioner: whose
+        collectives are compared, as for `communication`.
 
         Raises:
             ShardyError: unknown mesh, or edits that `Program.annotate` rejects.
         """
+        if partitioner is not None:
+            expect_one_of("partitioner", partitioner, PARTITIONERS)
         meshes = self._meshes({} if mesh is None else mesh)
         edited = self.source.edited({} if edits is None else edits, meshes)
         after = self.again(edited)
-        return Comparison(self, after, changed(_pairs(self, after, edited.origin)))
+        return Comparison(self, after, changed(_pairs(self, after, edited.origin)), partitioner)
 
     def _meshes(self, given: Any) -> Mapping[str, Mesh]:
         """Returns meshes by the names of those that they replace; "mesh" if the program has none."""
@@ -351,18 +362,25 @@ class Result:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Two results of one source program; `changes` are in its order."""
+    """Two results of one source program; `changes` are in its order.
+
+    partitioner: whose collectives are compared; None: those of `communication`, the same for both.
+    """
 
     before: Result
     after: Result
     changes: tuple[Change, ...]
+    partitioner: Partitioner | None = None
 
     @cached_property
     @without_collection()
     def figures(self) -> tuple[Figures, Figures]:
         """The costs before and after: collectives, bytes received per device, seconds, peak memory."""
         results = (self.before, self.after)
-        old, new = (Figures.of(result.communication(), result.memory()) for result in results)
+        bills = [result.communication(partitioner=self.partitioner) for result in results]
+        if bills[0].partitioner != bills[1].partitioner:
+            bills = [result.communication(partitioner="shardy") for result in results]
+        old, new = (Figures.of(bill, result.memory()) for bill, result in zip(bills, results, strict=True))
         return old, new
 
     @property

@@ -21,8 +21,8 @@ from shardy_py.graph.holders import RULE
 from shardy_py.graph.record import record_of
 from shardy_py.graph.symbols import Symbols
 from shardy_py.ops import call_target
-from shardy_py.partition.cost import CostModel
-from shardy_py.report.communication import HALO_EXCHANGE, CollectiveUse
+from shardy_py.partition.cost import DEFAULT, CostModel
+from shardy_py.report.communication import HALO_EXCHANGE, CollectiveUse, Partitioner
 from shardy_py.report.tables import bytes_text
 from shardy_py.rules import derive_rule
 from shardy_py.sharding.spelling import string_literal
@@ -40,11 +40,15 @@ _REQUIRED = _REDUCTIONS | {HALO_EXCHANGE}
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Minimum bytes for findings, of the global tensor or received per device; the costs of links."""
+    """Minimum bytes for findings, of the global tensor or received per device; the costs of links.
+
+    partitioner: whose collectives, as for `Result.communication`.
+    """
 
     replicated_bytes: int = 64 << 20
     reshard_bytes: int = 1 << 20
     model: CostModel | None = None
+    partitioner: Partitioner | None = None
 
 
 _Find = Callable[[Result, Limits], Iterator[Finding]]
@@ -258,7 +262,8 @@ def _use_finding(use: CollectiveUse, message: str, remedy: str) -> Finding:
 
 
 def _collectives(result: Result, limits: Limits) -> Iterator[CollectiveUse]:
-    report = result.communication() if limits.model is None else result.communication(limits.model)
+    model = DEFAULT if limits.model is None else limits.model
+    report = result.communication(model, partitioner=limits.partitioner)
     return (use for use in report.sending if use.cost.bytes >= limits.reshard_bytes)
 
 

@@ -55,6 +55,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--replicated-bytes", **size, default="64M", help=large)
     add("--reshard-bytes", **size, default="1M", help=slow)
     add("--model", type=reader(read_cost_model), help=links)
+    partitioners = "whose collectives are checked (default: xla for programs of JAX, else shardy)"
+    add("--partitioner", choices=("shardy", "xla"), help=partitioners)
     add("--no-propagate", action="store_true", help="the program is already propagated")
     add_flags(parser, default=None)
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
@@ -92,11 +94,15 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     baseline = None if options.baseline is None else files.read(options.baseline).text
     program = Program.parse(source.text, source.file)
     if options.no_propagate:
-        result = Result(program, program, (), lambda changed: propagate(changed, Options()))
+
+        def again(changed: Program) -> Result:
+            return propagate(changed, Options())
+
+        result = Result(program, program, (), again)
     else:
         program = Program(compiled(program.module, source.file, options.as_compiled))
         result = propagate(program, progress=not options.no_progress)
-    limits = Limits(options.replicated_bytes, options.reshard_bytes, options.model)
+    limits = Limits(options.replicated_bytes, options.reshard_bytes, options.model, options.partitioner)
     findings = check(result, options.choice, limits)
     new_baseline = baseline_text(findings)
     if baseline is not None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shardy_py.graph.value_table import ValueTable
+    from shardy_py.report.communication import Partitioner
     from shardy_py.report.difference import Figures
 
 
@@ -40,8 +41,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--propagate", action="store_true", help="propagate through both programs first")
     add_flags(parser, default=None)
     add("--model", type=reader(read_cost_model), default="tpu-v5p", help=links)
-    partitioners = "whose collectives are compared (default: shardy)"
-    add("--partitioner", default="shardy", choices=("shardy", "xla"), help=partitioners)
+    partitioners = "whose collectives are compared (default: xla for programs of JAX, else shardy)"
+    add("--partitioner", choices=("shardy", "xla"), help=partitioners)
     add("--target", default="linear", choices=("tpu", "linear"), help="memory layout (default: linear)")
     add("--json", action="store_true", help="print JSON")
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
@@ -56,8 +57,11 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     from shardy_py.report.difference import difference, difference_json, difference_text
 
     with progress(6, shown=not options.no_progress) as begin:
-        old, old_figures = _program(files.read(options.before), options, begin)
-        new, new_figures = _program(files.read(options.after), options, begin)
+        old, old_costs = _program(files.read(options.before), options, begin)
+        new, new_costs = _program(files.read(options.after), options, begin)
+        old_figures, new_figures = old_costs(options.partitioner), new_costs(options.partitioner)
+        if old_figures.partitioner != new_figures.partitioner:
+            old_figures, new_figures = old_costs("shardy"), new_costs("shardy")
     delta = difference(old, new)
     if options.json:
         files.show(json_text(difference_json(delta, old_figures, new_figures), 2))
@@ -69,7 +73,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 
 def _program(
     source: InputFile, options: argparse.Namespace, begin: Callable[[str], None]
-) -> tuple[ValueTable, Figures]:
+) -> tuple[ValueTable, Callable[[Partitioner | None], Figures]]:
     """The values of a program, propagated if requested, and its costs; calls `begin` for three steps."""
     from shardy_py import pipeline
     from shardy_py.graph.movements import recorded
@@ -84,6 +88,10 @@ def _program(
         if options.propagate:
             module = compiled(module, source.file, options.as_compiled)
             module = pipeline.finish(pipeline.propagate(pipeline.prepare(module)))
-    begin(f"costs of {source.file}")
-    bill = pipeline.communication(module, options.model, events, partitioner=options.partitioner)[1]
-    return ValueTable(module), Figures.of(bill, memory_report(module, options.target))
+
+    def costs(partitioner: Partitioner | None) -> Figures:
+        begin(f"costs of {source.file}")
+        bill = pipeline.communication(module, options.model, events, partitioner=partitioner)[1]
+        return Figures.of(bill, memory_report(module, options.target))
+
+    return ValueTable(module), costs

@@ -48,7 +48,7 @@ class Command:
     print_before, print_after: names of the passes before and after which the IR is dumped; None: all.
     reports: the reports to print to standard output.
     reports_as_json: whether they are printed as JSON, one line per program.
-    partitioner: whose collectives are reported.
+    partitioner: whose collectives are reported; None: XLA's for programs of JAX, else Shardy's.
     as_compiled: whether XLA's changes before propagation run first; None: for reports on programs of JAX.
     proof_shapes, bisects: how `--prove` works: see `Evidence`.
     """
@@ -70,7 +70,7 @@ class Command:
     reports: tuple[Request, ...] = ()
     reports_as_json: bool = False
     as_compiled: bool | None = None
-    partitioner: Literal["shardy", "xla"] = "shardy"
+    partitioner: Literal["shardy", "xla"] | None = None
     proof_shapes: Literal["auto", "own", "small", "ops"] = "auto"
     bisects: bool = False
     shows: Literal["", "help", "version", "dialects"] = ""
@@ -166,7 +166,8 @@ FLAGS: tuple[Flag, ...] = (
     Flag("json", "reports_as_json", "Print reports as JSON, one line per program"),
     _text(
         *("partitioner", "partitioner", "shardy|xla"),
-        "Whose collectives are reported: those of Shardy's reshards (default), or of XLA's SPMD partitioner",
+        "Whose collectives are reported: those of Shardy's reshards, or of XLA's SPMD partitioner (default "
+        "for programs of JAX)",
     ),
     _constant("as-compiled", "as_compiled", f"{AS_COMPILED} (default for reports on programs of JAX)", True),
     _constant("as-written", "as_compiled", AS_WRITTEN, False),

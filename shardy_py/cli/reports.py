@@ -37,7 +37,7 @@ class Evidence:
     partitioned: the program before and after the passes; None unless a row needs it.
     proof_shapes: of the programs that a proof runs.
     bisects: whether it searches the smallest part that fails.
-    partitioner: whose collectives are reported.
+    partitioner: whose collectives are reported; None: as `pipeline.communication` decides.
     """
 
     after: ModuleOp
@@ -45,7 +45,7 @@ class Evidence:
     partitioned: Partitioned | None = None
     proof_shapes: Shapes = "auto"
     bisects: bool = False
-    partitioner: Partitioner = "shardy"
+    partitioner: Partitioner | None = None
 
 
 class Answer(NamedTuple):
@@ -136,7 +136,7 @@ def _communication(evidence: Evidence, model: str) -> Answer:
     def text() -> str:
         explainer = _explainer(evidence)
         return communication_text(
-            report, sides_of=lambda use: sides(explainer, use.cause.made_for, dict(use.axes))
+            report, sides_of=lambda use: sides(explainer, use.cause.made_for, use.axis_names)
         )
 
     return Answer(text, lambda: communication_json(report))

@@ -232,9 +232,9 @@ class Answer:
 
 
 def _share(largest: float) -> str:
-    """The next power of ten: the digits depend on the order in which a processor sums.
+    """The next power of ten from 0.0001 on: the digits depend on the order in which a processor sums.
 
     >>> _share(0.00032), _share(0.0), _share(7.0)
-    ('below 0.001', '0', 'below 10')
+    ('below 0.001', 'below 0.0001', 'below 10')
     """
-    return f"below {10.0 ** math.ceil(math.log10(largest)):g}" if largest else "0"
+    return f"below {max(10.0 ** math.ceil(math.log10(largest)), 1e-4) if largest else 1e-4:g}"

@@ -15,7 +15,7 @@ from typing import Any
 
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
-from shardy_py.report.communication import CommunicationReport
+from shardy_py.report.communication import CommunicationReport, Partitioner
 from shardy_py.report.matching import match_values
 from shardy_py.report.memory import MemoryReport
 from shardy_py.report.tables import bytes_text, omission, seconds_text, table
@@ -77,19 +77,23 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The costs of a program: collectives by kind, bytes received per device, seconds, padded peak bytes."""
+    """The costs of a program: collectives by kind, bytes received per device, seconds, padded peak bytes.
+
+    partitioner: whose collectives.
+    """
 
     collectives: dict[str, int]
     bytes: int
     seconds: float
     peak_bytes: int
+    partitioner: Partitioner = "shardy"
 
     @staticmethod
     def of(communication: CommunicationReport, memory: MemoryReport) -> Figures:
         """Returns the figures of a program's reports."""
         counts, total = dict(sorted(communication.counts.items())), communication.total
         peak = max((entry.peak.bytes.padded_bytes for entry in memory.entries), default=0)
-        return Figures(counts, total.bytes, total.seconds, peak)
+        return Figures(counts, total.bytes, total.seconds, peak, communication.partitioner)
 
 
 def difference(before: ValueTable, after: ValueTable) -> Difference:
@@ -140,7 +144,7 @@ def difference_text(delta: Difference, before: Figures, after: Figures, most: in
             parts.append(lines_text([*lines, *omission(len(entries) - most, "  ")]))
     rows = list(_figure_rows(before, after))
     if rows:
-        parts.append(table([("", "before", "after"), *rows]))
+        parts.append(table([(f"partitioner: {before.partitioner}", "before", "after"), *rows]))
     return "\n\n".join(parts) or "no differences"
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import prod
 
 from shardy_py.errors import InternalError
 from shardy_py.ops.windowed import Window
@@ -94,7 +93,10 @@ def permuted(value: Partitioned, target: Tiling) -> Partitioned:
     """The value in tiles of the same sizes on other devices."""
     if value.tiling.dimensions != target.dimensions:
         raise InternalError(f"a permute from tiles {value.tiling.dimensions} to {target.dimensions}")
-    return replace(value.sent("collective_permute", 2, local=value.local, target=target), tiling=target)
+    pairs = zip(value.tiling.devices, target.devices, strict=True)
+    devices = next((value.tiling.named(pair) for pair in pairs if pair[0] != pair[1]), ())
+    moved = value.sent("collective_permute", devices, local=value.local, target=target)
+    return replace(moved, tiling=target)
 
 
 def _joinable(
@@ -121,11 +123,12 @@ def _joinable(
 def _exchanged_together(value: Partitioned, pairs: Sequence[Exchange]) -> Partitioned:
     tiling, local = value.tiling, value.local
     sizes = [tiling.dimensions[gathered] // tiling.dimensions[sharded] for gathered, sharded in pairs]
+    devices = _exchanging(tiling, pairs)
     for (gathered, sharded), size in zip(pairs, sizes, strict=True):
         tiling = tiling.exchanged(gathered, sharded)
         local = with_size(local, gathered, local[gathered] * size)
         local = with_size(local, sharded, local[sharded] // size)
-    return replace(value.sent("all_to_all", prod(sizes), local=local), tiling=tiling)
+    return replace(value.sent("all_to_all", devices, local=local), tiling=tiling)
 
 
 def _exchanged_pair(value: Partitioned, gathered: int, sharded: int, reshard: Reshard) -> Partitioned:
@@ -138,13 +141,26 @@ def _exchanged_pair(value: Partitioned, gathered: int, sharded: int, reshard: Re
     padded = _resized(value, sharded, missing, before, reshard)
     local = with_size(padded.local, sharded, padded.local[sharded] // size)
     local = with_size(local, gathered, local[gathered] * size)
-    moved = replace(padded.sent("all_to_all", size, local=local), tiling=after)
+    moved = replace(
+        padded.sent("all_to_all", _exchanging(before, [(gathered, sharded)]), local=local), tiling=after
+    )
     held = value.local[gathered] * before.dimensions[gathered]
     tiles = after.dimensions[gathered]
     surplus = -(-value.shape[gathered] // tiles) * tiles - held
     longer = replace(moved, shape=with_size(value.shape, gathered, held))
     sliced = _resized(longer, gathered, surplus, after, reshard)
     return replace(sliced, shape=value.shape, earlier=())
+
+
+def _exchanging(tiling: Tiling, pairs: Sequence[Exchange]) -> tuple[int, ...]:
+    """The first group of devices that exchange tiles: minor ones of dimensions that give tiles to others."""
+    dimensions = [gathered for gathered, _ in pairs]
+    shards = [tiling.dimensions[sharded] for _, sharded in pairs]
+    major = tiling.grid
+    for dimension, kept in zip(dimensions, shards, strict=True):
+        major = major.take(range(major.shape[dimension] // kept), axis=dimension)
+    index = tuple(slice(None) if i in dimensions else 0 for i in range(tiling.rank + 1))
+    return tiling.named(major[index].reshape(-1).tolist())
 
 
 def _resized(

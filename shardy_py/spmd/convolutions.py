@@ -242,9 +242,10 @@ def _with_sharded_kernel(product: Product, own: Convolution) -> Partitioned | No
         if sent is None:
             return None
         lhs = lhs.permuted(sent, at, size=needed)
-    whole = Tiling.replicated(product.tiling.rank, product.device_count)
+    tiling = product.tiling
+    whole = Tiling.replicated(tiling.rank, product.device_count, tiling.names)
     found = _multiplied(product.with_operand(LHS, lhs).with_operand(RHS, rhs), whole)
-    summed = found.sent("all_reduce", product.device_count, local=found.local)
+    summed = found.sent("all_reduce", lhs_tiling.along(range(lhs_tiling.rank + 1)), local=found.local)
     return reshard(summed, product.tiling)
 
 

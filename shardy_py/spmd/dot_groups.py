@@ -95,7 +95,7 @@ def _as_output_batch(
     if tiling.is_replicated:
         parts = dict(zip(batch, output.sizes, strict=True))
         shape = tuple(-(-size // parts.get(i, 1)) for i, size in enumerate(value.shape))
-        inside = Tiling.replicated(tiling.rank, output.tiling.device_count)
+        inside = Tiling.replicated(tiling.rank, output.tiling.device_count, output.tiling.names)
         return replace(value, shape=shape, local=shape, tiling=inside)
     sizes = list(tiling.dimensions)
     for i, tiles in zip(batch, wanted, strict=True):
@@ -148,7 +148,7 @@ def on_free(product: Product, solve: Solve, *, may_move: bool) -> Partitioned | 
         moved = reshard(other, operand_tiling(product, OTHER[side], with_other=True))
         other_groups = _groups_of_other(product, side, moved, output)
         other = moved if other_groups is not None else other
-    inner_other = _replicated_among_groups(other, other_groups, grouped.tiling.device_count)
+    inner_other = _replicated_among_groups(other, other_groups, grouped.tiling)
     inner = _in_group(reshard(value, target), grouped)
     operands = (inner, inner_other) if side == LHS else (inner_other, inner)
     found = solve(_inner_product(product, *operands, output))
@@ -227,11 +227,11 @@ def _dimensions_to_replicate(
     return numbers(product.dimensions.free(other_side), other_side) if may_free else None
 
 
-def _replicated_among_groups(other: Partitioned, grouped: Grouped | None, devices: int) -> Partitioned:
+def _replicated_among_groups(other: Partitioned, grouped: Grouped | None, group: Tiling) -> Partitioned:
     """The operand that all groups have, as each of them has it."""
     rank = other.tiling.rank
     if grouped is None or other.tiling.is_replicated:
-        return replace(replicated(other), tiling=Tiling.replicated(rank, devices))
+        return replace(replicated(other), tiling=Tiling.replicated(rank, group.device_count, group.names))
     target = ungrouped(grouped)
     if grouped.dimensions == (rank,):
         return replace(reshard(other, target), tiling=grouped.tiling)
@@ -288,10 +288,10 @@ def _on_contracting(product: Product, shared: Group, solve: Solve, *, may_move: 
     def summed(found: Partitioned) -> Partitioned:
         """The sum over the groups, then the slice of it that each device needs."""
         if not kept:
-            return product.summed(found, (leading.dimensions[i] for i in at[leader]))
-        found = product.summed(found, (outer.dimensions[i] for i in kept))
+            return product.summed(found, leading, at[leader])
+        found = product.summed(found, outer, kept)
         found = replace(found, local=outer.replicated_except(kept).local_shape(found.local))
-        return product.summed(found, [outer.replicas] if rank in sliced else [])
+        return product.summed(found, outer, [rank] if rank in sliced else [])
 
     inner = [_in_group(product.operand(side), groups[side]) for side in (LHS, RHS)]
     found = solve(
@@ -318,8 +318,8 @@ def _output_of_sum(
                 sliced = numbers(getattr(product.dimensions, role), OUTPUT)
                 grouped = aligned(group_on(tiling, sliced), lhs)
                 return grouped.tiling, ungrouped(grouped), sliced
-    whole = Tiling.replicated(tiling.rank, tiling.device_count)
-    return Tiling.replicated(tiling.rank, lhs.tiling.device_count), whole, ()
+    whole = Tiling.replicated(tiling.rank, tiling.device_count, tiling.names)
+    return Tiling.replicated(tiling.rank, lhs.tiling.device_count, lhs.tiling.names), whole, ()
 
 
 def _coarser_output(product: Product, groups: dict[str, Grouped], count: int) -> Tiling:

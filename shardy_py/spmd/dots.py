@@ -50,7 +50,7 @@ def dot(product: Product) -> Partitioned:
         if found is not None:
             return found
     if product.dimensions.spatial:
-        whole = Tiling.replicated(product.tiling.rank, product.device_count)
+        whole = Tiling.replicated(product.tiling.rank, product.device_count, product.tiling.names)
         found = product.multiplied(replicated(product.lhs), replicated(product.rhs))
         return reshard(replace(found, tiling=whole), product.tiling)
     lhs, rhs = (
@@ -143,9 +143,8 @@ def _summed_as(product: Product, side: str) -> Partitioned:
     assert target is not None
     moved = _multiplied(product, OTHER[side], reshard(product.operand(OTHER[side]), target))
     tiling = product.tiling_of(side)
-    contracting = numbers(product.dimensions.contracting, side)
-    found = product.summed(moved, (tiling.dimensions[i] for i in contracting))
-    return replace(found, tiling=Tiling.replicated(product.tiling.rank, product.device_count))
+    found = product.summed(moved, tiling, numbers(product.dimensions.contracting, side))
+    return replace(found, tiling=Tiling.replicated(product.tiling.rank, product.device_count, tiling.names))
 
 
 def _along_free(product: Product, side: str) -> Partitioned | None:
@@ -193,9 +192,10 @@ def _without_replicas(product: Product) -> Partitioned | None:
     if not product.tiling.is_partial:
         return None
     devices = product.tiling.tile_count
-    inner = Tiling(product.tiling.dimensions, 1, tuple(range(devices)))
+    names = product.tiling.named(product.tiling.grid[..., 0].reshape(-1).tolist())
+    inner = Tiling(product.tiling.dimensions, 1, tuple(range(devices)), names)
     operands = [
-        replace(value, tiling=Tiling.replicated(value.tiling.rank, devices))
+        replace(value, tiling=Tiling.replicated(value.tiling.rank, devices, names))
         for value in (product.lhs, product.rhs)
     ]
     found = dot(replace(product, lhs=operands[0], rhs=operands[1], tiling=inner))

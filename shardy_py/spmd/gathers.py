@@ -98,7 +98,7 @@ def _solved(gather: _Gather) -> Partitioned:
 
 def _whole(gather: _Gather) -> Partitioned:
     operands = [replicated(gather.operand), replicated(gather.indices)]
-    tiling = Tiling.replicated(len(gather.shape), gather.target.device_count)
+    tiling = Tiling.replicated(len(gather.shape), gather.target.device_count, gather.target.names)
     return reshard(result_of(operands, gather.shape, tiling, gather.operand.element), gather.target)
 
 
@@ -192,7 +192,7 @@ def _along_picked(gather: _Gather, solve: Solve) -> Partitioned | None:
     found = replace(found, collectives=(*found.collectives, *mask.collectives))
     for i in reversed(picked):
         if tiling.dimensions[i] > 1:
-            found = found.sent("all_reduce", tiling.dimensions[i], local=found.local)
+            found = found.sent("all_reduce", tiling.along([i]), local=found.local)
     return gather.outside(found, ungrouped(output))
 
 

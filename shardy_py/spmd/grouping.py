@@ -16,7 +16,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
@@ -32,13 +32,15 @@ class Grouped:
 
     groups: the devices of each. dimensions: those that are split among groups; the rank of the tensor stands
     for the replicas. sizes: in how many parts each is split among groups. tiling: in each group, of the
-    numbers 0, 1, 2, ... of its devices.
+    numbers 0, 1, 2, ... of its devices. names: the devices of the mesh that those of the groups stand for, as
+    in `Tiling`.
     """
 
     groups: Groups
     dimensions: tuple[int, ...]
     sizes: tuple[int, ...]
     tiling: Tiling
+    names: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
 
 def group_on(tiling: Tiling, dimensions: Sequence[int], shards: Sequence[int] | None = None) -> Grouped:
@@ -57,8 +59,9 @@ def group_on(tiling: Tiling, dimensions: Sequence[int], shards: Sequence[int] | 
     rest = [i for i in range(len(split)) if i not in outer]
     groups = tiling.grid.reshape(split).transpose([*outer, *rest]).reshape(prod(sizes), -1)
     listed = tuple(tuple(sorted_group) for sorted_group in groups.tolist())
-    inner = Tiling.from_grid(np.arange(prod(inside)).reshape(inside), tiling.rank)
-    return Grouped(listed, tuple(dimensions), tuple(sizes), inner)
+    names = tiling.named(listed[0])
+    inner = Tiling.from_grid(np.arange(prod(inside)).reshape(inside), tiling.rank, names)
+    return Grouped(listed, tuple(dimensions), tuple(sizes), inner, tiling.names)
 
 
 def group_except(tiling: Tiling, dimensions: Sequence[int]) -> Grouped:
@@ -80,7 +83,7 @@ def ungrouped(grouped: Grouped) -> Tiling:
     sizes = list(inside)
     for dimension, size in zip(grouped.dimensions, grouped.sizes, strict=True):
         sizes[dimension] *= size
-    return Tiling.from_grid(devices.transpose(order).reshape(sizes), rank)
+    return Tiling.from_grid(devices.transpose(order).reshape(sizes), rank, grouped.names)
 
 
 def aligned(grouped: Grouped, reference: Grouped, *, ignore_order: bool = False) -> Grouped:
@@ -100,4 +103,5 @@ def aligned(grouped: Grouped, reference: Grouped, *, ignore_order: bool = False)
     if matches and not tiling.is_replicated:
         numbers = np.array([positions[device][1] for device in grouped.groups[0]])
         tiling = Tiling.from_grid(numbers[tiling.grid], tiling.rank)
+    tiling = replace(tiling, names=reference.tiling.names)
     return replace(grouped, groups=reference.groups, tiling=tiling)

@@ -84,7 +84,8 @@ def _explicit(application: Application) -> list[Partitioned]:
         result = Partitioned.of(application.shape(i), target, application.element(i))
         held = replace(value, chain=None)
         moves = size > 1 and all(a != b for a, b in pairs[:1])
-        sent = held.sent(collective.kind, size, local=result.local) if collective and moves else held
+        group = tuple(groups[0]) if groups else (tuple(pairs[0]) if pairs else range(size))
+        sent = held.sent(collective.kind, group, local=result.local) if collective and moves else held
         found.append(replace(result, collectives=sent.collectives))
     return found
 
@@ -143,7 +144,7 @@ def _convolution(application: Application) -> list[Partitioned]:
 def _rng(application: Application) -> list[Partitioned]:
     """Random numbers that several devices hold are drawn on one of them, and sent to the others by a sum."""
     found = Partitioned.of(application.shape(), application.targets[0], application.element())
-    return [found.summed([found.tiling.replicas])]
+    return [found.summed(found.tiling, [found.tiling.rank])]
 
 
 def _transpose(application: Application) -> list[Partitioned]:

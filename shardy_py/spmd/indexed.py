@@ -134,13 +134,13 @@ def grouped_on_replicas(tiling: Tiling, groups: int, priority: Sequence[int]) ->
         if (replicas * tiles_of(tiling, priority)) % groups == 0 and groups % replicas == 0:
             sizes = _borrowed(tiling.dimensions, groups // replicas, priority)
             if sizes is not None and prod(sizes) > 1:
-                in_order = Tiling(
-                    sizes, tiling.device_count // prod(sizes), tuple(range(tiling.device_count))
-                )
+                count = tiling.device_count
+                in_order = Tiling(sizes, count // prod(sizes), tuple(range(count)), tiling.names)
                 return group_on(in_order, [tiling.rank])
     size = tiling.device_count // groups
     listed = tuple(tuple(range(g * size, (g + 1) * size)) for g in range(groups))
-    return Grouped(listed, (tiling.rank,), (groups,), Tiling.replicated(tiling.rank, size))
+    inner = Tiling.replicated(tiling.rank, size, tiling.named(listed[0]))
+    return Grouped(listed, (tiling.rank,), (groups,), inner, tiling.names)
 
 
 def _borrowed(sizes: Shape, wanted: int, priority: Sequence[int]) -> Shape | None:

@@ -28,7 +28,7 @@ def transposed(tiling: Tiling, to: Sequence[int | None], rank: int) -> Tiling | 
     None: a dimension that it lacks is sharded.
     """
     if tiling.is_replicated:
-        return Tiling.replicated(rank, tiling.device_count)
+        return Tiling.replicated(rank, tiling.device_count, tiling.names)
     if any(at is None and tiling.dimensions[i] > 1 for i, at in enumerate(to)):
         return None
     kept = sorted((at, i) for i, at in enumerate(to) if at is not None)
@@ -37,7 +37,7 @@ def transposed(tiling: Tiling, to: Sequence[int | None], rank: int) -> Tiling | 
     sizes = [1] * rank
     for at, i in kept:
         sizes[at] = tiling.dimensions[i]
-    return Tiling.from_grid(grid.reshape(*sizes, tiling.replicas), rank)
+    return Tiling.from_grid(grid.reshape(*sizes, tiling.replicas), rank, tiling.names)
 
 
 def along(tiling: Tiling, pairs: Iterable[tuple[int, int]], rank: int) -> Tiling:
@@ -82,8 +82,8 @@ def replicas_in_groups(tiling: Tiling, groups: Groups, replicas: int) -> Grouped
         inside.add(tuple(order.tolist()))
     if len(inside) > 1:
         return None
-    inner = Tiling(tiling.dimensions, replicas, inside.pop())
-    return Grouped(groups, (tiling.rank,), (len(groups),), inner)
+    inner = Tiling(tiling.dimensions, replicas, inside.pop(), tiling.named(groups[0]))
+    return Grouped(groups, (tiling.rank,), (len(groups),), inner, tiling.names)
 
 
 def same_groups(left: Groups, right: Groups) -> bool:
@@ -161,7 +161,7 @@ def _intersection(first: Tiling, second: Tiling, least: int) -> Tiling | None:
             return None
         grid.append(common[: first.device_count // tiles])
     devices = tuple(device for row in grid for device in row)
-    return Tiling(tuple(sizes), first.device_count // tiles, devices)
+    return Tiling(tuple(sizes), first.device_count // tiles, devices, first.names)
 
 
 def _positions(tiling: Tiling, sizes: Sequence[int]) -> Integers:

@@ -32,6 +32,8 @@ class Collective:
     held_shape: of the operand on each device.
     reason: why XLA emits it, as a phrase.
     times: how often it runs: the product of the trip counts of the loops around it.
+    group: the devices of the mesh in the first group that communicates; of a permute pairs of neighbours,
+        one behind the other; () if they are not known.
     key: equal for equal collectives of one value, which XLA merges; None if it has no equal.
     """
 
@@ -42,6 +44,7 @@ class Collective:
     reason: str = ""
     times: int = 1
     key: Hashable = field(default=None, compare=False, repr=False)
+    group: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def held_bytes(self) -> int:

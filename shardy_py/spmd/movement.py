@@ -45,7 +45,7 @@ def replicating(
     operands: Sequence[Partitioned], shape: Sequence[int], element: str, target: Tiling
 ) -> Partitioned:
     """The result of an op that runs whole on every device."""
-    whole = Tiling.replicated(len(shape), target.device_count)
+    whole = Tiling.replicated(len(shape), target.device_count, target.names)
     return reshard(result_of(map(replicated, operands), shape, whole, element), target)
 
 

@@ -4,7 +4,7 @@ A plan is a chain of such values. Not here: the choices (`reshard.py` and the mo
 
 >>> from shardy_py.sharding import Mesh
 >>> value = Partitioned.of((8, 6), Tiling.of(Mesh.of(x=4), [("x",), ()]), "f32")
->>> value.local, value.sent("all_gather", 4, local=(8, 6)).collectives[0].bytes
+>>> value.local, value.sent("all_gather", (0, 1, 2, 3), local=(8, 6)).collectives[0].bytes
 ((2, 6), 144)
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from shardy_py.spmd.model import Collective
 from shardy_py.spmd.tiling import Shape, Tiling
@@ -48,7 +49,7 @@ class Partitioned:
     def sent(
         self,
         kind: str,
-        group_size: int,
+        devices: Sequence[int],
         *,
         local: Shape,
         held: Shape | None = None,
@@ -56,18 +57,22 @@ class Partitioned:
     ) -> Partitioned:
         """The value after a collective over `held` (by default the local shape), then `local` in shape.
 
-        target: the tiles after it, if the shapes do not tell.
+        devices: of the mesh, the first group that communicates; for a permute the senders, each with its
+        receiver. target: the tiles after it, if the shapes do not tell.
         """
+        group = tuple(devices)
+        size = 2 if kind == "collective_permute" else len(group)
         operand = self.local if held is None else held
-        chain = self.chain and (self.chain, kind, group_size, operand, local, self.tiling, target)
-        sent = Collective(kind, group_size, self.element, operand, key=chain)
+        chain = self.chain and (self.chain, kind, size, operand, local, self.tiling, target)
+        sent = Collective(kind, size, self.element, operand, key=chain, group=group)
         return replace(self, local=local, collectives=(*self.collectives, sent), chain=chain, earlier=())
 
-    def summed(self, sizes: Iterable[int]) -> Partitioned:
-        """The value after an all-reduce for each sharded dimension, by numbers of tiles, minor first."""
+    def summed(self, tiling: Tiling, dimensions: Iterable[int]) -> Partitioned:
+        """The value after an all-reduce for each of the dimensions that `tiling` shards, minor first."""
         value = self
-        for size in reversed([*sizes]):
-            value = value.sent("all_reduce", size, local=value.local) if size > 1 else value
+        for i in reversed([*dimensions]):
+            if tiling.tiles(i) > 1:
+                value = value.sent("all_reduce", tiling.along([i]), local=value.local)
         return value
 
     def permuted(
@@ -77,10 +82,12 @@ class Partitioned:
 
         purpose: tells permutes of equal sizes apart.
         """
+        devices = self.tiling.along([dimension])
+        neighbours = tuple(device for pair in pairwise(devices) for device in pair)
         parts = [with_size(self.local, dimension, part) for part in sizes if part > 0]
         key = self.chain and (self.chain, self.tiling, dimension, size, purpose)
         sent = tuple(
-            Collective("collective_permute", 2, self.element, part, key=key and (key, i))
+            Collective("collective_permute", 2, self.element, part, key=key and (key, i), group=neighbours)
             for i, part in enumerate(parts)
         )
         local = with_size(self.local, dimension, size)

@@ -135,9 +135,9 @@ class Product:
     convolution: Convolution | None = None
     is_unreduced: bool = False
 
-    def summed(self, found: Partitioned, sizes: Iterable[int]) -> Partitioned:
-        """The result after a sum along contracting dimensions, by numbers of tiles."""
-        return found if self.is_unreduced else found.summed(sizes)
+    def summed(self, found: Partitioned, tiling: Tiling, dimensions: Iterable[int]) -> Partitioned:
+        """The result after a sum among the devices that differ along dimensions of a tiling."""
+        return found if self.is_unreduced else found.summed(tiling, dimensions)
 
     def operand(self, side: str) -> Partitioned:
         """The operand of a side."""

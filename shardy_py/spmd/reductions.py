@@ -54,7 +54,7 @@ def reduced(
             chain=None,
         )
         if len(operands) == 1 and not is_unreduced:
-            result = result.summed(tiling.dimensions[i] for i in dimensions)
+            result = result.summed(tiling, dimensions)
         elif len(operands) > 1 and count > 1:
             result = replace(result, collectives=_gathered(operand, dimensions, kept, element).collectives)
         found.append(reshard(result, target))

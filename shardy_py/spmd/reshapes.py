@@ -62,7 +62,7 @@ def tiling_of_reshape(tiling: Tiling, source: Shape, target: Shape) -> Tiling | 
     no tiles can be passed on.
     """
     if tiling.is_replicated:
-        return Tiling.replicated(len(target), tiling.device_count)
+        return Tiling.replicated(len(target), tiling.device_count, tiling.names)
     tiles = _passed_tiles(tiling.dimensions, source, target)
     if tiles is None:
         return None
@@ -115,7 +115,7 @@ def _passed_tiles(
 
 def _propagated(tiling: Tiling, source: Shape, target: Shape) -> Tiling:
     """The tiling of the target with all tiles that runs of consecutive dimensions can pass on."""
-    found = Tiling.replicated(len(target), tiling.device_count)
+    found = Tiling.replicated(len(target), tiling.device_count, tiling.names)
     start = 0
     while start < len(source):
         for stop in range(len(source), start, -1):
@@ -137,7 +137,7 @@ def _with_run(found: Tiling, tiling: Tiling, run: range, source: Shape, target: 
         return None
     order = [*run, *(i for i in range(tiling.rank + 1) if i not in run)]
     grid = tiling.grid.transpose(order).reshape(*passed.dimensions, -1)
-    return merged_into(found, Tiling.from_grid(grid, len(target)))
+    return merged_into(found, Tiling.from_grid(grid, len(target), tiling.names))
 
 
 def _with_groups(operand: Partitioned, shape: Shape, target: Tiling) -> Partitioned:
@@ -177,7 +177,10 @@ def _along_one_dimension(operand: Partitioned, shape: Shape, target: Tiling) -> 
         if found is not None:
             return found
     whole = result_of(
-        [replicated(operand)], shape, Tiling.replicated(len(shape), target.device_count), operand.element
+        [replicated(operand)],
+        shape,
+        Tiling.replicated(len(shape), target.device_count, target.names),
+        operand.element,
     )
     return reshard(whole, target)
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import prod
 
 from shardy_py.spmd.all_to_all import exchanged, exchanges, permuted
 from shardy_py.spmd.grouping import aligned, group_on, ungrouped
@@ -47,7 +46,9 @@ def replicated(value: Partitioned) -> Partitioned:
         if earlier.tiling.is_replicated:
             return earlier
     whole = gathered(value, tiling, value.shape, range(tiling.rank))
-    return replace(whole, tiling=Tiling.replicated(tiling.rank, tiling.device_count), earlier=(value,))
+    return replace(
+        whole, tiling=Tiling.replicated(tiling.rank, tiling.device_count, tiling.names), earlier=(value,)
+    )
 
 
 def _resharded(value: Partitioned, target: Tiling, *, may_replicate: bool) -> Partitioned | None:
@@ -131,7 +132,8 @@ def compatible(partial: Tiling, target: Tiling) -> Tiling | None:
     for i in range(partial.rank):
         order += [i, *(partial.rank + at for at, dimension in enumerate(expanded) if dimension == i)]
     order.append(partial.rank + len(expanded))
-    return Tiling.from_grid(grid.transpose(order).reshape(*target.dimensions, -1), partial.rank)
+    sharded = grid.transpose(order).reshape(*target.dimensions, -1)
+    return Tiling.from_grid(sharded, partial.rank, partial.names)
 
 
 def gathered(
@@ -153,16 +155,15 @@ def gathered(
         kind = broadcast if is_whole else summed if shape[i] <= tiles // 2 else joined
         kind.append(i)
     if broadcast:
-        count = prod(tiling.dimensions[i] for i in broadcast)
-        value = value.sent("all_reduce", count, local=value.local)
+        value = value.sent("all_reduce", tiling.along(broadcast), local=value.local)
     for i in reversed(joined):
-        tiles = tiling.dimensions[i]
-        value = value.sent("all_gather", tiles, local=with_size(value.local, i, value.local[i] * tiles))
+        local = with_size(value.local, i, value.local[i] * tiling.dimensions[i])
+        value = value.sent("all_gather", tiling.along([i]), local=local)
     local = value.local
     for i in [*joined, *summed, *broadcast]:
         local = with_size(local, i, shape[i])
     for i in reversed(summed):
-        value = value.sent("all_reduce", tiling.dimensions[i], local=local, held=local)
+        value = value.sent("all_reduce", tiling.along([i]), local=local, held=local)
     return replace(value, local=local)
 
 

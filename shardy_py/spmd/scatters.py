@@ -121,7 +121,7 @@ def _solved(scatter: _Scatter) -> Results:
 
 def _whole(scatter: _Scatter) -> Results:
     shape = scatter.operands[0].shape
-    tiling = Tiling.replicated(len(shape), scatter.target.device_count)
+    tiling = Tiling.replicated(len(shape), scatter.target.device_count, scatter.target.names)
     indices = replicated(scatter.indices)
     pairs = zip(scatter.operands, scatter.updates, strict=True)
     made = (
@@ -238,9 +238,9 @@ def _along_indices(scatter: _Scatter, solve: Solve) -> Results | None:
     of_each = aligned(group_on(indices.tiling, of_indices), update)
     found = solve(replace(scatter, indices=indices).inside(operand, of_each, update))
     for i in reversed(of_indices):
-        tiles = indices.tiling.dimensions[i]
-        if tiles > 1:
-            found = tuple(value.sent("all_reduce", tiles, local=value.local) for value in found)
+        if indices.tiling.dimensions[i] > 1:
+            devices = indices.tiling.along([i])
+            found = tuple(value.sent("all_reduce", devices, local=value.local) for value in found)
     return scatter.outside(found, operand)
 
 

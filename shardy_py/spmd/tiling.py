@@ -15,7 +15,7 @@ XLA's shardings (`gspmd/sharding/`), what is sent (`reshard.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
@@ -36,11 +36,13 @@ class Tiling:
     dimensions: the number of tiles of each dimension of the tensor.
     replicas: the number of devices that hold each tile.
     devices: row-major over the tiles; the replicas of a tile are neighbours, in ascending order.
+    names: the devices of the mesh that the numbers stand for in a group of devices; () if they are these.
     """
 
     dimensions: tuple[int, ...]
     replicas: int
     devices: tuple[int, ...]
+    names: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     @staticmethod
     def of(mesh: Mesh, axes: Sequence[Sequence[AxisRef | str]]) -> Tiling:
@@ -62,16 +64,16 @@ class Tiling:
         return Tiling.of(mesh, [dimension.axes for dimension in sharding.dimensions])
 
     @staticmethod
-    def replicated(rank: int, device_count: int) -> Tiling:
+    def replicated(rank: int, device_count: int, names: tuple[int, ...] = ()) -> Tiling:
         """Every device holds the whole tensor."""
-        return Tiling((1,) * rank, device_count, tuple(range(device_count)))
+        return Tiling((1,) * rank, device_count, tuple(range(device_count)), names)
 
     @staticmethod
-    def from_grid(grid: Integers, rank: int) -> Tiling:
+    def from_grid(grid: Integers, rank: int, names: tuple[int, ...] = ()) -> Tiling:
         """The tiling of a grid whose dimensions behind the first `rank` count replicas."""
         dimensions = grid.shape[:rank]
         flat = np.sort(grid.reshape(prod(dimensions), -1), axis=1)
-        return Tiling(dimensions, flat.shape[1], tuple(flat.reshape(-1).tolist()))
+        return Tiling(dimensions, flat.shape[1], tuple(flat.reshape(-1).tolist()), names)
 
     @property
     def rank(self) -> int:
@@ -120,6 +122,19 @@ class Tiling:
         """The shape of a tensor padded so that all tiles are equally large."""
         return tuple(s * t for s, t in zip(self.local_shape(shape), self.dimensions, strict=True))
 
+    def named(self, devices: Iterable[int]) -> tuple[int, ...]:
+        """The devices of the mesh with these numbers."""
+        return tuple(self.names[d] for d in devices) if self.names else tuple(devices)
+
+    def along(self, dimensions: Iterable[int]) -> tuple[int, ...]:
+        """The first of the groups of devices whose tiles differ along `dimensions` only, in the mesh.
+
+        The rank of the tensor stands for the replicas.
+        """
+        varying = set(dimensions)
+        index = tuple(slice(None) if i in varying else 0 for i in range(self.rank + 1))
+        return self.named(self.grid[index].reshape(-1).tolist())
+
     def is_even(self, shape: Sequence[int]) -> bool:
         """Returns whether all tiles of a tensor are equally large without padding."""
         return all(size % tiles == 0 for size, tiles in zip(shape, self.dimensions, strict=True))
@@ -127,12 +142,12 @@ class Tiling:
     def reshaped(self, dimensions: Sequence[int]) -> Tiling:
         """The devices in the same order in a grid of other dimensions; what is left over are replicas."""
         grid = self.grid.reshape(*dimensions, -1)
-        return Tiling.from_grid(grid, len(dimensions))
+        return Tiling.from_grid(grid, len(dimensions), self.names)
 
     def transposed(self, permutation: Sequence[int]) -> Tiling:
         """The tiling with its dimensions in the order `permutation`, which may move the replicas too."""
         order = [*permutation] if len(permutation) > self.rank else [*permutation, self.rank]
-        return Tiling.from_grid(self.grid.transpose(order), self.rank)
+        return Tiling.from_grid(self.grid.transpose(order), self.rank, self.names)
 
     def replicated_on(self, dimensions: Iterable[int]) -> Tiling:
         """The tiling with `dimensions` whole on every device that held a tile of them."""
@@ -142,7 +157,7 @@ class Tiling:
         kept = [i for i in range(self.rank) if i not in dropped]
         grid = self.grid.transpose([*kept, *dropped, self.rank])
         sizes = [1 if i in dropped else self.dimensions[i] for i in range(self.rank)]
-        return Tiling.from_grid(grid.reshape(*sizes, -1), self.rank)
+        return Tiling.from_grid(grid.reshape(*sizes, -1), self.rank, self.names)
 
     def replicated_except(self, dimensions: Iterable[int]) -> Tiling:
         """The tiling with all dimensions but `dimensions` whole."""
@@ -167,11 +182,11 @@ class Tiling:
         order.insert(order.index(target) + 1, source)
         sizes = list(self.dimensions)
         sizes[target], sizes[source] = sizes[target] * sizes[source], 1
-        return Tiling.from_grid(self.grid.transpose(order).reshape(*sizes, -1), self.rank)
+        return Tiling.from_grid(self.grid.transpose(order).reshape(*sizes, -1), self.rank, self.names)
 
     def reversed_on(self, dimensions: Iterable[int]) -> Tiling:
         """The tiling with the tiles of `dimensions` in reverse order."""
-        return Tiling.from_grid(np.flip(self.grid, tuple(dimensions)), self.rank)
+        return Tiling.from_grid(np.flip(self.grid, tuple(dimensions)), self.rank, self.names)
 
     def without_dimensions(self, dimensions: Iterable[int]) -> Tiling:
         """The tiling without `dimensions`, which are whole."""
@@ -206,7 +221,7 @@ class Tiling:
         order[at[source]], order[at[target]] = order[at[target]], order[at[source]]
         sizes[source], sizes[target] = sizes[target], sizes[source]
         grid = self.grid.reshape(*split, self.replicas).transpose(order)
-        return Tiling.from_grid(grid.reshape(*sizes, self.replicas), self.rank)
+        return Tiling.from_grid(grid.reshape(*sizes, self.replicas), self.rank, self.names)
 
 
 def _coordinates(tiling: Tiling) -> Integers:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 from shardy_py.ops import TABLE, Control
 from shardy_py.spmd.application import Application, static_shape
@@ -30,13 +31,19 @@ from shardy_py.spmd.program import Block, Name, Step, Value, used
 from shardy_py.spmd.reshard import reshard
 from shardy_py.spmd.tiling import Tiling
 
+_VALUE = "value"
+
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A collective, and the step that it is sent for; None: a result of the program."""
+    """A collective, and the step that it is sent for; None: a result of the program.
+
+    operand: the index of the operand that is sent, or of the program's result; -1: what the step makes.
+    """
 
     step: Step | None
     collective: Collective
+    operand: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +98,10 @@ class _Walk:
                 self._replace(each, found, times)
             elif not each.results or not live.isdisjoint(each.results):
                 self._step(each, times, live)
-        for name, target in zip(block.results, block.targets, strict=True):
+        for index, (name, target) in enumerate(zip(block.results, block.targets, strict=True)):
             value = self.values.get(name)
             if value is not None and target is not None:
-                self._emit(reshard(value, target), step, times)
+                self._emit(reshard(value, target), step, times, index if step is None else -1)
 
     def _step(self, step: Step, times: int, live: Collection[Name]) -> None:
         if step.blocks:
@@ -141,12 +148,13 @@ class _Walk:
                 shape, type_ = static_shape(step.record, i), step.record.results[i]
                 self._define(name, Partitioned.of(shape, target, type_.element if type_ else ""))
 
-    def _emit(self, value: Partitioned, step: Step | None, times: int) -> None:
+    def _emit(self, value: Partitioned, step: Step | None, times: int, result: int = -1) -> None:
         for each in value.collectives:
             if each.key is None or each.key not in self.keys:
                 self.keys.add(each.key)
                 reason = each.reason or (step.record.name if step else "result")
-                self.sent.append(Sent(step, replace(each, times=each.times * times, reason=reason)))
+                operand = result if step is None else _operand(step, each.key)
+                self.sent.append(Sent(step, replace(each, times=each.times * times, reason=reason), operand))
         for source, target in value.rematerialized:
             self.rematerialized.append(Rematerialized(step, source, target))
 
@@ -155,9 +163,24 @@ class _Walk:
         self.values[name] = replace(_named(value, name), earlier=earlier)
 
 
+def _operand(step: Step, key: Hashable) -> int:
+    """The index of the operand whose chain of reshards has this key; -1 if it is none of them."""
+    parts = _parts(key)
+    while parts and parts[0] != _VALUE:
+        parts = _parts(parts[0])
+    name = parts[1] if parts else None
+    if name not in step.operands and (kept := _parts(name)):
+        name = kept[0]
+    return step.operands.index(name) if name in step.operands else -1
+
+
+def _parts(key: Hashable) -> tuple[Hashable, ...]:
+    return cast("tuple[Hashable, ...]", key) if isinstance(key, tuple) else ()
+
+
 def _named(value: Partitioned, name: Name) -> Partitioned:
     """The value with nothing sent for it yet, so that its reshards are known by its name."""
-    return replace(value, collectives=(), rematerialized=(), chain=("value", name), earlier=())
+    return replace(value, collectives=(), rematerialized=(), chain=(_VALUE, name), earlier=())
 
 
 def _live(block: Block) -> set[Name]:

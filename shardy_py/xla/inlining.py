@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import CallSiteLoc, ModuleOp, SymbolRefAttr, UnitAttr
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
 from shardy_py import ir
 from shardy_py.dialects.stablehlo import CompositeOp
 from shardy_py.graph.calls import FunctionCopies, calls_in, functions_bottom_up
 from shardy_py.graph.cloning import clone_region_into
-from shardy_py.graph.movements import replace_op
+from shardy_py.graph.movements import note_copies, replace_op
 from shardy_py.graph.nesting import free_values
 from shardy_py.graph.plain import plain
 from shardy_py.graph.symbols import Symbols
@@ -140,7 +140,9 @@ def _is_inlineable(call: Operation, callee: Operation) -> bool:
 
 def _inline(call: Operation, body: Region) -> None:
     copy = Region()
-    clone_region_into(body, copy, {})
+    copied: dict[SSAValue, SSAValue] = {}
+    clone_region_into(body, copy, copied)
+    note_copies(copied)
     block = copy.blocks[0]
     for argument, operand in zip(block.args, ir.operands_of(call), strict=True):
         ir.replace_uses(argument, operand)

@@ -285,7 +285,10 @@ class Hlo:
         if kind == "all_to_all" and len(arrays) > 1:  # one operand for each device of the group
             element, shape = arrays[0]
             arrays = [(element, (len(arrays), *shape))]
-        yield from (Collective(kind, size, element, shape, reason, times) for element, shape in arrays)
+        groups = tuple(device for group in groups_of(line.attributes) for device in group)
+        yield from (
+            Collective(kind, size, element, shape, reason, times, group=groups) for element, shape in arrays
+        )
 
     def trip_count(self, loop: Line, lines: dict[str, Line]) -> int:
         """The trip count of a loop that counts up from a constant to one; else 1."""
@@ -316,23 +319,61 @@ class Hlo:
         )
 
 
-def group_size(attributes: str) -> int:
-    """The number of devices in each replica group.
+def groups_of(attributes: str) -> tuple[tuple[int, ...], ...]:
+    """The replica groups of a collective; of a permute the pairs of sender and receiver.
 
-    >>> group_size("replica_groups=[4,2]<=[8]"), group_size("replica_groups={{0,1,2,3},{4,5,6,7}}, x=1")
-    (2, 4)
-    >>> group_size("replica_groups=mesh['a'=4,'b'=1,'c'=2], device_ids=([4,2]T(1,0)) {'a','c'}")
-    8
+    >>> groups_of("replica_groups=[2,2]<=[2,2]T(1,0)"), groups_of("replica_groups={{0,1},{2,3}}, x=1")
+    (((0, 2), (1, 3)), ((0, 1), (2, 3)))
+    >>> groups_of("replica_groups=mesh['a'=2,'b'=2], device_ids=([2,2]T(1,0)) {'a'}")
+    ((0, 1), (2, 3))
+    >>> groups_of("source_target_pairs={{0,1},{1,0}}")
+    ((0, 1), (1, 0))
     """
-    if iota := re.search(r"replica_groups=\[(\d+),(\d+)\]<=", attributes):
-        return int(iota[2])
-    if listed := re.search(r"replica_groups=\{\{([\d,]+)\}", attributes):
-        return len(listed[1].split(","))
-    if meshed := re.search(r"replica_groups=mesh\[(.*?)\].*? \{(.*?)\}", attributes):
-        sizes = dict(re.findall(r"'(\w+)'=(\d+)", meshed[1]))
-        parts = re.findall(r"'(\w+)'(?::\(\d+\)(\d+))?", meshed[2])
-        return prod(int(part or sizes[axis]) for axis, part in parts)
-    return 2 if "source_target_pairs" in attributes else 1
+    if listed := re.search(r"(?:replica_groups|source_target_pairs)=\{(\{[\d,{}]*\})\}", attributes):
+        return tuple(tuple(map(int, row.split(","))) for row in re.findall(r"\{([\d,]+)\}", listed[1]))
+    if iota := re.search(r"replica_groups=(\[\d+,\d+\])<=(\[[\d,]+\](?:T\([\d,]+\))?)", attributes):
+        return tuple(map(tuple, _iota(iota[2]).reshape(json.loads(iota[1])).tolist()))
+    if meshed := re.search(r"replica_groups=mesh\[(.*?)\](.*?) \{(.*?)\}", attributes):
+        sizes = {axis: int(size) for axis, size in re.findall(r"'(\w+)'=(\d+)", meshed[1])}
+        ids = re.search(r"device_ids=\((.*)\)", meshed[2])
+        devices = _iota(ids[1]) if ids and "]" in ids[1] else np.arange(prod(sizes.values()))
+        parts = re.findall(r"'(\w+)'(?::\((\d+)\)(\d+))?", meshed[3])
+        split = [_split(axis, size, parts) for axis, size in sizes.items()]
+        inside = [
+            any(axis == a and (not n or at == 1) for a, _, n in parts)
+            for axis, each in zip(sizes, split, strict=True)
+            for at in range(len(each))
+        ]
+        order = [i for i, within in enumerate(inside) if not within] + [
+            i for i, within in enumerate(inside) if within
+        ]
+        flat = [size for each in split for size in each]
+        rows = (
+            devices.reshape(flat)
+            .transpose(order)
+            .reshape(-1, prod(s for s, within in zip(flat, inside, strict=True) if within))
+        )
+        return tuple(map(tuple, rows.tolist()))
+    return ()
+
+
+def _split(axis: str, size: int, parts: Sequence[tuple[str, str, str]]) -> list[int]:
+    """The sizes of an axis before, in and after the sub-axis that groups name."""
+    named = next(((int(major), int(count)) for a, major, count in parts if a == axis and count), None)
+    return [size] if named is None else [named[0], named[1], size // (named[0] * named[1])]
+
+
+def _iota(text: str) -> np.ndarray:
+    """The devices of `[4,2]T(1,0)`: an iota, reshaped and transposed."""
+    sizes, _, order = text.partition("T")
+    shape = json.loads(sizes)
+    iota = np.arange(prod(shape)).reshape(shape)
+    return iota.transpose([int(each) for each in order.strip("()").split(",")]) if order else iota
+
+
+def group_size(attributes: str) -> int:
+    """The number of devices in each replica group."""
+    return len(next(iter(groups_of(attributes)), (0,)))
 
 
 def moves(attributes: str) -> bool:

@@ -61,6 +61,11 @@ class CollectiveUse:
     cause: Cause
 
     @property
+    def axis_names(self) -> tuple[str, ...]:
+        """The names of its axes; of a sub-axis that of its axis."""
+        return tuple(name.partition(":(")[0] for name, _ in self.axes)
+
+    @property
     def total(self) -> Cost:
         """The cost of all its runs."""
         return Cost(self.cost.bytes * self.times, self.cost.seconds * self.times)

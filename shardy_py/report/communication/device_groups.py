@@ -38,6 +38,66 @@ def axes_of_devices(op: Operation, meshes: Mapping[str, Mesh]) -> tuple[AxisSize
     return _axes_of_groups(rows, tuple(meshes.values())) if rows else ()
 
 
+def axes_of_collective(
+    group: tuple[int, ...], meshes: tuple[Mesh, ...], *, is_permute: bool
+) -> tuple[AxisSize, ...]:
+    """Returns the axes and sub-axes along which the devices of one group differ; () if they are not axes.
+
+    is_permute: the group has senders, each with its receiver behind it, and the axes are those along which
+    some pair differs.
+    """
+    if is_permute:
+        pairs = tuple(zip(group[::2], group[1::2], strict=True))
+        return _permuted_axes(pairs, meshes)
+    for mesh in meshes:
+        if mesh.axes and mesh.device_count > max(group, default=0):
+            found = _axes_of_group(group, mesh)
+            if found:
+                return found
+    return ()
+
+
+@lru_cache(maxsize=4096)
+def _axes_of_group(group: tuple[int, ...], mesh: Mesh) -> tuple[AxisSize, ...]:
+    """Returns the axes of a group that has all devices along them, from any device on; () if it has not."""
+    positions = np.argsort(mesh.device_ids) if mesh.device_ids else None
+    listed = np.array(group, np.int64)
+    sizes = tuple(axis.size for axis in mesh.axes)
+    places = np.unravel_index(listed if positions is None else positions[listed], sizes)
+    found: list[AxisSize] = []
+    for axis, at in zip(mesh.axes, places, strict=True):
+        parts = _strided(sorted(set(at.tolist())), axis.size)
+        if parts is None:
+            return ()
+        for stride, count in parts:
+            if count > 1:
+                major = axis.size // (stride * count)
+                name = axis.name if count == axis.size else f"{axis.name}:({major}){count}"
+                found.append((name, count))
+    return tuple(found) if prod(size for _, size in found) == len(set(group)) else ()
+
+
+def _strided(places: list[int], size: int) -> list[tuple[int, int]] | None:
+    """Returns strides and counts, major to minor, whose sums are the offsets of the places; None if none are.
+
+    >>> _strided([0, 1, 4, 5], 8), _strided([0, 3], 8)
+    ([(4, 2), (1, 2)], None)
+    """
+    offsets, found = [place - places[0] for place in places], list[tuple[int, int]]()
+    while len(offsets) > 1:
+        stride = offsets[1]
+        count = next((n for n, offset in enumerate(offsets) if offset != n * stride), len(offsets))
+        period = stride * count
+        if size % period or len(offsets) % count:
+            return None
+        rest = offsets[::count]
+        if offsets != [start + k * stride for start in rest for k in range(count)]:
+            return None
+        found.insert(0, (stride, count))
+        offsets = rest
+    return found
+
+
 def _named_axes(groups: ReplicaGroupMeshAxes, meshes: Mapping[str, Mesh]) -> tuple[AxisSize, ...]:
     """Returns the mesh axes that the op names; sub-axes count with their own sizes."""
     mesh = meshes.get(groups.mesh.string_value()) if isinstance(groups.mesh, SymbolRefAttr) else None

@@ -34,7 +34,10 @@ SCHEMA = 1
 UNKNOWN_LOCATION = "(no location)"
 Partitioner = Literal["shardy", "xla"]
 PARTITIONERS: tuple[Partitioner, ...] = get_args(Partitioner)
-_BY_XLA = "Communication as XLA's SPMD partitioner sends it (partitioner: xla)"
+_HEADINGS: dict[Partitioner, str] = {
+    "shardy": "Communication of Shardy's reshards (partitioner: shardy)",
+    "xla": "Communication of XLA's SPMD partitioner (partitioner: xla)",
+}
 _NONE = "The program needs no communication."
 _NONE_COUNTED = "No communication is counted."
 _EXPLAINED = 5
@@ -58,6 +61,7 @@ class CommunicationReport:
     collectives: in program order, including those that send nothing (`all_slice`).
     model: the links that seconds are computed for.
     warnings: of communication that is not in the report. partitioner: whose collectives they are.
+    not_by_xla: why they are Shardy's although JAX wrote the program; "" otherwise.
     disagreements: of a local program, where it differs from the forecast; None if that is not known.
     remedies_of: finds what to change for a collective, a line each; None: the text has no such lines.
     """
@@ -70,6 +74,7 @@ class CommunicationReport:
     remedies_of: Callable[[CollectiveUse], Sequence[str]] | None = field(
         default=None, compare=False, repr=False
     )
+    not_by_xla: str = ""
 
     @cached_property
     def sending(self) -> tuple[CollectiveUse, ...]:
@@ -121,7 +126,8 @@ def communication_report(
 ) -> CommunicationReport:
     """Returns the report on a module whose reshards have been replaced by collectives.
 
-    record: the events of the passes. originals: for each op, that of the module before the replacement.
+    record: the events of the passes. originals: for each op, that of the module before the replacement, or
+    before calls were inlined.
     warnings: of those passes. meshes: of a local program, which has none any more. partitioner: "xla": the
     module is a propagated one without these collectives, and XLA's partitioner adds its own.
 
@@ -134,7 +140,7 @@ def communication_report(
         if axis not in axes:
             raise unknown_axis(axis, dict.fromkeys(axes), what="link of the cost model")
     if partitioner == "xla":
-        collectives = collectives_by_xla(module, model, meshes)
+        collectives = collectives_by_xla(module, model, meshes, originals or {})
     else:
         collectives = collect_collectives(module, model, Causes(record, originals), meshes)
     return CommunicationReport(collectives, model, tuple(warnings), partitioner=partitioner)
@@ -149,7 +155,9 @@ def communication_text(
 
     sides_of: the annotations to change, a phrase each; shown for the most expensive collectives.
     """
-    heading = [] if report.partitioner == "shardy" else [_BY_XLA]
+    heading = [_HEADINGS[report.partitioner]]
+    if report.not_by_xla:
+        heading[0] += f"; XLA's cannot be planned: {report.not_by_xla}"
     if not report.sending:
         first = _NONE if not report.warnings else _NONE_COUNTED
         return "\n".join([*heading, first, *_forecast_lines(report), *_warning_lines(report)])

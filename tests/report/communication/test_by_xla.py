@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shardy_py.api import Program, Result, ShardyError, propagate
+from shardy_py.api import P, Program, Result, ShardyError, propagate
 from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.diff import main as sdy_diff
 from shardy_py.spmd.model import Plan
@@ -121,7 +121,9 @@ def test_reports_say_whose_they_are(tmp_path: Path, capsys: pytest.CaptureFixtur
     path.write_text(PRODUCTS)
     command = [str(path), "--sdy-propagation-pipeline", "--communication-report"]
     assert sdy_opt([*command, "--partitioner=xla"]) == 0
-    assert capsys.readouterr().out.startswith("Communication as XLA's SPMD partitioner sends it")
+    assert capsys.readouterr().out.startswith("Communication of XLA's SPMD partitioner (partitioner: xla)")
+    assert sdy_opt(command) == 0
+    assert capsys.readouterr().out.startswith("Communication of Shardy's reshards (partitioner: shardy)")
     assert sdy_opt([*command, "--partitioner=xla", "--json"]) == 0
     assert '"partitioner": "xla"' in capsys.readouterr().out
     assert sdy_opt([*command, "--partitioner=gspmd"]) == 1
@@ -145,3 +147,65 @@ def test_tests_can_pin_xla() -> None:
     assert_collectives(result, counts, partitioner="xla")
     with pytest.raises(ShardyError, match="partitioner"):
         result.communication(partitioner="gspmd")  # pyright: ignore[reportArgumentType]
+
+
+WITH_AXES = """
+module @jit_f attributes {mhlo.num_partitions = 8 : i32} {
+  sdy.mesh @mesh = <["x"=2, "y"=4]>
+  func.func @main(%arg0: tensor<2048x256xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>},
+                  %arg1: tensor<256x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>})
+      -> (tensor<2048x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {"y":(1)2}]>}) {
+    %0 = stablehlo.dot %arg0, %arg1 : (tensor<2048x256xf32>, tensor<256x64xf32>) -> tensor<2048x64xf32>
+    return %0 : tensor<2048x64xf32>
+  }
+}
+"""
+
+
+def test_axes_and_operands_are_named() -> None:
+    result = propagate(Program.parse(WITH_AXES))
+    report = result.communication()
+    assert report.partitioner == "xla"
+    assert {use.kind: use.axes for use in report.sending} == {"all_reduce": (("y:(2)2", 2),)}
+    assert all(result.sides(use) for use in report.sending)
+
+
+@pytest.mark.parametrize(("edit", "axes"), [("y", (("y", 4),)), ("y:(1)2", (("y:(1)2", 2),))])
+def test_gathers_along_axes_and_sub_axes(edit: str, axes: tuple[tuple[str, int], ...]) -> None:
+    name, _, part = edit.partition(":")
+    spelled = f'"{name}":{part}' if part else f'"{name}"'
+    text = WITH_AXES.replace('[{}, {"y"}]', f"[{{}}, {{{spelled}}}]").replace('[{"y"}, {}]', "[{}, {}]")
+    result = propagate(Program.parse(text.replace('[{"x"}, {"y":(1)2}]', "[{}, {}]")))
+    found = [(use.kind, use.axes, use.cause.operand) for use in result.communication().sending]
+    assert found[-1][1] == axes
+
+
+def test_what_if_is_that_of_xla() -> None:
+    """tanh(x@u)@d with a batch of 2048: rows of d take half of what XLA sends before."""
+    text = """
+module @jit_f attributes {mhlo.num_partitions = 8 : i32} {
+  sdy.mesh @mesh = <["data"=1, "model"=8]>
+  func.func @main(%arg0: tensor<2048x1024xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+                  %arg1: tensor<1024x4096xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>},
+                  %arg2: tensor<4096x1024xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>})
+      -> tensor<2048x1024xf32> {
+    %0 = stablehlo.dot %arg0, %arg1 : (tensor<2048x1024xf32>, tensor<1024x4096xf32>) -> tensor<2048x4096xf32>
+    %1 = stablehlo.tanh %0 : tensor<2048x4096xf32>
+    %2 = stablehlo.dot %1, %arg2 : (tensor<2048x4096xf32>, tensor<4096x1024xf32>) -> tensor<2048x1024xf32>
+    return %2 : tensor<2048x1024xf32>
+  }
+}
+"""
+    result = propagate(Program.parse(text))
+    better = result.what_if({"%arg2": P("model", None)})
+    assert [figures.partitioner for figures in better.figures] == ["xla", "xla"]
+    assert [figures.bytes for figures in better.figures] == [29_360_128, 14_680_064]
+
+
+def test_without_a_plan_of_xla_shardy_is_reported() -> None:
+    text = WITH_AXES.replace('"y"=4', '"y"=1073741824')
+    report = propagate(Program.parse(text)).communication()
+    assert report.partitioner == "shardy"
+    assert "XLA's cannot be planned" in str(report)
+    with pytest.raises(ShardyError):
+        propagate(Program.parse(text)).communication(partitioner="xla")

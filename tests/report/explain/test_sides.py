@@ -94,7 +94,7 @@ def test_every_side_has_its_axis(name: str, corpus: Callable[[str], str]) -> Non
         assert found or use.cause.is_explicit, use
         for side in found:
             assert f'"{side.axis}"' in side.annotation.sharding
-            assert side.axis in dict(use.axes)
+            assert side.axis in use.axis_names
             for tensor in side.tensors:
                 kind, number, *around = tensor.split(" ")
                 assert op is not None
