@@ -75,4 +75,4 @@ def copied(value: Partitioned, others: Sequence[Partitioned]) -> Partitioned:
     """A copy of a value that is among `others`: XLA makes one, so that its reshards are not theirs."""
     if value.chain is None or all(value.chain != other.chain for other in others):
         return value
-    return replace(value, chain=("copy", value.chain))
+    return replace(value, chain=("copy", value.chain), is_splat=False)

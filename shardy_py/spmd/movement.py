@@ -90,10 +90,11 @@ def broadcast(
 ) -> Partitioned:
     """The result of a broadcast to `shape`, in which the operand has `dimensions`, in ascending order."""
     if target.is_replicated:
-        return replicating([operand], shape, operand.element, target)
+        return replace(replicating([operand], shape, operand.element, target), is_splat=not operand.shape)
     added = [i for i in range(len(shape)) if i not in dimensions]
     wanted = target.replicated_on(added).without_dimensions(added)
-    return result_of([reshard(operand, wanted)], shape, target, operand.element)
+    found = result_of([reshard(operand, wanted)], shape, target, operand.element)
+    return replace(found, is_splat=not operand.shape)
 
 
 def with_whole_dimensions(

@@ -29,7 +29,7 @@ class Partitioned:
     collectives: what was sent for it, in order. rematerialized: where XLA warns of an involuntary full
     rematerialization. chain: for reshards of one value, its name and what was sent since, so that collectives
     of equal `key` are one; None otherwise. earlier: the values that it was resharded from, to whose tilings
-    it can go back for free.
+    it can go back for free. is_splat: whether it is a broadcast of a scalar, which a reshard makes anew.
     """
 
     shape: Shape
@@ -40,6 +40,7 @@ class Partitioned:
     rematerialized: tuple[Rematerialization, ...] = ()
     chain: Hashable = field(default=None, compare=False, repr=False)
     earlier: tuple[Partitioned, ...] = field(default=(), compare=False, repr=False)
+    is_splat: bool = field(default=False, compare=False, repr=False)
 
     @staticmethod
     def of(shape: Sequence[int], tiling: Tiling, element: str, *, name: Hashable = None) -> Partitioned:
@@ -65,7 +66,9 @@ class Partitioned:
         operand = self.local if held is None else held
         chain = self.chain and (self.chain, kind, size, operand, local, self.tiling, target)
         sent = Collective(kind, size, self.element, operand, key=chain, group=group)
-        return replace(self, local=local, collectives=(*self.collectives, sent), chain=chain, earlier=())
+        return replace(
+            self, local=local, collectives=(*self.collectives, sent), chain=chain, earlier=(), is_splat=False
+        )
 
     def summed(self, tiling: Tiling, dimensions: Iterable[int]) -> Partitioned:
         """The value after an all-reduce for each of the dimensions that `tiling` shards, minor first."""
@@ -91,7 +94,9 @@ class Partitioned:
             for i, part in enumerate(parts)
         )
         local = with_size(self.local, dimension, size)
-        return replace(self, local=local, collectives=(*self.collectives, *sent), chain=key, earlier=())
+        return replace(
+            self, local=local, collectives=(*self.collectives, *sent), chain=key, earlier=(), is_splat=False
+        )
 
 
 def with_size(shape: Shape, dimension: int, size: int) -> Shape:

@@ -1,11 +1,11 @@
 """Reshards: what XLA's partitioner sends to get a tensor from one tiling to another.
 
-The first of these that applies, in this order: nothing; a permute, where only the devices differ;
-all-to-alls, where the same numbers of tiles change places; slices of replicas, gathers to replicas, each with
-a permute and halos where needed; the same on a reshaped tensor or through a third tiling; with equally
-sharded dimensions left to groups of devices. Else every device gets the whole tensor, which XLA warns of, and
-slices it. Source: openxla/xla, `PartitionedHlo::ReshardNoCache` in xla/service/spmd/spmd_partitioner.cc. Not
-here: which reshards an op needs.
+The first of these that applies, in this order: nothing, also for broadcasts of scalars; a permute, where only
+the devices differ; all-to-alls, where the same numbers of tiles change places; slices of replicas, gathers to
+replicas, each with a permute and halos where needed; the same on a reshaped tensor or through a third tiling;
+with equally sharded dimensions left to groups of devices. Else every device gets the whole tensor, which XLA
+warns of, and slices it. Source: openxla/xla, `PartitionedHlo::ReshardNoCache` in
+xla/service/spmd/spmd_partitioner.cc. Not here: which reshards an op needs.
 
 >>> from shardy_py.sharding import Mesh
 >>> mesh = Mesh.of(x=4, y=2)
@@ -56,6 +56,8 @@ def _resharded(value: Partitioned, target: Tiling, *, may_replicate: bool) -> Pa
     source = value.tiling
     if source == target:
         return value
+    if value.is_splat:
+        return replace(value, local=target.local_shape(value.shape), tiling=target, earlier=())
     if is_permutation(source, target):
         return permuted(value, target)
     if pairs := exchanges(source, target):

@@ -285,7 +285,9 @@ def programs() -> Iterator[tuple[str, Program]]:
     yield "ring", (ring, [array((64, 128), "x"), array((128, 32), "y")], None)
 
 
-def main(names: Container[str] = ()) -> None:
+def main(
+    names: Container[str] = (), programs: Callable[[], Iterator[tuple[str, Program]]] = programs
+) -> None:
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
     import jax

@@ -1,4 +1,4 @@
-"""The planner beside XLA on the programs of `jax_models.py`: `python -m tests.spmd.models [NAME...]`.
+"""The planner beside XLA on programs of JAX: `python -m tests.spmd.models [--set SET] [NAME...]`.
 
 Prints the programs that differ, with the bytes by kind, and the shares that are within 2 %. The shardings are
 those that XLA propagated; with `--propagated` the programs go our whole way from the text that JAX wrote.
@@ -10,6 +10,8 @@ import argparse
 from collections.abc import Sequence
 from functools import partial
 
+import pytest
+
 from tests.eight_devices import run_on_eight_devices
 from tests.spmd.compiled import partitioned
 from tests.spmd.hlo_programs import comparison, comparison_with, reported
@@ -17,17 +19,26 @@ from tests.spmd.hlo_programs import comparison, comparison_with, reported
 DEVICES = 8
 
 
-def lowered(names: Sequence[str] = ()) -> dict[str, str]:
-    """The programs (by default all) by name, as JAX lowers them."""
-    return run_on_eight_devices(f"from tests.spmd.jax_models import main; main({tuple(names)})")
+SETS = {"jax": (), "flax": ("flax", "optax"), "equinox": ("equinox", "optax"), "parallel": ("optax",)}
+"""The sets of programs (`tests/spmd/SET_models.py`), and the packages that they need beside JAX."""
 
 
-def comparisons(names: Sequence[str] = (), *, propagates: bool = False) -> dict[str, str]:
+def lowered(names: Sequence[str] = (), set_: str = "jax") -> dict[str, str]:
+    """The programs of a set (by default all) by name, as JAX lowers them; skips without its packages."""
+    for package in SETS[set_]:
+        pytest.importorskip(package)
+    return run_on_eight_devices(
+        f"from tests.spmd.jax_models import main; from tests.spmd.{set_}_models import programs; "
+        f"main({tuple(names)}, programs)"
+    )
+
+
+def comparisons(names: Sequence[str] = (), *, propagates: bool = False, set_: str = "jax") -> dict[str, str]:
     """By program, how the plan compares: `equal`, `equal in total: ...`, `differs: ...`.
 
     propagates: plan the program of JAX's text, as compiled and propagated by us.
     """
-    texts = lowered(names)
+    texts = lowered(names, set_)
     modules = zip(texts.items(), partitioned([*texts.values()], DEVICES), strict=True)
     if propagates:
         return {name: comparison_with(xla, partial(reported, text)) for (name, text), xla in modules}
@@ -38,8 +49,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*")
     parser.add_argument("--propagated", action="store_true")
+    parser.add_argument("--set", choices=SETS, default="jax")
     options = parser.parse_args()
-    found = comparisons(options.names, propagates=options.propagated)
+    found = comparisons(options.names, propagates=options.propagated, set_=options.set)
     for name, text in found.items():
         if text != "equal":
             print(f"{name}: {text}")
