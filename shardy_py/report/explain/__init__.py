@@ -22,7 +22,9 @@ from shardy_py.report.explain.explanation import (
     Reason,
     Reasons,
 )
+from shardy_py.report.explain.names import Names
 from shardy_py.report.explain.sides import Side, sides
+from shardy_py.report.explain.tracing import spots_of
 from shardy_py.report.explain.why_not import WhyNot
 
 __all__ = [
@@ -34,9 +36,11 @@ __all__ = [
     "Explanation",
     "Explanations",
     "NamedPlace",
+    "Names",
     "Reason",
     "Reasons",
     "Side",
     "WhyNot",
     "sides",
+    "spots_of",
 ]

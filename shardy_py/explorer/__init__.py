@@ -1,0 +1,11 @@
+"""The explorer: a propagated program as one HTML file, with its graph, shardings over time, and collectives.
+
+    Path("program.html").write_text(page(document(Subject("program", table, record, communication))))
+
+Data flows: module -> items -> folded items -> places, with the history of shardings -> document -> page.
+"""
+
+from shardy_py.explorer.document import Subject, document, source_files
+from shardy_py.explorer.page import page
+
+__all__ = ["Subject", "document", "page", "source_files"]

@@ -1,0 +1,317 @@
+"""What the page shows, as data: items, values, shardings over time, collectives, memory. Written as JSON.
+
+Columns are lists of equal length; texts, types and shardings are interned and named by position. The page
+(`page/`) computes local shapes and bytes itself. Not here: the HTML around it (`page.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xdsl.ir import Operation
+
+from shardy_py.explorer.history import Step, history_of
+from shardy_py.explorer.items import Item, Items, collect_items
+from shardy_py.explorer.placement import place
+from shardy_py.explorer.scopes import folded
+from shardy_py.graph.plain import tensor_type
+from shardy_py.graph.run_record import Record
+from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.value_table import ValueTable, location_text
+from shardy_py.ir import written_name
+from shardy_py.layout import element_type
+from shardy_py.report.communication import CollectiveUse, CommunicationReport
+from shardy_py.report.matching import match_values
+from shardy_py.report.tables import type_text
+from shardy_py.sharding import Mesh, TensorSharding
+from shardy_py.sharding.meshes import mesh_of
+from shardy_py.terminal import without_controls
+from shardy_py.text.source import position_of
+
+SCHEMA = 1
+LONGEST_TEXT = 400
+_CHARACTER, _MARGIN, _NARROWEST, _WIDEST = 6.7, 20, 84, 320
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A propagated program with what is known of it.
+
+    record: of the passes; None: there is nothing to play. communication: its collectives.
+    sources: the lines of source files, by file and line number.
+    """
+
+    title: str
+    table: ValueTable
+    record: Record | None = None
+    communication: CommunicationReport | None = None
+    sources: Mapping[str, Mapping[int, str]] = field(default_factory=dict[str, Mapping[int, str]])
+
+
+class _Interned:
+    """Keys by position, in the order in which they were first asked for."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[Hashable, int] = {}
+
+    def of(self, key: Hashable) -> int:
+        return self.numbers.setdefault(key, len(self.numbers))
+
+
+def document(subject: Subject, other: Subject | None = None) -> dict[str, Any]:
+    """Returns the data of a page: of one program, or of two, the second as a state of the first."""
+    return _Writer(subject).document(other)
+
+
+class _Writer:
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.table = subject.table
+        self.meshes = Symbols(self.table.module).meshes()
+        self.items: Items = folded(collect_items(self.table))
+        self.texts, self.types, self.shardings = _Interned(), _Interned(), _Interned()
+        self.texts.of("")
+        self.shardings.of(None)
+
+    def document(self, other: Subject | None) -> dict[str, Any]:
+        history = history_of(self.table, self.subject.record)
+        final = [self._sharding(entry.sharding) for entry in self.table.entries]
+        start = [self._sharding(sharding) for sharding in history.start]
+        steps = [self._step(step) for step in history.steps]
+        made = {
+            "schema": SCHEMA,
+            "title": _text(self.subject.title),
+            "items": self._items(),
+            "values": {**self._values(), "start": start, "final": final},
+            "edges": self._edges(),
+            "layouts": self._layouts(),
+            "lives": self._lives(),
+            "steps": steps,
+            "collectives": self._collectives(self.subject.communication, lambda op: op),
+            "summary": _summary(self.subject.communication),
+            "sources": [
+                [_text(f), [[n, _text(t)] for n, t in lines.items()]]
+                for f, lines in self.subject.sources.items()
+            ],
+            "other": None if other is None else self._other(other),
+        }
+        tables = {
+            "meshes": [_mesh(name, mesh) for name, mesh in self.meshes.items()],
+            "texts": [*self.texts.numbers],
+            "types": [*self.types.numbers],
+            "shardings": [self._sharding_row(each) for each in self.shardings.numbers],
+        }
+        return {**made, **tables}
+
+    def _other(self, other: Subject) -> dict[str, Any]:
+        """The second program: its shardings of the values of the first, and its collectives."""
+        matching = match_values(self.table, other.table)
+        numbers = {id(entry): number for number, entry in enumerate(self.table.entries)}
+        final = [-1] * len(self.table.entries)
+        ops: dict[int, Operation] = {}
+        for entry, counterpart in matching.pairs:
+            final[numbers[id(entry)]] = self._sharding(counterpart.sharding)
+            ops[id(counterpart.op)] = entry.op
+        return {
+            "title": _text(other.title),
+            "final": final,
+            "collectives": self._collectives(other.communication, lambda op: ops.get(id(op))),
+            "summary": _summary(other.communication),
+        }
+
+    def _items(self) -> dict[str, list[Any]]:
+        found = self.items.found
+        return {
+            "kind": [self.texts.of(item.kind) for item in found],
+            "label": [self.texts.of(_text(item.label)) for item in found],
+            "op": [self.texts.of(_text(written_name(item.op)) if item.op else "") for item in found],
+            "parent": [item.parent for item in found],
+            "place": [self.texts.of(self._place(item)) for item in found],
+        }
+
+    def _place(self, item: Item) -> str:
+        if item.kind == "argument" and item.values:
+            return _text(location_text(self.table.entries[item.values[0]].location))
+        return "" if item.op is None else _text(location_text(_location(item.op)))
+
+    def _values(self) -> dict[str, list[Any]]:
+        entries = self.table.entries
+        return {
+            "item": self.items.maker,
+            "type": [self.types.of(_type(entry.type)) for entry in entries],
+            "name": [self.texts.of(_text(str(entry))) for entry in entries],
+        }
+
+    def _edges(self) -> list[list[int]]:
+        edges, made = self.items.edges, self.items.maker
+        drawn = [edge for edge in edges if made[edge.value] >= 0]
+        return [[e.value for e in drawn], [e.item for e in drawn], [e.operand for e in drawn]]
+
+    def _lives(self) -> list[list[int]]:
+        """The ops in program order, and for each value its first and last op among them; -1 if not drawn."""
+        found, made = self.items.found, self.items.maker
+        order = [*self.items.of_op.values()]
+        rank = {item: at for at, item in enumerate(order)}
+        around = {
+            number: rank[self.items.of_op[id(item.op)]]
+            for number, item in enumerate(found)
+            if item.kind == "region" and item.op is not None
+        }
+        first = [
+            -1 if item < 0 or found[item].kind == "result" else self._rank(item, rank, around)
+            for item in made
+        ]
+        last = [*first]
+        for edge in self.items.edges:
+            if edge.item in rank:
+                last[edge.value] = max(last[edge.value], rank[edge.item])
+            elif first[edge.value] >= 0 and found[edge.item].values:  # a result of a function
+                last[edge.value] = len(order) - 1
+        return [order, first, last]
+
+    def _rank(self, item: int, rank: Mapping[int, int], around: Mapping[int, int]) -> int:
+        """The op at which an item begins: of an argument that around which it is, or the first."""
+        while item > 0 and item not in rank and item not in around:
+            item = self.items.found[item].parent
+        return rank.get(item, around.get(item, 0))
+
+    def _layouts(self) -> list[list[Any]]:
+        """For each group its number, children, rows, centers, waypoints and widths; rows number the children."""
+        found = self.items.found
+        depth, index = [0] * len(found), [0] * len(found)
+        for number, item in enumerate(found):
+            for at, child in enumerate(item.children):
+                depth[child], index[child] = depth[number] + 1, at
+        between: dict[int, set[tuple[int, int]]] = {}
+        for edge in self.items.edges:
+            source = self.items.maker[edge.value]
+            if source >= 0 and (pair := _beside(found, depth, source, edge.item)):
+                parent = found[pair[0]].parent
+                between.setdefault(parent, set()).add((index[pair[0]], index[pair[1]]))
+        layouts: list[list[Any]] = []
+        for number, item in enumerate(found):
+            if item.children and item.kind != "repeat":
+                widths = tuple(self._width(found[child]) for child in item.children)
+                placed = place(widths, frozenset(between.get(number, ())))
+                points = [[*pair, *chain] for pair, chain in placed.waypoints.items()]
+                layouts.append([number, item.children, placed.rows, placed.centers, points, widths])
+        return layouts
+
+    def _width(self, item: Item) -> int:
+        """In pixels, of the closed item: of its label and name, or of its type with axes."""
+        entries = self.table.entries
+        title, below = len(item.label) + 2, 12 if item.children else 0
+        if item.values:
+            entry = entries[item.values[0]]
+            title += len(entry.name) + 1
+            sharding = entry.sharding
+            axes = [str(a) for d in sharding.dimensions for a in d.axes] if sharding else []
+            element, shape, _ = _type(entry.type)
+            below = len(type_text(shape, element)) + sum(len(axis) - 1 for axis in axes)
+        width = max(title, below) * _CHARACTER + _MARGIN
+        return round(min(max(width, _NARROWEST), _WIDEST))
+
+    def _step(self, step: Step) -> list[Any]:
+        moves = [
+            [m.value, m.dimension, self.texts.of(m.axis), m.source, m.source_dimension] for m in step.moves
+        ]
+        changes = [number for value, new in step.changes for number in (value, self._sharding(new))]
+        item = -1 if step.op is None else self._item(step.op)
+        return [self.texts.of(step.stage), item, changes, moves]
+
+    def _item(self, op: Operation | None) -> int:
+        return -1 if op is None else self.items.of_op.get(id(op), -1)
+
+    def _collectives(self, report: CommunicationReport | None, own: Any) -> list[list[Any]]:
+        """For each: kind, axes, type, bytes of all runs, seconds, runs, item, operand, reason, place."""
+        return [] if report is None else [self._collective(use, own) for use in report.sending]
+
+    def _collective(self, use: CollectiveUse, own: Any) -> list[Any]:
+        cause, text = use.cause, self.texts.of
+        axes = ", ".join(f"{name}={size}" for name, size in use.axes)
+        words = use.kind, axes, type_text(use.type.shape, use.type.element)
+        cost = use.total.bytes, use.total.seconds, use.times
+        item = self._item(own(cause.made_for))
+        if item < 0 and cause.made_for is None:
+            item = next((n for n, i in enumerate(self.items.found) if i.kind == "result" and i.values), -1)
+        return [
+            *map(text, words),
+            *cost,
+            item,
+            cause.operand,
+            text(_text(cause.reason)),
+            text(_text(cause.location)),
+        ]
+
+    def _sharding(self, sharding: TensorSharding | None) -> int:
+        return self.shardings.of(sharding)
+
+    def _sharding_row(self, sharding: Any) -> Any:
+        """Mesh, axes of each dimension, unreduced axes, text; axes with the number of their parts."""
+        if sharding is None:
+            return None
+        mesh = mesh_of(sharding, self.meshes)
+        dimensions = [_axes(d.axes, mesh) for d in sharding.dimensions]
+        name = sharding.mesh if isinstance(sharding.mesh, str) else ""
+        return [name, dimensions, _axes(sharding.unreduced_axes, mesh), _text(str(sharding))]
+
+
+def _axes(axes: Iterable[Any], mesh: Mesh) -> list[Any]:
+    return [part for axis in axes for part in (_text(str(axis).replace('"', "")), axis.size(mesh))]
+
+
+def _beside(found: Sequence[Item], depth: Sequence[int], source: int, target: int) -> tuple[int, int] | None:
+    """The ancestors of two items that are children of one group; None if one is around the other."""
+    while depth[source] > depth[target]:
+        source = found[source].parent
+    while depth[target] > depth[source]:
+        target = found[target].parent
+    if source == target:
+        return None
+    while found[source].parent != found[target].parent:
+        source, target = found[source].parent, found[target].parent
+    return source, target
+
+
+def _type(type_: Any) -> tuple[str, tuple[int | None, ...], int]:
+    """Element, sizes and bits of an element; of other types than tensors their text."""
+    tensor = tensor_type(type_)
+    if tensor is None:
+        return _text(str(type_)), (), 0
+    return tensor.element, tensor.shape, element_type(tensor.element).bits
+
+
+def _mesh(name: str, mesh: Mesh) -> list[Any]:
+    axes = [part for axis in mesh.axes for part in (_text(axis.name), axis.size)]
+    ids = [*mesh.device_ids] if mesh.device_ids and len(mesh.device_ids) <= 4096 else []
+    return [_text(name), axes, ids]
+
+
+def _summary(report: CommunicationReport | None) -> list[Any]:
+    if report is None:
+        return []
+    return [
+        report.total.bytes,
+        report.total.seconds,
+        len(report.sending),
+        report.partitioner,
+        report.model.name,
+    ]
+
+
+def _location(op: Operation) -> Any:
+    return op.location  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _text(text: str) -> str:
+    """A name of the program without control characters, and not longer than a page can show."""
+    shown = without_controls(text, lines=False)
+    return shown if len(shown) <= LONGEST_TEXT else f"{shown[:LONGEST_TEXT]}..."
+
+
+def source_files(table: ValueTable) -> set[str]:
+    """The files that the locations of a program name."""
+    positions = (position_of(entry.location) for entry in table.entries)
+    return {position.file for position in positions if position is not None}

@@ -1,0 +1,348 @@
+// The page: the state of what is shown, and what keys, mouse and controls do to it.
+"use strict";
+
+class App {
+  constructor(data) {
+    this.model = new Model(data);
+    this.time = new Timeline(this.model);
+    this.layout = new Layout(this.model);
+    Object.assign(this, { selected: 0, way: [], current: 0, filter: "all", axis: "", camera: { x: 0, y: 0, scale: 1 } });
+    this.mostBytes = Math.max(1, ...this.model.states.flatMap((state) => [...state.sends.values()].map((rows) => Math.max(...rows.map((n) => state.collectives[n][3])))));
+    this.lists = new Lists(this);
+    this.panel = new Panel(this);
+    this.views = [];
+  }
+
+  start() {
+    document.getElementById("title").textContent = this.model.data.title;
+    this.controls();
+    this.show(0);
+    this.fit(false);
+    this.lists.draw();
+    this.panel.draw();
+    this.followLink();
+    addEventListener("hashchange", () => this.followLink());
+    addEventListener("resize", () => this.draw());
+    performance.mark("interactive");
+  }
+
+  /** The states side by side: 0 the program, 1 the other, 2 both. */
+  show(which) {
+    const states = which === 2 ? [0, 1] : [which];
+    this.current = states[0];
+    this.views = states.map((state) => new View(this, state, this.model.states.length > 1 ? this.model.states[state].name : ""));
+    document.getElementById("views").replaceChildren(...this.views.map((view) => view.figure));
+    for (const view of this.views) this.listen(view.root);
+  }
+
+  draw() {
+    if (this.isWaiting) return;
+    this.isWaiting = true;
+    requestAnimationFrame(() => { this.isWaiting = false; for (const view of this.views) view.draw(); this.strip(); });
+  }
+
+  // ---- words
+
+  title(item) {
+    const { model } = this, count = model.children[item].length;
+    return model.kind[item] === "repeat" ? `${model.label(item)} \u00d7${count}` : model.label(item);
+  }
+  typeText(value, number) { return this.model.typePieces(value, number).map(([piece]) => piece).join(""); }
+  describe(value, number) { return `${this.model.name(value)}: ${this.typeText(value, number)}\n${bytesText(this.model.localBytes(value, number))} on a device`; }
+  collectiveText(state, n) {
+    const [kind, axes, type, bytes, seconds, runs, , , reason] = this.model.states[state].collectives[n], { model } = this;
+    return `${model.text(kind)} of ${model.text(type)} along ${model.text(axes)}: ${bytesText(bytes)}, ${secondsText(seconds)}${runs > 1 ? `, ${runs} runs` : ""}; ${model.text(reason)}`;
+  }
+  colour(axis) { return COLOURS[(this.model.colour.get(axisName(axis)) ?? 9) % COLOURS.length]; }
+  chip(axis) {
+    const [fill, ink] = this.colour(axis), made = node("span", { class: "axis" }, axis);
+    made.style.background = fill;
+    made.style.color = ink;
+    return made;
+  }
+  bytesByLine(file) {
+    const found = new Map();
+    for (const row of this.model.states[this.current].collectives) {
+      const match = /^(.*?):(\d+)/.exec(this.model.text(row[9]));
+      if (match && match[1] === file) found.set(Number(match[2]), (found.get(Number(match[2])) ?? 0) + row[3]);
+    }
+    return found;
+  }
+
+  // ---- what is marked
+
+  classes(item, view) {
+    const marks = [];
+    if (item === this.selected) marks.push("on");
+    if (this.way.some(([from, to]) => from === item || to === item)) marks.push("why");
+    if (view.state === 0 && this.changed?.has(item)) marks.push("now");
+    if (this.isOff(item, view)) marks.push("off");
+    return marks.join(" ");
+  }
+
+  isOff(item, view) {
+    const { model } = this;
+    if (this.filter === "all" && !this.axis) return false;
+    if (!this.matching.has(view.state)) {
+      const test = this.test(view), marks = new Uint8Array(model.count);
+      for (let i = model.count - 1; i > 0; i--) if (marks[i] || test(i)) { marks[i] = 1; marks[model.parent[i]] = 1; }
+      this.matching.set(view.state, marks);
+    }
+    return !this.matching.get(view.state)[item];
+  }
+
+  test(view) {
+    const { model, axis, filter } = this, large = this.largeBytes();
+    const has = (item) => !axis || model.valuesOf[item].some((v) => model.sharding(view.sharding(v))?.[1].some((d) => pairs(d).some(([a]) => axisName(a) === axis)));
+    const kinds = {
+      all: () => true,
+      sends: (item) => model.states[view.state].sends.has(item),
+      large: (item) => model.valuesOf[item].some((v) => { const s = model.sharding(view.sharding(v)); return model.globalBytes(v) >= large && !(s?.[1].some((d) => d.length)); }),
+      changed: (item) => model.states.length > 1 && model.valuesOf[item].some((v) => model.states[1].final[v] !== model.data.values.final[v]),
+    };
+    return (item) => has(item) && kinds[filter](item);
+  }
+
+  /** A hundredth of the largest tensor counts as large. */
+  largeBytes() { return (this.large ??= this.model.data.values.item.reduce((most, item, v) => (item < 0 ? most : Math.max(most, this.model.globalBytes(v))), 0) / 100); }
+
+  refilter() { this.matching = new Map(); this.draw(); }
+
+  // ---- moves
+
+  select(item, isMoved = false) {
+    this.selected = item;
+    if (item > 0) {
+      if (isMoved) { this.layout.reveal(item); this.center(item); }
+      const value = this.model.valuesOf[item][0];
+      this.way = value === undefined ? [] : this.wayTo(value);
+      history.replaceState(null, "", `#${encodeURIComponent(value === undefined ? `item=${item}` : this.model.name(value))}`);
+    } else { this.way = []; history.replaceState(null, "", "#"); }
+    this.panel.draw();
+    this.lists.draw();
+    this.draw();
+  }
+
+  wayTo(value) {
+    const sharding = this.model.sharding(this.time.now[value]), found = [];
+    (sharding?.[1] ?? []).forEach((axes, d) => {
+      for (const [axis] of pairs(axes)) {
+        const { links, root } = this.time.chain(value, d, axis);
+        const values = [root, ...links.map(([, v]) => v).reverse()].filter((v) => v >= 0).map((v) => this.model.data.values.item[v]).filter((item) => item >= 0);
+        for (let i = 1; i < values.length; i++) found.push([values[i - 1], values[i]]);
+      }
+    });
+    return found;
+  }
+
+  /** `#%55` selects that value, `#item=7` a box. */
+  followLink() {
+    const name = decodeURIComponent(location.hash.slice(1));
+    if (!name) return;
+    const value = this.model.data.values.name.findIndex((n) => this.model.text(n) === name);
+    const item = name.startsWith("item=") ? Number(name.slice(5)) : value < 0 ? -1 : this.model.data.values.item[value];
+    if (item > 0 && item < this.model.count && item !== this.selected) this.select(item, true);
+  }
+
+  goto(step, item = -1) {
+    this.time.go(Math.max(0, Math.min(step, this.time.steps.length)));
+    const at = this.time.at, row = this.time.steps[at - 1];
+    const items = row ? pairs(row[2]).map(([value]) => this.model.data.values.item[value]) : [];
+    this.changed = at === this.time.steps.length && item < 0 ? null : new Set([...items, ...items.flatMap((i) => (i >= 0 ? [this.layout.visible(i)] : []))]);
+    document.getElementById("step").value = at;
+    const through = row && row[1] >= 0 ? ` through ${this.title(row[1])}` : "";
+    const words = at === 0 ? "as annotated" : `${this.model.text(row[0])}:${through} ${items.length} tensor${items.length > 1 ? "s" : ""}`;
+    document.getElementById("step-text").textContent = `${at} of ${this.time.steps.length}  ${words}`;
+    this.matching = new Map();
+    if (item > 0) this.select(item, true); else { this.panel.draw(); this.draw(); }
+  }
+
+  play() {
+    const button = document.getElementById("play");
+    if (this.playing) { clearInterval(this.playing); this.playing = null; button.textContent = "Play"; return; }
+    if (this.time.at === this.time.steps.length) this.goto(0);
+    const stride = Math.max(1, Math.round(this.time.steps.length / 300));
+    button.textContent = "Pause";
+    this.playing = setInterval(() => { this.goto(this.time.at + stride); if (this.time.at >= this.time.steps.length) this.play(); }, 60);
+  }
+
+  // ---- camera
+
+  size() { const { clientWidth, clientHeight } = this.views[0].root; return [clientWidth, clientHeight]; }
+
+  fit(isWhole) {
+    const [, , width, height] = this.layout.bounds, [w, h] = this.size();
+    const whole = Math.min(w / (width + 40), h / (height + 40), 1), scale = isWhole ? whole : Math.max(whole, 0.6);
+    this.camera = { scale, x: width / 2 - w / scale / 2, y: height * scale < h ? height / 2 - h / scale / 2 : -20 };
+    this.draw();
+  }
+
+  center(item) {
+    const box = this.layout.boxes.get(this.layout.visible(item)), [w, h] = this.size();
+    const scale = Math.max(this.camera.scale, 0.8);
+    this.camera = { scale, x: box[0] + box[2] / 2 - w / scale / 2, y: box[1] + Math.min(box[3], h / scale) / 2 - h / scale / 2 };
+  }
+
+  zoom(factor, x, y) {
+    const scale = Math.min(3, Math.max(0.004, this.camera.scale * factor));
+    this.camera.x += x / this.camera.scale - x / scale;
+    this.camera.y += y / this.camera.scale - y / scale;
+    this.camera.scale = scale;
+    this.draw();
+  }
+
+  /** Opens or closes a group where it stands: what was under the mouse stays there. */
+  toggle(item) {
+    const before = this.layout.boxes.get(item);
+    this.layout.toggle(item);
+    this.keep(item, before);
+  }
+
+  turn(item, step) {
+    const before = this.layout.boxes.get(item), count = this.model.children[item].length;
+    this.layout.shown.set(item, ((this.layout.shown.get(item) ?? 0) + step + count) % count);
+    this.layout.update();
+    this.keep(item, before);
+  }
+
+  keep(item, before) {
+    const after = this.layout.boxes.get(item);
+    this.camera.x += after[0] + after[2] / 2 - before[0] - before[2] / 2;
+    this.camera.y += after[1] - before[1];
+    this.draw();
+  }
+
+  listen(root) {
+    let from = null;
+    root.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      if (event.ctrlKey || event.metaKey || !event.shiftKey) this.zoom(Math.exp(-event.deltaY * 0.0015), event.offsetX, event.offsetY);
+      else { this.camera.x += event.deltaY / this.camera.scale; this.draw(); }
+    }, { passive: false });
+    root.addEventListener("pointerdown", (event) => { from = { x: event.clientX, y: event.clientY, camera: { ...this.camera }, isMoved: false }; });
+    root.addEventListener("pointermove", (event) => {
+      if (!from || !event.buttons) return;
+      const dx = event.clientX - from.x, dy = event.clientY - from.y;
+      if (!from.isMoved && Math.hypot(dx, dy) > 4) { from.isMoved = true; root.setPointerCapture(event.pointerId); root.classList.add("drag"); }
+      if (!from.isMoved) return;
+      this.camera.x = from.camera.x - dx / this.camera.scale;
+      this.camera.y = from.camera.y - dy / this.camera.scale;
+      this.draw();
+    });
+    root.addEventListener("pointerup", () => { root.classList.remove("drag"); });
+    root.addEventListener("click", (event) => {
+      if (from?.isMoved) return;
+      const turned = event.target.closest("[data-turn]");
+      if (turned) { this.turn(...turned.dataset.turn.split(" ").map(Number)); return; }
+      const item = Number(event.target.closest("[data-item]")?.dataset.item ?? 0);
+      if (item && this.model.children[item].length && !this.model.valuesOf[item].length) this.toggle(item);
+      else if (item && this.model.children[item].length && item === this.selected) this.toggle(item);
+      this.select(item);
+    });
+  }
+
+  // ---- controls
+
+  controls() {
+    const { model } = this, get = (id) => document.getElementById(id);
+    const chips = model.axes.map(([name, size]) => {
+      const made = node("button", { class: "axis", "aria-pressed": "false", title: `Show only tensors sharded along ${name}`, onclick: () => {
+        this.axis = this.axis === name ? "" : name;
+        for (const chip of chips) chip.setAttribute("aria-pressed", String(chip === made && this.axis === name));
+        this.refilter();
+      } }, `${name}=${size}`);
+      [made.style.background, made.style.color] = this.colour(name);
+      return made;
+    });
+    get("legend").replaceChildren("mesh", ...chips);
+    const filters = [["all", "everything"], ["sends", "what communicates"], ["large", "replicated and large"], ...(model.states.length > 1 ? [["changed", "changed between both"]] : [])];
+    get("filter").replaceChildren(...filters.map(([value, words]) => node("option", { value }, words)));
+    get("filter").addEventListener("change", (event) => { this.filter = event.target.value; this.refilter(); });
+    this.matching = new Map();
+    if (model.states.length > 1) {
+      get("state-label").hidden = false;
+      get("state").replaceChildren(...[...model.states.map((state) => state.name), "side by side"].map((words, value) => node("option", { value }, words)));
+      get("state").addEventListener("change", (event) => { this.show(Number(event.target.value)); this.lists.draw(); this.panel.draw(); this.draw(); });
+    }
+    get("search").addEventListener("input", (event) => this.lists.search(event.target.value));
+    get("search").addEventListener("keydown", (event) => { if (event.key === "Enter" && this.lists.hits.length) this.select(this.lists.hits[0], true); });
+    const steps = this.time.steps.length;
+    get("player").hidden = !steps;
+    get("step").max = steps;
+    get("step").value = steps;
+    get("step").addEventListener("input", (event) => this.goto(Number(event.target.value)));
+    get("step-text").textContent = `${steps} steps of propagation`;
+    get("play").addEventListener("click", () => this.play());
+    const theme = (isDark) => { document.documentElement.classList.toggle("dark", isDark); get("theme").textContent = isDark ? "Light" : "Dark"; };
+    theme(matchMedia("(prefers-color-scheme: dark)").matches);
+    get("theme").addEventListener("click", () => theme(!document.documentElement.classList.contains("dark")));
+    get("export").addEventListener("click", () => this.save());
+    get("strip").addEventListener("click", (event) => this.followStrip(event.offsetX / get("strip").clientWidth));
+    addEventListener("keydown", (event) => this.key(event));
+  }
+
+  key(event) {
+    if (event.target.matches("input, select, textarea") && event.key !== "Escape") return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const keys = {
+      f: () => this.fit(true), "/": () => document.getElementById("search").focus(), " ": () => this.play(),
+      ArrowLeft: () => this.goto(this.time.at - 1), ArrowRight: () => this.goto(this.time.at + 1),
+      Escape: () => { document.activeElement.blur(); this.select(0); },
+      "+": () => this.zoom(1.25, ...this.size().map((n) => n / 2)), "-": () => this.zoom(0.8, ...this.size().map((n) => n / 2)),
+      Enter: () => { if (this.selected) this.toggle(this.layout.visible(this.selected)); },
+    };
+    if (!keys[event.key] || (event.target.matches("button") && (event.key === " " || event.key === "Enter"))) return;
+    event.preventDefault();
+    keys[event.key]();
+  }
+
+  /** The current view as an SVG file of its own, with the styles that it has here. */
+  save() {
+    const copy = this.views[0].root.cloneNode(true), style = getComputedStyle(document.documentElement);
+    const rules = document.querySelector("style").textContent.replace(/var\((--[a-z]+)\)/g, (_, name) => style.getPropertyValue(name));
+    const [w, h] = this.size();
+    copy.setAttribute("xmlns", SVG);
+    copy.setAttribute("width", w);
+    copy.setAttribute("height", h);
+    copy.prepend(svg("style", {}, rules));
+    const link = node("a", { href: URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" })), download: "program.svg" });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
+  // ---- the strip of memory
+
+  strip() {
+    const root = document.getElementById("strip"), { items, bytes } = this.alive();
+    const w = root.clientWidth, h = 40, most = Math.max(1, ...bytes);
+    if (!bytes.length || !w) return;
+    root.setAttribute("viewBox", `0 0 ${w} ${h}`);
+    const x = (i) => (i / Math.max(1, bytes.length - 1)) * w, y = (b) => h - 3 - (b / most) * (h - 18);
+    const line = bytes.map((b, i) => `${x(i).toFixed(1)} ${y(b).toFixed(1)}`).join("L"), peak = bytes.indexOf(most);
+    const isRight = x(peak) > w * 0.7;
+    const label = text(x(peak) + (isRight ? -6 : 6), 12, `peak ${bytesText(most)} of values alive on a device, at ${this.title(items[peak])}`, "", isRight ? "end" : null);
+    const parts = [svg("path", { d: `M0 ${h}L${line}L${w} ${h}z`, class: "curve" }), svg("path", { d: `M${line}`, class: "curve-line" }), svg("path", { d: `M${x(peak)} 0V${h}`, class: "peak" }), label];
+    const at = items.indexOf(this.selected);
+    if (at >= 0) parts.push(svg("path", { d: `M${x(at)} 0V${h}`, class: "cursor" }));
+    root.replaceChildren(...parts);
+  }
+
+  followStrip(share) { const { items } = this.alive(); this.select(items[Math.round(share * (items.length - 1))], true); }
+
+  /** The bytes of the values alive at each op, on a device, with the shardings of now; ops in program order. */
+  alive() {
+    if (this.aliveAt?.step === this.time.at) return this.aliveAt;
+    const { model } = this, [order, first, last] = model.data.lives, change = new Float64Array(order.length + 1);
+    first.forEach((at, value) => {
+      if (at < 0) return;
+      const size = model.localBytes(value, this.time.now[value]);
+      change[at] += size;
+      change[last[value] + 1] -= size;
+    });
+    let sum = 0;
+    const bytes = order.map((_, i) => (sum += change[i]));
+    return (this.aliveAt = { step: this.time.at, items: order, bytes });
+  }
+}
+
+readData().then((data) => { globalThis.app = new App(data); globalThis.app.start(); });

@@ -1,0 +1,194 @@
+"""Folds the ops of each block: by the scopes of their names, and repeated runs of equal ops to one group.
+
+A scope that recurs with another number (`layer_0`, `layer_1`, ...) and equal contents is one group of kind
+"repeat", whose children are the scopes: one is shown at a time. Without scopes, runs of equal ops one after the
+other (an unrolled loop over layers) are found in the sequence of ops. Not here: placement (`placement.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+
+from shardy_py.explorer.items import Item, Items, scope_of
+
+LEAST_RUN = 6
+"""The least number of ops in a run that counts as a layer."""
+LEAST_REPEATS = 3
+_NUMBER = re.compile(r"\d+")
+_ORDER = {"argument": 0, "result": 2}
+_Path = tuple[str, ...]
+
+
+def folded(items: Items) -> Items:
+    """Returns the items with groups for scopes and repeats; the order of children is kept."""
+    return _Folder(items).run()
+
+
+class _Folder:
+    def __init__(self, items: Items) -> None:
+        self.old = items
+        self.new = Items(items.table, maker=[-1] * len(items.maker))
+        self.numbers: dict[int, int] = {0: 0}
+
+    def run(self) -> Items:
+        ends = self._ends()
+        pending = [0]
+        while pending:
+            number = pending.pop()
+            children = self.old.found[number].children
+            self._fold([child for child in children if child not in ends], self.numbers[number])
+            pending.extend(child for child in reversed(children) if self.old.found[child].children)
+        for child, op in ends.items():
+            parent = self.old.found[child].parent if op < 0 else self.old.found[op].parent
+            self._add(child, self.numbers[parent] if op < 0 else self.new.found[self.numbers[op]].parent)
+        for item in self.new.found:
+            item.children.sort(key=lambda child: _ORDER.get(self.new.found[child].kind, 1))
+        self.new.edges = [replace(edge, item=self.numbers[edge.item]) for edge in self.old.edges]
+        self.new.of_op = {op: self.numbers[number] for op, number in self.old.of_op.items()}
+        return self.new
+
+    def _ends(self) -> dict[int, int]:
+        """The arguments and results of functions, each with the op beside which it stands; -1 if none."""
+        found, ends = self.old.found, dict[int, int]()
+        for number, item in enumerate(found):
+            if item.kind in ("argument", "result") and found[item.parent].kind == "function":
+                ends[number] = -1
+        for edge in self.old.edges:
+            maker = self.old.maker[edge.value]
+            if ends.get(maker) == -1 and edge.item not in ends:
+                ends[maker] = edge.item
+            if edge.item in ends and maker >= 0 and maker not in ends:
+                ends[edge.item] = maker
+        return ends
+
+    def _fold(self, children: Sequence[int], group: int) -> None:
+        """Adds children of one block: those with a scope in groups of it."""
+        paths = self._paths(children)
+        if not any(paths):
+            self._add_runs(children, group)
+            return
+        tree: dict[_Path, int] = {(): group}
+        alike = self._alike(children, paths)
+        for child, path in zip(children, paths, strict=True):
+            for depth in range(1, len(path) + 1):
+                prefix = path[:depth]
+                if prefix in tree:
+                    continue
+                parent = tree[prefix[:-1]]
+                if family := alike.get(prefix):
+                    if family not in tree:
+                        label = _NUMBER.sub("*", prefix[-1])
+                        tree[family] = self.new.add(Item("repeat", label, parent))
+                    parent = tree[family]
+                tree[prefix] = self.new.add(Item("scope", prefix[-1], parent))
+            self._add(child, tree[path])
+
+    def _paths(self, children: Sequence[int]) -> list[_Path]:
+        """The scopes of each child below those that all have; scopes of a single op are left out."""
+        found = self.old.found
+        paths = [scope_of(op) if (op := found[c].op) and found[c].kind == "op" else () for c in children]
+        given = [path for path in paths if path]
+        if not given:
+            return paths
+        shared = 0
+        while all(len(p) > shared and p[shared] == given[0][shared] for p in given):
+            shared += 1
+        paths = [path[shared:] for path in paths]
+        sizes = Counter(path[:depth] for path in paths for depth in range(1, len(path) + 1))
+        return [_shortened(path, sizes) for path in paths]
+
+    def _alike(self, children: Sequence[int], paths: Sequence[_Path]) -> dict[_Path, _Path]:
+        """For each scope that recurs with other numbers and equal ops, the key of its family."""
+        contents: dict[_Path, list[Hashable]] = {}
+        for child, path in zip(children, paths, strict=True):
+            for depth in range(1, len(path) + 1):
+                contents.setdefault(path[:depth], []).append(self._signature(child))
+        families: dict[Hashable, list[_Path]] = {}
+        for path, ops in contents.items():
+            if _NUMBER.search(path[-1]):
+                families.setdefault((path[:-1], _NUMBER.sub("*", path[-1]), tuple(ops)), []).append(path)
+        return {
+            path: (*members[0], "*")
+            for members in families.values()
+            if len(members) >= LEAST_REPEATS
+            for path in members
+        }
+
+    def _signature(self, child: int) -> Hashable:
+        item, entries = self.old.found[child], self.old.table.entries
+        return item.label, *(id(entries[value].type) for value in item.values), len(item.children)
+
+    def _add_runs(self, children: Sequence[int], group: int) -> None:
+        """Adds children without scopes: repeated runs as groups."""
+        at = 0
+        for start, period, count in repeated_runs([self._signature(child) for child in children]):
+            for child in children[at:start]:
+                self._add(child, group)
+            repeat = self.new.add(Item("repeat", f"{period} ops", group))
+            for number in range(count):
+                run = self.new.add(Item("scope", f"repeat {number}", repeat))
+                for child in children[start + number * period : start + (number + 1) * period]:
+                    self._add(child, run)
+            at = start + period * count
+        for child in children[at:]:
+            self._add(child, group)
+
+    def _add(self, child: int, parent: int) -> None:
+        self.numbers[child] = self.new.add(replace(self.old.found[child], parent=parent, children=[]))
+
+
+def _shortened(path: _Path, sizes: Counter[_Path]) -> _Path:
+    """A path without scopes of one op at its end, and with scopes that hold only one scope joined."""
+    while path and sizes[path] < 2:
+        path = path[:-1]
+    joined: list[str] = []
+    for depth, part in enumerate(path):
+        if joined and sizes[path[: depth + 1]] == sizes[path[:depth]]:
+            joined[-1] += f"/{part}"
+        else:
+            joined.append(part)
+    return tuple(joined)
+
+
+def repeated_runs(signatures: Sequence[Hashable]) -> list[tuple[int, int, int]]:
+    """Returns the runs that recur one after the other: start, ops in one, how often; longest total first taken.
+
+    Candidates for a period are the distances between occurrences of rare signatures.
+
+    >>> repeated_runs([9, *(0, 1, 2, 3, 4, 5) * 4, 7])
+    [(1, 6, 4)]
+    """
+    taken: list[tuple[int, int, int]] = []
+    for period in _periods(signatures):
+        start, length = 0, 0
+        for at in range(len(signatures) - period + 1):
+            is_same = at + period < len(signatures) and signatures[at] == signatures[at + period]
+            if is_same:
+                start = at if length == 0 else start
+                length += 1
+                continue
+            count = length // period + 1
+            end = start + count * period
+            if length and count >= LEAST_REPEATS and not _overlap(taken, start, end):
+                taken.append((start, period, count))
+            length = 0
+    return sorted(taken)
+
+
+def _periods(signatures: Sequence[Hashable]) -> list[int]:
+    """The most frequent distances between neighbours of equal signature, those that cover most first."""
+    last: dict[Hashable, int] = {}
+    distances: Counter[int] = Counter()
+    for at, signature in enumerate(signatures):
+        if signature in last:
+            distances[at - last[signature]] += 1
+        last[signature] = at
+    common = [d for d, count in distances.most_common(24) if d >= LEAST_RUN and count >= LEAST_REPEATS - 1]
+    return sorted(common, key=lambda d: -d * distances[d])
+
+
+def _overlap(taken: Sequence[tuple[int, int, int]], start: int, end: int) -> bool:
+    return any(start < s + p * c and s < end for s, p, c in taken)
