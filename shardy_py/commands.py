@@ -61,6 +61,11 @@ def sdy_diff() -> int:
     return run("shardy_py.cli.diff")
 
 
+def shardy_explorer() -> int:
+    """Runs `shardy-explorer`."""
+    return run("shardy_py.cli.explorer")
+
+
 def shardy_view() -> int:
     """Runs `shardy-view`."""
     return run("shardy_py.cli.view")

@@ -43,7 +43,11 @@ from shardy_py.sharding import DeviceSlices, Mesh
 from shardy_py.sharding.meshes import meshes_with_axes
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from shardy_py.api.explorer import Explorer
     from shardy_py.api.local_program import LocalProgram
+    from shardy_py.explorer import Subject
 
 _COPIES_SHOWN = 8
 
@@ -319,6 +323,47 @@ class Result:
         return Explainer(self.record, self.program.module, self.values.table)
 
     @without_collection()
+    def explorer(
+        self,
+        other: Result | None = None,
+        *,
+        titles: tuple[str, str] = ("program", "other program"),
+        model: CostModel | str = DEFAULT,
+        partitioner: Partitioner | None = None,
+        has_sources: bool = True,
+    ) -> Explorer:
+        """Returns an HTML file that shows the graph, its shardings over propagation, and what is sent.
+
+        other: a result to compare with: its shardings and collectives are shown beside or instead.
+        model, partitioner: as for `communication`. has_sources: with the lines of Python files that locations
+        name, where the files are at hand.
+
+        Raises:
+            ShardyError: as `communication`.
+        """
+        from shardy_py.api.explorer import explorer_of
+
+        if other is not None:
+            expect(other, Result, "a result to compare with")
+        results = (self,) if other is None else (self, other)
+        reports = [result.communication(model, partitioner=partitioner) for result in results]
+        if len({report.partitioner for report in reports}) > 1:
+            reports = [result.communication(model, partitioner="shardy") for result in results]
+        about = zip(results, titles, reports, strict=False)
+        return explorer_of(*(result._subject(title, bill, has_sources) for result, title, bill in about))
+
+    def _subject(self, title: str, report: CommunicationReport, has_sources: bool) -> Subject:
+        from shardy_py.explorer import Subject, source_lines
+
+        table, why_not = self.values.table, self._why_not if self.record else None
+        lines = source_lines(table) if has_sources else None
+        return Subject(title, table, self.record, report, why_not, lines or {})
+
+    def show(self) -> Path:
+        """Opens the explorer in a browser; returns its file, in a temporary folder."""
+        return self.explorer().show()
+
+    @without_collection()
     def what_if(
         self,
         edits: Edits | None = None,
@@ -382,6 +427,10 @@ class Comparison:
             bills = [result.communication(partitioner="shardy") for result in results]
         old, new = (Figures.of(bill, result.memory()) for bill, result in zip(bills, results, strict=True))
         return old, new
+
+    def explorer(self) -> Explorer:
+        """Returns an HTML file that shows both results, side by side or one at a time."""
+        return self.before.explorer(self.after, titles=("before", "after"), partitioner=self.partitioner)
 
     @property
     def moved_bytes(self) -> int:

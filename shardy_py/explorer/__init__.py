@@ -5,7 +5,8 @@
 Data flows: module -> items -> folded items -> places, with the history of shardings -> document -> page.
 """
 
-from shardy_py.explorer.document import Subject, document, source_files
+from shardy_py.explorer.document import Subject, document
 from shardy_py.explorer.page import page
+from shardy_py.explorer.source_lines import source_lines
 
-__all__ = ["Subject", "document", "page", "source_files"]
+__all__ = ["Subject", "document", "page", "source_lines"]

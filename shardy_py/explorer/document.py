@@ -6,7 +6,7 @@ Columns are lists of equal length; texts, types and shardings are interned and n
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 from shardy_py.explorer.history import Step, history_of
 from shardy_py.explorer.items import Item, Items, collect_items
 from shardy_py.explorer.placement import place
+from shardy_py.explorer.refused import refused
 from shardy_py.explorer.scopes import folded
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.run_record import Record
@@ -23,16 +24,20 @@ from shardy_py.graph.value_table import ValueTable, location_text
 from shardy_py.ir import written_name
 from shardy_py.layout import element_type
 from shardy_py.report.communication import CollectiveUse, CommunicationReport
+from shardy_py.report.explain import WhyNot
 from shardy_py.report.matching import match_values
 from shardy_py.report.tables import type_text
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.terminal import without_controls
-from shardy_py.text.source import position_of
 
 SCHEMA = 1
 LONGEST_TEXT = 400
 _CHARACTER, _MARGIN, _NARROWEST, _WIDEST = 6.7, 20, 84, 320
+
+
+_Own = Callable[["Operation | None"], "Operation | None"]
+"""Finds the op of the program that is drawn for an op of a report."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +45,7 @@ class Subject:
     """A propagated program with what is known of it.
 
     record: of the passes; None: there is nothing to play. communication: its collectives.
+    why_not: answers why axes are not used; None: it is not said.
     sources: the lines of source files, by file and line number.
     """
 
@@ -47,6 +53,7 @@ class Subject:
     table: ValueTable
     record: Record | None = None
     communication: CommunicationReport | None = None
+    why_not: WhyNot | None = None
     sources: Mapping[str, Mapping[int, str]] = field(default_factory=dict[str, Mapping[int, str]])
 
 
@@ -89,8 +96,9 @@ class _Writer:
             "layouts": self._layouts(),
             "lives": self._lives(),
             "steps": steps,
-            "collectives": self._collectives(self.subject.communication, lambda op: op),
+            "collectives": self._collectives(self.subject.communication, _same),
             "summary": _summary(self.subject.communication),
+            "refused": self._refused(),
             "sources": [
                 [_text(f), [[n, _text(t)] for n, t in lines.items()]]
                 for f, lines in self.subject.sources.items()
@@ -111,15 +119,26 @@ class _Writer:
         numbers = {id(entry): number for number, entry in enumerate(self.table.entries)}
         final = [-1] * len(self.table.entries)
         ops: dict[int, Operation] = {}
-        for entry, counterpart in matching.pairs:
-            final[numbers[id(entry)]] = self._sharding(counterpart.sharding)
-            ops[id(counterpart.op)] = entry.op
+        for entry, new in matching.pairs:
+            final[numbers[id(entry)]] = self._sharding(new.sharding)
+            ops[id(new.op)] = entry.op
+
+        def counterpart(op: Operation | None) -> Operation | None:
+            return ops.get(id(op))
+
         return {
             "title": _text(other.title),
             "final": final,
-            "collectives": self._collectives(other.communication, lambda op: ops.get(id(op))),
+            "collectives": self._collectives(other.communication, counterpart),
             "summary": _summary(other.communication),
         }
+
+    def _refused(self) -> list[list[Any]]:
+        """Value, dimension, axis and reasons, the nearest first."""
+        return [
+            [r.value, r.dimension, *(self.texts.of(_text(text)) for text in (r.axis, *r.reasons))]
+            for r in refused(self.items, self.meshes, self.subject.why_not)
+        ]
 
     def _items(self) -> dict[str, list[Any]]:
         found = self.items.found
@@ -178,7 +197,7 @@ class _Writer:
         return rank.get(item, around.get(item, 0))
 
     def _layouts(self) -> list[list[Any]]:
-        """For each group its number, children, rows, centers, waypoints and widths; rows number the children."""
+        """For each group its number, children, rows of children by index, centers, waypoints and widths."""
         found = self.items.found
         depth, index = [0] * len(found), [0] * len(found)
         for number, item in enumerate(found):
@@ -209,7 +228,7 @@ class _Writer:
             sharding = entry.sharding
             axes = [str(a) for d in sharding.dimensions for a in d.axes] if sharding else []
             element, shape, _ = _type(entry.type)
-            below = len(type_text(shape, element)) + sum(len(axis) - 1 for axis in axes)
+            below = len(type_text(shape, element)) + 2 + sum(len(axis) - 1 for axis in axes)
         width = max(title, below) * _CHARACTER + _MARGIN
         return round(min(max(width, _NARROWEST), _WIDEST))
 
@@ -224,11 +243,11 @@ class _Writer:
     def _item(self, op: Operation | None) -> int:
         return -1 if op is None else self.items.of_op.get(id(op), -1)
 
-    def _collectives(self, report: CommunicationReport | None, own: Any) -> list[list[Any]]:
+    def _collectives(self, report: CommunicationReport | None, own: _Own) -> list[list[Any]]:
         """For each: kind, axes, type, bytes of all runs, seconds, runs, item, operand, reason, place."""
         return [] if report is None else [self._collective(use, own) for use in report.sending]
 
-    def _collective(self, use: CollectiveUse, own: Any) -> list[Any]:
+    def _collective(self, use: CollectiveUse, own: _Own) -> list[Any]:
         cause, text = use.cause, self.texts.of
         axes = ", ".join(f"{name}={size}" for name, size in use.axes)
         words = use.kind, axes, type_text(use.type.shape, use.type.element)
@@ -256,6 +275,10 @@ class _Writer:
         dimensions = [_axes(d.axes, mesh) for d in sharding.dimensions]
         name = sharding.mesh if isinstance(sharding.mesh, str) else ""
         return [name, dimensions, _axes(sharding.unreduced_axes, mesh), _text(str(sharding))]
+
+
+def _same(op: Operation | None) -> Operation | None:
+    return op
 
 
 def _axes(axes: Iterable[Any], mesh: Mesh) -> list[Any]:
@@ -309,9 +332,3 @@ def _text(text: str) -> str:
     """A name of the program without control characters, and not longer than a page can show."""
     shown = without_controls(text, lines=False)
     return shown if len(shown) <= LONGEST_TEXT else f"{shown[:LONGEST_TEXT]}..."
-
-
-def source_files(table: ValueTable) -> set[str]:
-    """The files that the locations of a program name."""
-    positions = (position_of(entry.location) for entry in table.entries)
-    return {position.file for position in positions if position is not None}

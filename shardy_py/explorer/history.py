@@ -1,4 +1,4 @@
-"""The shardings of all values over time: before propagation, after each of its steps, and in the final program.
+"""The shardings of all values over time: before propagation, after each of its steps, and at the end.
 
 Read from the record of the passes. Not here: the record (`graph/run_record.py`), explanations of one value as
 text (`report/explain/`).

@@ -1,8 +1,8 @@
 """The tree of items of a picture: functions, regions, scopes and the ops in them, with the edges between ops.
 
 An item is a box: an op, an argument or a result; or a group, which opens to show its children. An op with
-regions is a group. Ops of combiners (`stablehlo.reduce`) and constants are not drawn; a constant is named where
-it is used. Not here: repeated groups (`repeats.py`), where items stand (`placement.py`).
+regions is a group. Ops of combiners (`stablehlo.reduce`) and constants are not drawn; a constant is named
+where it is used. Not here: repeated groups (`scopes.py`), where items stand (`placement.py`).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A use of a value: `value` is a position in the value table, `item` what uses it as operand `operand`."""
+    """A use of a value, by its position in the value table, by an item, as its operand of that number."""
 
     value: int
     item: int

@@ -21,7 +21,8 @@ _SCRIPTS = ("data.js", "layout.js", "draw.js", "panel.js", "main.js")
 def page(document: dict[str, Any]) -> str:
     """Returns the text of an HTML file that shows a document."""
     style, script = _asset("style.css"), _script()
-    policy = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    allowed = f"script-src {_hash(script)}; style-src {_hash(style)}"
+    policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
     data = json.dumps(document, separators=(",", ":"), ensure_ascii=True)
     parts = {
         "policy": policy,

@@ -1,9 +1,9 @@
 """Places the children of each group in rows, in the way of Sugiyama, Tagawa and Toda (1981).
 
 A row is below the rows of all that its items use. Sources stand right above their first use. Edges across a
-few rows have a waypoint in each row between; longer ones are drawn as stubs. The order in a row follows the mean
-position of neighbours, positions are those nearest to neighbours that keep order and distances. The page opens
-groups by moving what is beside and below; order and rows never change.
+few rows have a waypoint in each row between; longer ones are drawn as stubs. The order in a row follows the
+mean position of neighbours, positions are those nearest to neighbours that keep order and distances. The page
+opens groups by moving what is beside and below; order and rows never change.
 
 >>> placed = place((60, 60, 60), frozenset({(0, 2), (1, 2)}))
 >>> placed.rows, placed.centers
@@ -38,7 +38,7 @@ class Placed:
 
 @lru_cache(maxsize=256)
 def place(widths: tuple[float, ...], edges: frozenset[tuple[int, int]]) -> Placed:
-    """Returns the places of items in program order, with edges between them; layers that are alike share them.
+    """Returns the places of items in program order, with edges between them; equal layers share them.
 
     widths: in pixels.
     """
@@ -99,7 +99,7 @@ def _ordered(
         neighbours, order = (up, members) if sweep % 2 == 0 else (down, members[::-1])
         for row in order:
             keys = {item: _mean(neighbours.get(item), position) for item in row}
-            row.sort(key=lambda item: position[item] if (key := keys[item]) is None else key)  # noqa: B023
+            row.sort(key=lambda item: position[item] if (key := keys[item]) is None else key)
             position.update((item, float(at)) for at, item in enumerate(row))
     return members
 

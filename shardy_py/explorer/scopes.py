@@ -1,8 +1,9 @@
 """Folds the ops of each block: by the scopes of their names, and repeated runs of equal ops to one group.
 
 A scope that recurs with another number (`layer_0`, `layer_1`, ...) and equal contents is one group of kind
-"repeat", whose children are the scopes: one is shown at a time. Without scopes, runs of equal ops one after the
-other (an unrolled loop over layers) are found in the sequence of ops. Not here: placement (`placement.py`).
+"repeat", whose children are the scopes: one is shown at a time. Without scopes, runs of equal ops one after
+the other (an unrolled loop over layers) are found in the sequence of ops. Not here: placement
+(`placement.py`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from shardy_py.explorer.items import Item, Items, scope_of
 
@@ -65,14 +67,19 @@ class _Folder:
         return ends
 
     def _fold(self, children: Sequence[int], group: int) -> None:
-        """Adds children of one block: those with a scope in groups of it."""
+        """Adds children of one block: those with a scope in groups of it, runs of others in groups of runs."""
         paths = self._paths(children)
-        if not any(paths):
-            self._add_runs(children, group)
-            return
+        first, last = self._around(children, paths)
+        self._add_group("inputs", first, group)
+        unscoped: list[int] = []
         tree: dict[_Path, int] = {(): group}
         alike = self._alike(children, paths)
         for child, path in zip(children, paths, strict=True):
+            if not path:
+                unscoped += [] if child in first or child in last else [child]
+                continue
+            self._add_runs(unscoped, group)
+            unscoped.clear()
             for depth in range(1, len(path) + 1):
                 prefix = path[:depth]
                 if prefix in tree:
@@ -85,6 +92,46 @@ class _Folder:
                     parent = tree[family]
                 tree[prefix] = self.new.add(Item("scope", prefix[-1], parent))
             self._add(child, tree[path])
+        self._add_runs(unscoped, group)
+        self._add_group("results", last, group)
+
+    def _around(self, children: Sequence[int], paths: Sequence[_Path]) -> tuple[list[int], list[int]]:
+        """The ops without scopes that use nothing of ops with scopes, and those used by none of them.
+
+        Such as changes of arguments, and updates of parameters, which are in between in the program.
+        """
+        if not any(paths):
+            return [], []
+        apart = {child for child, path in zip(children, paths, strict=True) if not path}
+        first, last = dict.fromkeys(apart, True), dict.fromkeys(apart, True)
+        for child in children:
+            if not first.get(child, False):
+                first.update((user, False) for user in self.users.get(child, ()) if user in apart)
+        scoped = {child for child, path in zip(children, paths, strict=True) if path}
+        for child in reversed(children):
+            users = self.users.get(child, ())
+            if child in apart and not all(user not in scoped and last.get(user, True) for user in users):
+                last[child] = False
+        ops = [child for child in children if child in apart and self.old.found[child].kind == "op"]
+        groups = [child for child in ops if first[child]], [c for c in ops if last[c] and not first[c]]
+        before, after = (found if len(found) >= LEAST_RUN else [] for found in groups)
+        return before, after
+
+    def _add_group(self, label: str, members: Sequence[int], group: int) -> None:
+        if members:
+            self._add_runs(members, self.new.add(Item("scope", label, group)))
+
+    @cached_property
+    def users(self) -> dict[int, set[int]]:
+        """For each item, those beside it that use its values, or have such a use inside."""
+        found, users = self.old.found, dict[int, set[int]]()
+        for edge in self.old.edges:
+            maker, user = self.old.maker[edge.value], edge.item
+            while maker >= 0 and user > 0 and found[user].parent != found[maker].parent:
+                user = found[user].parent
+            if maker >= 0 and user > 0:
+                users.setdefault(maker, set()).add(user)
+        return users
 
     def _paths(self, children: Sequence[int]) -> list[_Path]:
         """The scopes of each child below those that all have; scopes of a single op are left out."""
@@ -154,7 +201,7 @@ def _shortened(path: _Path, sizes: Counter[_Path]) -> _Path:
 
 
 def repeated_runs(signatures: Sequence[Hashable]) -> list[tuple[int, int, int]]:
-    """Returns the runs that recur one after the other: start, ops in one, how often; longest total first taken.
+    """Returns the runs that recur one after the other: start, ops in one, how often.
 
     Candidates for a period are the distances between occurrences of rare signatures.
 

@@ -41,6 +41,8 @@ class Model {
     }
     this.axes = [...new Map(data.meshes.flatMap(([, axes]) => pairs(axes))).entries()];
     this.colour = new Map(this.axes.map(([name], n) => [name, n]));
+    this.refused = new Map();
+    for (const [value, ...answer] of data.refused) this.refused.set(value, [...(this.refused.get(value) ?? []), answer]);
     this.states = [{ name: data.title, final: values.final, collectives: data.collectives, summary: data.summary }];
     if (data.other) this.states.push({ ...data.other, name: data.other.title });
     for (const state of this.states) this.prepare(state);

@@ -185,8 +185,8 @@ function text(x, y, words, name, anchor = null) {
 
 function badge(right, top, words) {
   const width = words.length * 6.4 + 12;
-  const node = svg("g", { class: "badge" }, rect([right - width + 8, top - 9, width, 17], "", { rx: 8 }));
-  node.append(text(right - width / 2 + 8, top + 3.5, words, "", "middle"));
+  const node = svg("g", { class: "badge" }, rect([right - width + 8, top - 14, width, 17], "", { rx: 8 }));
+  node.append(text(right - width / 2 + 8, top - 1.5, words, "", "middle"));
   return node;
 }
 

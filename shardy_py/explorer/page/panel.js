@@ -29,27 +29,27 @@ class Lists {
     document.getElementById("list").replaceChildren(...entries.slice(0, MOST_LISTED).map((make) => make()), ...(more > 0 ? [node("p", { class: "soft" }, `and ${more} more`)] : []));
   }
 
-  entry(item, title, below, amount = null) {
+  entry(item, title, below, amount = null, last = null) {
     return node("button", { class: `entry ${item === this.app.selected ? "on" : ""}`, onclick: () => this.app.select(item, true) },
-      ...(amount ? [node("span", { class: "amount" }, amount)] : []), node("b", {}, title), node("small", {}, below));
+      ...(amount ? [node("span", { class: "amount" }, amount)] : []), node("b", {}, title), node("small", {}, below), last && node("small", {}, last));
   }
 
-  /** The most expensive collectives first; equal ones of one line are one entry. */
+  /** The most expensive collectives first; those of one Python line, or of one type, are one entry. */
   collectives() {
     const { app } = this, { model } = app, state = model.states[app.current];
     const groups = new Map();
     state.collectives.forEach((row, n) => {
-      const key = [row[0], row[1], row[8], row[9]].join();
-      if (!groups.has(key)) groups.set(key, { bytes: 0, rows: [] });
+      const line = pythonLine(model.text(row[9])), key = [row[0], row[1], row[8], line || row[2]].join();
+      if (!groups.has(key)) groups.set(key, { bytes: 0, rows: [], line });
       groups.get(key).bytes += row[3];
       groups.get(key).rows.push(n);
     });
     const sorted = [...groups.values()].sort((a, b) => b.bytes - a.bytes);
     if (!sorted.length) return [() => node("p", { class: "soft" }, "The program needs no communication.")];
-    return sorted.map(({ bytes, rows }) => () => {
-      const [kind, axes, , , , , item, , reason, place] = state.collectives[rows[0]];
-      const times = rows.length > 1 ? ` \u00d7${rows.length}` : "";
-      return this.entry(item, `${model.text(kind)}${times}`, `${model.text(axes)} \u00b7 ${model.text(reason)} \u00b7 ${model.text(place)}`, bytesText(bytes));
+    return sorted.map(({ bytes, rows, line }) => () => {
+      const [kind, axes, type, , , , item, , reason, place] = state.collectives[rows[0]];
+      const times = rows.length > 1 ? ` \u00d7${rows.length}` : "", where = line.split("/").at(-1) || model.text(place);
+      return this.entry(item, `${model.text(kind)}${times}`, `${model.text(axes)} \u00b7 ${where}`, bytesText(bytes), `${model.text(type)} \u00b7 ${model.text(reason)}`);
     });
   }
 
@@ -85,6 +85,9 @@ class Lists {
     return this.hits[0];
   }
 }
+
+/** The file and line of a Python location, or "". */
+const pythonLine = (place) => /^.*?\.py:\d+/.exec(place)?.[0] ?? "";
 
 class Panel {
   constructor(app) { this.app = app; }
@@ -130,7 +133,7 @@ class Panel {
       ["bytes", bytes], ["sharding", node("span", { class: "mono" }, sharding ? sharding[3] : "none")],
       ...(model.states.length > 1 ? [[model.states[1].name, node("span", { class: "mono" }, this.otherSharding(value))]] : []),
     ])];
-    return [...parts, ...this.why(value, sharding)];
+    return [...parts, ...this.why(value, sharding), ...this.whyNot(value, sharding)];
   }
 
   otherSharding(value) {
@@ -153,6 +156,20 @@ class Panel {
       }
     });
     return parts;
+  }
+
+  /** The reasons are those of the final shardings, and only of the largest tensors. */
+  whyNot(value, sharding) {
+    const { app } = this, { model } = app, answers = model.refused.get(value) ?? [];
+    if (app.time.at < app.time.steps.length) return [];
+    if (!answers.length) {
+      const used = (sharding?.[1] ?? []).flatMap((d) => pairs(d).map(([axis]) => axisName(axis)));
+      const axis = model.axes.map(([name]) => name).find((name) => !used.includes(name));
+      if (axis === undefined || !model.localShape(value, 0).length) return [];
+      return [node("p", { class: "soft" }, `Why not along ${axis}? sdy-opt --why-not='${model.name(value)},0,${axis}'`)];
+    }
+    return answers.map(([dimension, axis, ...reasons]) => node("details", {}, node("summary", {}, `why not dim ${dimension} along `, app.chip(model.text(axis))),
+      node("ul", {}, ...reasons.map((reason) => node("li", {}, model.text(reason))))));
   }
 
   sends(item) {

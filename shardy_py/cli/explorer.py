@@ -1,0 +1,83 @@
+"""`shardy-explorer`: writes a program, propagated, as one HTML file in which it can be looked at.
+
+    shardy-explorer model.mlir -o model.html
+    shardy-explorer before.mlir after.mlir -o both.html
+
+Not here: the page (`shardy_py.explorer`).
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from shardy_py.cli.arguments import command_parser, read_cost_model, reader
+from shardy_py.cli.as_compiled import add_flags, compiled
+from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command, usage_error
+
+if TYPE_CHECKING:
+    from shardy_py.api.result import Result
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The console script: runs the command line, returns the exit code."""
+    return run_command("shardy-explorer", _parse, _run, arguments)
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    description = "Writes an HTML file that shows a program with its shardings and collectives."
+    codes = "Exit codes: 0; 1: invalid input; 2: internal error."
+    parser = command_parser("shardy-explorer", description, codes)
+    add = parser.add_argument
+    html = "HTML file; '-': standard output (default: named as the program)"
+    links = "cost model of links (default: tpu-v5p)"
+    add("program", help="MLIR file; '-': standard input")
+    add("other", nargs="?", help="MLIR file to compare with")
+    add("-o", "--output", metavar="FILE", help=html)
+    add("--model", type=reader(read_cost_model), default="tpu-v5p", help=links)
+    partitioners = "whose collectives are shown (default: xla for programs of JAX, else shardy)"
+    add("--partitioner", choices=("shardy", "xla"), help=partitioners)
+    add("--no-propagate", action="store_true", help="the programs are already propagated")
+    add("--no-source", action="store_true", help="leave out the lines of Python files that the program names")
+    add_flags(parser, default=None)
+    add("--no-progress", action="store_true", help="show no progress bar on a terminal")
+    options = parser.parse_args(arguments)
+    if options.program == options.other == STANDARD:
+        raise usage_error("only one of the programs can be standard input")
+    return options
+
+
+def _run(options: argparse.Namespace, files: Files) -> int:
+    names = [name for name in (options.program, options.other) if name is not None]
+    results = [_result(name, options, files) for name in names]
+    titles = [_title(name) for name in names] + [""]
+    page = results[0].explorer(
+        *results[1:],
+        titles=(titles[0], titles[1]),
+        model=options.model,
+        partitioner=options.partitioner,
+        has_sources=not options.no_source,
+    )
+    output = options.output or f"{_title(options.program).partition('.')[0]}.html"
+    files.write(output, page.html)
+    return SUCCESS if output == STANDARD else files.show(f"{output}: {len(page.html) / 1000:,.0f} kB")
+
+
+def _title(name: str) -> str:
+    return "program" if name == STANDARD else PurePath(name).name
+
+
+def _result(name: str, options: argparse.Namespace, files: Files) -> Result:
+    from shardy_py.api import Options, Program, propagate
+    from shardy_py.api.result import Result
+
+    def again(changed: Program) -> Result:
+        return propagate(changed, Options())
+
+    source = files.read(name)
+    program = Program.parse(source.text, source.file)
+    if options.no_propagate:
+        return Result(program, program, (), again)
+    program = Program(compiled(program.module, source.file, options.as_compiled))
+    return propagate(program, record=True, progress=not options.no_progress)

@@ -1,0 +1,76 @@
+"""Why the largest tensors are not sharded along the axes that they do not use: the reasons that a page shows.
+
+A question is a value, a dimension and an axis. The values that take the most bytes on a device are asked
+first, and no more than `MOST_QUESTIONS` questions, so that a page is written in time proportional to the
+program. Not here: the answers (`report/explain/why_not.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from shardy_py.explorer.items import Items
+from shardy_py.graph.plain import tensor_type
+from shardy_py.graph.value_table import ValueEntry
+from shardy_py.layout import element_type
+from shardy_py.report.explain import WhyNot
+from shardy_py.sharding import Mesh
+from shardy_py.sharding.meshes import mesh_of
+
+MOST_QUESTIONS = 1_500
+_MOST_REASONS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why a dimension of a value, by its position in the value table, is not sharded along an axis."""
+
+    value: int
+    dimension: int
+    axis: str
+    reasons: tuple[str, ...]
+
+
+def refused(items: Items, meshes: Mapping[str, Mesh], why_not: WhyNot | None) -> Iterator[Refused]:
+    """Yields the answers for the largest drawn values; none without an explainer."""
+    if why_not is None:
+        return
+    entries = items.table.entries
+    drawn = [number for number, item in enumerate(items.maker) if item >= 0]
+    sizes = {number: _bytes_on_a_device(entries[number], meshes) for number in drawn}
+    left = MOST_QUESTIONS
+    for number in sorted(drawn, key=lambda n: (-sizes[n], n)):
+        for dimension, axis in _questions(entries[number], meshes):
+            if left == 0:
+                return
+            left -= 1
+            answers = why_not.reasons(entries[number], dimension, axis)
+            yield Refused(number, dimension, axis, tuple(map(str, answers[:_MOST_REASONS])))
+
+
+def _bytes_on_a_device(entry: ValueEntry, meshes: Mapping[str, Mesh]) -> int:
+    tensor = tensor_type(entry.type)
+    if tensor is None or None in tensor.shape:
+        return 0
+    shape = [size or 0 for size in tensor.shape]
+    if entry.sharding is not None:
+        mesh = mesh_of(entry.sharding, meshes)
+        parts = (prod(axis.size(mesh) for axis in each.axes) for each in entry.sharding.dimensions)
+        shape = [-(-size // part) for size, part in zip(shape, parts, strict=True)]
+    return prod(shape) * element_type(tensor.element).bits // 8
+
+
+def _questions(entry: ValueEntry, meshes: Mapping[str, Mesh]) -> Iterator[tuple[int, str]]:
+    """Each dimension with each axis of the mesh, of size above 1, that no dimension has."""
+    tensor = tensor_type(entry.type)
+    if tensor is None:
+        return
+    sharding = entry.sharding
+    known = (mesh_of(sharding, meshes),) if sharding else tuple(meshes.values())[:1]
+    used = {axis.name for each in sharding.dimensions for axis in each.axes} if sharding else set[str]()
+    for dimension, size in enumerate(tensor.shape):
+        for axis in known[0].axes if known and size != 1 else ():
+            if axis.size > 1 and axis.name not in used:
+                yield dimension, axis.name
