@@ -33,7 +33,7 @@ from shardy_py.terminal import without_controls
 
 SCHEMA = 1
 LONGEST_TEXT = 400
-_CHARACTER, _MARGIN, _NARROWEST, _WIDEST = 6.7, 20, 84, 320
+_BOLD, _CHARACTER, _MARGIN, _NARROWEST, _WIDEST = 7.4, 6.7, 20, 84, 320
 
 
 _Own = Callable[["Operation | None"], "Operation | None"]
@@ -229,7 +229,7 @@ class _Writer:
             axes = [str(a) for d in sharding.dimensions for a in d.axes] if sharding else []
             element, shape, _ = _type(entry.type)
             below = len(type_text(shape, element)) + 2 + sum(len(axis) - 1 for axis in axes)
-        width = max(title, below) * _CHARACTER + _MARGIN
+        width = max(title * _BOLD, below * _CHARACTER) + _MARGIN
         return round(min(max(width, _NARROWEST), _WIDEST))
 
     def _step(self, step: Step) -> list[Any]:

@@ -16,7 +16,7 @@ from xdsl.ir import Block, BlockArgument, Operation
 
 from shardy_py.dialects.traits import is_constant, is_terminator
 from shardy_py.graph.symbols import MAIN, function_name
-from shardy_py.graph.value_table import ValueTable, name_in
+from shardy_py.graph.value_table import ValueTable, names_in
 from shardy_py.ir import blocks_of, operands_of, walk_pre_order, written_name
 from shardy_py.ops import TABLE, Control
 
@@ -165,9 +165,10 @@ def main_first(items: Items) -> Iterator[int]:
 def scope_of(op: Operation) -> tuple[str, ...]:
     """The scopes in the name of an op's location, the outermost first.
 
-    JAX names `jit(step)/jvp(Model)/layer_0/dot_general`; the last part is the op.
+    JAX names `jit(step)/jvp(Model)/layer_0/dot_general`; the last part is the op. An inlined op is in the
+    scope of the call.
     """
-    return split_scopes(name_in(op.location))[:-1]  # pyright: ignore[reportAttributeAccessIssue]
+    return split_scopes("/".join(names_in(op.location)))[:-1]  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def split_scopes(name: str) -> tuple[str, ...]:

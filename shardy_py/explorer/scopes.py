@@ -1,6 +1,6 @@
 """Folds the ops of each block: by the scopes of their names, and repeated runs of equal ops to one group.
 
-A scope that recurs with another number (`layer_0`, `layer_1`, ...) and equal contents is one group of kind
+A scope that recurs with another number (`layer_0`, `layer_1`, ...) and about as many ops is one group of kind
 "repeat", whose children are the scopes: one is shown at a time. Without scopes, runs of equal ops one after
 the other (an unrolled loop over layers) are found in the sequence of ops. Not here: placement
 (`placement.py`).
@@ -19,6 +19,8 @@ from shardy_py.explorer.items import Item, Items, scope_of
 LEAST_RUN = 6
 """The least number of ops in a run that counts as a layer."""
 LEAST_REPEATS = 3
+_DIFFERENCE = 0.25
+"""Scopes of one family have this much more or fewer ops than the middle one, as a share of those."""
 _NUMBER = re.compile(r"\d+")
 _ORDER = {"argument": 0, "result": 2}
 _Path = tuple[str, ...]
@@ -67,13 +69,13 @@ class _Folder:
         return ends
 
     def _fold(self, children: Sequence[int], group: int) -> None:
-        """Adds children of one block: those with a scope in groups of it, runs of others in groups of runs."""
+        """Adds children of one block: those with a scope in groups of it, others in groups of equal runs."""
         paths = self._paths(children)
         first, last = self._around(children, paths)
         self._add_group("inputs", first, group)
         unscoped: list[int] = []
         tree: dict[_Path, int] = {(): group}
-        alike = self._alike(children, paths)
+        alike = self._alike(paths)
         for child, path in zip(children, paths, strict=True):
             if not path:
                 unscoped += [] if child in first or child in last else [child]
@@ -147,22 +149,20 @@ class _Folder:
         sizes = Counter(path[:depth] for path in paths for depth in range(1, len(path) + 1))
         return [_shortened(path, sizes) for path in paths]
 
-    def _alike(self, children: Sequence[int], paths: Sequence[_Path]) -> dict[_Path, _Path]:
-        """For each scope that recurs with other numbers and equal ops, the key of its family."""
-        contents: dict[_Path, list[Hashable]] = {}
-        for child, path in zip(children, paths, strict=True):
-            for depth in range(1, len(path) + 1):
-                contents.setdefault(path[:depth], []).append(self._signature(child))
-        families: dict[Hashable, list[_Path]] = {}
-        for path, ops in contents.items():
+    def _alike(self, paths: Sequence[_Path]) -> dict[_Path, _Path]:
+        """For each scope that recurs with other numbers and about as many ops, the key of its family."""
+        sizes = Counter(path[:depth] for path in paths for depth in range(1, len(path) + 1))
+        families: dict[_Path, list[_Path]] = {}
+        for path in sizes:
             if _NUMBER.search(path[-1]):
-                families.setdefault((path[:-1], _NUMBER.sub("*", path[-1]), tuple(ops)), []).append(path)
-        return {
-            path: (*members[0], "*")
-            for members in families.values()
-            if len(members) >= LEAST_REPEATS
-            for path in members
-        }
+                families.setdefault((*path[:-1], _NUMBER.sub("*", path[-1])), []).append(path)
+        alike: dict[_Path, _Path] = {}
+        for family, members in families.items():
+            middle = sorted(sizes[path] for path in members)[len(members) // 2]
+            similar = [path for path in members if abs(sizes[path] - middle) <= _DIFFERENCE * middle]
+            if len(similar) >= LEAST_REPEATS:
+                alike |= dict.fromkeys(similar, family)
+        return alike
 
     def _signature(self, child: int) -> Hashable:
         item, entries = self.old.found[child], self.old.table.entries

@@ -227,6 +227,17 @@ def name_in(location: Any) -> str:
     return location.desc.data if isinstance(location, NameLoc) else ""
 
 
+def names_in(location: Any) -> tuple[str, ...]:
+    """The names in a location, of the outermost call first: of an inlined op also that of the call."""
+    found: list[str] = []
+    while isinstance(location, CallSiteLoc):
+        found += names_in(location.callee)[::-1]
+        location = location.caller
+    if isinstance(location, NameLoc):
+        found.append(location.desc.data)
+    return tuple(reversed(found))
+
+
 def location_text(location: Any) -> str:
     """A location in one line: its innermost position in the model and its name; "" if it has neither.
 

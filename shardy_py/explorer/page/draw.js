@@ -66,7 +66,7 @@ class View {
     const { app } = this, box = app.layout.boxes.get(item), [x, y, w] = box;
     const node = svg("g", { class: `item open ${app.classes(item, this)}`, "data-item": item }, rect(box, "box"));
     if (app.camera.scale >= READABLE / 2) {
-      node.append(text(x + 10, y + 18, `\u25be ${clip(app.title(item), w / 7.2)}`, "title"));
+      node.append(text(x + 10, y + 18, `\u25be ${clip(app.title(item), (w - (app.model.kind[item] === "repeat" ? 140 : 0)) / 7.2)}`, "title"));
       if (app.model.kind[item] === "repeat") {
         const count = app.model.children[item].length, at = app.layout.shown.get(item) ?? 0;
         node.append(button(x + w - 60, y + 6, "\u2039", item, -1), button(x + w - 34, y + 6, "\u203a", item, 1));

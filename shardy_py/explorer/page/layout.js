@@ -102,7 +102,7 @@ class Layout {
       placed.push(centers);
       if (sizes.length) { left = Math.min(left, centers[0] - sizes[0] / 2); right = Math.max(right, centers.at(-1) + sizes.at(-1) / 2); }
     });
-    const width = Math.max(right - left + 2 * PAD, this.widths[item]);
+    const width = Math.max(right - left + 2 * PAD, this.widths[item], model.kind[item] === "repeat" ? 280 : 0);
     const shift = (width - (right - left)) / 2 - left;
     const height = HEAD + PAD + heights.reduce((a, b) => a + b, 0) + ROW * (rows.length - 1);
     this.sizes.set(item, [width, height, { rows, shown, placed, heights, shift }]);
