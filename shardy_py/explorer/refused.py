@@ -18,6 +18,7 @@ from shardy_py.layout import element_type
 from shardy_py.report.explain import WhyNot
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.meshes import mesh_of
+from shardy_py.sharding.slices import local_shape
 
 MOST_QUESTIONS = 1_500
 _MOST_REASONS = 2
@@ -54,11 +55,9 @@ def _bytes_on_a_device(entry: ValueEntry, meshes: Mapping[str, Mesh]) -> int:
     tensor = tensor_type(entry.type)
     if tensor is None or None in tensor.shape:
         return 0
-    shape = [size or 0 for size in tensor.shape]
+    shape = tuple(size or 0 for size in tensor.shape)
     if entry.sharding is not None:
-        mesh = mesh_of(entry.sharding, meshes)
-        parts = (prod(axis.size(mesh) for axis in each.axes) for each in entry.sharding.dimensions)
-        shape = [-(-size // part) for size, part in zip(shape, parts, strict=True)]
+        shape = local_shape(entry.sharding, mesh_of(entry.sharding, meshes), shape)
     return prod(shape) * element_type(tensor.element).bits // 8
 
 
