@@ -6,8 +6,9 @@ Columns are lists of equal length; texts, types and shardings are interned and n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from xdsl.ir import Operation
@@ -15,12 +16,12 @@ from xdsl.ir import Operation
 from shardy_py.explorer.history import Step, history_of
 from shardy_py.explorer.items import Item, Items, collect_items
 from shardy_py.explorer.placement import place
-from shardy_py.explorer.refused import refused
+from shardy_py.explorer.refused import alike, refused
 from shardy_py.explorer.scopes import folded
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.run_record import Record
 from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.value_table import ValueTable, location_text
+from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
 from shardy_py.ir import written_name
 from shardy_py.layout import element_type
 from shardy_py.report.communication import CollectiveUse, CommunicationReport
@@ -78,13 +79,20 @@ class _Writer:
         self.table = subject.table
         self.meshes = Symbols(self.table.module).meshes()
         self.items: Items = folded(collect_items(self.table))
+        self.given = [entry.sharding for entry in self.table.entries]
         self.texts, self.types, self.shardings = _Interned(), _Interned(), _Interned()
+        self.states: list[Sequence[TensorSharding | None]] = [self.given]
+        self.matched: Sequence[tuple[ValueEntry, ValueEntry]] = ()
+        self.locations: dict[int, str] = {}
         self.texts.of("")
         self.shardings.of(None)
 
     def document(self, other: Subject | None) -> dict[str, Any]:
-        history = history_of(self.table, self.subject.record)
-        final = [self._sharding(entry.sharding) for entry in self.table.entries]
+        if other is not None:
+            self.matched = match_values(self.table, other.table).pairs
+            self.states.append(self._counterparts())
+        history = history_of(self.table, self.given, self.subject.record)
+        final = [self._sharding(sharding) for sharding in self.given]
         start = [self._sharding(sharding) for sharding in history.start]
         steps = [self._step(step) for step in history.steps]
         made = {
@@ -99,6 +107,7 @@ class _Writer:
             "collectives": self._collectives(self.subject.communication, _same),
             "summary": _summary(self.subject.communication),
             "refused": self._refused(),
+            "alike": alike(self.items, self.given),
             "sources": [
                 [_text(f), [[n, _text(t)] for n, t in lines.items()]]
                 for f, lines in self.subject.sources.items()
@@ -115,13 +124,10 @@ class _Writer:
 
     def _other(self, other: Subject) -> dict[str, Any]:
         """The second program: its shardings of the values of the first, and its collectives."""
-        matching = match_values(self.table, other.table)
-        numbers = {id(entry): number for number, entry in enumerate(self.table.entries)}
         final = [-1] * len(self.table.entries)
-        ops: dict[int, Operation] = {}
-        for entry, new in matching.pairs:
-            final[numbers[id(entry)]] = self._sharding(new.sharding)
-            ops[id(new.op)] = entry.op
+        for number, sharding in self._of_second():
+            final[number] = self._sharding(sharding)
+        ops = {id(new.op): old.op for old, new in self.matched}
 
         def counterpart(op: Operation | None) -> Operation | None:
             return ops.get(id(op))
@@ -137,8 +143,19 @@ class _Writer:
         """Value, dimension, axis and reasons, the nearest first."""
         return [
             [r.value, r.dimension, *(self.texts.of(_text(text)) for text in (r.axis, *r.reasons))]
-            for r in refused(self.items, self.meshes, self.subject.why_not)
+            for r in refused(self.items, self.given, self.meshes, self.subject.why_not)
         ]
+
+    def _counterparts(self) -> list[TensorSharding | None]:
+        found: list[TensorSharding | None] = [None] * len(self.given)
+        for number, sharding in self._of_second():
+            found[number] = sharding
+        return found
+
+    def _of_second(self) -> Iterator[tuple[int, TensorSharding | None]]:
+        """The shardings of the second program of values of the first, by their positions."""
+        numbers = {id(entry): number for number, entry in enumerate(self.table.entries)}
+        return ((numbers[id(old)], new.sharding) for old, new in self.matched)
 
     def _items(self) -> dict[str, list[Any]]:
         found = self.items.found
@@ -152,8 +169,15 @@ class _Writer:
 
     def _place(self, item: Item) -> str:
         if item.kind == "argument" and item.values:
-            return _text(location_text(self.table.entries[item.values[0]].location))
-        return "" if item.op is None else _text(location_text(_location(item.op)))
+            return self._location(self.table.entries[item.values[0]].location)
+        return "" if item.op is None else self._location(_location(item.op))
+
+    def _location(self, location: Any) -> str:
+        """Locations are shared by ops, and kept alive by them."""
+        known = self.locations.get(id(location))
+        if known is None:
+            known = self.locations[id(location)] = _text(location_text(location))
+        return known
 
     def _values(self) -> dict[str, list[Any]]:
         entries = self.table.entries
@@ -225,10 +249,9 @@ class _Writer:
         if item.values:
             entry = entries[item.values[0]]
             title += len(entry.name) + 1
-            sharding = entry.sharding
-            axes = [str(a) for d in sharding.dimensions for a in d.axes] if sharding else []
+            axes = max(_axes_length(state[item.values[0]]) for state in self.states)
             element, shape, _ = _type(entry.type)
-            below = len(type_text(shape, element)) + 2 + sum(len(axis) - 1 for axis in axes)
+            below = len(type_text(shape, element)) + 2 + axes
         width = max(title * _BOLD, below * _CHARACTER) + _MARGIN
         return round(min(max(width, _NARROWEST), _WIDEST))
 
@@ -279,6 +302,14 @@ class _Writer:
 
 def _same(op: Operation | None) -> Operation | None:
     return op
+
+
+@lru_cache(maxsize=4096)
+def _axes_length(sharding: TensorSharding | None) -> int:
+    """Characters of the axes in a type such as `f32[8@data]`."""
+    if sharding is None:
+        return 0
+    return sum(len(str(axis)) - 1 for each in sharding.dimensions for axis in each.axes)
 
 
 def _axes(axes: Iterable[Any], mesh: Mesh) -> list[Any]:

@@ -53,12 +53,16 @@ class History:
     steps: tuple[Step, ...]
 
 
-def history_of(table: ValueTable, record: Record | None) -> History:
+def history_of(
+    table: ValueTable, shardings: Sequence[TensorSharding | None], record: Record | None
+) -> History:
     """Returns the history of the values of a final program; without a record, the final shardings only.
+
+    shardings: the final ones, by value.
 
     The last step has what other passes changed after propagation.
     """
-    final = tuple(entry.sharding for entry in table.entries)
+    final = tuple(shardings)
     if record is None:
         return History(final, ())
     names = Names(record, table.module, table)

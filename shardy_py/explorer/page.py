@@ -29,7 +29,7 @@ def page(document: dict[str, Any]) -> str:
         "title": escape(document["title"]),
         "style": style,
         "script": script,
-        "data": b64encode(zlib.compress(data.encode(), 9)).decode(),
+        "data": b64encode(zlib.compress(data.encode(), 6)).decode(),
     }
     text = _asset("page.html")
     for name, part in parts.items():

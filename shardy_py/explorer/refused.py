@@ -1,26 +1,28 @@
 """Why the largest tensors are not sharded along the axes that they do not use: the reasons that a page shows.
 
-A question is a value, a dimension and an axis. The values that take the most bytes on a device are asked
-first, and no more than `MOST_QUESTIONS` questions, so that a page is written in time proportional to the
+A question is a value, a dimension and an axis. Values of one type and sharding that ops of one name make, as
+those of equal layers, are alike: the first is asked. The values that take the most bytes on a device come
+first, and no more than `MOST_QUESTIONS` questions are asked, so that writing takes time proportional to the
 program. Not here: the answers (`report/explain/why_not.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from xdsl.ir import Attribute
+
 from shardy_py.explorer.items import Items
 from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.value_table import ValueEntry
 from shardy_py.layout import element_type
 from shardy_py.report.explain import WhyNot
-from shardy_py.sharding import Mesh
+from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.sharding.slices import local_shape
 
-MOST_QUESTIONS = 1_500
+MOST_QUESTIONS = 300
 _MOST_REASONS = 2
 
 
@@ -34,16 +36,31 @@ class Refused:
     reasons: tuple[str, ...]
 
 
-def refused(items: Items, meshes: Mapping[str, Mesh], why_not: WhyNot | None) -> Iterator[Refused]:
-    """Yields the answers for the largest drawn values; none without an explainer."""
+def alike(items: Items, shardings: Sequence[TensorSharding | None]) -> list[int]:
+    """By value, the first one that is alike. shardings: by value."""
+    first: dict[Hashable, int] = {}
+    keys = (
+        (entry.type, shardings[number], entry.op.name if entry.role == "intermediate" else number)
+        for number, entry in enumerate(items.table.entries)
+    )
+    return [first.setdefault(key, number) for number, key in enumerate(keys)]
+
+
+def refused(
+    items: Items,
+    shardings: Sequence[TensorSharding | None],
+    meshes: Mapping[str, Mesh],
+    why_not: WhyNot | None,
+) -> Iterator[Refused]:
+    """Yields the answers for the largest drawn values; none without an explainer. shardings: by value."""
     if why_not is None:
         return
     entries = items.table.entries
-    drawn = [number for number, item in enumerate(items.maker) if item >= 0]
-    sizes = {number: _bytes_on_a_device(entries[number], meshes) for number in drawn}
+    drawn = [number for number in dict.fromkeys(alike(items, shardings)) if items.maker[number] >= 0]
+    sizes = {n: _bytes_on_a_device(entries[n].type, shardings[n], meshes) for n in drawn}
     left = MOST_QUESTIONS
     for number in sorted(drawn, key=lambda n: (-sizes[n], n)):
-        for dimension, axis in _questions(entries[number], meshes):
+        for dimension, axis in _questions(entries[number].type, shardings[number], meshes):
             if left == 0:
                 return
             left -= 1
@@ -51,22 +68,23 @@ def refused(items: Items, meshes: Mapping[str, Mesh], why_not: WhyNot | None) ->
             yield Refused(number, dimension, axis, tuple(map(str, answers[:_MOST_REASONS])))
 
 
-def _bytes_on_a_device(entry: ValueEntry, meshes: Mapping[str, Mesh]) -> int:
-    tensor = tensor_type(entry.type)
+def _bytes_on_a_device(type_: Attribute, sharding: TensorSharding | None, meshes: Mapping[str, Mesh]) -> int:
+    tensor = tensor_type(type_)
     if tensor is None or None in tensor.shape:
         return 0
     shape = tuple(size or 0 for size in tensor.shape)
-    if entry.sharding is not None:
-        shape = local_shape(entry.sharding, mesh_of(entry.sharding, meshes), shape)
+    if sharding is not None:
+        shape = local_shape(sharding, mesh_of(sharding, meshes), shape)
     return prod(shape) * element_type(tensor.element).bits // 8
 
 
-def _questions(entry: ValueEntry, meshes: Mapping[str, Mesh]) -> Iterator[tuple[int, str]]:
+def _questions(
+    type_: Attribute, sharding: TensorSharding | None, meshes: Mapping[str, Mesh]
+) -> Iterator[tuple[int, str]]:
     """Each dimension with each axis of the mesh, of size above 1, that no dimension has."""
-    tensor = tensor_type(entry.type)
+    tensor = tensor_type(type_)
     if tensor is None:
         return
-    sharding = entry.sharding
     known = (mesh_of(sharding, meshes),) if sharding else tuple(meshes.values())[:1]
     used = {axis.name for each in sharding.dimensions for axis in each.axes} if sharding else set[str]()
     for dimension, size in enumerate(tensor.shape):

@@ -71,14 +71,16 @@ class _Folder:
     def _fold(self, children: Sequence[int], group: int) -> None:
         """Adds children of one block: those with a scope in groups of it, others in groups of equal runs."""
         paths = self._paths(children)
-        first, last = self._around(children, paths)
+        inside = {child for child, path in zip(children, paths, strict=True) if path}
+        first, last = self._around(children, inside or self._in_runs(children))
+        around = {*first, *last}
         self._add_group("inputs", first, group)
         unscoped: list[int] = []
         tree: dict[_Path, int] = {(): group}
         alike = self._alike(paths)
         for child, path in zip(children, paths, strict=True):
             if not path:
-                unscoped += [] if child in first or child in last else [child]
+                unscoped += [] if child in around else [child]
                 continue
             self._add_runs(unscoped, group)
             unscoped.clear()
@@ -97,27 +99,26 @@ class _Folder:
         self._add_runs(unscoped, group)
         self._add_group("results", last, group)
 
-    def _around(self, children: Sequence[int], paths: Sequence[_Path]) -> tuple[list[int], list[int]]:
-        """The ops without scopes that use nothing of ops with scopes, and those used by none of them.
+    def _around(self, children: Sequence[int], inside: set[int]) -> tuple[list[int], list[int]]:
+        """The other ops that use nothing of those inside scopes or runs, and those used by none of them.
 
         Such as changes of arguments, and updates of parameters, which are in between in the program.
         """
-        if not any(paths):
-            return [], []
-        apart = {child for child, path in zip(children, paths, strict=True) if not path}
-        first, last = dict.fromkeys(apart, True), dict.fromkeys(apart, True)
+        first = {child: bool(inside) and child not in inside for child in children}
+        last = dict(first)
         for child in children:
-            if not first.get(child, False):
-                first.update((user, False) for user in self.users.get(child, ()) if user in apart)
-        scoped = {child for child, path in zip(children, paths, strict=True) if path}
+            if not first[child]:
+                first.update((user, False) for user in self.users.get(child, ()) if user in first)
         for child in reversed(children):
-            users = self.users.get(child, ())
-            if child in apart and not all(user not in scoped and last.get(user, True) for user in users):
-                last[child] = False
-        ops = [child for child in children if child in apart and self.old.found[child].kind == "op"]
+            last[child] = last[child] and all(last.get(user, True) for user in self.users.get(child, ()))
+        ops = [child for child in children if self.old.found[child].kind == "op"]
         groups = [child for child in ops if first[child]], [c for c in ops if last[c] and not first[c]]
         before, after = (found if len(found) >= LEAST_RUN else [] for found in groups)
         return before, after
+
+    def _in_runs(self, children: Sequence[int]) -> set[int]:
+        runs = repeated_runs([self._signature(child) for child in children])
+        return {child for start, period, count in runs for child in children[start : start + period * count]}
 
     def _add_group(self, label: str, members: Sequence[int], group: int) -> None:
         if members:

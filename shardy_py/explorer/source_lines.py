@@ -20,8 +20,8 @@ _MOST_FILES = 50
 def source_lines(table: ValueTable) -> Mapping[str, Mapping[int, str]]:
     """Returns by file, as the program names it, the lines by number; only of files that can be read."""
     wanted: dict[str, set[int]] = {}
-    for entry in table.entries:
-        position = position_of(entry.location)
+    for location in {id(entry.location): entry.location for entry in table.entries}.values():
+        position = position_of(location)
         if position is not None and position.file.endswith(".py"):
             wanted.setdefault(position.file, set()).add(position.line)
     files = list(wanted)[:_MOST_FILES]

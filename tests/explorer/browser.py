@@ -15,7 +15,7 @@ from typing import Any
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
-LAPTOP, WIDE = (1440, 900), (2560, 1440)
+LAPTOP, WIDE = (1440, 900), (1920, 1080)
 _FLAGS = (
     "--headless=new",
     "--no-sandbox",

@@ -173,7 +173,9 @@ class App {
   fit(isWhole) {
     const [, , width, height] = this.layout.bounds, [w, h] = this.size();
     const whole = Math.min(w / (width + 40), h / (height + 40), 1), scale = isWhole ? whole : Math.max(whole, 0.6);
-    this.camera = { scale, x: width / 2 - w / scale / 2, y: height * scale < h ? height / 2 - h / scale / 2 : -20 };
+    const seen = [...this.layout.boxes].filter(([item, [, y]]) => !this.layout.isOpen(item) && y * scale < h).map(([, [x, , size]]) => x + size / 2).sort((a, b) => a - b);
+    const middle = scale === whole ? width / 2 : seen[seen.length >> 1] ?? width / 2;
+    this.camera = { scale, x: middle - w / scale / 2, y: height * scale < h ? height / 2 - h / scale / 2 : -20 };
     this.draw();
   }
 

@@ -48,7 +48,7 @@ class Lists {
     if (!sorted.length) return [() => node("p", { class: "soft" }, "The program needs no communication.")];
     return sorted.map(({ bytes, rows, line }) => () => {
       const [kind, axes, type, , , , item, , reason, place] = state.collectives[rows[0]];
-      const times = rows.length > 1 ? ` \u00d7${rows.length}` : "", where = line.split("/").at(-1) || model.text(place);
+      const times = rows.length > 1 ? ` \u00d7${rows.length}` : "", where = (line || model.text(place)).split(" ")[0].split("/").at(-1);
       return this.entry(item, `${model.text(kind)}${times}`, `${model.text(axes)} \u00b7 ${where}`, bytesText(bytes), `${model.text(type)} \u00b7 ${model.text(reason)}`);
     });
   }
@@ -148,8 +148,8 @@ class Panel {
         const { links, root } = app.time.chain(value, dimension, axis);
         const list = links.map(([step, to, d]) => {
           const [stage, item] = app.time.steps[step];
-          const through = item < 0 ? "a function's result" : `${app.title(item)} ${app.model.place(item)}`;
-          return node("li", {}, node("button", { class: "link", onclick: () => app.goto(step + 1, item) }, `step ${step + 1}`), ` dim ${d} of ${app.model.name(to)}, through ${through}`, node("br"), node("span", { class: "soft" }, app.model.text(stage)));
+          const through = item < 0 ? "a function's result" : app.title(item), place = item < 0 ? "" : app.model.place(item).split(" ")[0].split("/").at(-1);
+          return node("li", {}, node("button", { class: "link", onclick: () => app.goto(step + 1, item) }, `step ${step + 1}`), ` dim ${d} of ${app.model.name(to)}, through ${through}`, node("br"), node("span", { class: "soft" }, [place, app.model.text(stage)].filter(Boolean).join(" \u00b7 ")));
         });
         const start = root < 0 ? null : node("li", {}, node("button", { class: "link", onclick: () => app.select(app.model.data.values.item[root], true) }, app.model.name(root)), " has it before propagation: an annotation");
         parts.push(node("h3", {}, "why dim ", String(dimension), " along ", app.chip(axis)), node("ol", {}, ...list, start));
@@ -160,7 +160,7 @@ class Panel {
 
   /** The reasons are those of the final shardings, and only of the largest tensors. */
   whyNot(value, sharding) {
-    const { app } = this, { model } = app, answers = model.refused.get(value) ?? [];
+    const { app } = this, { model } = app, asked = model.data.alike[value], answers = model.refused.get(asked) ?? [];
     if (app.time.at < app.time.steps.length) return [];
     if (!answers.length) {
       const used = (sharding?.[1] ?? []).flatMap((d) => pairs(d).map(([axis]) => axisName(axis)));
@@ -168,7 +168,8 @@ class Panel {
       if (axis === undefined || !model.localShape(value, 0).length) return [];
       return [node("p", { class: "soft" }, `Why not along ${axis}? sdy-opt --why-not='${model.name(value)},0,${axis}'`)];
     }
-    return answers.map(([dimension, axis, ...reasons]) => node("details", {}, node("summary", {}, `why not dim ${dimension} along `, app.chip(model.text(axis))),
+    const like = asked === value ? "" : ` (asked of ${model.name(asked)}, which is alike)`;
+    return answers.map(([dimension, axis, ...reasons]) => node("details", {}, node("summary", {}, `why not dim ${dimension} along `, app.chip(model.text(axis)), like),
       node("ul", {}, ...reasons.map((reason) => node("li", {}, model.text(reason))))));
   }
 
