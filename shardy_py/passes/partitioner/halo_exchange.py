@@ -175,11 +175,16 @@ class LocalBuilder:
         )
 
     def exchange(self, value: Value, exchange: Exchange, dimension: int, axes: Axes, padding: Value) -> Value:
-        """The elements that a part reads along one dimension, as Shardy exchanges them."""
+        """The elements that a part reads along one dimension, as Shardy exchanges them.
+
+        Shardy's permutes have no sharding, which is right only if other axes do not shard the part as well.
+        """
+        is_whole = self.manual.inner(self.sharding).is_fully_replicated
+        permutes = self.plain if is_whole else self.build
         pieces: list[Value] = []
         for piece in exchange.pieces:
             pairs = shifted_pairs(self.mesh, axes, -piece.hop)
-            pieces.append(self.permute(value, pairs) if piece.hop and len(pairs) else value)
+            pieces.append(self.permute(value, pairs, permutes) if piece.hop and len(pairs) else value)
         shape = list(shape_of(value))
         shape[dimension] *= len(pieces)
         buffer = self.build.one("concatenate", pieces, resized(value, shape), dimension=dimension)
