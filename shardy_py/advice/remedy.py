@@ -17,6 +17,7 @@ from shardy_py.report.tables import bytes_text
 from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 from shardy_py.sharding.spelling import string_literal
 from shardy_py.terminal import lines_text
+from shardy_py.text.source import position_of
 
 EditKind = Literal["argument", "result", "constraint"]
 _LISTED = 3
@@ -60,8 +61,12 @@ class Edit:
 
     def _constraint_of_jax(self) -> str:
         first = self.values[0]
-        place = self.site.place if self.site is not None else None
-        at = f"{place.file}:{place.line}" if place is not None else location_text(first.location)
+        place = position_of(first.location) if self.site is None else self.site.place
+        at = (
+            f"{place.file}:{place.line}"
+            if place is not None and place.file
+            else location_text(first.location)
+        )
         if self.sharding is None:
             return f"remove with_sharding_constraint at {at}"
         spec = spec_text(self.sharding)

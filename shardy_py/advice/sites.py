@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
-from shardy_py.dialects.sdy import ManualComputationOp
+from shardy_py.dialects.sdy import ManualComputationOp, ShardingConstraintOp
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.errors import Position
 from shardy_py.graph.plain import tensor_type
@@ -67,7 +67,7 @@ class Sites:
                     self._by_place.setdefault(place, []).append(entry)
 
     def at(self, place: Position | None) -> Site | None:
-        """Returns the site of an expression; None if it has several values, or none."""
+        """Returns the site of an expression; None if it has no value, or several, or is constrained."""
         if place is None or place not in self._by_place:
             return None
         if place not in self._known:
@@ -106,7 +106,7 @@ class Sites:
         forward = [entry for entry in entries if not is_backward(entry.location)]
         results = [entry for entry in forward if _rank(entry) and _escapes(entry, place)]
         types = {entry.type for entry in results}
-        if len(types) != 1:
+        if len(types) != 1 or any(map(_is_constrained, results)):
             return None
         cotangents = self._cotangents(entries, types.pop())
         stretch = stretch_of(results[0].location)
@@ -140,6 +140,12 @@ def _is_cotangent(value: SSAValue) -> bool:
     if isinstance(value, BlockArgument):
         return not isinstance(value.block.parent_op(), FuncOp)
     return isinstance(value, OpResult) and is_backward(value.op.location)  # type: ignore[attr-defined]
+
+
+def _is_constrained(entry: ValueEntry) -> bool:
+    """Returns whether a constraint reads a value: that one is to be changed."""
+    assert entry.value is not None
+    return any(isinstance(use.operation, ShardingConstraintOp) for use in entry.value.uses)
 
 
 def _escapes(entry: ValueEntry, place: Position) -> bool:
