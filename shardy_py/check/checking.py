@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from shardy_py.api import Result
 from shardy_py.api.arguments import expect, shown
+from shardy_py.check.expectations import Expectation, Met, without_expected
 from shardy_py.check.finding import LEVELS, Finding, Level
 from shardy_py.check.rules import RULES, Limits
 from shardy_py.errors import ShardyError
@@ -43,8 +44,30 @@ class Choice:
                 raise ShardyError.unknown("level", level, LEVELS)
 
 
-def check(result: Result, choice: Choice | None = None, limits: Limits | None = None) -> tuple[Finding, ...]:
-    """Returns all findings in a propagated program, by place in the source, then by code."""
+def check(
+    result: Result,
+    choice: Choice | None = None,
+    limits: Limits | None = None,
+    *,
+    expected: Iterable[str | Expectation] = (),
+) -> tuple[Finding, ...]:
+    """Returns all findings in a propagated program, by place in the source, then by code.
+
+    expected: communication that is meant, such as `all_gather:fsdp`: findings on it are left out.
+
+    Raises:
+        ShardyError: an expectation is invalid, or names an unknown axis.
+    """
+    return check_expecting(result, choice, limits, expected)[0]
+
+
+def check_expecting(
+    result: Result,
+    choice: Choice | None = None,
+    limits: Limits | None = None,
+    expected: Iterable[str | Expectation] = (),
+) -> tuple[tuple[Finding, ...], tuple[Met, ...]]:
+    """Returns the findings as `check` does, and what each expectation covers."""
     expect(result, Result, "the Result of propagate(program)")
     choice, limits = choice or Choice(), limits or Limits()
     findings = [
@@ -53,7 +76,10 @@ def check(result: Result, choice: Choice | None = None, limits: Limits | None = 
         if row.code not in choice.ignored and row.code in (choice.selected or (row.code,))
         for finding in row.find(result, limits)
     ]
-    return tuple(sorted(dict.fromkeys(findings), key=_order))
+    ordered = sorted(dict.fromkeys(findings), key=_order)
+    meant = [Expectation.parse(each) if isinstance(each, str) else each for each in expected]
+    axes = (axis.name for mesh in result.program.meshes.values() for axis in mesh.axes)
+    return without_expected(ordered, meant, axes)
 
 
 def without_baseline(findings: Iterable[Finding], baseline: str) -> tuple[Finding, ...]:
@@ -71,10 +97,27 @@ def without_baseline(findings: Iterable[Finding], baseline: str) -> tuple[Findin
     return tuple(left)
 
 
-def baseline_text(findings: Iterable[Finding]) -> str:
-    """Returns a baseline of these findings."""
+def expected_in(baseline: str) -> tuple[Expectation, ...]:
+    """Returns the communication that a baseline declares as meant: its list "expected".
+
+    Raises:
+        ShardyError: the text is not a baseline, or an expectation is invalid.
+    """
+    _fingerprints(baseline)
+    listed: Any = json.loads(baseline).get("expected", [])
+    if not isinstance(listed, list) or not all(isinstance(text, str) for text in cast("list[Any]", listed)):
+        expected = 'a list of texts such as "all_gather:fsdp"'
+        raise ShardyError.unexpected('invalid "expected"', expected=expected, got=shown(cast("Any", listed)))
+    return tuple(Expectation.parse(text) for text in cast("list[str]", listed))
+
+
+def baseline_text(findings: Iterable[Finding], expected: Iterable[str] = ()) -> str:
+    """Returns a baseline of these findings, with the communication that is expected besides."""
     entries = [{"code": f.code, "fingerprint": f.fingerprint, "message": f.message} for f in findings]
-    return json_text({"version": BASELINE_VERSION, "findings": entries}, 2) + "\n"
+    data: dict[str, Any] = {"version": BASELINE_VERSION, "findings": entries}
+    if listed := [*expected]:
+        data["expected"] = listed
+    return json_text(data, 2) + "\n"
 
 
 def _fingerprints(text: str) -> list[str]:

@@ -5,7 +5,6 @@ Not here: the rules (`rules.py`), SARIF (`sarif.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any, Literal
@@ -16,7 +15,6 @@ from shardy_py.terminal import lines_text, utf8
 Level = Literal["error", "warning", "note"]
 LEVELS: tuple[Level, ...] = ("note", "warning", "error")
 """From the least to the most serious."""
-SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +28,8 @@ class Finding:
     bytes: the size concerned, 0 if none.
     anchor: stands for the subject in the fingerprint, because numbers of values change with edits; "": the
         subject itself.
+    scope: the names of the scopes around it, as JAX writes them; "" if unknown.
+    kind, axes, times: of a collective, the axes of the mesh, and how often it runs; "" of other findings.
     """
 
     code: str
@@ -42,6 +42,10 @@ class Finding:
     location: str = ""
     bytes: int = 0
     anchor: str = ""
+    scope: str = ""
+    kind: str = ""
+    axes: tuple[str, ...] = ()
+    times: int = 1
 
     @property
     def fingerprint(self) -> str:
@@ -53,6 +57,7 @@ class Finding:
         """Returns the finding for JSON; docs/check.md describes the schema."""
         fields = {**asdict(self), "fingerprint": self.fingerprint}
         del fields["position"], fields["anchor"]
+        fields["axes"] = [*self.axes]
         return {**fields, **{key: getattr(self.position, key, None) for key in ("file", "line", "column")}}
 
     def __str__(self) -> str:
@@ -61,17 +66,3 @@ class Finding:
         return lines_text(
             (f"{place}{self.level}: {where}: {self.message} [{self.code}]", f"    {self.remedy}")
         )
-
-
-def findings_text(findings: Sequence[Finding]) -> str:
-    """Returns findings as compiler diagnostics, then their number."""
-    if not findings:
-        return "no findings"
-    counts = [(level, sum(finding.level == level for finding in findings)) for level in reversed(LEVELS)]
-    total = ", ".join(f"{count} {level}{'s' if count > 1 else ''}" for level, count in counts if count)
-    return "\n".join([*map(str, findings), total])
-
-
-def findings_json(findings: Sequence[Finding]) -> dict[str, Any]:
-    """Returns all findings for JSON."""
-    return {"schema": SCHEMA, "findings": [finding.to_json() for finding in findings]}

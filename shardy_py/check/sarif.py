@@ -13,7 +13,9 @@ from urllib.parse import quote
 
 from shardy_py import __version__
 from shardy_py.check.finding import Finding
-from shardy_py.check.rules import RULES, RuleRow
+from shardy_py.check.grouping import Group, grouped
+from shardy_py.check.rule import RuleRow
+from shardy_py.check.rules import RULES
 from shardy_py.errors import Position
 
 VERSION = "2.1.0"
@@ -27,7 +29,7 @@ def findings_sarif(findings: Sequence[Finding], program: str = "") -> dict[str, 
     """
     numbers = {row.code: number for number, row in enumerate(RULES)}
     driver = {"name": "sdy-check", "version": __version__, "rules": [*map(_rule, RULES)]}
-    results = [_result(finding, numbers[finding.code], program) for finding in findings]
+    results = [_result(group, numbers[group.first.code], program) for group in grouped(findings)]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return {"$schema": SCHEMA_URI, "version": VERSION, "runs": [run]}
 
@@ -49,7 +51,8 @@ def _uri(file: str) -> str:
         return path.as_uri()
 
 
-def _result(finding: Finding, number: int, program: str) -> dict[str, Any]:
+def _result(group: Group, number: int, program: str) -> dict[str, Any]:
+    finding = group.first
     location: dict[str, Any] = {}
     place = finding.position or (Position(program, 1, 1) if program else None)
     if place is not None:
@@ -64,5 +67,6 @@ def _result(finding: Finding, number: int, program: str) -> dict[str, Any]:
         "level": finding.level,
         "message": {"text": f"{finding.subject}: {finding.message}. {finding.remedy}"},
         "locations": [location] if location else [],
+        **({"occurrenceCount": group.count} if group.count > 1 else {}),
         "partialFingerprints": {"sdyCheck/v1": finding.fingerprint},
     }

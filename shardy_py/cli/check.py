@@ -20,7 +20,7 @@ from shardy_py.terminal import json_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shardy_py.check import Finding, Level
+    from shardy_py.check import Finding, Level, Met
 
 _EXIT_CODES = (
     "Exit codes: 0: no finding at or above the level of --fail-on; 1: findings, or invalid input; "
@@ -60,7 +60,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--no-propagate", action="store_true", help="the program is already propagated")
     add_flags(parser, default=None)
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
-    add("--json", action="store_true", help="print findings as JSON")
+    formats = "how findings are printed: text, JSON, or annotations of a GitHub workflow (default: text)"
+    add("--format", choices=("text", "json", "github"), default="text", help=formats)
+    add("--json", action="store_const", const="json", dest="format", help="the same as --format json")
+    meant = "communication that is meant, and not reported: all_gather:fsdp, all_reduce:data:model.py:36"
+    add("--expect", action="append", default=[], metavar="KIND:AXES", help=meant)
     add("--sarif", metavar="FILE", help="write findings as SARIF, for code hosts; '-': standard output")
     add("--baseline", metavar="FILE", help="skip the findings listed in this file")
     add("--write-baseline", metavar="FILE", help="list all findings in this file and exit with 0")
@@ -72,8 +76,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     options = _parser().parse_args(arguments)
     if options.program is None and not options.rules:
         raise usage_error("expected a program, or --rules")
-    if (options.sarif, options.write_baseline).count(STANDARD) + options.json > 1:
-        raise usage_error("standard output can take one of --json, --sarif and --write-baseline only")
+    if (options.sarif, options.write_baseline).count(STANDARD) + (options.format != "text") > 1:
+        raise usage_error("standard output can take one of --format, --sarif and --write-baseline only")
     with argument("--level"):
         from shardy_py.check import Choice
 
@@ -85,7 +89,15 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 def _run(options: argparse.Namespace, files: Files) -> int:
     from shardy_py.api import Options, Program, propagate
     from shardy_py.api.result import Result
-    from shardy_py.check import LEVELS, RULES, Limits, baseline_text, check, without_baseline
+    from shardy_py.check import (
+        LEVELS,
+        RULES,
+        Limits,
+        baseline_text,
+        check_expecting,
+        expected_in,
+        without_baseline,
+    )
 
     if options.rules:
         files.write(STANDARD, "".join(f"{r.code}  {r.level:7}  {r.name:24} {r.summary}\n" for r in RULES))
@@ -103,13 +115,18 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         program = Program(compiled(program.module, source.file, options.as_compiled))
         result = propagate(program, progress=not options.no_progress)
     limits = Limits(options.replicated_bytes, options.reshard_bytes, options.model, options.partitioner)
-    findings = check(result, options.choice, limits)
-    new_baseline = baseline_text(findings)
+    declared = ()
+    if baseline is not None:
+        with argument("--baseline"):
+            declared = expected_in(baseline)
+    with argument("--expect"):
+        findings, met = check_expecting(result, options.choice, limits, (*options.expect, *declared))
+    new_baseline = baseline_text(findings, options.expect)
     if baseline is not None:
         with argument("--baseline"):
             findings = without_baseline(findings, baseline)
     outputs = [] if options.write_baseline is None else [(options.write_baseline, new_baseline)]
-    outputs += _reports(findings, options, source.file)
+    outputs += _reports(findings, met, options, source.file)
     files.write_all(outputs)
     failing = () if options.fail_on == "never" else LEVELS[LEVELS.index(options.fail_on) :]
     fails = options.write_baseline is None and any(finding.level in failing for finding in findings)
@@ -117,17 +134,19 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 
 
 def _reports(
-    findings: tuple[Finding, ...], options: argparse.Namespace, program: str
+    findings: tuple[Finding, ...], met: tuple[Met, ...], options: argparse.Namespace, program: str
 ) -> Iterator[tuple[str, str]]:
     """The reports on findings, each with the name of its file."""
-    from shardy_py.check import findings_json, findings_sarif, findings_text
+    from shardy_py.check import findings_github, findings_json, findings_sarif, findings_text
 
     if options.sarif is not None:
         yield options.sarif, json_text(findings_sarif(findings, program), 2) + "\n"
-    if options.json:
-        yield STANDARD, json_text(findings_json(findings), 2) + "\n"
+    if options.format == "json":
+        yield STANDARD, json_text(findings_json(findings, met), 2) + "\n"
+    elif options.format == "github":
+        yield STANDARD, findings_github(findings)
     elif STANDARD not in (options.sarif, options.write_baseline):
-        yield STANDARD, findings_text(findings) + "\n"
+        yield STANDARD, findings_text(findings, met) + "\n"
 
 
 def _rules(text: str) -> tuple[str, ...]:

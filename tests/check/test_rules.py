@@ -68,6 +68,77 @@ func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x
         "stablehlo.custom_call @mystery(%arg0) : (tensor<8x4xf32>) ->",
     ),
     "SDY006": CLEAN.replace('<@mesh, [{"x"}, {}]>})\n', '<@mesh, [{"x"}, {?}]>})\n'),
+    "SDY008": """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},
+                %arg1: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %arg2: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>})
+    -> tensor<8x8xf32> {
+  %c = stablehlo.constant dense<4> : tensor<i32>
+  %n = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %n, %sum = %arg2) : tensor<i32>, tensor<8x8xf32>
+  cond {
+    %p = stablehlo.compare LT, %i, %c : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %d = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0]
+        : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32> loc("model.py":5:3)
+    %t = stablehlo.add %sum, %d : tensor<8x8xf32>
+    stablehlo.return %j, %t : tensor<i32>, tensor<8x8xf32>
+  }
+  return %0#1 : tensor<8x8xf32>
+}
+""",
+    "SDY009": """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %arg1: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> tensor<8x8xf32> {
+  %c = stablehlo.constant dense<4> : tensor<i32>
+  %n = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %n, %x = %arg0) : tensor<i32>, tensor<8x8xf32>
+  cond {
+    %p = stablehlo.compare LT, %i, %c : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %j = stablehlo.add %i, %one : tensor<i32>
+    %d = stablehlo.dot_general %x, %arg1, contracting_dims = [1] x [0]
+        : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32> loc("model.py":5:3)
+    stablehlo.return %j, %d : tensor<i32>, tensor<8x8xf32>
+  }
+  return %0#1 : tensor<8x8xf32>
+}
+""",
+    "SDY010": """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%arg0: tensor<8x24xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})
+    -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) {
+  %0 = stablehlo.slice %arg0 [0:8, 8:16] : (tensor<8x24xf32>) -> tensor<8x8xf32> loc("model.py":5:3)
+  return %0 : tensor<8x8xf32>
+}
+""",
+    "SDY011": """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %arg1: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})
+    -> (tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = stablehlo.custom_call @mix(%arg0, %arg1) {sdy.sharding_rule =
+      #sdy.op_sharding_rule<([i, j], [i, j])->([i, j]) {i=8, j=8}, custom>}
+      : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32> loc("model.py":5:3)
+  return %0 : tensor<8x8xf32>
+}
+""",
+    "SDY012": """
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+func.func @main(%arg0: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>}) {
+  %0 = sdy.sharding_constraint %arg0 <@mesh, [{}, {"y"}]> : tensor<64x64xf32> loc("model.py":5:3)
+  return %0 : tensor<64x64xf32>
+}
+""",
     "SDY007": """
 sdy.mesh @mesh = <["x"=2]>
 func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) -> tensor<8xf32> {
@@ -79,6 +150,7 @@ func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{},
 """,
 }
 SLOW = Limits(1, 1, cost_model("tpu-v5p,x=tpu-dcn"))
+LIMITS = {"SDY007": SLOW, "SDY012": Limits(1, 1, partitioner="xla")}
 
 
 def found_in(text: str, code: str, limits: Limits = SMALL) -> tuple[Finding, ...]:
@@ -88,7 +160,7 @@ def found_in(text: str, code: str, limits: Limits = SMALL) -> tuple[Finding, ...
 @pytest.mark.parametrize("row", RULES, ids=[row.code for row in RULES])
 def test_every_rule(row: object) -> None:
     code: str = row.code  # pyright: ignore
-    limits = SLOW if code == "SDY007" else SMALL
+    limits = LIMITS.get(code, SMALL)
     found = found_in(BAD[code], code, limits)
     assert found
     assert {finding.code for finding in found} == {code}
@@ -244,7 +316,7 @@ def _is_sarif(log: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("code", BAD)
 def test_sarif_has_what_it_requires(code: str) -> None:
-    found = found_in(BAD[code], code, SLOW if code == "SDY007" else SMALL)
+    found = found_in(BAD[code], code, LIMITS.get(code, SMALL))
     log = findings_sarif((*found, Finding(code, "note", "fact", "remedy", "@mesh")), "m.mlir")
     _is_sarif(json.loads(json.dumps(log)))
     without_place = log["runs"][0]["results"][-1]["locations"][0]["physicalLocation"]

@@ -6,6 +6,7 @@ Not here: the passes that turn reshards into collectives (`passes/`), costs (`pa
 """
 
 from shardy_py.report.communication.agreement import Disagreement
+from shardy_py.report.communication.by_xla import Rematerialization
 from shardy_py.report.communication.causes import Cause
 from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse
 from shardy_py.report.communication.halos import KIND as HALO_EXCHANGE
@@ -31,6 +32,7 @@ __all__ = [
     "CommunicationReport",
     "Disagreement",
     "Partitioner",
+    "Rematerialization",
     "communication_json",
     "communication_report",
     "communication_text",

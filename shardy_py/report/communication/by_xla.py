@@ -6,12 +6,14 @@ Not here: XLA's choices (`spmd/`), the program as the planner reads it (`spmd_pr
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
+from shardy_py.errors import Position
 from shardy_py.graph.symbols import MAIN, function_name, functions_of
 from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.graph.value_table import ValueTable, location_text
@@ -25,14 +27,32 @@ from shardy_py.report.communication.loops import run_counts
 from shardy_py.report.communication.spmd_program import block_of
 from shardy_py.sharding import Mesh
 from shardy_py.spmd.model import Collective
-from shardy_py.spmd.walk import Sent, plan_program
+from shardy_py.spmd.walk import Rematerialized, Sent, plan_program
 from shardy_py.text.source import position_of
+
+
+@dataclass(frozen=True, slots=True)
+class Rematerialization:
+    """Where XLA logs an involuntary full rematerialization: it gathers a whole tensor to reshard it.
+
+    op: the name of the op that requires it; made_for: that op. source, target: XLA's shardings, by tiles.
+    """
+
+    op: str
+    function: str
+    source: str
+    target: str
+    position: Position | None
+    location: str
+    made_for: Operation | None = field(default=None, compare=False, repr=False)
 
 
 def collectives_by_xla(
     module: ModuleOp, model: CostModel, meshes: Mapping[str, Mesh], originals: Mapping[Operation, Operation]
-) -> tuple[CollectiveUse, ...]:
-    """Returns what XLA sends for a program without calls whose shardings are propagated; meshes: by name.
+) -> tuple[tuple[CollectiveUse, ...], tuple[Rematerialization, ...]]:
+    """Returns what XLA sends for a program without calls whose shardings are propagated, and where it warns.
+
+    meshes: by name.
 
     originals: for ops of inlined functions, those that causes name.
 
@@ -43,8 +63,10 @@ def collectives_by_xla(
     functions = functions_of(module)
     entries = [f for f in functions if function_name(f) == MAIN] or functions
     uses = _Uses(module, model, meshes, originals)
-    sent = ((f, each) for f in entries for each in plan_program(block_of(f, meshes)).sent)
-    return (*written, *(uses.of(each, function) for function, each in sent if not _is_written(each)))
+    plans = [(f, plan_program(block_of(f, meshes))) for f in entries]
+    sent = ((f, each) for f, plan in plans for each in plan.sent)
+    warned = tuple(uses.rematerialization(each, f) for f, plan in plans for each in plan.rematerialized)
+    return (*written, *(uses.of(each, function) for function, each in sent if not _is_written(each))), warned
 
 
 def _is_written(sent: Sent) -> bool:
@@ -79,6 +101,16 @@ class _Uses:
         meshes = tuple(self.meshes[name] for name in names)
         known = axes_of_collective(collective.group, meshes, is_permute=is_permute)
         return known or ((UNKNOWN_AXIS, collective.group_size),)
+
+    def rematerialization(self, each: Rematerialized, function: FuncOp) -> Rematerialization:
+        """A warning of XLA, at the op of the function that requires the reshard."""
+        end = cast("Operation", next(iter(blocks_of(function))).last_op)
+        op = cast("Operation", each.step.source) if each.step else end
+        location = cast(Any, op).location
+        shardings = str(each.source), str(each.target)
+        place = position_of(location), location_text(location)
+        made_for = self.originals.get(op, op)
+        return Rematerialization(written_name(op), function_name(function), *shardings, *place, made_for)
 
     def of(self, sent: Sent, function: FuncOp) -> CollectiveUse:
         """A collective with its cost, and the op of the function that requires it."""

@@ -21,7 +21,7 @@ from shardy_py.errors import Diagnostic
 from shardy_py.graph.symbols import Symbols
 from shardy_py.partition.cost import DEFAULT, Cost, CostModel
 from shardy_py.report.communication.agreement import Disagreement, disagreements
-from shardy_py.report.communication.by_xla import collectives_by_xla
+from shardy_py.report.communication.by_xla import Rematerialization, collectives_by_xla
 from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse, collect_collectives
 from shardy_py.report.sizes import json_fields
@@ -62,6 +62,7 @@ class CommunicationReport:
     model: the links that seconds are computed for.
     warnings: of communication that is not in the report. partitioner: whose collectives they are.
     not_by_xla: why they are Shardy's although JAX wrote the program; "" otherwise.
+    rematerialized: where XLA gathers a whole tensor to reshard it, and logs that.
     disagreements: of a local program, where it differs from the forecast; None if that is not known.
     remedies_of: finds what to change for a collective, a line each; None: the text has no such lines.
     """
@@ -75,6 +76,7 @@ class CommunicationReport:
         default=None, compare=False, repr=False
     )
     not_by_xla: str = ""
+    rematerialized: tuple[Rematerialization, ...] = ()
 
     @cached_property
     def sending(self) -> tuple[CollectiveUse, ...]:
@@ -139,11 +141,14 @@ def communication_report(
     for axis in model.by_axis if axes else ():
         if axis not in axes:
             raise unknown_axis(axis, dict.fromkeys(axes), what="link of the cost model")
+    rematerialized: tuple[Rematerialization, ...] = ()
     if partitioner == "xla":
-        collectives = collectives_by_xla(module, model, meshes, originals or {})
+        collectives, rematerialized = collectives_by_xla(module, model, meshes, originals or {})
     else:
         collectives = collect_collectives(module, model, Causes(record, originals), meshes)
-    return CommunicationReport(collectives, model, tuple(warnings), partitioner=partitioner)
+    return CommunicationReport(
+        collectives, model, tuple(warnings), partitioner=partitioner, rematerialized=rematerialized
+    )
 
 
 def communication_text(

@@ -1,0 +1,259 @@
+"""The lint rules on communication: implicit, slow, repeated, avoidable.
+
+Not here: rules on tensors (`rules.py`), what loops repeat (`loops.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from xdsl.ir import Operation
+
+from shardy_py.api import Result
+from shardy_py.check.finding import Finding
+from shardy_py.check.loops import body_around, is_invariant, is_only_accumulated
+from shardy_py.check.rule import Limits, listed, rule, use_finding
+from shardy_py.graph.holders import RULE
+from shardy_py.graph.movements import DroppedRules
+from shardy_py.graph.plain import plain, tensor_type
+from shardy_py.graph.record import record_of
+from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.value_shardings import ShardingReader
+from shardy_py.graph.value_table import location_text, names_in
+from shardy_py.ir import operands_of, walk_pre_order, written_name
+from shardy_py.ops import call_target
+from shardy_py.partition.cost import DEFAULT
+from shardy_py.report.communication import HALO_EXCHANGE, CollectiveUse
+from shardy_py.report.tables import bytes_text
+from shardy_py.sharding import Mesh, ShardingRule, TensorSharding
+from shardy_py.sharding.meshes import mesh_of
+from shardy_py.sharding.rule import factor_symbol
+from shardy_py.text.source import position_of
+
+_ADVISED = 3
+"""The number of findings of a rule for which annotations are tried."""
+_REDUCTIONS = frozenset({"all_reduce", "reduce_scatter"})
+_REQUIRED = _REDUCTIONS | {HALO_EXCHANGE}
+"""The kinds that an op requires however its operands are sharded."""
+
+
+@rule(
+    *("SDY003", "implicit-reshard", "Implicit communication"),
+    why="Two annotations conflict, and the partitioner inserts communication.",
+    help="Make the annotations agree, or write the reshard as a constraint if it is intended.",
+)
+def _find_implicit_reshards(result: Result, limits: Limits) -> Iterator[Finding]:
+    for use in _collectives(result, limits):
+        if use.kind in _REQUIRED or use.cause.is_explicit or _straddling(result, use):
+            continue
+        axes = listed(dict.fromkeys(f'"{name}"' for name, _ in use.axes)) or "no axis"
+        size = bytes_text(use.cost.bytes)
+        message = f"implicit {use.kind} of {size} along {axes}: {use.cause.reason}"
+        sides = () if result.record is None else result.sides(use)
+        change = f"make {use.source or 'no sharding'} and {use.target or 'no sharding'} agree"
+        if len(sides) > 1:
+            change = f"{'; '.join(map(str, sides))}: change one"
+        yield use_finding(use, message, f"{change}, or write the reshard as a constraint")
+
+
+@rule(
+    *("SDY007", "slow-reduction", "A reduction uses slow links"),
+    why="A reduction over slow links is expensive: unlike a gather, it moves the whole tensor.",
+    help="Shard the contracted dimension along another axis.",
+)
+def _find_slow_reductions(result: Result, limits: Limits) -> Iterator[Finding]:
+    model = limits.model
+    if model is None:
+        return
+    fast = model.link.bytes_per_second
+    for use in _collectives(result, limits) if model.by_axis else ():
+        slow = [f'"{name}"' for name, _ in use.axes if model.link_of(name).bytes_per_second < fast]
+        if use.kind in _REDUCTIONS and slow:
+            names = listed(dict.fromkeys(slow))
+            message = (
+                f"{use.kind} of {bytes_text(use.cost.bytes)} over slow links of {names}: {use.cause.reason}"
+            )
+            yield use_finding(use, message, f"shard the contracted dimension along another axis than {names}")
+
+
+@rule(
+    *("SDY008", "repeated-reduction", "A reduction runs in each iteration of a loop"),
+    why="The loop only adds up what is reduced: one reduction of the sum after the loop moves as much once.",
+    help="Accumulate the unreduced terms, and reduce their sum after the loop.",
+)
+def _find_repeated_reductions(result: Result, limits: Limits) -> Iterator[Finding]:
+    for use in _collectives(result, limits):
+        op = use.cause.made_for
+        body = None if op is None or use.kind not in _REDUCTIONS else body_around(op)
+        if op is not None and body is not None and op.results and is_only_accumulated(op.results[0], body):
+            message = f"{use.kind} of {_size(use)} along {_axes(use)} in each of {use.times} iterations"
+            remedy = "accumulate the terms of each device, for example in a shard_map over the whole loop, "
+            yield use_finding(
+                use, f"{message}, whose results are only added up", f"{remedy}and reduce their sum after it"
+            )
+
+
+@rule(
+    *("SDY009", "loop-invariant-collective", "A collective in a loop could run once before it"),
+    why="The loop sends the same data in each iteration.",
+    help="Reshard the value before the loop, with a sharding constraint.",
+)
+def _find_invariant_collectives(result: Result, limits: Limits) -> Iterator[Finding]:
+    for use in _collectives(result, limits):
+        op, operand = use.cause.made_for, use.cause.operand
+        body = None if op is None or use.kind in _REDUCTIONS else body_around(op)
+        if op is None or body is None or not 0 <= operand < len(op.operands):
+            continue
+        if is_invariant(operands_of(op)[operand], body):
+            message = f"{use.kind} of {_size(use)} along {_axes(use)} in each of {use.times} iterations: "
+            message += f"operand {operand} of {written_name(op)} is the same in all of them"
+            yield use_finding(use, message, "reshard it before the loop, with a sharding constraint")
+
+
+@rule(
+    *("SDY010", "straddling-slice", "A slice takes parts of shards"),
+    why="Where a slice begins or ends within a shard, its elements move between devices.",
+    help="Shard another dimension, or give the parts a dimension of their own: (..., 3, n) instead of 3 * n.",
+)
+def _find_straddling_slices(result: Result, limits: Limits) -> Iterator[Finding]:
+    for use in _collectives(result, limits):
+        if text := _straddling(result, use):
+            message = f"{text}: {use.kind} of {_size(use)} along {_axes(use)}"
+            remedy = "shard another dimension, or give the parts that are sliced a dimension of their own: "
+            yield use_finding(use, message, f"{remedy}(..., 3, n) instead of 3 * n, sharded along n")
+
+
+@rule(
+    *("SDY011", "unaligned-custom-rule", "An operand is not sharded as a custom rule says"),
+    why="The op gets an operand that is sharded otherwise than its rule relates it to the others.",
+    help="Annotate the operand as the finding says, or reshard it before the op.",
+)
+def _find_unaligned_operands(result: Result, limits: Limits) -> Iterator[Finding]:
+    reader, meshes = ShardingReader(), Symbols(result.program.module).meshes()
+    for op, custom in _custom_rules(result):
+        values = (*operands_of(op), *op.results)
+        known = [reader.of(value) for value in values]
+        for index, factor, own, other in _unaligned(custom, known):
+            kind = "operand" if index < len(operands_of(op)) else "result"
+            number = index if kind == "operand" else index - len(operands_of(op))
+            target = call_target(record_of(op))
+            name = written_name(op) + (f" @{target}" if target else "")
+            message = (
+                f"{kind} {number} of {name} is sharded along {own} in factor {factor} of its custom rule, "
+            )
+            message += f"another tensor along {other}"
+            remedy = (
+                f"annotate {kind} {number} so that the dimension of factor {factor} is sharded along {other}"
+            )
+            location: Any = cast(Any, op).location
+            mesh = next((mesh_of(s, meshes) for s in known if s is not None), None)
+            if mesh is not None and mesh.device_count > 1:
+                place = position_of(location), location_text(location)
+                scope = "/".join(names_in(location))
+                yield Finding("", "warning", message, remedy, written_name(op), "", *place, scope=scope)
+
+
+@rule(
+    *("SDY012", "full-rematerialization", "XLA gathers a whole tensor to reshard it"),
+    why="XLA's partitioner finds no better way between two shardings: every device gets the whole tensor.",
+    help="Change one of the shardings as the finding suggests, or reshard in two steps.",
+)
+def _find_rematerializations(result: Result, limits: Limits) -> Iterator[Finding]:
+    model = DEFAULT if limits.model is None else limits.model
+    report = result.communication(model, partitioner=limits.partitioner)
+    for number, each in enumerate(report.rematerialized):
+        message = "involuntary full rematerialization: XLA cannot go from sharding "
+        message += f"{each.source} to {each.target} efficiently for {each.op}"
+        uses = (
+            use for use in report.sending if use.cause.made_for is each.made_for and use.kind == "all_gather"
+        )
+        use = next(uses, None)
+        remedy = "reshard in two steps with a sharding constraint in between, or change one of the shardings"
+        if use is not None and number < _ADVISED and result.record is not None:
+            remedy = "; ".join(result.advice(use).lines) or remedy
+        yield Finding(
+            *("", "warning", message, remedy, each.op, each.function, each.position, each.location),
+            scope=each.location.partition(" ")[2],
+        )
+
+
+def _size(use: CollectiveUse) -> str:
+    return bytes_text(use.cost.bytes)
+
+
+def _axes(use: CollectiveUse) -> str:
+    return listed(dict.fromkeys(f'"{name}"' for name, _ in use.axes)) or "no axis"
+
+
+def _straddling(result: Result, use: CollectiveUse) -> str:
+    """Says how the slice that a collective is made for straddles shards; "" if it is none, or does not."""
+    op = use.cause.made_for
+    if op is None or op.name != "stablehlo.slice" or use.cause.is_explicit:
+        return ""
+    operand = operands_of(op)[0]
+    type_, sharding = tensor_type(operand.type), ShardingReader().of(operand)
+    if type_ is None or sharding is None:
+        return ""
+    mesh = mesh_of(sharding, Symbols(result.program.module).meshes())
+    record = record_of(op)
+    bounds = zip(record.attributes["start_indices"], record.attributes["limit_indices"], strict=True)
+    for number, ((start, limit), size) in enumerate(zip(bounds, type_.shape, strict=True)):
+        axes = sharding.dimensions[number].axes
+        shard = _shard(size or 0, axes, mesh)
+        if axes and (start % shard or (limit % shard and limit != size)):
+            names = listed(map(str, axes))
+            return f"slice [{start}:{limit}] of dimension {number} straddles shards of {shard} along {names}"
+    return ""
+
+
+def _shard(size: int, axes: Any, mesh: Mesh) -> int:
+    parts = 1
+    for axis in axes:
+        parts *= axis.size(mesh)
+    return max(1, -(-size // parts))
+
+
+def _custom_rules(result: Result) -> Iterator[tuple[Operation, ShardingRule]]:
+    """The ops with rules that users wrote, also where the passes have removed them."""
+    given: dict[Operation, Any] = {}
+    for op in walk_pre_order(result.program.module, include_root=False):
+        if RULE in op.attributes:
+            given[op] = op.attributes[RULE]
+    for event in () if result.record is None else result.record.events:
+        if isinstance(event, DroppedRules):
+            given |= event.attributes
+    for op, attribute in given.items():
+        found = cast(ShardingRule, plain(attribute))
+        if found.is_custom and op.results:
+            yield op, found
+
+
+def _unaligned(
+    custom: ShardingRule, shardings: list[TensorSharding | None]
+) -> Iterator[tuple[int, str, str, str]]:
+    """Tensors by index whose axes in a factor are not those of the first tensor that shards it."""
+    mappings = (*custom.operands, *custom.results)
+    first: Mapping[int, tuple[Any, ...]] = {}
+    for index, (mapping, sharding) in enumerate(zip(mappings, shardings, strict=False)):
+        for dimension, factors in enumerate(mapping):
+            if len(factors) != 1:
+                continue
+            (factor,) = factors
+            axes = () if sharding is None else tuple(sharding.dimensions[dimension].axes)
+            if factor not in first:
+                first = {**first, factor: axes}
+            elif axes != first[factor]:
+                name = factor_symbol(factor)
+                yield (
+                    index,
+                    name,
+                    listed(map(str, axes)) or "no axis",
+                    listed(map(str, first[factor])) or "no axis",
+                )
+
+
+def _collectives(result: Result, limits: Limits) -> Iterator[CollectiveUse]:
+    model = DEFAULT if limits.model is None else limits.model
+    report = result.communication(model, partitioner=limits.partitioner)
+    return (use for use in report.sending if use.cost.bytes >= limits.reshard_bytes)

@@ -1,0 +1,108 @@
+"""What a lint rule is: its code, texts and the function that finds; and the minimum sizes of findings.
+
+Not here: the rules (`rules.py`, `communication_rules.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.ir import Operation
+
+from shardy_py.api import Result, Value
+from shardy_py.check import tensors
+from shardy_py.check.finding import Finding, Level
+from shardy_py.graph.value_table import names_in
+from shardy_py.partition.cost import CostModel
+from shardy_py.report.communication import CollectiveUse, Partitioner
+from shardy_py.text.attribute_writer import attribute_text
+from shardy_py.text.source import position_of
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Minimum bytes for findings, of the global tensor or received per device; the costs of links.
+
+    partitioner: whose collectives, as for `Result.communication`.
+    """
+
+    replicated_bytes: int = 64 << 20
+    reshard_bytes: int = 1 << 20
+    model: CostModel | None = None
+    partitioner: Partitioner | None = None
+
+
+Find = Callable[[Result, Limits], Iterator[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRow:
+    """One rule.
+
+    name: for tools. summary: the finding in a phrase. level: the default.
+    find: returns the findings, whose code and level are set afterwards.
+    why: the reason why it matters. help: the remedy.
+    """
+
+    code: str
+    name: str
+    summary: str
+    level: Level
+    find: Find
+    why: str
+    help: str
+
+
+_ROWS: list[RuleRow] = []
+
+
+def rule(
+    code: str, name: str, summary: str, *, why: str, help: str, level: Level = "warning"
+) -> Callable[[Find], Find]:
+    """Adds the decorated function to the rules."""
+
+    def add(find: Find) -> Find:
+        _ROWS.append(RuleRow(code, name, summary, level, find, why, help))
+        return find
+
+    return add
+
+
+def rows() -> tuple[RuleRow, ...]:
+    """All rules so far, by code."""
+    return tuple(sorted(_ROWS, key=lambda row: row.code))
+
+
+def finding_of(value: Value, message: str, remedy: str) -> Finding:
+    """The finding on a value."""
+    # What a value is called whatever comes before it: its label, or its op, type and name in the source.
+    anchor = value.label or value.name
+    if not value.label and value.role == "intermediate":
+        name = value.location.partition(" ")[2]
+        anchor = f"{value.op_name} {attribute_text(value.entry.type)} {name}"
+    return Finding(
+        *("", "warning", message, remedy, value.label or value.name, value.function),
+        *(position_of(value.entry.location), value.location, tensors.global_bytes(value), anchor),
+        scope="/".join(names_in(value.entry.location)),
+    )
+
+
+def use_finding(use: CollectiveUse, message: str, remedy: str) -> Finding:
+    """The finding on a collective."""
+    cause = use.cause
+    op: Operation | None = cause.made_for
+    return Finding(
+        *("", "warning", message, remedy, cause.op, use.function),
+        *(cause.position, cause.location, use.cost.bytes),
+        scope="" if op is None else "/".join(names_in(cast(Any, op).location)),
+        kind=use.kind,
+        axes=use.axis_names,
+        times=use.times,
+    )
+
+
+def listed(words: Iterable[object]) -> str:
+    """The words with commas between them."""
+    return ", ".join(map(str, words))

@@ -1,0 +1,97 @@
+"""Findings as text, as JSON, and as the annotations of GitHub's workflows; those of one line as one.
+
+Source of the last: "Workflow commands for GitHub Actions", docs.github.com. Not here: SARIF (`sarif.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from shardy_py.check.expectations import Met
+from shardy_py.check.finding import LEVELS, Finding
+from shardy_py.check.grouping import Group, grouped
+from shardy_py.check.rules import RULES
+from shardy_py.report.tables import bytes_text
+
+SCHEMA = 2
+_OTHERS = 8
+"""Values of a group that JSON lists."""
+_NAMES = {row.code: row.name for row in RULES}
+
+
+def findings_text(findings: Sequence[Finding], met: Sequence[Met] = ()) -> str:
+    """Returns findings as compiler diagnostics, what was expected, and their number."""
+    groups = grouped(findings)
+    return "\n".join([*map(_group_text, groups), *map(_met_text, met), _total(groups)])
+
+
+def _group_text(group: Group) -> str:
+    first, *rest = str(group.first).split("\n")
+    return "\n".join((first, *([f"    {repeated}"] if (repeated := repetition(group)) else []), *rest))
+
+
+def repetition(group: Group) -> str:
+    """How often a finding recurs on its line; "" if once."""
+    if group.count == 1:
+        return ""
+    phases = ", ".join(f"{count} {name}" for name, count in group.phases.items())
+    layers = f"in {group.layers} layers" if group.layers else ""
+    size = f"{bytes_text(group.bytes)} in all" if group.bytes else ""
+    return f"x{group.count} on this line: {'; '.join(filter(None, (layers, phases, size)))}".rstrip(": ")
+
+
+def _met_text(met: Met) -> str:
+    if not met.count:
+        return f"note: expected {met.expectation}, but there is none"
+    return f"expected: {met.count} {met.expectation}, {bytes_text(met.bytes)}"
+
+
+def _total(groups: Sequence[Group]) -> str:
+    if not groups:
+        return "no findings"
+    counts = [(level, sum(group.first.level == level for group in groups)) for level in reversed(LEVELS)]
+    total = ", ".join(f"{count} {level}{'s' if count > 1 else ''}" for level, count in counts if count)
+    every = sum(group.count for group in groups)
+    return total if every == len(groups) else f"{total} ({every} findings)"
+
+
+def findings_json(findings: Sequence[Finding], met: Sequence[Met] = ()) -> dict[str, Any]:
+    """Returns all findings for JSON; docs/check.md describes the schema."""
+    expected = [{"expected": str(m.expectation), "count": m.count, "bytes": m.bytes} for m in met]
+    return {"schema": SCHEMA, "findings": [*map(_group_json, grouped(findings))], "expected": expected}
+
+
+def _group_json(group: Group) -> dict[str, Any]:
+    others = [finding.subject for finding in group.findings[1 : _OTHERS + 1]]
+    more = {"count": group.count, "total_bytes": group.bytes, "phases": dict(group.phases), "others": others}
+    return {**group.first.to_json(), **more}
+
+
+def findings_github(findings: Sequence[Finding]) -> str:
+    """Returns findings as workflow commands, a line each, which GitHub shows at the lines of a change."""
+    return "".join(f"{line}\n" for group in grouped(findings) for line in _commands(group))
+
+
+def _commands(group: Group) -> Iterator[str]:
+    first = group.first
+    command = "notice" if first.level == "note" else first.level
+    place = first.position
+    fields = {"title": f"{first.code} {_NAMES.get(first.code, '')}".strip()}
+    if place is not None:
+        fields = {
+            "file": place.file,
+            "line": str(max(place.line, 1)),
+            "col": str(max(place.column, 1)),
+            **fields,
+        }
+    given = ",".join(f"{name}={_escaped(text, is_property=True)}" for name, text in fields.items())
+    lines = (f"{first.subject}: {first.message}", repetition(group), first.remedy)
+    yield f"::{command} {given}::{_escaped(chr(10).join(filter(None, lines)))}"
+
+
+def _escaped(text: str, *, is_property: bool = False) -> str:
+    """The text with the characters that end a command or a property replaced."""
+    escapes = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+    escapes |= {":": "%3A", ",": "%2C"} if is_property else {}
+    return "".join(escapes.get(character, character) for character in text)

@@ -1,0 +1,44 @@
+"""What the rules on loops must not speak about."""
+
+from __future__ import annotations
+
+from tests.check.test_rules import BAD, CLEAN, found_in
+
+
+def test_sums_that_are_used_in_the_loop_are_not_reported() -> None:
+    text = BAD["SDY008"].replace("stablehlo.add %sum, %d", "stablehlo.multiply %sum, %d")
+    assert found_in(BAD["SDY008"], "SDY008")
+    assert found_in(text, "SDY008") == ()
+
+
+def test_values_that_change_are_not_invariant() -> None:
+    text = BAD["SDY009"].replace("dot_general %x, %arg1", "dot_general %x, %x")
+    assert found_in(BAD["SDY009"], "SDY009")
+    assert found_in(text, "SDY009") == ()
+
+
+def test_slices_of_whole_shards_are_not_reported() -> None:
+    text = BAD["SDY010"].replace("[0:8, 8:16]", "[0:8, 6:18]").replace("tensor<8x8xf32>", "tensor<8x12xf32>")
+    assert found_in(text, "SDY010") == ()
+
+
+def test_operands_that_follow_the_rule_are_not_reported() -> None:
+    text = BAD["SDY011"].replace('[{}, {"x"}]', '[{"x"}, {}]')
+    assert found_in(text, "SDY011") == ()
+
+
+def test_sizes_of_one_are_not_padding() -> None:
+    text = BAD["SDY002"].replace("10x4", "1x4")
+    assert found_in(BAD["SDY002"], "SDY002")
+    assert found_in(text, "SDY002") == ()
+
+
+def test_open_ends_of_jax_name_its_arguments() -> None:
+    head = "module @jit_f attributes {mhlo.num_partitions = 2 : i32} {\n"
+    text = CLEAN.replace('[{"x"}, {}]>})', '[{"x"}, {?}]>})')
+    found = found_in(f"{head}{text}}}", "SDY006")
+    remedies = {finding.subject: finding.remedy for finding in found}
+    assert remedies["%arg0"] == (
+        "pass in_shardings= to jax.jit with a PartitionSpec for %arg0, such as P(None, None)"
+    )
+    assert remedies["result 0"].startswith("pass out_shardings= to jax.jit")
