@@ -113,7 +113,7 @@ def _find_calls_withoutrule(result: Result, limits: Limits) -> Iterator[Finding]
         if not tensors.relates_dimensions(value) or derive_rule(record_of(op)) is not None:
             continue
         message = f"custom call @{target} has no sharding rule: shardings do not propagate through it"
-        remedy = 'add one: `einsumrule("i j -> i j", ...)` as its sdy.sharding_rule (docs/extending.md)'
+        remedy = 'add one: `einsum_rule("i j -> i j", ...)` as its sdy.sharding_rule (docs/extending.md)'
         if target in _GSPMD:
             message = f"custom call @{target} is a GSPMD annotation that has not been imported"
             remedy = "import it: sdy-opt --xla-sdy-stablehlo-import-pipeline (docs/hlo_sharding.md)"

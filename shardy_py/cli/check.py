@@ -100,7 +100,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     )
 
     if options.rules:
-        files.write(STANDARD, "".join(f"{r.code}  {r.level:7}  {r.name:24} {r.summary}\n" for r in RULES))
+        files.write(STANDARD, "".join(f"{r.code}  {r.level:7}  {r.name:26} {r.summary}\n" for r in RULES))
         return SUCCESS
     source = files.read(options.program)
     baseline = None if options.baseline is None else files.read(options.baseline).text
