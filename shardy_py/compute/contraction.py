@@ -118,10 +118,13 @@ def einsum(record: OpRecord, *operands: Array) -> Array:
         for letter, size in zip(term, operand.shape[1:], strict=True)
     }
     summed = prod(size for letter, size in sizes.items() if letter not in output)
-    equation = f"{','.join(f'...{term}' for term in terms)}->...{output}"
+    equation = f"{','.join(terms)}->{output}"
 
     def compute(*arrays: Array) -> Array:
-        return np.einsum(equation, *arrays, optimize=True)
+        # Lane by lane: one product for all lanes would sum them in an order that depends on their place.
+        lanes = range(max(len(array) for array in arrays))
+        each = ([array[lane % len(array)] for array in arrays] for lane in lanes)
+        return np.stack([np.einsum(equation, *parts, optimize=True) for parts in each])
 
     def one(lhs: Array, rhs: Array) -> Array:
         return compute(lhs) * rhs
