@@ -1,23 +1,30 @@
 """Advice: annotations to change where a program communicates, each tried before it is given.
 
 Start at `adviser.py`; `sites.py` finds expressions to constrain, `variants.py` other shardings,
-`proposals.py` edits, `outcome.py` what a program costs, `remedy.py` the words.
+`proposals.py` edits, `outcome.py` what a program costs, `remedy.py` the words, `placement.py`
+remedies for tensors that are not sharded.
 """
 
 from shardy_py.advice.adviser import SHOWN, Adviser
 from shardy_py.advice.outcome import Outcome, group_key, outcome_of
+from shardy_py.advice.placement import MOST_TRIES, NO_PLACEMENTS, Holding, Placement, Placements, placements
 from shardy_py.advice.proposals import Proposal, Proposer
 from shardy_py.advice.remedy import NO_ADVICE, Advice, Edit, Effect, Remedy, spec_text
 from shardy_py.advice.sites import Site, Sites
 
 __all__ = [
+    "MOST_TRIES",
     "NO_ADVICE",
+    "NO_PLACEMENTS",
     "SHOWN",
     "Advice",
     "Adviser",
     "Edit",
     "Effect",
+    "Holding",
     "Outcome",
+    "Placement",
+    "Placements",
     "Proposal",
     "Proposer",
     "Remedy",
@@ -25,5 +32,6 @@ __all__ = [
     "Sites",
     "group_key",
     "outcome_of",
+    "placements",
     "spec_text",
 ]

@@ -24,6 +24,7 @@ from shardy_py.ir import operands_of
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.explain import Side
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
+from shardy_py.text.source import position_of
 
 Proposal = tuple[Edit, ...]
 _MOST_SITES = 12
@@ -63,6 +64,29 @@ class Proposer:
         yield from self._new(self._all_activations(), seen)
         for column in zip_longest(*rounds):
             yield from self._new((each for each in column if each is not None), seen)
+
+    def placing(self, entry: ValueEntry, dimensions: Sequence[int], axis: str) -> Iterator[Proposal]:
+        """Returns what to try for a value to be sharded along an axis, in one of `dimensions`.
+
+        Its own annotation first, then those of arguments that its expression reads.
+        """
+        shape = _shape(entry)
+        given = self.final_sharding(entry) or TensorSharding.fully_closed(self.mesh_name, len(shape))
+        if given.mesh != self.mesh_name:
+            return
+        placed = [each for each in variants(given, shape, self.mesh, [axis]) if _has(each, dimensions, axis)]
+        seen: set[tuple[object, ...]] = set()
+        if entry.role == "argument" or entry.role == "result":
+            family = (entry,) if entry.role == "result" else self._family(entry)
+            yield from self._new(((Edit(entry.role, family, each),) for each in placed), seen)
+            return
+        site = self.sites.of(entry)
+        if site is not None and entry in site.values:
+            yield from self._new(((Edit("constraint", site.values, each, site),) for each in placed), seen)
+        elif entry.op.name == ShardingConstraintOp.name:
+            yield from self._new(((Edit("constraint", (entry,), each),) for each in placed), seen)
+        read = self.sites.operands(position_of(entry.location))
+        yield from self._new(self._arguments([e for e in read if e in self._boundary], [axis]), seen)
 
     def _new(self, proposals: Iterable[Proposal], seen: set[tuple[object, ...]]) -> Iterator[Proposal]:
         for proposal in proposals:
@@ -265,6 +289,10 @@ class Proposer:
             return None
         given = tuple(dimension.axes for dimension in sharding.dimensions)
         return sharding if fits(given, shape, self.mesh) else None
+
+
+def _has(sharding: TensorSharding, dimensions: Iterable[int], axis: str) -> bool:
+    return any(each.name == axis for number in dimensions for each in sharding.dimensions[number].axes)
 
 
 def family_tail(entry: ValueEntry) -> str:

@@ -5,21 +5,35 @@ Not here: what is tried (`shardy_py.advice`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.ir import OpResult, SSAValue
 
-from shardy_py.advice import Adviser, Outcome, Proposal, Proposer, Sites, outcome_of
+from shardy_py.advice import (
+    NO_PLACEMENTS,
+    Adviser,
+    Holding,
+    Outcome,
+    Placements,
+    Proposal,
+    Proposer,
+    Sites,
+    outcome_of,
+    placements,
+)
 from shardy_py.api.sharding import Sharding
 from shardy_py.api.values import Value
 from shardy_py.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.errors import ShardyError
 from shardy_py.graph.movements import Copies
+from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.value_table import ValueEntry
 from shardy_py.ir import operands_of
 from shardy_py.pipeline import communication
 from shardy_py.report.communication import CommunicationReport
-from shardy_py.sharding import TensorSharding
+from shardy_py.report.sizes import tensor_size
+from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import meshes_with_axes
 from shardy_py.xla.written_by_jax import is_written_by_jax
 
@@ -32,45 +46,105 @@ def adviser_of(result: Result, report: CommunicationReport, tries: int | None = 
 
     tries: how many edits are tried at most; None: by the size of the program.
     """
-    meshes = meshes_with_axes(result.source.meshes)
-    if len(meshes) != 1 or result.record is None:
+    sources = _Sources.of_result(result)
+    if sources is None:
         return None
-    ((name, mesh),) = meshes.items()
-    sources = _Sources(result)
-    table = result.source.values.table
-    proposer = Proposer(
-        table, Sites(table), name, mesh, sources.of, sources.final_sharding, lambda use: result.sides(use)
-    )
 
     def trial(proposal: Proposal) -> Outcome | None:
-        edits = {
-            Value(entry, result.source.meshes): None
-            if edit.sharding is None
-            else Sharding(mesh, edit.sharding)
-            for edit in proposal
-            for entry in edit.values
-        }
         try:
-            after = result.again(result.source.edited(edits, {}), record=False).program.module
+            after = sources.after(proposal, record=False).program.module
             uses = communication(after, report.model, (), partitioner=report.partitioner)[1].sending
         except ShardyError:
             return None
         return outcome_of(after, uses)
 
     before = outcome_of(result.program.module, report.sending)
-    return Adviser(before, proposer, trial, is_written_by_jax(result.source.module), tries)
+    is_jax = is_written_by_jax(result.source.module)
+    return Adviser(before, sources.proposer, trial, is_jax, tries)
+
+
+def placements_of(result: Result, value: Value, dimensions: Sequence[int], axis: str) -> Placements:
+    """Returns annotations after which a value is sharded along an axis, in one of `dimensions`, as tried.
+
+    None are tried for values that the source does not have, and for programs without exactly one mesh.
+    """
+    sources = _Sources.of_result(result)
+    entry = None if sources is None else sources.entry(value)
+    if sources is None or entry is None:
+        return NO_PLACEMENTS
+
+    def trial(proposal: Proposal) -> Holding | None:
+        try:
+            after = sources.after(proposal, record=True)
+            own = after.copies(after.source.counterpart(Value(entry, value.meshes), after.source.origin))
+            if not own or not _is_along(own[0].sharding, dimensions, axis):
+                return None
+            return Holding(_held_bytes(own[0]), after.communication().total.bytes)
+        except ShardyError:
+            return None
+
+    before = Holding(_held_bytes(value), result.communication().total.bytes)
+    proposals = sources.proposer.placing(entry, dimensions, axis)
+    return placements(proposals, before, trial, is_jax=is_written_by_jax(result.source.module))
+
+
+def _held_bytes(value: Value) -> int:
+    type_ = tensor_type(value.entry.type)
+    sharding = None if value.sharding is None else value.sharding.value
+    return 0 if type_ is None else tensor_size(type_, sharding, value.meshes, "linear").bytes.local_bytes
+
+
+def _is_along(sharding: Sharding | None, dimensions: Iterable[int], axis: str) -> bool:
+    if sharding is None:
+        return False
+    return any(each.name == axis for number in dimensions for each in sharding.dimensions[number].axes)
 
 
 class _Sources:
     """The values of the source program of those of a result."""
 
-    def __init__(self, result: Result) -> None:
-        self._result = result
+    def __init__(self, result: Result, mesh_name: str, mesh: Mesh) -> None:
+        self._result, self._mesh = result, mesh
         self._old = {id(new): old for old, new in result.program.origin.items()}
         events = () if result.record is None else result.record.events
         self._copied = {
             id(new): old for event in events if isinstance(event, Copies) for old, new in event.values.items()
         }
+
+        table = result.source.values.table
+        self.proposer = Proposer(
+            *(table, Sites(table), mesh_name, mesh, self.of, self.final_sharding),
+            lambda use: result.sides(use),
+        )
+
+    @staticmethod
+    def of_result(result: Result) -> _Sources | None:
+        """Returns the sources of a recorded result with one mesh; None of another."""
+        meshes = meshes_with_axes(result.source.meshes)
+        if len(meshes) != 1 or result.record is None:
+            return None
+        ((name, mesh),) = meshes.items()
+        return _Sources(result, name, mesh)
+
+    def after(self, proposal: Proposal, *, record: bool) -> Result:
+        """Returns the result of the edited program. Raises `ShardyError` if it is invalid."""
+        source = self._result.source
+        edits = {
+            Value(entry, source.meshes): None
+            if edit.sharding is None
+            else Sharding(self._mesh, edit.sharding)
+            for edit in proposal
+            for entry in edit.values
+        }
+        return self._result.again(source.edited(edits, {}), record=record)
+
+    def entry(self, value: Value) -> ValueEntry | None:
+        """Returns the source of a value; None if it has none."""
+        entry, table = value.entry, self._result.source.values.table
+        if entry.value is not None:
+            return self.of(entry.value)
+        found = table.find_all(f"@{entry.function}:{entry.name}")
+        return found[0] if found else None
 
     def of(self, value: SSAValue) -> ValueEntry | None:
         """Returns the source of a value of the propagated program."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from shardy_py.advice import NO_ADVICE, Advice, Adviser, Remedy
+from shardy_py.advice import NO_ADVICE, Advice, Adviser, Placements, Remedy
 from shardy_py.api.arguments import expect, expect_one_of
 from shardy_py.api.foreign import MeshLike, as_mesh, has_sizes
 from shardy_py.api.program import Edits, Program, ValueKey, pass_calls
@@ -41,6 +41,7 @@ from shardy_py.report.memory import TARGETS, MemoryReport, Target, memory_report
 from shardy_py.session import without_collection
 from shardy_py.sharding import DeviceSlices, Mesh
 from shardy_py.sharding.meshes import meshes_with_axes
+from shardy_py.xla.written_by_jax import is_written_by_jax
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -226,6 +227,20 @@ class Result:
         """Returns those of `advice`, best first."""
         return self.advice(use).remedies
 
+    def placements(self, key: ValueKey, axis: str, dimensions: Sequence[int] | None = None) -> Placements:
+        """Returns annotations after which a value is sharded along an axis, each tried, with what they cost.
+
+        dimensions: one of them is to be sharded; None: any.
+
+        Raises:
+            ShardyError: unknown value, or XLA's collectives cannot be planned.
+        """
+        from shardy_py.api.advising import placements_of
+
+        value = self[key]
+        among = range(len(value.shape or ())) if dimensions is None else dimensions
+        return placements_of(self, value, among, axis)
+
     @cached_property
     def _advisers(self) -> dict[int, Adviser | None]:
         """By the identity of a report, its adviser."""
@@ -295,7 +310,11 @@ class Result:
         """
         expect(dimension, int, "the number of a dimension")
         expect(axis, str, 'an axis such as "x" or "x:(1)2"')
-        return self._why_not.reasons(self[key].entry, dimension, axis)
+        value = self[key]
+        reasons = self._why_not.reasons(value.entry, dimension, axis)
+        if is_written_by_jax(self.source.module) and reasons[0].kind != "sharded":
+            reasons.tried = lambda: self.placements(value, axis, (dimension,)).lines
+        return reasons
 
     @without_collection()
     def sides(self, use: CollectiveUse) -> tuple[Side, ...]:

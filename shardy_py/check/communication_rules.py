@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 from shardy_py.api import Result
 from shardy_py.check.finding import Finding
 from shardy_py.check.loops import body_around, is_invariant, is_only_accumulated
+from shardy_py.check.remedies import remedy_of_reshard
 from shardy_py.check.rule import Limits, listed, rule, use_finding
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.movements import DroppedRules
@@ -50,11 +51,7 @@ def _find_implicit_reshards(result: Result, limits: Limits) -> Iterator[Finding]
         axes = listed(dict.fromkeys(f'"{name}"' for name, _ in use.axes)) or "no axis"
         size = bytes_text(use.cost.bytes)
         message = f"implicit {use.kind} of {size} along {axes}: {use.cause.reason}"
-        sides = () if result.record is None else result.sides(use)
-        change = f"make {use.source or 'no sharding'} and {use.target or 'no sharding'} agree"
-        if len(sides) > 1:
-            change = f"{'; '.join(map(str, sides))}: change one"
-        yield use_finding(use, message, f"{change}, or write the reshard as a constraint")
+        yield use_finding(use, message, remedy_of_reshard(result, use))
 
 
 @rule(

@@ -13,7 +13,7 @@ from xdsl.dialects.func import FuncOp
 
 from shardy_py.api import Result, Value
 from shardy_py.check import communication_rules as communication_rules  # adds its rules
-from shardy_py.check import tensors
+from shardy_py.check import remedies, tensors
 from shardy_py.check.finding import Finding
 from shardy_py.check.rule import Limits, finding_of, listed, rows, rule
 from shardy_py.dialects.sdy.interfaces import manual_axes
@@ -28,8 +28,6 @@ from shardy_py.sharding.spelling import string_literal
 from shardy_py.text.source import position_of
 from shardy_py.xla.written_by_jax import is_written_by_jax
 
-_EXPLAINED = 3
-"""The number of findings of a rule whose reason is looked up in the record of propagation."""
 _GSPMD = frozenset({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"})
 """Targets of custom calls that only annotate."""
 
@@ -51,9 +49,11 @@ def _find_replicated(result: Result, limits: Limits) -> Iterator[Finding]:
         dimension, axis = place
         remedy = f"shard it, for example dimension {dimension} along {string_literal(axis)}"
         explained += 1
-        if result.record is not None and explained <= _EXPLAINED:
+        if result.record is not None and explained <= remedies.explained_count(result):
             reason = result.why_not(value, dimension, axis)[0]
-            remedy = f"{reason.message}; {reason.remedy}" if reason.remedy else reason.message
+            tried = remedies.remedy_of_replicated(result, value, dimension, axis)
+            change = reason.remedy if tried is None else tried
+            remedy = f"{reason.message}; {change}" if change else reason.message
         yield finding_of(value, f"{bytes_text(size)} are replicated on every device", remedy)
 
 

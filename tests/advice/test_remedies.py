@@ -75,3 +75,26 @@ def test_no_tries() -> None:
     result = propagate(Program.parse(JAX))
     use = result.communication(partitioner="xla").sending[0]
     assert result.advice(use, tries=0).lines == ()
+
+
+def test_placements_are_tried() -> None:
+    result = propagate(Program.parse(JAX))
+    found = result.placements("%arg0", "model", (0,))
+    assert found.tried >= 1
+    assert found.remedies[0].words == 'in_shardings= of x: P("model", None)'
+    assert found.remedies[0].after.held_bytes * 8 == found.remedies[0].before.held_bytes
+    after = propagate(result.source.annotate({"%arg0": '<@mesh, [{"model"}, {}]>'})).communication()
+    assert found.remedies[0].after.sent_bytes == after.total.bytes
+
+
+def test_why_not_of_jax_has_tried_remedies() -> None:
+    text = str(propagate(Program.parse(JAX)).why_not("%arg0", 0, "model"))
+    assert (
+        'to change that: in_shardings= of x: P("model", None)  (1.05 MB -> 131.07 kB on each device' in text
+    )
+    assert "{?}" not in text
+
+
+def test_placements_of_programs_without_mesh() -> None:
+    text = "func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32> }"
+    assert propagate(Program.parse(text)).placements("%arg0", "model").lines == ()

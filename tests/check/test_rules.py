@@ -448,3 +448,35 @@ def test_files_are_uris(file: str, uri: str) -> None:
     finding = Finding("SDY001", "warning", "fact", "remedy", "%0", position=Position(file, 1, 1))
     (result,) = findings_sarif([finding])["runs"][0]["results"]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
+
+
+def test_remedies_of_jax_are_tried() -> None:
+    text = """
+    module @jit_f attributes {mhlo.num_partitions = 8 : i32} {
+      sdy.mesh @mesh = <["x"=4, "y"=2]>
+      func.func public @main(
+          %arg0: tensor<4096x128xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>} loc("x"),
+          %arg1: tensor<128x512xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>} loc("w['up']"),
+          %arg2: tensor<512x128xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"y"}]>} loc("w['down']"),
+          %arg3: tensor<4096x128xf32> loc("table"))
+          -> (tensor<4096x128xf32> {jax.result_info = "result[0]"},
+              tensor<4096x128xf32> {jax.result_info = "result[1]"}) {
+        %0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0]
+            : (tensor<4096x128xf32>, tensor<128x512xf32>) -> tensor<4096x512xf32> loc("model.py":3:8 to :13)
+        %1 = stablehlo.dot_general %0, %arg2, contracting_dims = [1] x [0]
+            : (tensor<4096x512xf32>, tensor<512x128xf32>) -> tensor<4096x128xf32> loc("model.py":4:8 to :13)
+        %2 = stablehlo.tanh %arg3 : tensor<4096x128xf32> loc("tanh"("model.py":5:8 to :13))
+        return %1, %2 : tensor<4096x128xf32>, tensor<4096x128xf32>
+      }
+    }"""
+    found = check(
+        propagate(Program.parse(text)), None, Limits(replicated_bytes=1 << 20, reshard_bytes=1 << 16)
+    )
+    (gather,) = [each for each in found if each.code == "SDY003"]
+    assert gather.remedy.startswith("in_shardings= of w['up']: P(")
+    assert " -> " in gather.remedy
+    replicated = {each.subject: each.remedy for each in found if each.code == "SDY001"}
+    assert (
+        '; in_shardings= of table: P("x", None)  (2.10 MB -> 524.29 kB on each device' in replicated["table"]
+    )
+    assert all("sharding_constraint with" not in remedy for remedy in replicated.values())

@@ -16,7 +16,7 @@ sharded along an axis come with remedies. Not here: finding chains (`explaining.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
@@ -249,27 +249,32 @@ class Reason:
 
 
 class Reasons(tuple[Reason, ...]):
-    """All reasons, nearest first; the text has the question as its title."""
+    """All reasons, nearest first; the text has the question as its title.
+
+    tried: finds remedies that have been tried, a line each, which the text has instead of those of reasons;
+    None: the text has the remedies of reasons.
+    """
 
     title: str
+    tried: Callable[[], Sequence[str]] | None
 
     def __new__(cls, title: str, reasons: Iterable[Reason]) -> Self:
         """Returns the reasons that answer the question `title`."""
         answer = super().__new__(cls, reasons)
-        answer.title = title
+        answer.title, answer.tried = title, None
         return answer
 
     def __str__(self) -> str:
-        lines = [self.title]
+        lines, tried = [self.title], () if self.tried is None else self.tried()
         for reason in self:
             place = f"[{reason.op.location}]" if reason.op is not None and reason.op.location else ""
             suffix = f"  {place}" if place and place not in reason.message else ""
             lines.append(f"  {reason.kind}: {reason.message}{suffix}")
             if reason.factor:
                 lines.append(f"    along {reason.factor}" + (f", rule {reason.rule}" if reason.rule else ""))
-            if reason.remedy:
+            if reason.remedy and not tried:
                 lines.append(f"    to change that: {reason.remedy}")
-        return lines_text(lines)
+        return lines_text([*lines, *(f"  to change that: {line}" for line in tried)])
 
 
 KINDS: dict[str, str] = {

@@ -1,0 +1,55 @@
+"""Remedies of findings: annotations that have been tried with propagation and the planner of XLA.
+
+Not here: what is tried (`shardy_py.advice`), the findings (`rules.py`).
+"""
+
+from __future__ import annotations
+
+from shardy_py.advice import MOST_TRIES
+from shardy_py.api import Result, Value
+from shardy_py.errors import ShardyError
+from shardy_py.report.communication import CollectiveUse
+from shardy_py.xla.written_by_jax import is_written_by_jax
+
+_EXPLAINED = 3
+_VALUES_TRIED = 60_000
+"""The values of all programs that are propagated to find remedies of replicated tensors."""
+
+
+def explained_count(result: Result) -> int:
+    """Returns for how many replicated tensors the reason is looked up and remedies are tried."""
+    return max(_EXPLAINED, _VALUES_TRIED // (MOST_TRIES * max(1, len(result.values))))
+
+
+def remedy_of_reshard(result: Result, use: CollectiveUse) -> str:
+    """Returns what to change so that less is sent than by an implicit collective.
+
+    Of XLA's collectives the best remedy as tried; of others the annotations that conflict.
+    """
+    sides = () if result.record is None else result.sides(use)
+    change = f"make {use.source or 'no sharding'} and {use.target or 'no sharding'} agree"
+    if len(sides) > 1:
+        change = f"{'; '.join(map(str, sides))}: change one"
+    if result.record is not None:
+        try:
+            lines = result.advice(use).lines
+        except ShardyError:  # a collective of Shardy's partitioner: edits are not tried
+            lines = ()
+        change = lines[0] if lines else change
+    return f"{change}, or write the reshard as a constraint"
+
+
+def remedy_of_replicated(result: Result, value: Value, dimension: int, axis: str) -> str | None:
+    """Returns the best annotation after which a replicated value is sharded along an axis, as tried.
+
+    `dimension` if possible, else any. None for programs that JAX did not write; "" if none helps that sends
+    no more than is no longer held.
+    """
+    if result.record is None or not is_written_by_jax(result.source.module):
+        return None
+    for dimensions in ((dimension,), None):
+        found = result.placements(value, axis, dimensions)
+        good = next((each for each in found.remedies if each.pays), None)
+        if good is not None:
+            return str(good)
+    return ""
