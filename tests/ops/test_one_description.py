@@ -41,6 +41,8 @@ LEFT: dict[str, tuple[int, str]] = {
     "proof/zero_signs.py": (19, "a row an op that tells zeros of both signs apart"),
     "advice/outcome.py": (2, "products, whose work is not the number of their elements"),
     "proof/sized_ops.py": (19, "a row an op: how the sizes of its dimensions and attributes are related"),
+    "check/communication_rules.py": (1, "the op whose slices straddle shards"),
+    "check/loops.py": (8, "ops that move no value between dimensions, through which a lint follows values"),
     "spmd/patterns.py": (5, "the ops that end a pattern of XLA, and its copies"),
     "spmd/rotations.py": (2, "the ops of which XLA recognizes rotations"),
     "spmd/handlers.py": (31, "a row an op: XLA's handler of it"),
