@@ -100,7 +100,7 @@ def communication(
             made, report = communication(module, model, record, partitioner="shardy")
             return made, replace(report, not_by_xla=error.first.message)
     if partitioner == "xla":
-        inlined, sources = _without_calls(module)
+        inlined, sources = without_calls(module)
         return module, communication_report(inlined, model, originals=sources, partitioner=partitioner)
     origin: dict[SSAValue, SSAValue] = {}
     copy = cast(ModuleOp, clone(module, origin))
@@ -112,8 +112,11 @@ def communication(
     return copy, communication_report(copy, model, causes, originals, warnings)
 
 
-def _without_calls(module: ModuleOp) -> tuple[ModuleOp, dict[Operation, Operation]]:
-    """The module with calls inlined, in a copy if there are any, and for each op there its original."""
+def without_calls(module: ModuleOp) -> tuple[ModuleOp, dict[Operation, Operation]]:
+    """Returns a propagated program with its calls inlined, as XLA has it, and for each op there its original.
+
+    The module itself if it has no calls.
+    """
     if not find_ops(module, CallOp.name):
         return module, {}
     copy = cast(ModuleOp, clone(module, {}))

@@ -27,7 +27,7 @@ from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.run_record import Lineage, Record
 from shardy_py.graph.value_table import ValueEntry
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
-from shardy_py.pipeline import communication, partition
+from shardy_py.pipeline import communication, partition, without_calls
 from shardy_py.report import summary_of
 from shardy_py.report.communication import (
     PARTITIONERS,
@@ -37,7 +37,7 @@ from shardy_py.report.communication import (
 )
 from shardy_py.report.difference import Change, Difference, Figures, changed, changed_meshes, difference_text
 from shardy_py.report.explain import Explainer, Explanations, Reasons, Side, WhyNot, sides
-from shardy_py.report.memory import TARGETS, MemoryReport, Target, memory_report
+from shardy_py.report.memory import CHIPS, TARGETS, MemoryReport, Target, memory_report
 from shardy_py.session import without_collection
 from shardy_py.sharding import DeviceSlices, Mesh
 from shardy_py.sharding.meshes import meshes_with_axes
@@ -148,14 +148,18 @@ class Result:
         return str(summary_of(self.program.module))
 
     @without_collection()
-    def memory(self, target: Target = "linear") -> MemoryReport:
+    def memory(self, target: Target | str = "linear") -> MemoryReport:
         """Returns the memory on each device, padded for the target: totals, the peak, every tensor.
+
+        target: "tpu", "linear", or a chip such as "tpu-v5p", for its layouts and whether the program `fits`.
+        `estimate` of the report is what XLA allocates.
 
         Raises:
             ShardyError: the target is unknown.
         """
-        expect_one_of("target", target, TARGETS)
-        return memory_report(self.program.module, target)
+        expect_one_of("target", target, (*TARGETS, *CHIPS))
+        module = self.program.module
+        return memory_report(module, target, lambda: without_calls(module)[0])
 
     @without_collection()
     def communication(

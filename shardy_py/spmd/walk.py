@@ -57,10 +57,14 @@ class Rematerialized:
 
 @dataclass(frozen=True)
 class ProgramPlan:
-    """What is sent for a program, in order, and where XLA warns."""
+    """What is sent for a program, in order, and where XLA warns.
+
+    merged: what other steps need that was sent before for the same value; the first one is in `sent`.
+    """
 
     sent: tuple[Sent, ...]
     rematerialized: tuple[Rematerialized, ...]
+    merged: tuple[Sent, ...] = ()
 
     @property
     def plan(self) -> Plan:
@@ -73,7 +77,7 @@ def plan_program(main: Block) -> ProgramPlan:
     walk = _Walk()
     walk.bind(main.arguments)
     walk.run(main, None, 1)
-    return ProgramPlan(tuple(walk.sent), tuple(walk.rematerialized))
+    return ProgramPlan(tuple(walk.sent), tuple(walk.rematerialized), tuple(walk.merged))
 
 
 @dataclass
@@ -82,6 +86,7 @@ class _Walk:
     keys: set[Hashable] = field(default_factory=set[Hashable])
     sent: list[Sent] = field(default_factory=list[Sent])
     rematerialized: list[Rematerialized] = field(default_factory=list[Rematerialized])
+    merged: list[Sent] = field(default_factory=list[Sent])
 
     def bind(self, arguments: Iterable[Value]) -> None:
         for value in arguments:
@@ -155,6 +160,8 @@ class _Walk:
                 reason = each.reason or (step.record.name if step else "result")
                 operand = result if step is None else _operand(step, each.key)
                 self.sent.append(Sent(step, replace(each, times=each.times * times, reason=reason), operand))
+            else:
+                self.merged.append(Sent(step, each))
         for source, target in value.rematerialized:
             self.rematerialized.append(Rematerialized(step, source, target))
 

@@ -9,6 +9,8 @@ their padding (`layout/`).
 """
 
 from shardy_py.layout.formats import TARGETS, Target
+from shardy_py.report.memory.chips import CHIPS, Chip
+from shardy_py.report.memory.estimate import MemoryEstimate, estimate_memory
 from shardy_py.report.memory.liveness import LivenessAnalysis, Peak
 from shardy_py.report.memory.report import (
     SCHEMA,
@@ -23,16 +25,20 @@ from shardy_py.report.memory.report import (
 )
 
 __all__ = [
+    "CHIPS",
     "SCHEMA",
     "TARGETS",
+    "Chip",
     "EntryMemory",
     "LivenessAnalysis",
+    "MemoryEstimate",
     "MemoryReport",
     "Peak",
     "PeakOp",
     "Target",
     "TensorRow",
     "Total",
+    "estimate_memory",
     "memory_json",
     "memory_report",
     "memory_text",

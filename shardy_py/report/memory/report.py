@@ -9,7 +9,7 @@ Not here: computing sizes and liveness (`collect.py`, `liveness.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nsmallest
@@ -21,12 +21,16 @@ from xdsl.ir import Operation
 
 from shardy_py.dialects.registry import syntax_table
 from shardy_py.dialects.traits import is_constant
+from shardy_py.errors import ShardyError
 from shardy_py.graph.record import name_of
-from shardy_py.graph.symbols import Symbols, function_name
+from shardy_py.graph.symbols import Symbols, function_name, functions_of
 from shardy_py.graph.value_table import RESULT_INFO, location_text
 from shardy_py.ir import owning_op
+from shardy_py.layout.formats import TARGETS
 from shardy_py.ops import record
 from shardy_py.report.memory import collect
+from shardy_py.report.memory.chips import CHIPS, Chip
+from shardy_py.report.memory.estimate import MemoryEstimate, estimate_memory
 from shardy_py.report.memory.liveness import LivenessAnalysis
 from shardy_py.report.sizes import Target, TensorBytes, json_fields
 from shardy_py.report.tables import bytes_text, meshes_text, omission, table, type_text
@@ -125,12 +129,15 @@ class EntryMemory:
 class MemoryReport:
     """The memory on each device; tensors are numbered as in `EntryMemory.alive`.
 
+    chip: the device whose memory is compared. inlined: the program without calls, by default the module.
     The module must not change while the report is in use.
     """
 
     module: ModuleOp
     target: Target
     collected: collect.CollectedProgram
+    chip: Chip | None = None
+    inlined: Callable[[], ModuleOp] | None = None
 
     def __str__(self) -> str:
         return memory_text(self)
@@ -147,6 +154,36 @@ class MemoryReport:
         liveness = LivenessAnalysis(self.collected.computations, sizes)
         with deep_stack():
             return tuple(self._entry(entry, liveness) for entry in self.collected.entries)
+
+    @cached_property
+    def estimate(self) -> MemoryEstimate:
+        """What XLA allocates for the entry function that needs most, as an estimate; without padding.
+
+        Raises:
+            ShardyError: a tensor has a dynamic shape, a mesh has too many devices to list them, or there is no
+                function with a body.
+        """
+        module = self.module if self.inlined is None else self.inlined()
+        functions = {function_name(f): f for f in functions_of(module)}
+        meshes = Symbols(module).meshes()
+        found = [
+            estimate_memory(functions[function_name(entry.function)], meshes, entry.donated)
+            for entry in self.collected.entries
+        ]
+        if not found:
+            raise ShardyError("the module has no function with a body: its memory cannot be estimated")
+        return max(found, key=lambda each: each.total_bytes)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the estimate is at most the memory of the chip.
+
+        Raises:
+            ShardyError: the report is not for a chip; those of `estimate`.
+        """
+        if self.chip is None:
+            raise ShardyError.unknown("chip", self.target, tuple(CHIPS))
+        return self.estimate.total_bytes <= self.chip.memory_bytes
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
@@ -237,15 +274,22 @@ class MemoryReport:
         return PeakOp(_function_around(op), name_of(op), name, location_text(cast(Any, op).location))
 
 
-def memory_report(module: ModuleOp, target: Target = "tpu") -> MemoryReport:
+def memory_report(
+    module: ModuleOp, target: Target | str = "tpu", inlined: Callable[[], ModuleOp] | None = None
+) -> MemoryReport:
     """Returns the report on a program with shardings.
 
-    target: the layouts: "tpu" pads to tiles, "linear" does not pad.
+    target: the layouts: "tpu" pads to tiles, "linear" does not pad; or a chip, for its layouts and memory.
+    inlined: makes the program without calls, for the estimate; by default the module has none.
 
     Raises:
-        ShardyError: a function calls itself, or a sharding does not fit its value.
+        ShardyError: unknown target, a function calls itself, or a sharding does not fit its value.
     """
-    return MemoryReport(module, target, collect.collect_program(module, target))
+    if target not in (*TARGETS, *CHIPS):
+        raise ShardyError.unknown("target", target, (*TARGETS, *CHIPS))
+    chip = CHIPS.get(target)
+    layouts = cast("Target", target) if chip is None else chip.target
+    return MemoryReport(module, layouts, collect.collect_program(module, layouts), chip, inlined)
 
 
 def memory_text(report: MemoryReport, rows: int = _ROWS_SHOWN) -> str:
@@ -262,6 +306,8 @@ def memory_text(report: MemoryReport, rows: int = _ROWS_SHOWN) -> str:
             blocks.append(_tensor_table("alive at the peak", alive, len(entry.alive), report))
     if not report.entries:
         blocks.append("The module has no function with a body.")
+    if report.chip is not None:
+        blocks.append(_estimate_text(report, report.chip))
     largest = report.largest(rows)
     if largest:
         blocks.append(_tensor_table("largest tensors", largest, len(report.numbers), report))
@@ -273,6 +319,16 @@ def memory_text(report: MemoryReport, rows: int = _ROWS_SHOWN) -> str:
     if problems:
         blocks.append(lines_text(["Not counted:", *lines, *omission(len(problems) - rows, "  ")]))
     return "\n\n".join(blocks)
+
+
+def _estimate_text(report: MemoryReport, chip: Chip) -> str:
+    """The estimate beside the memory of the chip."""
+    estimate = report.estimate
+    names = ("arguments", "results", "aliased", "temporaries", "total_bytes")
+    header = ("estimate, without padding", "each device")
+    rows = ((name.removesuffix("_bytes"), bytes_text(getattr(estimate, name))) for name in names)
+    answer = "fits" if report.fits else "does not fit"
+    return f"{table((header, *rows))}\n\nThe estimate {answer} in the {bytes_text(chip.memory_bytes)} of {chip.name}."
 
 
 def memory_json(report: MemoryReport) -> dict[str, Any]:
@@ -287,7 +343,10 @@ def memory_json(report: MemoryReport) -> dict[str, Any]:
         entries.append({"function": entry.function, **totals})
     meshes = {n: {"axes": dict(m.sizes), "devices": m.device_count} for n, m in report.meshes.items()}
     tensors = [json_fields(report.row(number)) for number in ranked]
-    head = {"schema": SCHEMA, "target": report.target, "meshes": meshes}
+    head: dict[str, Any] = {"schema": SCHEMA, "target": report.target, "meshes": meshes}
+    if report.chip is not None:
+        chip = {"name": report.chip.name, "memory_bytes": report.chip.memory_bytes, "fits": report.fits}
+        head |= {"chip": chip, "estimate": json_fields(report.estimate)}
     return {**head, "entries": entries, "tensors": tensors}
 
 

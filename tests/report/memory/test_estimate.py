@@ -1,0 +1,56 @@
+"""The estimate of what XLA allocates: what is not stored, what shares memory, and XLA's own figures."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardy_py.api import Program, propagate
+from shardy_py.errors import ShardyError
+from shardy_py.report.memory import MemoryEstimate
+from tests.report.memory.allocated import CLOSE, allocated, estimated
+
+
+def estimate(body: str, arguments: str = "%a: tensor<64xf32>", result: str = "64xf32") -> MemoryEstimate:
+    text = f"func.func @main({arguments}) -> tensor<{result}> {{\n{body}\nreturn %r : tensor<{result}>\n}}"
+    return propagate(Program.parse(text)).memory().estimate
+
+
+def test_chains_of_elementwise_ops_are_not_stored() -> None:
+    body = "\n".join(
+        f"%{name} = stablehlo.add %{given}, %a : tensor<64xf32>"
+        for name, given in (("0", "a"), ("1", "0"), ("2", "1"), ("r", "2"))
+    )
+    assert estimate(body) == MemoryEstimate(256, 256, 0, 0)
+
+
+def test_operands_of_products_are_stored() -> None:
+    body = """
+      %0 = stablehlo.tanh %a : tensor<8x8xf32>
+      %r = stablehlo.dot_general %0, %a, contracting_dims = [1] x [0] : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    """
+    assert estimate(body, "%a: tensor<8x8xf32>", "8x8xf32").temporaries == 256
+
+
+def test_a_result_takes_the_memory_of_a_donated_argument() -> None:
+    found = estimate(
+        "%r = stablehlo.negate %a : tensor<64xf32>", "%a: tensor<64xf32> {jax.buffer_donor = true}"
+    )
+    assert (found.aliased, found.total_bytes) == (256, 256)
+
+
+def test_a_program_fits_a_chip() -> None:
+    text = """func.func @main(%a: tensor<3000000000xf32>) -> tensor<3000000000xf32> {
+      %0 = stablehlo.negate %a : tensor<3000000000xf32>
+      return %0 : tensor<3000000000xf32>
+    }"""
+    result = propagate(Program.parse(text))
+    assert result.memory("tpu-v5p").fits
+    assert not result.memory("tpu-v5e").fits
+    assert "The estimate does not fit in the 17.18 GB of tpu-v5e." in str(result.memory("tpu-v5e"))
+    with pytest.raises(ShardyError, match="linear"):
+        _ = result.memory().fits
+
+
+def test_xla_allocates_about_as_much() -> None:
+    for name, xla in allocated(("mlp_train_data_4096", "mlp_data_4096", "newton")).items():
+        assert CLOSE[0] <= estimated(xla.text) / xla.size_bytes <= CLOSE[1], name
