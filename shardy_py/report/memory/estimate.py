@@ -21,10 +21,13 @@ from xdsl.dialects.func import FuncOp
 from shardy_py.layout import element_type
 from shardy_py.ops import TABLE, Control, Storage, TensorType
 from shardy_py.report.communication.spmd_program import block_of
+from shardy_py.report.memory.canonical import with_copies
+from shardy_py.report.memory.schedule import Event, breadth_first
 from shardy_py.sharding import Mesh
 from shardy_py.spmd.model import Collective
+from shardy_py.spmd.program import Block, Name, Step
 from shardy_py.spmd.tiling import Tiling
-from shardy_py.spmd.walk import Block, Name, Step, plan_program
+from shardy_py.spmd.walk import Sent, plan_program
 
 _MOVES = frozenset(
     f"stablehlo.{name}"
@@ -79,20 +82,26 @@ class _Buffer(NamedTuple):
 
 
 def estimate_memory(
-    function: FuncOp, meshes: Mapping[str, Mesh], donated: Sequence[bool] = ()
+    function: FuncOp,
+    meshes: Mapping[str, Mesh],
+    donated: Sequence[bool] = (),
+    *,
+    is_breadth_first: bool = False,
 ) -> MemoryEstimate:
     """Returns the estimate for a function without calls whose shardings are propagated.
 
-    donated: for each argument, whether a result may take its memory. meshes: by name.
+    donated: for each argument, whether a result may take its memory. meshes: by name. is_breadth_first: ops
+    start as early as they can, as XLA schedules for the host, so that weights are gathered at once; otherwise
+    they run in program order.
 
     Raises:
         ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
     """
     block = block_of(function, meshes)
-    sent: dict[int, list[Collective]] = defaultdict(list)
+    sent: dict[int, list[Sent]] = defaultdict(list)
     plan = plan_program(block)
     for each in plan.sent:
-        sent[id(each.step)].append(each.collective)
+        sent[id(each.step)].append(each)
     again = {each.collective.key: id(each.step) for each in plan.merged}
     sizes = [_size(value.type, value.tiling) for value in block.arguments]
     types = _types(block)
@@ -105,7 +114,7 @@ def estimate_memory(
         if size in free:
             free.remove(size)
             aliased += size
-    held = _Body(block, sent, again).temporaries(results)
+    held = _Body(block, sent, again, is_breadth_first).temporaries(results)
     return MemoryEstimate(sum(sizes), sum(results), aliased, held)
 
 
@@ -129,17 +138,20 @@ def _types(block: Block) -> dict[Name, TensorType | None]:
 class _Body:
     """One block: which values are stored, and how long.
 
-    sent: the collectives of each step, by its identity. again: the last step that reads what was sent, by the
+    sent: the collectives of each step, by its identity. originals: by that of a step with copied operands, that
+    of the step in the program. again: the last step that reads what was sent, by the
     key of the collective. alias: the value whose memory a value shares.
     """
 
     block: Block
-    sent: Mapping[int, Sequence[Collective]]
+    sent: dict[int, list[Sent]]
     again: Mapping[Hashable, int]
+    is_breadth_first: bool
     sizes: dict[Name, int] = field(default_factory=dict[Name, int])
     alias: dict[Name, Name] = field(default_factory=dict[Name, Name])
     steps: list[Step] = field(default_factory=list[Step])
     results: list[Name] = field(default_factory=list[Name])
+    originals: dict[int, int] = field(default_factory=dict[int, int])
 
     def __post_init__(self) -> None:
         for value in self.block.arguments:
@@ -171,7 +183,16 @@ class _Body:
                 if row.storage is Storage.ALIAS and not row.is_wire:
                     self.steps.append(step)
             else:
-                self.steps.append(step)
+                self._list_with_copies(step)
+
+    def _list_with_copies(self, step: Step) -> None:
+        sent = self.sent.get(id(step), [])
+        *copies, made = with_copies(step, [each.operand for each in sent])
+        self.sizes |= {copy.results[0]: self.sizes.get(copy.operands[0], 0) for copy in copies}
+        self.steps += [*copies, made]
+        if made is not step:
+            self.sent[id(made)] = sent
+            self.originals[id(made)] = id(step)
 
     def _is_alias(self, step: Step) -> bool:
         """Whether each result is its operand under another name."""
@@ -190,46 +211,47 @@ class _Body:
         steps = [step for step in self.steps if not step.results or not live.isdisjoint(step.results)]
         fused = self._fused(steps)
         needs = self._needs(steps, fused)
-        last: dict[Name, int] = {}
-        for moment, step in enumerate(steps):
-            if not step.results or step.results[0] not in fused:
-                last |= dict.fromkeys(needs[id(step)], moment)
-        end = len(steps)
-        moments = {id(step): moment for moment, step in enumerate(steps)}
+        stored = [step for step in steps if not step.results or step.results[0] not in fused]
+        events = self._events(stored, needs)
+        if self.is_breadth_first:
+            events = breadth_first(self._combined(events))
+        moments = {id(event.step): moment for moment, event in enumerate(events) if event.sent is None}
+        moments |= {self.originals[step]: moments[step] for step in self.originals if step in moments}
+        last = {name: moment for moment, event in enumerate(events) for name in event.reads}
+        end = len(events)
         slots: list[_Slot] = [_Slot(size) for size in results]
         for slot, name in zip(slots, carried, strict=False):
             slot.busy.append((-1, last.get(name, -1)))
-        combined = self._combined(steps, moments)
         buffers: list[_Buffer] = []
         roots: dict[Name, int] = {}
         for position, name in enumerate(self.results):
             roots.setdefault(name, position)
         holders: dict[Name, _Holder] = {}
-        for moment, step in enumerate(steps):
-            if step.results and step.results[0] in fused:
+        for moment, event in enumerate(events):
+            step = event.step
+            if event.sent is not None:
+                until = self._needed_until(event.sent, moments[id(step)], moments)
+                buffers.append(_Buffer(_received(event.sent), moment, until))
                 continue
-            buffers += [
-                _Buffer(_received(each), moment, self._needed_until(each, moment, moments, combined))
-                for each in self.sent.get(id(step), ())
-            ]
-            inner = self._inner(step)
+            inner = 0 if step is None else self._inner(step)
             if inner:
                 buffers.append(_Buffer(inner, moment, moment))
-            dying = [name for name in needs[id(step)] if last[name] == moment and name in holders]
-            for result in step.results:
-                if result in self.alias:
+            reads = dict.fromkeys(event.reads)
+            dying = [name for name in reads if last[name] == moment and name in holders]
+            for made in event.makes:
+                if made in self.alias:
                     continue
-                finish = end if result in roots else last.get(result, moment)
-                size = self.sizes[result]
+                finish = end if made in roots else last.get(made, moment)
+                size = self.sizes[made]
                 reused = next((name for name in dying if holders[name].size == size), None)
-                if reused is not None and self._in_place(step):
+                if reused is not None and step is not None and self._in_place(step):
                     dying.remove(reused)
                     holder = holders.pop(reused)
                     holder.end = finish
                 else:
                     holder = _Holder(size, moment, finish)
-                holders[result] = holder
-                holder.root = roots.get(result, holder.root)
+                holders[made] = holder
+                holder.root = roots.get(made, holder.root)
         distinct = {id(holder): holder for holder in holders.values()}
         for holder in distinct.values():
             slot = slots[holder.root] if 0 <= holder.root < len(slots) else None
@@ -237,29 +259,54 @@ class _Body:
                 buffers.append(_Buffer(holder.size, holder.start, holder.end))
         return _packed(buffers, slots)
 
-    def _needed_until(
-        self, sent: Collective, moment: int, moments: Mapping[int, int], combined: Mapping[int, int]
-    ) -> int:
-        """The step up to which the buffer of a collective is needed."""
-        if sent.kind == "all_reduce":
-            return combined.get(moment, moment)
-        return max(moment, moments.get(self.again.get(sent.key, 0), 0))
-
-    def _combined(self, steps: Sequence[Step], moments: Mapping[int, int]) -> dict[int, int]:
-        """For steps with an all-reduce, the last step of those that XLA combines it with.
-
-        All-reduces of as many devices, none of which needs another, become one, which starts when all of its
-        operands are known.
-        """
-        depth: dict[Name, int] = defaultdict(int)
-        groups: dict[tuple[int, int], list[int]] = defaultdict(list)
+    def _events(self, steps: Sequence[Step], needs: Mapping[int, list[Name]]) -> list[Event]:
+        """What runs, in program order: what is sent of operands before their step, sums of results after it."""
+        events: list[Event] = []
         for step in steps:
-            level = max((depth[name] for name in self._reads(step)), default=0)
-            reduces = [each for each in self.sent.get(id(step), ()) if each.kind == "all_reduce"]
-            for each in reduces[:1]:
-                groups[level, each.group_size].append(moments[id(step)])
-            depth.update(dict.fromkeys(step.results, level + bool(reduces)))
-        return {moment: group[-1] for group in groups.values() for moment in group}
+            sent: list[Name] = []
+            sums: list[Collective] = []
+            for number, each in enumerate(self.sent.get(id(step), ())):
+                if each.collective.kind == "all_reduce":
+                    sums.append(each.collective)
+                    continue
+                name = (id(step), "sent", number)
+                operand = each.operand
+                source = [self.stored_name(step.operands[operand])] if operand >= 0 else needs[id(step)]
+                events.append(Event(step, (*source, *sent[-1:]), (name,), each.collective))
+                sent.append(name)
+            parts = [(name, "parts") for name in step.results] if sums else [*step.results]
+            events.append(Event(step, (*needs[id(step)], *sent), tuple(parts)))
+            if sums:
+                # A sum of which a device keeps a part is computed whole, and the part taken where it is used.
+                whole = [max(sums[0].held_bytes, self.sizes[step.results[0]])] if len(parts) == 1 else []
+                whole = whole or [self.sizes[name] for name in step.results]
+                self.sizes |= zip(parts, whole, strict=True)
+                self.sizes |= zip(step.results, whole, strict=True)
+                kind = (sums[0].element_type, sums[0].group, sums[0].group_size)
+                events.append(Event(None, tuple(parts), step.results, kind=kind))
+        return events
+
+    def _combined(self, events: Sequence[Event]) -> list[Event]:
+        """Sums of one kind, none of which needs another, become one, as XLA combines all-reduces."""
+        depth: dict[Name, int] = defaultdict(int)
+        groups: dict[Hashable, list[Event]] = defaultdict(list)
+        others: list[Event] = []
+        for event in events:
+            level = max((depth[name] for name in event.reads), default=0)
+            if event.step is None:
+                groups[level, event.kind].append(event)
+            else:
+                others.append(event)
+            depth.update(dict.fromkeys(event.makes, level + (event.step is None)))
+        sums = (
+            Event(None, tuple(n for e in group for n in e.reads), tuple(n for e in group for n in e.makes))
+            for group in groups.values()
+        )
+        return [*others, *sums]
+
+    def _needed_until(self, sent: Collective, moment: int, moments: Mapping[int, int]) -> int:
+        """The event up to which the buffer of a collective is needed."""
+        return max(moment, moments.get(self.again.get(sent.key, 0), 0))
 
     def _live(self) -> set[Name]:
         live = set[Name](self.results)
@@ -307,7 +354,7 @@ class _Body:
     def _gathers(self, step: Step) -> bool:
         """Whether operands of the step are sent, so that they are stored."""
         sent = self.sent.get(id(step), ())
-        return any(each.kind != "all_reduce" for each in sent)
+        return any(each.collective.kind != "all_reduce" for each in sent)
 
     def _in_place(self, step: Step) -> bool:
         row = TABLE[step.record.name]
@@ -331,7 +378,7 @@ class _Body:
         return max((self._region(step, inner) for inner in step.blocks), default=0)
 
     def _region(self, step: Step, inner: Block) -> int:
-        body = _Body(inner, self.sent, self.again, dict(self.sizes))
+        body = _Body(inner, self.sent, self.again, self.is_breadth_first, dict(self.sizes))
         sizes = [self.sizes[name] for name in step.results]
         is_loop = TABLE[step.record.name].control is Control.LOOP
         carried = [value.name for value in inner.arguments] if is_loop else []

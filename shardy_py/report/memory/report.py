@@ -167,7 +167,12 @@ class MemoryReport:
         functions = {function_name(f): f for f in functions_of(module)}
         meshes = Symbols(module).meshes()
         found = [
-            estimate_memory(functions[function_name(entry.function)], meshes, entry.donated)
+            estimate_memory(
+                functions[function_name(entry.function)],
+                meshes,
+                entry.donated,
+                is_breadth_first=self.chip is None,
+            )
             for entry in self.collected.entries
         ]
         if not found:
