@@ -2,7 +2,7 @@
 
 A product of XLA has batch dimensions first, at most one dimension that is contracted, and at most one other in
 each operand. Any other product is made such by transposes and reshapes; a transpose is a copy, fused with what
-makes the operand. Source: openxla/xla, xla/hlo/transforms/expanders/dot_decomposer.cc.
+makes the operand. On the host products are of f32: operands of fewer bits are converted before. Source: openxla/xla, xla/hlo/transforms/expanders/dot_decomposer.cc.
 """
 
 from __future__ import annotations
@@ -31,7 +31,17 @@ def copied_order(
     return None if is_canonical or wanted == tuple(range(rank)) else wanted
 
 
-def with_copies(step: Step, sent: Sequence[int]) -> Iterator[Step]:
+PRODUCTS = frozenset(("stablehlo.convolution", "stablehlo.dot_general"))
+_NARROW = frozenset(("bf16", "f16"))
+
+
+def is_widened(step: Step) -> bool:
+    """Whether the host computes a product in f32 instead of fewer bits."""
+    type_ = step.record.operands[0] if step.record.name in PRODUCTS else None
+    return type_ is not None and type_.element in _NARROW
+
+
+def with_copies(step: Step, sent: Sequence[int], *, on_host: bool) -> Iterator[Step]:
     """The step after those that copy its operands; operands of these indices are sent, and not copied here."""
     operands = list(step.operands)
     if step.record.name == "stablehlo.dot_general":
@@ -45,6 +55,12 @@ def with_copies(step: Step, sent: Sequence[int]) -> Iterator[Step]:
             if order is not None:
                 operands[index] = (id(step), "copy", index)
                 yield _copy(type_, step.operands[index], operands[index], order)
+    for index, name in enumerate(operands if on_host and is_widened(step) else ()):
+        type_ = step.record.operands[index]
+        if type_ is not None and index not in sent:
+            operands[index] = (id(step), "wide", index)
+            record = OpRecord("stablehlo.convert", (type_,), (replace(type_, element="f32"),))
+            yield Step(record, (name,), (operands[index],), (None,))
     yield replace(step, operands=tuple(operands)) if tuple(operands) != step.operands else step
 
 

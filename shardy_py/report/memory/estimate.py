@@ -21,7 +21,7 @@ from xdsl.dialects.func import FuncOp
 from shardy_py.layout import element_type
 from shardy_py.ops import TABLE, Control, Storage, TensorType
 from shardy_py.report.communication.spmd_program import block_of
-from shardy_py.report.memory.canonical import with_copies
+from shardy_py.report.memory.canonical import is_widened, with_copies
 from shardy_py.report.memory.schedule import Event, breadth_first
 from shardy_py.sharding import Mesh
 from shardy_py.spmd.model import Collective
@@ -49,6 +49,12 @@ _EXPENSIVE = frozenset(
     )
 )
 """Ops that XLA does not compute twice to fuse them into several consumers."""
+
+
+_MOST_PLACED = 2_000
+"""Buffers of larger programs are summed up instead of given places, which would take quadratic time."""
+
+_WINDOWED = frozenset(("stablehlo.convolution", "stablehlo.reduce_window", "stablehlo.select_and_scatter"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +193,13 @@ class _Body:
 
     def _list_with_copies(self, step: Step) -> None:
         sent = self.sent.get(id(step), [])
-        *copies, made = with_copies(step, [each.operand for each in sent])
-        self.sizes |= {copy.results[0]: self.sizes.get(copy.operands[0], 0) for copy in copies}
+        on_host = self.is_breadth_first
+        *copies, made = with_copies(step, [each.operand for each in sent], on_host=on_host)
+        for copy in copies:
+            is_wide = copy.record.name == "stablehlo.convert"
+            self.sizes[copy.results[0]] = self.sizes.get(copy.operands[0], 0) * (1 + is_wide)
+        if on_host and is_widened(step):
+            self.sizes |= {name: 2 * self.sizes[name] for name in step.results}
         self.steps += [*copies, made]
         if made is not step:
             self.sent[id(made)] = sent
@@ -229,11 +240,7 @@ class _Body:
         holders: dict[Name, _Holder] = {}
         for moment, event in enumerate(events):
             step = event.step
-            if event.sent is not None:
-                until = self._needed_until(event.sent, moments[id(step)], moments)
-                buffers.append(_Buffer(_received(event.sent), moment, until))
-                continue
-            inner = 0 if step is None else self._inner(step)
+            inner = 0 if step is None or event.sent is not None else self._inner(step)
             if inner:
                 buffers.append(_Buffer(inner, moment, moment))
             reads = dict.fromkeys(event.reads)
@@ -242,9 +249,11 @@ class _Body:
                 if made in self.alias:
                     continue
                 finish = end if made in roots else last.get(made, moment)
+                if event.sent is not None:
+                    finish = self._needed_until(event.sent, finish, moments)
                 size = self.sizes[made]
                 reused = next((name for name in dying if holders[name].size == size), None)
-                if reused is not None and step is not None and self._in_place(step):
+                if reused is not None and step is not None and event.sent is None and self._in_place(step):
                     dying.remove(reused)
                     holder = holders.pop(reused)
                     holder.end = finish
@@ -272,17 +281,26 @@ class _Body:
                 name = (id(step), "sent", number)
                 operand = each.operand
                 source = [self.stored_name(step.operands[operand])] if operand >= 0 else needs[id(step)]
+                is_wide = self.is_breadth_first and is_widened(step)
+                self.sizes[name] = _received(each.collective) * (1 + is_wide)
                 events.append(Event(step, (*source, *sent[-1:]), (name,), each.collective))
                 sent.append(name)
             parts = [(name, "parts") for name in step.results] if sums else [*step.results]
-            events.append(Event(step, (*needs[id(step)], *sent), tuple(parts)))
+            if sent and step.record.name in _WINDOWED:
+                # What comes from neighbours and the operand are put together in memory of their own.
+                joined = (id(step), "joined")
+                self.sizes[joined] = sum(self.sizes[name] for name in (*needs[id(step)][:1], *sent))
+                events.append(Event(None, (*needs[id(step)], *sent), (joined,)))
+                events.append(Event(step, (joined, *needs[id(step)][1:]), tuple(parts)))
+            else:
+                events.append(Event(step, (*needs[id(step)], *sent), tuple(parts)))
             if sums:
                 # A sum of which a device keeps a part is computed whole, and the part taken where it is used.
                 whole = [max(sums[0].held_bytes, self.sizes[step.results[0]])] if len(parts) == 1 else []
                 whole = whole or [self.sizes[name] for name in step.results]
                 self.sizes |= zip(parts, whole, strict=True)
                 self.sizes |= zip(step.results, whole, strict=True)
-                kind = (sums[0].element_type, sums[0].group, sums[0].group_size)
+                kind = (sums[0].kind, sums[0].element_type, sums[0].group, sums[0].group_size)
                 events.append(Event(None, tuple(parts), step.results, kind=kind))
         return events
 
@@ -293,11 +311,11 @@ class _Body:
         others: list[Event] = []
         for event in events:
             level = max((depth[name] for name in event.reads), default=0)
-            if event.step is None:
+            if event.kind is not None:
                 groups[level, event.kind].append(event)
             else:
                 others.append(event)
-            depth.update(dict.fromkeys(event.makes, level + (event.step is None)))
+            depth.update(dict.fromkeys(event.makes, level + (event.kind is not None)))
         sums = (
             Event(None, tuple(n for e in group for n in e.reads), tuple(n for e in group for n in e.makes))
             for group in groups.values()
@@ -327,16 +345,26 @@ class _Body:
                 users[name].append(step)
         returned = set(self.results)
         found: set[Name] = set()
-        for step in steps:
+        roots: dict[int, frozenset[int]] = {}
+        broadcast = {
+            step.results[0]
+            for step in steps
+            if step.record.name == "stablehlo.broadcast_in_dim" and self.sizes.get(step.operands[0], 0) > 8
+        }
+        for step in reversed(list(steps)):
+            roots[id(step)] = frozenset((id(step),))
             if len(step.results) != 1 or step.results[0] in returned or not self._is_producer(step):
                 continue
             name, kind = step.results[0], step.record.name
             consumers = users[name]
-            once = len(consumers) == 1 or kind not in _EXPENSIVE
+            into = frozenset[int]().union(*(roots[id(each)] for each in consumers))
+            once = len(into) == 1 or kind not in _EXPENSIVE
+            is_plain = TABLE[kind].elementwise(step.record) and broadcast.isdisjoint(step.operands)
             if kind == "stablehlo.constant" or (
-                once and all(self._is_fused_into(kind, each) for each in consumers)
+                once and all(self._is_fused_into(kind, each, is_plain=is_plain) for each in consumers)
             ):
                 found.add(name)
+                roots[id(step)] = into
         return found
 
     def _is_producer(self, step: Step) -> bool:
@@ -346,8 +374,10 @@ class _Body:
         is_reduction = step.record.name == "stablehlo.reduce"
         return not step.blocks and (_is_cheap(step) or is_reduction) and not self._gathers(step)
 
-    def _is_fused_into(self, kind: str, step: Step) -> bool:
+    def _is_fused_into(self, kind: str, step: Step, *, is_plain: bool) -> bool:
         """Whether an op is fused into a step; an expensive one not where its elements are read repeatedly."""
+        if step.record.name == "stablehlo.reduce" and not is_plain and kind not in _FREE:
+            return False
         is_repeated = step.record.name == "stablehlo.broadcast_in_dim" and kind in _EXPENSIVE
         return self._is_consumer(step) and not is_repeated
 
@@ -433,13 +463,41 @@ def _captured(block: Block) -> Iterable[Name]:
 
 def _packed(buffers: Sequence[_Buffer], slots: Sequence[_Slot]) -> int:
     """The bytes of buffers that do not fit into the memory of results, the largest first."""
-    changes: dict[int, int] = defaultdict(int)
     by_size = sorted(slots, key=lambda slot: -slot.size)
+    left: list[_Buffer] = []
     for each in sorted(buffers, key=lambda each: -each.size):
         fitting = (slot for slot in by_size if slot.size >= each.size)
         if each.size and not any(slot.take(each.start, each.end) for slot in fitting):
-            changes[each.start] += each.size
-            changes[each.end + 1] -= each.size
+            left.append(each)
+    return _best_fit(left) if len(left) <= _MOST_PLACED else _most_alive(left)
+
+
+def _best_fit(buffers: Sequence[_Buffer]) -> int:
+    """The end of the memory in which each buffer has a place, as XLA gives them places: the largest first.
+
+    Each is where the least is left free beside those that are alive at the same time.
+    """
+    placed: list[tuple[int, _Buffer]] = []
+    total = 0
+    for each in sorted(buffers, key=lambda b: (-b.size, b.start - b.end, b.start)):
+        busy = sorted((at, at + b.size) for at, b in placed if b.start <= each.end and each.start <= b.end)
+        at, best, gap = 0, -1, 0
+        for low, high in busy:
+            if low - at >= each.size and (best < 0 or low - at < gap):
+                best, gap = at, low - at
+            at = max(at, high)
+        at = at if best < 0 else best
+        placed.append((at, each))
+        total = max(total, at + each.size)
+    return total
+
+
+def _most_alive(buffers: Sequence[_Buffer]) -> int:
+    """The bytes of the buffers that are alive at the same time, at most."""
+    changes: dict[int, int] = defaultdict(int)
+    for each in buffers:
+        changes[each.start] += each.size
+        changes[each.end + 1] -= each.size
     held = peak = 0
     for moment in sorted(changes):
         held += changes[moment]
