@@ -1,6 +1,6 @@
 """The estimate of memory beside what XLA allocates: `python -m tests.report.memory.allocated [NAME...]`.
 
-The programs are those of `tests/spmd/jax_models.py`, compiled for 8 devices on the host.
+The programs are those of `tests/spmd/SET_models.py`, compiled for 8 devices on the host; `--set flax`.
 Prints for each program the estimate, XLA's arguments and temporaries (`memory_analysis()`) and their ratio;
 then the share of ratios from 0.8 to 1.25. `--cache FILE` keeps what XLA allocates.
 """
@@ -14,8 +14,11 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+import pytest
+
 from shardy_py.api import Program, propagate
 from tests.eight_devices import run_on_eight_devices
+from tests.spmd.models import SETS
 
 CLOSE = 0.8, 1.25
 """The ratios of a good estimate."""
@@ -23,22 +26,22 @@ CLOSE = 0.8, 1.25
 _SCRIPT = """
 import json, sys
 import jax
-from tests.spmd.jax_models import programs
+from tests.spmd.{set}_models import programs
 
-names, found = json.load(sys.stdin), {}
+names, found = json.load(sys.stdin), dict()
 for name, (function, arguments, results) in programs():
     if names and name not in names:
         continue
     jitted = jax.jit(function) if results is None else jax.jit(function, out_shardings=results)
     lowered = jitted.lower(*arguments)
     sizes = lowered.compile().memory_analysis()
-    found[name] = {
-        "text": lowered.as_text(),
-        "arguments": sizes.argument_size_in_bytes,
-        "results": sizes.output_size_in_bytes,
-        "aliased": sizes.alias_size_in_bytes,
-        "temporaries": sizes.temp_size_in_bytes,
-    }
+    found[name] = dict(
+        text=lowered.as_text(),
+        arguments=sizes.argument_size_in_bytes,
+        results=sizes.output_size_in_bytes,
+        aliased=sizes.alias_size_in_bytes,
+        temporaries=sizes.temp_size_in_bytes,
+    )
 print(json.dumps(found))
 """
 
@@ -58,9 +61,12 @@ class Allocated(NamedTuple):
         return self.arguments + self.temporaries
 
 
-def allocated(names: Sequence[str] = ()) -> dict[str, Allocated]:
-    """The programs (by default all) by name; skips a test without JAX."""
-    found: Mapping[str, dict[str, int]] = run_on_eight_devices(_SCRIPT, [*names])
+def allocated(names: Sequence[str] = (), set_: str = "jax") -> dict[str, Allocated]:
+    """The programs of a set (by default all) by name; skips a test without JAX and the packages of the set."""
+    for package in SETS[set_]:
+        pytest.importorskip(package)
+    script = _SCRIPT.format(set=set_)
+    found: Mapping[str, dict[str, int]] = run_on_eight_devices(script, [*names])
     return {name: Allocated(**each) for name, each in found.items()}  # pyright: ignore[reportArgumentType]
 
 
@@ -69,9 +75,9 @@ def estimated(text: str) -> int:
     return propagate(Program.parse(text, as_compiled=True)).memory().estimate.peak_bytes
 
 
-def _read(cache: Path | None, names: Sequence[str]) -> dict[str, Allocated]:
+def _read(cache: Path | None, names: Sequence[str], set_: str) -> dict[str, Allocated]:
     if cache is None or not cache.exists():
-        found = allocated(names)
+        found = allocated(names, set_)
         if cache is not None:
             cache.write_text(json.dumps({name: each._asdict() for name, each in found.items()}))
         return found
@@ -82,9 +88,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--cache", type=Path)
+    parser.add_argument("--set", choices=SETS, default="jax")
     options = parser.parse_args()
     ratios: list[float] = []
-    for name, xla in _read(options.cache, options.names).items():
+    for name, xla in _read(options.cache, options.names, options.set).items():
         estimate = estimated(xla.text)
         ratios.append(estimate / xla.size_bytes)
         print(f"{name:30} {estimate:>10,} {xla.size_bytes:>10,} {ratios[-1]:5.2f}", flush=True)
