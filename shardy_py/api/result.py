@@ -148,17 +148,24 @@ class Result:
         return str(summary_of(self.program.module))
 
     @without_collection()
-    def memory(self, target: Target | str = "linear") -> MemoryReport:
+    def memory(
+        self, target: Target | str = "linear", *, partitioner: Partitioner | None = None
+    ) -> MemoryReport:
         """Returns the memory on each device, padded for the target: totals, the peak, every tensor.
 
         target: "tpu", "linear", or a chip such as "tpu-v5p", for its layouts and whether the program `fits`.
-        `estimate` of the report is what XLA allocates.
+        partitioner: whose collectives the `estimate` of what XLA allocates is with, as for `communication`.
 
         Raises:
             ShardyError: the target is unknown.
         """
         expect_one_of("target", target, (*TARGETS, *CHIPS))
+        if partitioner is not None:
+            expect_one_of("partitioner", partitioner, PARTITIONERS)
         module = self.program.module
+        if partitioner == "shardy":
+            sent = self.communicating
+            return memory_report(module, target, lambda: without_calls(sent.module)[0], is_planned=False)
         return memory_report(module, target, lambda: without_calls(module)[0])
 
     @without_collection()

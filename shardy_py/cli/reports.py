@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shardy_py.errors import ShardyError
 from shardy_py.terminal import json_text
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from shardy_py.proof import Shapes
     from shardy_py.report.communication import Partitioner
     from shardy_py.report.explain import Explainer
-    from shardy_py.report.memory import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +116,10 @@ def with_request(requests: tuple[Request, ...], new: Request) -> tuple[Request, 
 
 
 def _memory(evidence: Evidence, target: str) -> Answer:
+    from shardy_py.pipeline import without_calls
     from shardy_py.report.memory import memory_json, memory_report
 
-    report = memory_report(evidence.after, cast("Target", target))
+    report = memory_report(evidence.after, target, lambda: without_calls(evidence.after)[0])
     return Answer(lambda: str(report), lambda: memory_json(report))
 
 
@@ -180,10 +180,14 @@ def _explainer(evidence: Evidence) -> Explainer:
     return Explainer(evidence.record, evidence.after)
 
 
+MEMORY_TARGETS = "tpu|linear|tpu-v2|tpu-v3|tpu-v4|tpu-v5e|tpu-v5p|tpu-v6e|tpu7x|a100-40gb|a100-80gb|h100|h200"
+"""The layouts and chips of `report/memory`, which is not imported to parse a command line."""
+
 REPORTS: tuple[ReportRow, ...] = (
     ReportRow(
-        *("memory-report", "memory", _memory, "tpu|linear", "tpu"),
-        "Report the memory per device: totals, peak, largest tensors, with padding (default: tpu)",
+        *("memory-report", "memory", _memory, MEMORY_TARGETS, "tpu"),
+        "Report the memory per device: totals, peak, largest tensors, with padding (default: tpu); for a "
+        "chip also an estimate of what XLA allocates, and whether it fits",
     ),
     ReportRow(
         *("communication-report", "communication", _communication, "MODEL", "tpu-v5p"),

@@ -11,6 +11,7 @@ from shardy_py.cli import main
 from shardy_py.cli.driver import Outcome, run
 from shardy_py.cli.flags import parse_command
 from shardy_py.cli.reports import (
+    MEMORY_TARGETS,
     REPORTS,
     Answer,
     Evidence,
@@ -22,6 +23,7 @@ from shardy_py.cli.reports import (
 )
 from shardy_py.cli.shell import FAILURE, SUCCESS
 from shardy_py.errors import ShardyError
+from shardy_py.report.memory import CHIPS, TARGETS
 
 PROGRAM = "module {\n  func.func @main(%arg0: tensor<8xf32>) {\n    return\n  }\n}\n"
 BAD = "module {\n  oops\n}\n"
@@ -151,3 +153,7 @@ def test_text_and_json_of_several() -> None:
     assert reports_text(requests, evidence) == "about a\n\nabout b\n"
     line = reports_json((Request(repeatable, "b"), Request(repeatable, "c")), evidence)
     assert json.loads(line) == {"about": {"b": {"of": "b"}, "c": {"of": "c"}}}
+
+
+def test_memory_targets_are_those_of_the_report() -> None:
+    assert MEMORY_TARGETS.split("|") == [*TARGETS[:2], *CHIPS]

@@ -1,8 +1,9 @@
 """The copies of operands that XLA makes for products: their dimensions are in a fixed order before they run.
 
-A product of XLA has batch dimensions first, at most one dimension that is contracted, and at most one other in
-each operand. Any other product is made such by transposes and reshapes; a transpose is a copy, fused with what
-makes the operand. On the host products are of f32: operands of fewer bits are converted before. Source: openxla/xla, xla/hlo/transforms/expanders/dot_decomposer.cc.
+A product of XLA has batch dimensions first, at most one dimension that is contracted, and at most one other
+in each operand. Any other product is made such by transposes and reshapes; a transpose is a copy, fused with
+what makes the operand. On the host products are of f32: operands of fewer bits are converted before. Source:
+openxla/xla, xla/hlo/transforms/expanders/dot_decomposer.cc.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def is_widened(step: Step) -> bool:
 
 
 def with_copies(step: Step, sent: Sequence[int], *, on_host: bool) -> Iterator[Step]:
-    """The step after those that copy its operands; operands of these indices are sent, and not copied here."""
+    """The step after those that copy its operands; sent: the indices of operands that are sent instead."""
     operands = list(step.operands)
     if step.record.name == "stablehlo.dot_general":
         numbers = structure(step.record, "dot_dimension_numbers")

@@ -129,7 +129,8 @@ class EntryMemory:
 class MemoryReport:
     """The memory on each device; tensors are numbered as in `EntryMemory.alive`.
 
-    chip: the device whose memory is compared. inlined: the program without calls, by default the module.
+    chip: the device whose memory is compared. inlined: the program of the estimate, without calls, by default
+    the module; is_planned: whether XLA's partitioner adds collectives to it.
     The module must not change while the report is in use.
     """
 
@@ -138,6 +139,7 @@ class MemoryReport:
     collected: collect.CollectedProgram
     chip: Chip | None = None
     inlined: Callable[[], ModuleOp] | None = None
+    is_planned: bool = True
 
     def __str__(self) -> str:
         return memory_text(self)
@@ -160,8 +162,8 @@ class MemoryReport:
         """What XLA allocates for the entry function that needs most, as an estimate; without padding.
 
         Raises:
-            ShardyError: a tensor has a dynamic shape, a mesh has too many devices to list them, or there is no
-                function with a body.
+            ShardyError: a tensor has a dynamic shape, a mesh has too many devices to list them, or there is
+                no function with a body.
         """
         module = self.module if self.inlined is None else self.inlined()
         functions = {function_name(f): f for f in functions_of(module)}
@@ -171,7 +173,9 @@ class MemoryReport:
                 functions[function_name(entry.function)],
                 meshes,
                 entry.donated,
-                is_breadth_first=self.chip is None,
+                on_host=self.chip is None,
+                target="linear" if self.chip is None else self.target,
+                is_planned=self.is_planned,
             )
             for entry in self.collected.entries
         ]
@@ -280,12 +284,17 @@ class MemoryReport:
 
 
 def memory_report(
-    module: ModuleOp, target: Target | str = "tpu", inlined: Callable[[], ModuleOp] | None = None
+    module: ModuleOp,
+    target: Target | str = "tpu",
+    inlined: Callable[[], ModuleOp] | None = None,
+    *,
+    is_planned: bool = True,
 ) -> MemoryReport:
     """Returns the report on a program with shardings.
 
     target: the layouts: "tpu" pads to tiles, "linear" does not pad; or a chip, for its layouts and memory.
-    inlined: makes the program without calls, for the estimate; by default the module has none.
+    inlined: makes the program without calls, for the estimate; by default the module has none. is_planned:
+    whether XLA's partitioner adds collectives to it.
 
     Raises:
         ShardyError: unknown target, a function calls itself, or a sharding does not fit its value.
@@ -294,7 +303,7 @@ def memory_report(
         raise ShardyError.unknown("target", target, (*TARGETS, *CHIPS))
     chip = CHIPS.get(target)
     layouts = cast("Target", target) if chip is None else chip.target
-    return MemoryReport(module, layouts, collect.collect_program(module, layouts), chip, inlined)
+    return MemoryReport(module, layouts, collect.collect_program(module, layouts), chip, inlined, is_planned)
 
 
 def memory_text(report: MemoryReport, rows: int = _ROWS_SHOWN) -> str:
@@ -329,11 +338,15 @@ def memory_text(report: MemoryReport, rows: int = _ROWS_SHOWN) -> str:
 def _estimate_text(report: MemoryReport, chip: Chip) -> str:
     """The estimate beside the memory of the chip."""
     estimate = report.estimate
-    names = ("arguments", "results", "aliased", "temporaries", "total_bytes")
-    header = ("estimate, without padding", "each device")
+    names = ("arguments", "results", "aliased", "temporaries", "host", "total_bytes")
+    header = ("estimate", "each device")
     rows = ((name.removesuffix("_bytes"), bytes_text(getattr(estimate, name))) for name in names)
     answer = "fits" if report.fits else "does not fit"
-    return f"{table((header, *rows))}\n\nThe estimate {answer} in the {bytes_text(chip.memory_bytes)} of {chip.name}."
+    memory = f"The estimate {answer} in the {bytes_text(chip.memory_bytes)} of {chip.name}."
+    assumed = " Arrays are assumed in layouts with the least padding." if chip.target == "tpu" else ""
+    live = [("live at the peak", "each device", "location")]
+    live += [(each.name, bytes_text(each.bytes), each.location) for each in estimate.largest]
+    return f"{table((header, *rows))}\n\n{memory}{assumed}\n\n{table(live)}"
 
 
 def memory_json(report: MemoryReport) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""The order in which XLA's backend for the host runs ops: breadth first.
+"""The orders in which XLA runs ops: breadth first on the host, elsewhere so that little memory is needed.
 
-An op is ready as soon as all of its operands are, and ops run in the order in which they became ready. So what
-depends on arguments alone, such as a gather of a weight, runs first and is stored until it is needed.
+On the host, an op is ready as soon as all of its operands are, and ops run in the order in which they became
+ready. So what depends on arguments alone, such as a gather of a weight, runs first and is stored.
 Source: openxla/xla, the concurrency-optimized scheduler of xla/service/hlo_memory_scheduler.cc.
 
 >>> a, b, c = Event("first", ("x",), ("a",)), Event("second", ("a",), ("b",)), Event("gather", ("y",), ("c",))
@@ -12,7 +12,8 @@ Source: openxla/xla, the concurrency-optimized scheduler of xla/service/hlo_memo
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
 from shardy_py.spmd.model import Collective
@@ -20,7 +21,7 @@ from shardy_py.spmd.program import Name
 
 
 class Event(NamedTuple):
-    """A step that runs, a collective `sent` on an operand of it, or the sum of results: then the step is None.
+    """A step that runs, a collective `sent` on an operand of it, or a sum of results: then step is None.
 
     reads, makes: names of stored values. kind: sums of equal kind may be combined.
     """
@@ -61,4 +62,45 @@ def breadth_first(events: Sequence[Event]) -> list[Event]:
                 waiting[number] -= 1
                 if waiting[number] == 0:
                     ready.append(number)
+    return order
+
+
+def least_memory(events: Sequence[Event], sizes: Mapping[Name, int]) -> list[Event]:
+    """Returns events in an order that needs little memory: of those that are ready, the one that frees most.
+
+    sizes: bytes of the values that events make; others are not freed. Equal ones run in program order. As the
+    list scheduler of openxla/xla, xla/service/hlo_memory_scheduler.cc.
+    """
+    made = {name for event in events for name in event.makes}
+    reads = [[name for name in dict.fromkeys(event.reads) if name in made] for event in events]
+    users: dict[Name, set[int]] = defaultdict(set)
+    waiting = [len(names) for names in reads]
+    for number, names in enumerate(reads):
+        for name in names:
+            users[name].add(number)
+
+    def priority(number: int) -> tuple[int, int]:
+        freed = sum(sizes.get(name, 0) for name in reads[number] if len(users[name]) == 1)
+        return sum(sizes.get(name, 0) for name in events[number].makes) - freed, number
+
+    ready = [priority(number) for number, count in enumerate(waiting) if count == 0]
+    heapify(ready)
+    order: list[Event] = []
+    done = [False] * len(events)
+    while ready:
+        _, number = heappop(ready)
+        if done[number]:
+            continue
+        done[number] = True
+        order.append(events[number])
+        for name in reads[number]:
+            left = users[name]
+            left.discard(number)
+            if len(left) == 1 and waiting[last := next(iter(left))] == 0:
+                heappush(ready, priority(last))  # it frees this value now
+        for name in events[number].makes:
+            for user in users[name]:
+                waiting[user] -= 1
+                if waiting[user] == 0:
+                    heappush(ready, priority(user))
     return order

@@ -62,7 +62,7 @@ class Allocated(NamedTuple):
 
 
 def allocated(names: Sequence[str] = (), set_: str = "jax") -> dict[str, Allocated]:
-    """The programs of a set (by default all) by name; skips a test without JAX and the packages of the set."""
+    """The programs of a set by name, by default all; skips a test without the packages of the set."""
     for package in SETS[set_]:
         pytest.importorskip(package)
     script = _SCRIPT.format(set=set_)

@@ -1,0 +1,118 @@
+"""Which values are never stored, because XLA computes them where they are used.
+
+Elementwise ops, broadcasts and other cheap ops are fused into consumers of that kind, expensive ones only if
+they are computed once. Reductions take elementwise producers of their operand. Source: openxla/xla,
+xla/service/instruction_fusion.cc and its backends.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from shardy_py.ops import TABLE
+from shardy_py.spmd.program import Name, Step
+from shardy_py.spmd.walk import Sent
+
+_MOVES = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        *("broadcast_in_dim", "iota", "reshape", "transpose", "slice", "pad", "concatenate", "reverse"),
+        *("dynamic_slice", "convert", "bitcast_convert", "select", "clamp", "compare"),
+    )
+)
+"""Ops that XLA fuses into consumers although they are not elementwise."""
+
+_FREE = frozenset(("stablehlo.constant", "stablehlo.iota", "stablehlo.broadcast_in_dim"))
+"""Ops whose results are computed again in each consumer, whatever their number."""
+
+_EXPENSIVE = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        *("divide", "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "power"),
+        *("remainder", "rsqrt", "sqrt", "cbrt", "tanh", "sine", "cosine", "tan", "atan2", "reduce"),
+    )
+)
+"""Ops that XLA does not compute twice to fuse them into several consumers."""
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """What fusion depends on: sizes of values, what is sent for steps by identity, what the program returns.
+
+    reads: the stored names of what a step reads.
+    """
+
+    sizes: Mapping[Name, int]
+    sent: Mapping[int, Sequence[Sent]]
+    results: Sequence[Name]
+    reads: Callable[[Step], list[Name]]
+
+    def fused(self, steps: Iterable[Step]) -> set[Name]:
+        """The values that are computed in their consumers."""
+        users: dict[Name, list[Step]] = defaultdict(list)
+        for step in steps:
+            for name in dict.fromkeys(self.reads(step)):
+                users[name].append(step)
+        returned = set(self.results)
+        found: set[Name] = set()
+        roots: dict[int, frozenset[int]] = {}
+        broadcast = {
+            step.results[0]
+            for step in steps
+            if step.record.name == "stablehlo.broadcast_in_dim" and self.sizes.get(step.operands[0], 0) > 8
+        }
+        for step in reversed(list(steps)):
+            roots[id(step)] = frozenset((id(step),))
+            if len(step.results) != 1 or step.results[0] in returned or not self._is_producer(step):
+                continue
+            name, kind = step.results[0], step.record.name
+            consumers = users[name]
+            into = frozenset[int]().union(*(roots[id(each)] for each in consumers))
+            once = len(into) == 1 or kind not in _EXPENSIVE
+            is_plain = TABLE[kind].elementwise(step.record) and broadcast.isdisjoint(step.operands)
+            if kind == "stablehlo.constant" or (
+                once and all(self._is_fused_into(kind, each, is_plain=is_plain) for each in consumers)
+            ):
+                found.add(name)
+                roots[id(step)] = into
+        return found
+
+    def _is_producer(self, step: Step) -> bool:
+        return not step.blocks and not self.sent.get(id(step)) and _is_cheap(step)
+
+    def _is_consumer(self, step: Step) -> bool:
+        is_reduction = step.record.name == "stablehlo.reduce"
+        return not step.blocks and (_is_cheap(step) or is_reduction) and not self._gathers(step)
+
+    def _is_fused_into(self, kind: str, step: Step, *, is_plain: bool) -> bool:
+        """Whether an op is fused into a step; an expensive one not where its elements are read repeatedly."""
+        if step.record.name == "stablehlo.reduce" and not is_plain and kind not in _FREE:
+            return False
+        is_repeated = step.record.name == "stablehlo.broadcast_in_dim" and kind in _EXPENSIVE
+        return self._is_consumer(step) and not is_repeated
+
+    def _gathers(self, step: Step) -> bool:
+        """Whether operands of the step are sent, so that they are stored."""
+        sent = self.sent.get(id(step), ())
+        return any(each.collective.kind != "all_reduce" for each in sent)
+
+    def needs(self, steps: Iterable[Step], fused: set[Name]) -> dict[int, list[Name]]:
+        """The stored values that each step reads, through those fused into it."""
+        through: dict[Name, list[Name]] = {}
+        found: dict[int, list[Name]] = {}
+        for step in steps:
+            names = dict.fromkeys(
+                stored for name in self.reads(step) for stored in through.get(name, (name,))
+            )
+            found[id(step)] = [*names]
+            if step.results and step.results[0] in fused:
+                through[step.results[0]] = [*names]
+        return found
+
+
+def _is_cheap(step: Step) -> bool:
+    row = TABLE[step.record.name]
+    is_constant = step.record.name == "stablehlo.constant"
+    return is_constant or step.record.name in _MOVES or row.elementwise(step.record)

@@ -1,0 +1,310 @@
+"""What one block stores: its events in the order of XLA, the buffers that they need, and how long.
+
+Collectives of the partitioner's plan have buffers of their own. An op may write over an operand that dies. A
+buffer that is not needed at the same time as a result may be in the memory of that result. Not here: what is
+fused (`fusion.py`), orders (`schedule.py`), places (`packing.py`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import permutations
+from math import prod
+from typing import cast
+
+from shardy_py.layout import element_type, layout_bytes
+from shardy_py.layout.formats import Target
+from shardy_py.ops import TABLE, Control, Storage, TensorType, call_target
+from shardy_py.report.memory.canonical import is_widened, with_copies
+from shardy_py.report.memory.fusion import Fusion
+from shardy_py.report.memory.packing import Buffer, Holder, Slot, packed
+from shardy_py.report.memory.schedule import Event, breadth_first, least_memory
+from shardy_py.spmd.model import Collective
+from shardy_py.spmd.program import Block, Name, Step
+from shardy_py.spmd.tiling import Tiling
+from shardy_py.spmd.walk import Sent
+
+_WINDOWED = frozenset(("stablehlo.convolution", "stablehlo.reduce_window", "stablehlo.select_and_scatter"))
+_PLACEMENTS = {"annotate_device_placement", "MoveToHost"}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How programs are compiled.
+
+    on_host: by XLA's backend for the host: ops start as early as they can, products are of f32, all-reduces
+    are combined; otherwise ops run so that little memory is needed. target: the layouts of arrays.
+    """
+
+    on_host: bool
+    target: Target
+
+
+def size_of(type_: TensorType | None, tiling: Tiling | None, target: Target) -> int:
+    """The bytes of a tensor on each device, in the layout with the least padding."""
+    if type_ is None:
+        return 0
+    shape = tuple(size or 0 for size in type_.shape)
+    local = shape if tiling is None else tiling.local_shape(shape)
+    if target == "linear":
+        return -(-prod(local) * element_type(type_.element).bits // 8)
+    return _compact(type_.element, local)
+
+
+@lru_cache(maxsize=65536)
+def _compact(element: str, shape: tuple[int, ...]) -> int:
+    """The bytes with the two dimensions in tiles for which there is the least padding."""
+    dimensions = range(len(shape))
+    pairs = permutations(dimensions, 2) if len(shape) > 1 else [()]
+    orders = ((*(d for d in dimensions if d not in pair), *pair) for pair in pairs)
+    return min(layout_bytes(element, tuple(shape[d] for d in order)).padded for order in orders)
+
+
+@dataclass
+class StoredBlock:
+    """One block: which values are stored, and how long.
+
+    sent: the collectives of each step, by its identity. originals: by that of a step with copied operands,
+    that of the step in the program. again: the last step that reads what was sent, by the key of the
+    collective. alias: the value whose memory a value shares. host_bytes: of values in memory of the host.
+    """
+
+    block: Block
+    sent: dict[int, list[Sent]]
+    again: Mapping[Hashable, int]
+    setting: Setting
+    sizes: dict[Name, int] = field(default_factory=dict[Name, int])
+    alias: dict[Name, Name] = field(default_factory=dict[Name, Name])
+    steps: list[Step] = field(default_factory=list[Step])
+    results: list[Name] = field(default_factory=list[Name])
+    originals: dict[int, int] = field(default_factory=dict[int, int])
+    host_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        for value in self.block.arguments:
+            self.sizes[value.name] = size_of(value.type, value.tiling, self.setting.target)
+        self._inline(self.block)
+        self.results = [self.stored_name(name) for name in self.block.results]
+
+    def stored_name(self, name: Name) -> Name:
+        """The value whose memory holds a value."""
+        while name in self.alias:
+            name = self.alias[name]
+        return name
+
+    def _inline(self, block: Block) -> None:
+        """Lists steps; regions that always run once are part of the block around them."""
+        for step in block.steps:
+            triples = zip(step.results, step.record.results, step.targets, strict=False)
+            self.sizes |= {
+                name: size_of(type_, tiling, self.setting.target) for name, type_, tiling in triples
+            }
+            if _is_on_host(step):
+                self.host_bytes += sum(self.sizes[name] for name in step.results)
+                self.sizes |= dict.fromkeys(step.results, 0)
+            row = TABLE[step.record.name]
+            if step.blocks and row.control in (Control.MANUAL, Control.REGION, Control.ASYNC):
+                (inner,) = step.blocks
+                self.alias |= {
+                    value.name: name for value, name in zip(inner.arguments, step.operands, strict=False)
+                }
+                self._inline(inner)
+                self.alias |= zip(step.results, inner.results, strict=False)
+            elif self._is_alias(step):
+                self.alias |= zip(step.results, step.operands, strict=False)
+                if row.storage is Storage.ALIAS and not row.is_wire:
+                    self.steps.append(step)
+            else:
+                self._list_with_copies(step)
+
+    def _list_with_copies(self, step: Step) -> None:
+        sent = self.sent.get(id(step), [])
+        on_host = self.setting.on_host
+        *copies, made = with_copies(step, [each.operand for each in sent], on_host=on_host)
+        for copy in copies:
+            is_wide = copy.record.name == "stablehlo.convert"
+            self.sizes[copy.results[0]] = self.sizes.get(copy.operands[0], 0) * (1 + is_wide)
+        if on_host and is_widened(step):
+            self.sizes |= {name: 2 * self.sizes[name] for name in step.results}
+        self.steps += [*copies, made]
+        if made is not step:
+            self.sent[id(made)] = sent
+            self.originals[id(made)] = id(step)
+
+    def _is_alias(self, step: Step) -> bool:
+        """Whether each result is its operand under another name."""
+        row = TABLE[step.record.name]
+        is_free = row.is_wire or row.storage is Storage.ALIAS or step.record.name == "stablehlo.reshape"
+        pairs = zip(step.operands, step.results, strict=False)
+        same = all(self.sizes.get(name) == self.sizes[result] for name, result in pairs)
+        return is_free and same and not self.sent.get(id(step)) and bool(step.results)
+
+    def temporaries(
+        self, results: Sequence[int], carried: Sequence[Name] = ()
+    ) -> tuple[int, tuple[Buffer, ...]]:
+        """The bytes of values beyond arguments and results, and what is alive when most is.
+
+        results: the sizes of the memory for results. carried: the arguments that are in it at first.
+        """
+        live = self._live()
+        steps = [step for step in self.steps if not step.results or not live.isdisjoint(step.results)]
+        fusion = Fusion(self.sizes, self.sent, self.results, self._reads)
+        fused = fusion.fused(steps)
+        needs = fusion.needs(steps, fused)
+        stored = [step for step in steps if not step.results or step.results[0] not in fused]
+        events = self._events(stored, needs)
+        if self.setting.on_host:
+            events = breadth_first(self._combined(events))
+        else:
+            events = least_memory(events, self.sizes)
+        moments = {id(event.step): moment for moment, event in enumerate(events) if event.sent is None}
+        moments |= {self.originals[step]: moments[step] for step in self.originals if step in moments}
+        last = {name: moment for moment, event in enumerate(events) for name in event.reads}
+        end = len(events)
+        slots: list[Slot] = [Slot(size) for size in results]
+        for slot, name in zip(slots, carried, strict=False):
+            slot.busy.append((-1, last.get(name, -1)))
+        buffers: list[Buffer] = []
+        roots: dict[Name, int] = {}
+        for position, name in enumerate(self.results):
+            roots.setdefault(name, position)
+        holders: dict[Name, Holder] = {}
+        for moment, event in enumerate(events):
+            step = event.step
+            if step is not None and step.blocks and event.sent is None:
+                inner, inside = self._inner(step)
+                buffers.append(Buffer(inner, moment, moment, step, inside))
+            reads = dict.fromkeys(event.reads)
+            dying = [name for name in reads if last[name] == moment and name in holders]
+            for made in event.makes:
+                if made in self.alias:
+                    continue
+                finish = end if made in roots else last.get(made, moment)
+                if event.sent is not None:
+                    finish = self._needed_until(event.sent, finish, moments)
+                size = self.sizes[made]
+                reused = next((name for name in dying if holders[name].size == size), None)
+                if reused is not None and step is not None and event.sent is None and self._in_place(step):
+                    dying.remove(reused)
+                    holder = holders.pop(reused)
+                    holder.end = finish
+                else:
+                    holder = Holder(size, moment, finish, step=step)
+                holders[made] = holder
+                holder.root = roots.get(made, holder.root)
+        distinct = {id(holder): holder for holder in holders.values()}
+        for holder in distinct.values():
+            slot = slots[holder.root] if 0 <= holder.root < len(slots) else None
+            if slot is None or not slot.take(holder.start, holder.end):
+                buffers.append(Buffer(holder.size, holder.start, holder.end, holder.step))
+        return packed(buffers, slots)
+
+    def _events(self, steps: Sequence[Step], needs: Mapping[int, list[Name]]) -> list[Event]:
+        """What runs, in program order: what is sent of operands before a step, sums of results after it."""
+        events: list[Event] = []
+        for step in steps:
+            sent: list[Name] = []
+            sums: list[Collective] = []
+            for number, each in enumerate(self.sent.get(id(step), ())):
+                if each.collective.kind == "all_reduce":
+                    sums.append(each.collective)
+                    continue
+                name = (id(step), "sent", number)
+                operand = each.operand
+                source = [self.stored_name(step.operands[operand])] if operand >= 0 else needs[id(step)]
+                is_wide = self.setting.on_host and is_widened(step)
+                self.sizes[name] = _received(each.collective) * (1 + is_wide)
+                events.append(Event(step, (*source, *sent[-1:]), (name,), each.collective))
+                sent.append(name)
+            parts = [(name, "parts") for name in step.results] if sums else [*step.results]
+            if sent and step.record.name in _WINDOWED:
+                # What comes from neighbours and the operand are put together in memory of their own.
+                joined = (id(step), "joined")
+                self.sizes[joined] = sum(self.sizes[name] for name in (*needs[id(step)][:1], *sent))
+                events.append(Event(None, (*needs[id(step)], *sent), (joined,)))
+                events.append(Event(step, (joined, *needs[id(step)][1:]), tuple(parts)))
+            else:
+                events.append(Event(step, (*needs[id(step)], *sent), tuple(parts)))
+            if sums:
+                # A sum of which a device keeps a part is computed whole, and the part taken where it is used.
+                whole = [max(sums[0].held_bytes, self.sizes[step.results[0]])] if len(parts) == 1 else []
+                whole = whole or [self.sizes[name] for name in step.results]
+                self.sizes |= zip(parts, whole, strict=True)
+                self.sizes |= zip(step.results, whole, strict=True)
+                kind = (sums[0].kind, sums[0].element_type, sums[0].group, sums[0].group_size)
+                events.append(Event(None, tuple(parts), step.results, kind=kind))
+        return events
+
+    def _combined(self, events: Sequence[Event]) -> list[Event]:
+        """Sums of one kind, none of which needs another, become one, as XLA combines all-reduces."""
+        depth: dict[Name, int] = defaultdict(int)
+        groups: dict[Hashable, list[Event]] = defaultdict(list)
+        others: list[Event] = []
+        for event in events:
+            level = max((depth[name] for name in event.reads), default=0)
+            if event.kind is not None:
+                groups[level, event.kind].append(event)
+            else:
+                others.append(event)
+            depth.update(dict.fromkeys(event.makes, level + (event.kind is not None)))
+        sums = (
+            Event(None, tuple(n for e in group for n in e.reads), tuple(n for e in group for n in e.makes))
+            for group in groups.values()
+        )
+        return [*others, *sums]
+
+    def _needed_until(self, sent: Collective, moment: int, moments: Mapping[int, int]) -> int:
+        """The event up to which the buffer of a collective is needed."""
+        return max(moment, moments.get(self.again.get(sent.key, 0), 0))
+
+    def _live(self) -> set[Name]:
+        live = set[Name](self.results)
+        for step in reversed(self.steps):
+            if not step.results or not live.isdisjoint(step.results):
+                live.update(self._reads(step))
+        return live
+
+    def _reads(self, step: Step) -> list[Name]:
+        names = [*step.operands, *(name for inner in step.blocks for name in _captured(inner))]
+        return [self.stored_name(name) for name in names]
+
+    def _in_place(self, step: Step) -> bool:
+        row = TABLE[step.record.name]
+        return row.storage is Storage.IN_PLACE or row.control is Control.LOOP or row.elementwise(step.record)
+
+    def _inner(self, step: Step) -> tuple[int, tuple[Buffer, ...]]:
+        """The temporaries of the regions of a step, one of which runs at a time."""
+        return max((self._region(step, inner) for inner in step.blocks), key=lambda found: found[0])
+
+    def _region(self, step: Step, inner: Block) -> tuple[int, tuple[Buffer, ...]]:
+        body = StoredBlock(inner, self.sent, self.again, self.setting, dict(self.sizes))
+        sizes = [self.sizes[name] for name in step.results]
+        is_loop = TABLE[step.record.name].control is Control.LOOP
+        carried = [value.name for value in inner.arguments] if is_loop else []
+        returns = sizes if len(inner.results) == len(sizes) else []
+        return body.temporaries(returns, carried if returns else ())
+
+
+def _received(collective: Collective) -> int:
+    """The bytes of the buffer that a collective writes."""
+    gathers = collective.kind == "all_gather"
+    return collective.held_bytes * (collective.group_size if gathers else 1)
+
+
+def _captured(block: Block) -> Iterable[Name]:
+    for step in block.steps:
+        yield from step.operands
+        for inner in step.blocks:
+            yield from _captured(inner)
+    yield from block.results
+
+
+def _is_on_host(step: Step) -> bool:
+    """Whether a step moves a value to memory of the host, as `jax.device_put` does in a jitted function."""
+    if step.record.name != "stablehlo.custom_call" or call_target(step.record) not in _PLACEMENTS:
+        return False
+    given = cast("Mapping[str, object]", step.record.attributes.get("mhlo.frontend_attributes") or {})
+    return "host" in str(given.get("_xla_buffer_placement", "pinned_host"))
