@@ -1,4 +1,4 @@
-"""Zeros lose their sign where an op would turn it into another value, in place.
+"""Zeros lose their sign where an op would turn it into another value, in place; NaNs get the same bits.
 
     before  %0 = stablehlo.rsqrt %a
     after   %0 = stablehlo.rsqrt (%a + 0.0)             -0.0 + 0.0 is 0.0; all other values stay
@@ -45,7 +45,15 @@ def drop_zero_signs(module: ModuleOp) -> None:
                     element = element_of(value)
                     zero = build.dense(ranked_tensor((), element), bytes(element_size(element)))
                     positive = build.binary("add", value, build.broadcast(zero, shape_of(value)))
-                    replace_operand(op, index, positive)
+                    replace_operand(op, index, _with_one_nan(build, positive, zero, op))
+
+
+def _with_one_nan(build: StablehloBuilder, value: Any, zero: Any, op: Operation) -> Any:
+    """The value with the same bits for all NaNs before an op that shows bits: StableHLO leaves them open."""
+    if op.name != "stablehlo.bitcast_convert" or _is_complex(value.type):
+        return value
+    nan = build.broadcast(build.binary("divide", zero, zero), shape_of(value))
+    return build.select(build.compare("NE", value, value), nan, value)
 
 
 def _is_on_complex(op: Operation) -> bool:

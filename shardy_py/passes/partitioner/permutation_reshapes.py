@@ -135,6 +135,8 @@ def resolve_reshape(op: Operation, state: Resolution) -> None:
     """
     if state.options.enable_windowed_halo_exchange and _move_between_reshards(op, state):
         return
+    if state.options.enable_windowed_halo_exchange:
+        _join_meshes(op, state)
     reshape = Reshape.of((operands_of(op)[0], op.results[0]), state)
     if reshape is None or reshape.is_local:
         return
@@ -153,6 +155,20 @@ def resolve_reshape(op: Operation, state: Resolution) -> None:
             group for group in reshape.groups if not group.is_passed_through and reshape.is_uneven(group)
         )
         _replicate(op, reshape, uneven)
+
+
+def _join_meshes(op: Operation, state: Resolution) -> None:
+    """Replicates an operand that is sharded on another mesh than the result, on the mesh of the result."""
+    value = operands_of(op)[0]
+    source, target = state.reader.of(value), state.reader.of(op.results[0])
+    if source is None or target is None or state.symbols.mesh(source.mesh) == state.symbols.mesh(target.mesh):
+        return
+    if not source.is_fully_replicated:
+        warn_whole(op, "its operand and result are sharded on two meshes", (value,))
+    whole = TensorSharding.fully_closed(target.mesh, len(_tensor(value)))
+    moved = identity_op(sdy.ReshardOp, value, whole, op.location)
+    ir.place_before(moved, op)
+    ir.replace_operand(op, 0, moved.results[0])
 
 
 # ---------------------------------------------------------------------- exchanges
