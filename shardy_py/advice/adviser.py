@@ -21,9 +21,9 @@ SHOWN = 3
 """The remedies of a collective."""
 _MOST_TRIES = 32
 """For one group of collectives."""
-_VALUES_TRIED = 60_000
+_VALUES_TRIED = 40_000
 """The values of all programs that are propagated for one report; at least `_FEWEST` edits are tried."""
-_FEWEST = 4
+_FEWEST = 3
 _GROUPS = 3
 """Each group gets so large a part of the tries that are left."""
 _TOLERANCE = 1.01

@@ -36,7 +36,7 @@ from shardy_py.report.communication import (
     Partitioner,
 )
 from shardy_py.report.difference import Change, Difference, Figures, changed, changed_meshes, difference_text
-from shardy_py.report.explain import Explainer, Explanations, Reasons, Side, WhyNot, sides
+from shardy_py.report.explain import MOST_CHAINS, Explainer, Explanations, Reasons, Side, WhyNot, sides
 from shardy_py.report.memory import CHIPS, TARGETS, MemoryReport, Target, memory_report
 from shardy_py.session import without_collection
 from shardy_py.sharding import DeviceSlices, Mesh
@@ -328,11 +328,13 @@ class Result:
         return reasons
 
     @without_collection()
-    def sides(self, use: CollectiveUse) -> tuple[Side, ...]:
+    def sides(self, use: CollectiveUse, *, most_chains: int = MOST_CHAINS) -> tuple[Side, ...]:
         """Returns the annotations that conflict at a collective of `communication()`: those to change.
 
         Each is an annotation that an axis of the op's tensors comes from. Empty for an explicit collective
         and for values without annotations.
+
+        most_chains: annotations of an axis of a tensor, at most: those of `explain`; 1: the nearest.
 
         Raises:
             ShardyError: propagation was not recorded.
@@ -340,7 +342,7 @@ class Result:
         remedy = "result.communication().sending lists them"
         expect(use, CollectiveUse, "a collective of this result", remedy)
         made_for = None if use.cause.is_explicit else use.cause.made_for
-        return sides(self._explainer, made_for, use.axis_names)
+        return sides(self._explainer, made_for, use.axis_names, most_chains=most_chains)
 
     @cached_property
     def _why_not(self) -> WhyNot:

@@ -26,7 +26,7 @@ def remedy_of_reshard(result: Result, use: CollectiveUse) -> str:
 
     Of XLA's collectives the best remedy as tried; of others the annotations that conflict.
     """
-    sides = () if result.record is None else result.sides(use)
+    sides = () if result.record is None else result.sides(use, most_chains=1)
     change = f"make {use.source or 'no sharding'} and {use.target or 'no sharding'} agree"
     if len(sides) > 1:
         change = f"{'; '.join(map(str, sides))}: change one"

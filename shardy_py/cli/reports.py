@@ -136,7 +136,7 @@ def _communication(evidence: Evidence, model: str) -> Answer:
     def text() -> str:
         explainer = _explainer(evidence)
         return communication_text(
-            report, sides_of=lambda use: sides(explainer, use.cause.made_for, use.axis_names)
+            report, sides_of=lambda use: sides(explainer, use.cause.made_for, use.axis_names, most_chains=1)
         )
 
     return Answer(text, lambda: communication_json(report))

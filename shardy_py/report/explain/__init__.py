@@ -10,7 +10,7 @@ Start at `explaining.py`; `tracing.py` follows axes back, `names.py` has the nam
 answers.
 """
 
-from shardy_py.report.explain.explaining import Explainer
+from shardy_py.report.explain.explaining import MOST_CHAINS, Explainer
 from shardy_py.report.explain.explanation import (
     Annotation,
     AxisExplanation,
@@ -28,6 +28,7 @@ from shardy_py.report.explain.tracing import spots_of
 from shardy_py.report.explain.why_not import WhyNot
 
 __all__ = [
+    "MOST_CHAINS",
     "Annotation",
     "AxisExplanation",
     "Chain",

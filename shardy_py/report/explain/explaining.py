@@ -45,6 +45,9 @@ _KEPT: tuple[tuple[AxisRole, KeptField], ...] = (
     ("unreduced", "unreduced_axes"),
 )
 
+MOST_CHAINS = 16
+"""Chains of an axis of a tensor, unless stated otherwise."""
+
 
 class Explainer:
     """Explains one final program, which must not change any more, from the record of its passes."""
@@ -59,7 +62,7 @@ class Explainer:
         self._known: dict[bool, dict[Transition, ChainLink | None]] = {False: {}, True: {}}
         self._neighbourhoods: dict[Propagation, Neighbourhood] = {}
 
-    def explain(self, subject: Subject, *, most_chains: int = 16) -> Explanation:
+    def explain(self, subject: Subject, *, most_chains: int = MOST_CHAINS) -> Explanation:
         """Returns why `subject` is sharded as it is, with at most so many chains an axis."""
         spot = spot_of(subject)
         sharding = final_sharding(spot)

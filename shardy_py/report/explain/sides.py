@@ -17,7 +17,7 @@ from xdsl.ir import Operation
 
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.ir import operands_of
-from shardy_py.report.explain.explaining import Explainer, Subject, final_sharding, spot_of
+from shardy_py.report.explain.explaining import MOST_CHAINS, Explainer, Subject, final_sharding, spot_of
 from shardy_py.report.explain.explanation import Annotation
 
 
@@ -40,21 +40,33 @@ class Side:
         return f'"{self.axis}" on {tensors} from {self.annotation}{at}'
 
 
-def sides(explainer: Explainer, op: Operation | None, axes: Collection[str]) -> tuple[Side, ...]:
+def sides(
+    explainer: Explainer, op: Operation | None, axes: Collection[str], *, most_chains: int = MOST_CHAINS
+) -> tuple[Side, ...]:
     """Returns the annotations that `axes` of the operands and results of `op` come from, in that order.
 
+    The nearest of each tensor first, then annotations that other chains to a tensor start from.
+
+    most_chains: as for `Explainer.explain`; 1: the nearest annotation of each axis of each tensor.
     Empty for None and for ops outside the final program of the explainer.
     """
     if op is None or not explainer.module.is_ancestor(op):
         return ()
-    by_annotation: dict[tuple[str, Annotation], Side] = {}
+    found: dict[tuple[str, Annotation], Side] = {}
+    others: dict[tuple[str, Annotation], Side] = {}
     for tensor, subject in _tensors(explainer, op):
-        for axis, annotation in _origins(explainer, subject, axes):
-            key = (axis, replace(annotation, dimension=0, priority=None))
-            side = by_annotation.get(key, Side(axis, (), annotation))
-            if tensor not in side.tensors:
-                by_annotation[key] = replace(side, tensors=(*side.tensors, tensor))
-    return tuple(by_annotation.values())
+        for axis, (nearest, *more) in _origins(explainer, subject, axes, most_chains):
+            _add(found, axis, tensor, nearest)
+            for annotation in more:
+                _add(others, axis, tensor, annotation)
+    return (*found.values(), *(side for key, side in others.items() if key not in found))
+
+
+def _add(found: dict[tuple[str, Annotation], Side], axis: str, tensor: str, annotation: Annotation) -> None:
+    key = (axis, replace(annotation, dimension=0, priority=None))
+    side = found.get(key, Side(axis, (), annotation))
+    if tensor not in side.tensors:
+        found[key] = replace(side, tensors=(*side.tensors, tensor))
 
 
 def _tensors(explainer: Explainer, op: Operation) -> Iterator[tuple[str, Subject]]:
@@ -81,12 +93,13 @@ def _returned(explainer: Explainer, terminator: Operation, index: int) -> Iterat
 
 
 def _origins(
-    explainer: Explainer, subject: Subject, axes: Collection[str]
-) -> Iterator[tuple[str, Annotation]]:
+    explainer: Explainer, subject: Subject, axes: Collection[str], most_chains: int
+) -> Iterator[tuple[str, tuple[Annotation, ...]]]:
+    """Returns for each of `axes` that shards a subject the annotations it comes from, nearest first."""
     spot = spot_of(subject)
     sharding = final_sharding(spot)
     for number, dimension in enumerate(sharding.dimensions if sharding is not None else ()):
         for axis in dimension.axes:
-            if axis.name in axes:
-                for chain in explainer.chains(spot, number, axis, 1):
-                    yield axis.name, chain.annotation
+            chains = explainer.chains(spot, number, axis, most_chains) if axis.name in axes else ()
+            if chains:
+                yield axis.name, tuple(chain.annotation for chain in chains)

@@ -85,6 +85,21 @@ def test_only_recorded_sides() -> None:
     assert propagate(Program.parse(text)).sides(use) == ()
 
 
+@pytest.mark.parametrize("program", ["constraints", "embedding_scatter"])
+def test_sides_name_what_explain_knows(program: str, corpus: Callable[[str], str]) -> None:
+    result = propagate(Program.parse(corpus(program)))
+    values = {id(value.entry.value): value for value in result.values}
+    for use in result.communication(partitioner="shardy").sending:
+        op = None if use.cause.is_explicit else use.cause.made_for
+        named = {(side.axis, str(side.annotation)) for side in result.sides(use)}
+        for value in () if op is None else op.operands:
+            (explanation,) = result.explain(values[id(value)])
+            for axis in explanation.axes:
+                name = axis.axis.split(":")[0].strip('"')
+                known = {(name, str(chain.annotation)) for chain in axis.chains}
+                assert known <= named or name not in use.axis_names
+
+
 @pytest.mark.parametrize("name", ["moe", "constraints", "embedding_scatter"])
 def test_every_side_has_its_axis(name: str, corpus: Callable[[str], str]) -> None:
     """The annotation has the axis, and so have the tensors; implicit collectives have a side."""
