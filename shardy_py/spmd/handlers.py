@@ -161,6 +161,19 @@ def _reshape(application: Application) -> list[Partitioned]:
     return [reshaped(application.operands[0], application.shape(), application.targets[0])]
 
 
+def _dropped(value: Partitioned, kept: Sequence[int]) -> Partitioned:
+    """The value without other dimensions than `kept`, which are of size one; so is what it was before."""
+    dropped = [i for i in range(len(value.shape)) if i not in kept]
+    whole = (each for each in value.earlier if all(each.tiling.dimensions[i] == 1 for i in dropped))
+    return replace(
+        value,
+        shape=tuple(value.shape[i] for i in kept),
+        local=tuple(value.local[i] for i in kept),
+        tiling=value.tiling.without_dimensions(dropped),
+        earlier=tuple(_dropped(each, kept) for each in whole),
+    )
+
+
 def _broadcast(application: Application) -> list[Partitioned]:
     """Dimensions of size one that grow are dropped first."""
     (value,), (target,) = application.operands, application.targets
@@ -170,12 +183,7 @@ def _broadcast(application: Application) -> list[Partitioned]:
     if grown:
         kept = [i for i in range(len(dimensions)) if i not in grown]
         value = reshard(value, value.tiling.replicated_on(grown))
-        value = replace(
-            value,
-            shape=tuple(value.shape[i] for i in kept),
-            local=tuple(value.local[i] for i in kept),
-            tiling=value.tiling.without_dimensions(grown),
-        )
+        value = _dropped(value, kept)
         dimensions = [dimensions[i] for i in kept]
     return [broadcast(value, dimensions, shape, target)]
 

@@ -166,7 +166,9 @@ class _Walk:
             self.rematerialized.append(Rematerialized(step, source, target))
 
     def _define(self, name: Name, value: Partitioned) -> None:
-        earlier = tuple(_named(each, (name, i)) for i, each in enumerate(value.earlier))
+        # What was resharded inside a group of devices is another tensor: XLA does not keep it for this one.
+        same = (each for each in value.earlier if each.shape == value.shape)
+        earlier = tuple(_named(each, (name, i)) for i, each in enumerate(same))
         self.values[name] = replace(_named(value, name), earlier=earlier)
 
 
