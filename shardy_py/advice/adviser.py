@@ -24,6 +24,8 @@ _MOST_TRIES = 32
 _VALUES_TRIED = 40_000
 """The values of all programs that are propagated for one report; at least `_FEWEST` edits are tried."""
 _FEWEST = 3
+_LARGEST = 20_000
+"""Values of a program for which no edits are tried unless a number is asked for: a try takes seconds."""
 _GROUPS = 3
 """Each group gets so large a part of the tries that are left."""
 _TOLERANCE = 1.01
@@ -51,7 +53,8 @@ class Adviser:
     def __post_init__(self) -> None:
         """Sets the number of tries from the size of the program."""
         if self.tries is None:
-            self.tries = max(_FEWEST, _VALUES_TRIED // max(1, len(self.proposer.table.entries)))
+            values = max(1, len(self.proposer.table.entries))
+            self.tries = 0 if values > _LARGEST else max(_FEWEST, _VALUES_TRIED // values)
 
     def advice(self, use: CollectiveUse, most: int = SHOWN) -> Advice:
         """Returns the best remedies for a collective and those alike."""
@@ -68,12 +71,11 @@ class Adviser:
             return Advice((), 0)
         left = min(share, self.tries or 0)
         tried = 0
-        for proposal in self.proposer.proposals(uses):
-            known = _key(proposal) in self._known
-            if not known and left <= 0:
-                continue
+        for proposal in self.proposer.proposals(uses) if left > 0 else ():
+            if left <= 0:
+                break
             tried += 1
-            if not known:
+            if _key(proposal) not in self._known:
                 left -= 1
                 self.tries = (self.tries or 0) - 1
                 self._known[_key(proposal)] = proposal, self.trial(proposal)

@@ -32,6 +32,8 @@ from shardy_py.sharding.meshes import mesh_of
 from shardy_py.sharding.rule import factor_symbol
 from shardy_py.text.source import position_of
 
+_LINES_ADVISED = 8
+"""The number of source lines with implicit reshards for which annotations are tried."""
 _ADVISED = 3
 """The number of findings of a rule for which annotations are tried."""
 _REDUCTIONS = frozenset({"all_reduce", "reduce_scatter"})
@@ -45,13 +47,15 @@ _REQUIRED = _REDUCTIONS | {HALO_EXCHANGE}
     help="Make the annotations agree, or write the reshard as a constraint if it is intended.",
 )
 def _find_implicit_reshards(result: Result, limits: Limits) -> Iterator[Finding]:
-    for use in _collectives(result, limits):
-        if use.kind in _REQUIRED or use.cause.is_explicit or _straddling(result, use):
+    uses = [use for use in _collectives(result, limits) if use.kind not in _REQUIRED]
+    advised = _most_expensive(uses)
+    for use in uses:
+        if use.cause.is_explicit or _straddling(result, use):
             continue
         axes = listed(dict.fromkeys(f'"{name}"' for name, _ in use.axes)) or "no axis"
         size = bytes_text(use.cost.bytes)
         message = f"implicit {use.kind} of {size} along {axes}: {use.cause.reason}"
-        yield use_finding(use, message, remedy_of_reshard(result, use))
+        yield use_finding(use, message, remedy_of_reshard(result, use, is_tried=_place(use) in advised))
 
 
 @rule(
@@ -173,6 +177,20 @@ def _find_rematerializations(result: Result, limits: Limits) -> Iterator[Finding
             *("", "warning", message, remedy, each.op, each.function, each.position, each.location),
             scope=each.location.partition(" ")[2],
         )
+
+
+def _place(use: CollectiveUse) -> tuple[str, str, int]:
+    place = use.cause.position
+    return (use.kind, "", id(use)) if place is None else (use.kind, place.file, place.line)
+
+
+def _most_expensive(uses: list[CollectiveUse]) -> set[tuple[str, str, int]]:
+    """The source lines that send most, for which annotations are tried."""
+    totals: dict[tuple[str, str, int], int] = {}
+    for use in uses:
+        if not use.cause.is_explicit:
+            totals[_place(use)] = totals.get(_place(use), 0) + use.total.bytes
+    return set(sorted(totals, key=lambda place: -totals[place])[:_LINES_ADVISED])
 
 
 def _size(use: CollectiveUse) -> str:

@@ -21,16 +21,16 @@ def explained_count(result: Result) -> int:
     return max(_EXPLAINED, _VALUES_TRIED // (MOST_TRIES * max(1, len(result.values))))
 
 
-def remedy_of_reshard(result: Result, use: CollectiveUse) -> str:
+def remedy_of_reshard(result: Result, use: CollectiveUse, *, is_tried: bool = True) -> str:
     """Returns what to change so that less is sent than by an implicit collective.
 
-    Of XLA's collectives the best remedy as tried; of others the annotations that conflict.
+    Of XLA's collectives the best remedy as tried, if `is_tried`; of others the annotations that conflict.
     """
     sides = () if result.record is None else result.sides(use, most_chains=1)
     change = f"make {use.source or 'no sharding'} and {use.target or 'no sharding'} agree"
     if len(sides) > 1:
         change = f"{'; '.join(map(str, sides))}: change one"
-    if result.record is not None:
+    if result.record is not None and is_tried:
         try:
             lines = result.advice(use).lines
         except ShardyError:  # a collective of Shardy's partitioner: edits are not tried
