@@ -1,4 +1,4 @@
-"""Zeros lose their sign where an op would turn it into another value, in place; NaNs get the same bits.
+"""Makes values the same where StableHLO leaves them open: signs of zeros, bits of NaNs, floats as integers.
 
     before  %0 = stablehlo.rsqrt %a
     after   %0 = stablehlo.rsqrt (%a + 0.0)             -0.0 + 0.0 is 0.0; all other values stay
@@ -35,9 +35,15 @@ _TELL_APART = frozenset(
 """The ops whose results differ for zeros of both signs in more than the sign of a zero."""
 
 
+_EXPONENT_BITS, _MANTISSA_BITS = 11, 23
+"""Of f64 and of f32: integers are made of floats as exact as those of the program."""
+
+
 def drop_zero_signs(module: ModuleOp) -> None:
     """Makes zeros positive before ops that tell them apart; elementwise ones on complex numbers, too."""
     for op in list(walk_pre_order(module)):
+        if op.name == "stablehlo.convert" and _is_float(operands_of(op)[0].type) and _is_integer(op):
+            _round_operand(op)
         if op.name in _TELL_APART or _is_on_complex(op):
             for index, value in enumerate(operands_of(op)):
                 if _is_float(value.type):
@@ -46,6 +52,19 @@ def drop_zero_signs(module: ModuleOp) -> None:
                     zero = build.dense(ranked_tensor((), element), bytes(element_size(element)))
                     positive = build.binary("add", value, build.broadcast(zero, shape_of(value)))
                     replace_operand(op, index, _with_one_nan(build, positive, zero, op))
+
+
+def _round_operand(op: Operation) -> None:
+    """Rounds what is converted to an integer, so that sums in another order do not give another integer."""
+    value = operands_of(op)[0]
+    bits = {"exponent_bits": _EXPONENT_BITS, "mantissa_bits": _MANTISSA_BITS}
+    rounded = StablehloBuilder(op).one("reduce_precision", (value,), value.type, **bits)
+    replace_operand(op, 0, rounded)
+
+
+def _is_integer(op: Operation) -> bool:
+    type_ = op.results[0].type
+    return tensor_type(type_) is not None and not _is_float(type_) and not _is_complex(type_)
 
 
 def _with_one_nan(build: StablehloBuilder, value: Any, zero: Any, op: Operation) -> Any:

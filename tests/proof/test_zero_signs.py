@@ -45,3 +45,29 @@ def test_only_ops_that_tell_zeros_apart_change() -> None:
     assert text.count("stablehlo.add") == 3
     assert "stablehlo.divide %arg2, %arg2" in text
     assert "stablehlo.sine %arg0" in text
+
+
+def test_floats_are_rounded_before_they_become_integers() -> None:
+    module = parse_module(
+        """func.func @main(%a: tensor<2xf64>, %i: tensor<2xi32>) {
+      %0 = stablehlo.convert %a : (tensor<2xf64>) -> tensor<2xi64>
+      %1 = stablehlo.convert %a : (tensor<2xf64>) -> tensor<2xf32>
+      %2 = stablehlo.convert %i : (tensor<2xi32>) -> tensor<2xi64>
+      return
+    }"""
+    )
+    drop_zero_signs(module)
+    text = print_module(module)
+    assert text.count("stablehlo.reduce_precision") == 1
+    assert "format = e11m23" in text
+
+
+def test_all_nans_have_the_same_bits() -> None:
+    module = parse_module(
+        """func.func @main(%a: tensor<2xf64>) {
+      %0 = stablehlo.bitcast_convert %a : (tensor<2xf64>) -> tensor<2xi64>
+      return
+    }"""
+    )
+    drop_zero_signs(module)
+    assert print_module(module).count("stablehlo.select") == 1
