@@ -8,7 +8,8 @@ Not here: tracing axes (`tracing.py`), names (`names.py`), why a value is not sh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -18,7 +19,7 @@ from shardy_py.graph.holders import Holder, Place, read
 from shardy_py.graph.movements import Movement, Spot
 from shardy_py.graph.run_record import Propagation, Record
 from shardy_py.graph.value_shardings import holder_of
-from shardy_py.graph.value_table import ValueEntry, ValueTable
+from shardy_py.graph.value_table import ValueEntry, ValueTable, names_in
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.report.explain.agreements import Agreements, slot_at_end
 from shardy_py.report.explain.explanation import (
@@ -36,10 +37,12 @@ from shardy_py.report.explain.states import AtSpot, InSlot, Path, State, Transit
 from shardy_py.report.explain.tracing import Tracer, spots_of
 from shardy_py.sharding import AxisRef, ShardingRule, TensorSharding
 from shardy_py.sharding.rule import factor_symbol
+from shardy_py.text.source import position_of
 
 Subject = ValueEntry | Spot
 """The subject of a question: an entry of a `ValueTable`, a value, or the place of a function's result."""
 
+_NUMBER = re.compile(r"\d+")
 _KEPT: tuple[tuple[AxisRole, KeptField], ...] = (
     ("replicated", "replicated_axes"),
     ("unreduced", "unreduced_axes"),
@@ -83,11 +86,19 @@ class Explainer:
     def explain_named(self, name: str) -> Explanations:
         """Returns why the values of that name are sharded as they are; several share a source line.
 
+        Values of one line, op, type and sharding whose scopes differ by numbers only, such as `layer_0` and
+        `layer_1`, have one explanation: that of the first.
+
         Raises:
             ShardyError: unknown value.
         """
         table = self.names.table
-        return Explanations(map(self.explain, table.find_all(name) or (table.find(name),)))
+        alike: dict[Hashable, list[ValueEntry]] = {}
+        for number, entry in enumerate(table.find_all(name) or (table.find(name),)):
+            alike.setdefault(_likeness(entry) or number, []).append(entry)
+        return Explanations(
+            replace(self.explain(first), alike=tuple(map(str, others))) for first, *others in alike.values()
+        )
 
     def neighbourhood(self, propagation: Propagation) -> Neighbourhood:
         """Returns the ways along factors of a propagation of the record."""
@@ -236,3 +247,12 @@ def factor_words(rule: ShardingRule, factor: int, *sides: tuple[int, int]) -> st
     count = len(rule.operands)
     names = [f"operand {i}" for i in range(count)] + [f"result {i}" for i in range(len(rule.results))]
     return f"{factor_symbol(factor)}: {' -> '.join(f'dim {at} of {names[tensor]}' for tensor, at in sides)}"
+
+
+def _likeness(entry: ValueEntry) -> Hashable:
+    """What values of equal layers share; None if there is no number in the scope of a value."""
+    scope = "/".join(names_in(entry.location))
+    if entry.role != "intermediate" or not _NUMBER.search(scope):
+        return None
+    place = str(position_of(entry.location))
+    return entry.op.name, entry.index, id(entry.type), entry.sharding, _NUMBER.sub("#", scope), place

@@ -180,11 +180,15 @@ class AxisExplanation:
             yield f"    ... and {len(self.chains) - CHAINS_SHOWN} other annotations that agree"
 
 
+_ALIKE_SHOWN = 4
+
+
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """Why a value is sharded as it is; no `axes` if it is not.
 
     sharding: the final one, "" if there is none. is_propagated: whether any of the passes propagated.
+    alike: the names of other values of the same line, type and sharding, in layers with other numbers.
     """
 
     place: NamedPlace
@@ -192,6 +196,7 @@ class Explanation:
     sharding: str
     axes: tuple[AxisExplanation, ...]
     is_propagated: bool = True
+    alike: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return lines_text(self._lines())
@@ -200,6 +205,10 @@ class Explanation:
         type_ = f" : {self.type}" if self.type else ""
         yield f"{self.place}{type_}{self.place.bracketed_location}"
         yield f"  sharding {self.sharding or 'none'}"
+        if self.alike:
+            shown, more = ", ".join(self.alike[:_ALIKE_SHOWN]), len(self.alike) - _ALIKE_SHOWN
+            others = f"{shown} and {more} more" if more > 0 else shown
+            yield f"  x{len(self.alike) + 1}: alike in other layers are {others}"
         if not self.axes:
             remedy = "" if self.is_propagated else ": no propagation pass ran; run sdy-propagation-pipeline"
             yield f"  no axis shards it{remedy}"
