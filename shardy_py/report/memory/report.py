@@ -185,7 +185,7 @@ class MemoryReport:
 
     @property
     def fits(self) -> bool:
-        """Whether the estimate is at most the memory of the chip.
+        """Whether the estimate is at most the memory of the chip; docs/limits.md says where it is too low.
 
         Raises:
             ShardyError: the report is not for a chip; those of `estimate`.
