@@ -23,7 +23,7 @@ from tests.differential.programs import wide_program
 PACKAGE = Path(shardy_py.__file__).parent
 
 PROCESS_WIDE = {
-    "check/rules.py:_ROWS": "one row a rule, added at import",
+    "check/rule.py:_ROWS": "one row a rule, added at import",
     "dialects/verification/rules.py:_REGISTERED": "ops of registered dialects",
     "frontends/aten/__init__.py:_REGISTERED": "rows that users registered",
     "passes/auto_partition.py:_registered": "the one auto-partitioner",

@@ -81,13 +81,13 @@ def test_what_a_custom_rule_leaves_to_the_partitioner_is_a_warning(other: Argume
     assert "'stablehlo.custom_call' op needs communication that is neither inserted nor counted" in str(
         warning
     )
-    assert str(report).splitlines() == ["No communication is counted.", str(warning)]
+    assert str(report).splitlines()[1:] == ["No communication is counted.", str(warning)]
     assert communication_json(report)["warnings"] == [str(warning)]
 
 
 def test_a_custom_rule_that_fits_does_not_warn() -> None:
     report = result_of(call("b h, b h -> b h"), ROWS, ROWS).communication()
-    assert str(report) == "The program needs no communication."
+    assert str(report).splitlines()[1:] == ["The program needs no communication."]
 
 
 def test_a_factor_in_no_result_must_be_marked() -> None:
