@@ -38,7 +38,7 @@ LEFT: dict[str, tuple[int, str]] = {
     ),
     "passes/partitioner/reduction_factors.py": (7, "a row a reducer: the all-reduce that continues it"),
     "passes/partitioner/whole_tensors.py": (10, "a row an op: the dimensions that no rule describes"),
-    "proof/zero_signs.py": (20, "a row an op that tells zeros of both signs apart"),
+    "proof/zero_signs.py": (21, "a row an op that tells zeros of both signs apart"),
     "advice/outcome.py": (2, "products, whose work is not the number of their elements"),
     "proof/sized_ops.py": (19, "a row an op: how the sizes of its dimensions and attributes are related"),
     "check/communication_rules.py": (1, "the op whose slices straddle shards"),
