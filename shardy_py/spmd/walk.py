@@ -17,21 +17,20 @@ as often as they run. Not here: what each op needs (`handlers.py`), programs of 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 from shardy_py.ops import TABLE, Control
+from shardy_py.session import SESSION
 from shardy_py.spmd.application import Application, static_shape
 from shardy_py.spmd.handlers import partition
 from shardy_py.spmd.model import Collective, Plan
-from shardy_py.spmd.partitioned import Partitioned
+from shardy_py.spmd.partitioned import Partitioned, Rematerialization
 from shardy_py.spmd.patterns import Pattern, patterns_of
+from shardy_py.spmd.planned import Needed, Planned, planned, tensor_held
 from shardy_py.spmd.program import Block, Name, Step, Value, used
 from shardy_py.spmd.reshard import reshard
 from shardy_py.spmd.tiling import Tiling
-
-_VALUE = "value"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +74,9 @@ class ProgramPlan:
 def plan_program(main: Block) -> ProgramPlan:
     """Plans a program; raises ShardyError for tensors of dynamic shape."""
     walk = _Walk()
-    walk.bind(main.arguments)
-    walk.run(main, None, 1)
+    with SESSION.program():
+        walk.bind(main.arguments)
+        walk.run(main, None, 1)
     return ProgramPlan(tuple(walk.sent), tuple(walk.rematerialized), tuple(walk.merged))
 
 
@@ -92,48 +92,64 @@ class _Walk:
         for value in arguments:
             if value.type is not None and value.tiling is not None:
                 shape = tuple(size or 0 for size in value.type.shape)
-                self._define(value.name, Partitioned.of(shape, value.tiling, value.type.element))
+                held = Partitioned.of(shape, value.tiling, value.type.element)
+                self.values[value.name] = tensor_held(held)
 
     def run(self, block: Block, step: Step | None, times: int) -> None:
         live = _live(block)
         patterns = patterns_of(block)
         for each in block.steps:
-            found = patterns.get(each.results[0]) if each.results else None
+            found = patterns.get(each.results[0]) if patterns and each.results else None
             if found is not None and found.applies(self.values[found.source].tiling):
                 self._replace(each, found, times)
             elif not each.results or not live.isdisjoint(each.results):
                 self._step(each, times, live)
         for index, (name, target) in enumerate(zip(block.results, block.targets, strict=True)):
-            value = self.values.get(name)
-            if value is not None and target is not None:
-                self._emit(reshard(value, target), step, times, index if step is None else -1)
+            if name in self.values and target is not None:
+                self._reshard(name, target, step, times, index if step is None else -1)
 
     def _step(self, step: Step, times: int, live: Collection[Name]) -> None:
         if step.blocks:
             self._run_blocks(step, times)
             return
-        operands = [self.values.get(name) for name in step.operands]
-        known = tuple(value for value in operands if value is not None)
-        pairs = [(n, t) for n, t in zip(step.results, step.targets, strict=True) if t is not None]
-        if not pairs:
+        names = [name for name in step.operands if name in self.values]
+        results = [name for name, t in zip(step.results, step.targets, strict=True) if t is not None]
+        if not results:
             return
-        row = TABLE.get(step.record.name)
-        if row is not None and row.is_wire:
-            found = tuple(reshard(value, target) for value, (_, target) in zip(known, pairs, strict=True))
-        else:
-            targets, used = tuple(target for _, target in pairs), tuple(name in live for name, _ in pairs)
-            found = partition(Application(step.record, known, targets, used, step.is_unreduced))
-        for (name, _), result in zip(pairs, found, strict=True):
-            unused = name not in live and result.earlier
-            self._emit(result.earlier[-1] if unused else result, step, times)
-            self._define(name, result)
+        used = tuple([name in live for name in results])
+        key = id(step.record), tuple(map(id, step.targets)), used, step.is_unreduced
+        held = step.record, step.targets
+        found = self._planned(key, names, lambda operands: _applied(step, operands, used), held)
+        for name, is_used, result in zip(results, used, found, strict=True):
+            if is_used or result.before is None:
+                self._emit(result.needed, result.rematerialized, names, step, times)
+            else:
+                self._emit(*result.before, names, step, times)
+            self.values[name] = result.held
+
+    def _planned(
+        self,
+        key: Hashable,
+        names: Sequence[Name],
+        plan: Callable[[Sequence[Partitioned]], Sequence[Partitioned]],
+        holds: object = None,
+    ) -> tuple[Planned, ...]:
+        """The results of `plan` for the values of these names."""
+        first: dict[Name, int] = {}
+        positions = [first.setdefault(name, i) for i, name in enumerate(names)]
+        return planned(key, [self.values[name] for name in names], positions, plan, holds)
 
     def _replace(self, step: Step, found: Pattern, times: int) -> None:
         """The other ops of a pattern are not made; its last one is the whole pattern."""
         if step is found.last:
-            result = found.plan(self.values[found.source])
-            self._emit(result, step, times)
-            self._define(step.results[0], result)
+            names = [found.source]
+            (result,) = self._planned(None, names, lambda values: [found.plan(values[0])])
+            self._emit(result.needed, result.rematerialized, names, step, times)
+            self.values[step.results[0]] = result.held
+
+    def _reshard(self, name: Name, target: Tiling, step: Step | None, times: int, result: int = -1) -> None:
+        (found,) = self._planned(id(target), [name], lambda values: [reshard(values[0], target)], target)
+        self._emit(found.needed, found.rematerialized, [name], step, times, result)
 
     def _run_blocks(self, step: Step, times: int) -> None:
         """Operands of loops and calls are resharded for the arguments of the regions.
@@ -143,53 +159,60 @@ class _Walk:
         is_resharded = TABLE[step.record.name].control not in (Control.BRANCHES, Control.MANUAL)
         for block in step.blocks:
             for value, name in zip(block.arguments, step.operands, strict=False):
-                held = self.values.get(name)
-                if held is not None and value.tiling is not None and is_resharded:
-                    self._emit(reshard(held, value.tiling), step, times)
+                if is_resharded and name in self.values and value.tiling is not None:
+                    self._reshard(name, value.tiling, step, times)
             self.bind(block.arguments)
             self.run(block, step, times * step.times)
         for i, (name, target) in enumerate(zip(step.results, step.targets, strict=True)):
             if target is not None:
                 shape, type_ = static_shape(step.record, i), step.record.results[i]
-                self._define(name, Partitioned.of(shape, target, type_.element if type_ else ""))
+                held = Partitioned.of(shape, target, type_.element if type_ else "")
+                self.values[name] = tensor_held(held)
 
-    def _emit(self, value: Partitioned, step: Step | None, times: int, result: int = -1) -> None:
-        for each in value.collectives:
-            if each.key is None or each.key not in self.keys:
-                self.keys.add(each.key)
-                reason = each.reason or (step.record.name if step else "result")
-                operand = result if step is None else _operand(step, each.key)
-                self.sent.append(Sent(step, replace(each, times=each.times * times, reason=reason), operand))
+    def _emit(
+        self,
+        needed: Iterable[Needed],
+        rematerialized: Iterable[Rematerialization],
+        names: Sequence[Name],
+        step: Step | None,
+        times: int,
+        result: int = -1,
+    ) -> None:
+        """names: of the operands by position. result: the index of the program's result, without a step."""
+        for each in needed:
+            collective = each.collective
+            key = None if each.chain is None else (each.chain, *(_root(root, names) for root in each.roots))
+            if key is None or key not in self.keys:
+                self.keys.add(key)
+                reason = collective.reason or (step.record.name if step else "result")
+                if times != 1 or reason != collective.reason:
+                    collective = replace(collective, times=collective.times * times, reason=reason)
+                self.sent.append(
+                    Sent(step, collective, result if step is None else _operand(step, names, each.origin))
+                )
             else:
-                self.merged.append(Sent(step, each))
-        for source, target in value.rematerialized:
+                self.merged.append(Sent(step, collective))
+        for source, target in rematerialized:
             self.rematerialized.append(Rematerialized(step, source, target))
 
-    def _define(self, name: Name, value: Partitioned) -> None:
-        # What was resharded inside a group of devices is another tensor: XLA does not keep it for this one.
-        same = (each for each in value.earlier if each.shape == value.shape)
-        earlier = tuple(_named(each, (name, i)) for i, each in enumerate(same))
-        self.values[name] = replace(_named(value, name), earlier=earlier)
+
+def _applied(step: Step, operands: Sequence[Partitioned], used: tuple[bool, ...]) -> Sequence[Partitioned]:
+    """The results of a step, for operands whose reshards are known."""
+    targets = tuple([target for target in step.targets if target is not None])
+    row = TABLE.get(step.record.name)
+    if row is not None and row.is_wire:
+        return [reshard(value, target) for value, target in zip(operands, targets, strict=True)]
+    return partition(Application(step.record, tuple(operands), targets, used, step.is_unreduced))
 
 
-def _operand(step: Step, key: Hashable) -> int:
-    """The index of the operand whose chain of reshards has this key; -1 if it is none of them."""
-    parts = _parts(key)
-    while parts and parts[0] != _VALUE:
-        parts = _parts(parts[0])
-    name = parts[1] if parts else None
-    if name not in step.operands and (kept := _parts(name)):
-        name = kept[0]
-    return step.operands.index(name) if name in step.operands else -1
+def _root(root: int | tuple[int, int], names: Sequence[Name]) -> Hashable:
+    """The name of the value that a chain of reshards starts from, or of an earlier form of it."""
+    return names[root] if isinstance(root, int) else (names[root[0]], root[1])
 
 
-def _parts(key: Hashable) -> tuple[Hashable, ...]:
-    return cast("tuple[Hashable, ...]", key) if isinstance(key, tuple) else ()
-
-
-def _named(value: Partitioned, name: Name) -> Partitioned:
-    """The value with nothing sent for it yet, so that its reshards are known by its name."""
-    return replace(value, collectives=(), rematerialized=(), chain=(_VALUE, name), earlier=())
+def _operand(step: Step, names: Sequence[Name], origin: int) -> int:
+    """The index of the operand that is sent; -1 if it is none of them."""
+    return step.operands.index(names[origin]) if origin >= 0 and names[origin] in step.operands else -1
 
 
 def _live(block: Block) -> set[Name]:

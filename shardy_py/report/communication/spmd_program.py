@@ -25,6 +25,7 @@ from shardy_py.ops import TABLE, Control, OpRecord
 from shardy_py.report.communication.loops import iterations
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
+from shardy_py.spmd.planned import the_tiling
 from shardy_py.spmd.tiling import Tiling
 from shardy_py.spmd.walk import Block, Name, Step, Value
 
@@ -126,7 +127,7 @@ class _Reader:
             return None
         key = sharding, len(tensor.shape)
         if key not in self.known:
-            self.known[key] = self._tiling_of(*key)
+            self.known[key] = the_tiling(self._tiling_of(*key))
         return self.known[key]
 
     def _tiling_of(self, sharding: TensorSharding | None, rank: int) -> Tiling:
