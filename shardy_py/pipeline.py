@@ -13,7 +13,7 @@ Each stage changes the module in place and returns it; `decide_shardings` runs a
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import cast
@@ -36,7 +36,7 @@ from shardy_py.passes.pipeline_options import PartitioningOptions
 from shardy_py.passes.registration import PassCall
 from shardy_py.passes.runner import run_passes
 from shardy_py.report import summary_of
-from shardy_py.report.communication import CommunicationReport, Partitioner, communication_report
+from shardy_py.report.communication import CommunicationReport, Partitioner, SpmdProgram, communication_report
 from shardy_py.xla.written_by_jax import is_written_by_jax
 
 
@@ -83,6 +83,7 @@ def communication(
     record: Iterable[object] = (),
     *,
     partitioner: Partitioner | None = None,
+    spmd: Callable[[], SpmdProgram] | None = None,
 ) -> tuple[ModuleOp, CommunicationReport]:
     """A copy of a finished program with its communication as collectives, and the report on it.
 
@@ -91,17 +92,18 @@ def communication(
     partitioner: whose choices are reported; None: of XLA's for a program that JAX wrote, if they can be
         planned, else of Shardy's. For "xla" the program is returned as it is, and calls are inlined in the
         one that is reported, as XLA does: values have the names of that one.
+    spmd: makes `spmd_program(module)`, for those who have it.
     The copy is not verified: a collective may be in a region that allows only other ops, as in `async_start`.
     """
     if partitioner is None and is_written_by_jax(module):
         try:
-            return communication(module, model, partitioner="xla")
+            return communication(module, model, partitioner="xla", spmd=spmd)
         except ShardyError as error:
             made, report = communication(module, model, record, partitioner="shardy")
             return made, replace(report, not_by_xla=error.first.message)
     if partitioner == "xla":
-        inlined, sources = without_calls(module)
-        return module, communication_report(inlined, model, originals=sources, partitioner=partitioner)
+        planned = spmd_program(module) if spmd is None else spmd()
+        return module, communication_report(module, model, spmd=planned)
     origin: dict[SSAValue, SSAValue] = {}
     copy = cast(ModuleOp, clone(module, origin))
     originals = dict(zip(walk_pre_order(copy), walk_pre_order(module), strict=True))
@@ -112,13 +114,13 @@ def communication(
     return copy, communication_report(copy, model, causes, originals, warnings)
 
 
-def without_calls(module: ModuleOp) -> tuple[ModuleOp, dict[Operation, Operation]]:
-    """Returns a propagated program with its calls inlined, as XLA has it, and for each op there its original.
+def spmd_program(module: ModuleOp, *, is_planned: bool = True) -> SpmdProgram:
+    """Returns a propagated program as XLA partitions it, with its calls inlined.
 
-    The module itself if it has no calls.
+    The module itself if it has no calls. is_planned: whether XLA's partitioner adds collectives to it.
     """
     if not find_ops(module, CallOp.name):
-        return module, {}
+        return SpmdProgram(module, is_planned=is_planned)
     copy = cast(ModuleOp, clone(module, {}))
     sources = dict(zip(walk_pre_order(copy), walk_pre_order(module), strict=True))
     with recorded() as events:
@@ -127,7 +129,7 @@ def without_calls(module: ModuleOp) -> tuple[ModuleOp, dict[Operation, Operation
         for old, new in event.values.items() if isinstance(event, Copies) else ():
             if isinstance(old, OpResult) and isinstance(new, OpResult) and old.op in sources:
                 sources[new.op] = sources[old.op]
-    return copy, sources
+    return SpmdProgram(copy, sources, is_planned)
 
 
 def partition(module: ModuleOp, calls: Iterable[PassCall], record: Iterable[object] = ()) -> Partitioned:

@@ -46,7 +46,7 @@ def adviser_of(result: Result, report: CommunicationReport, tries: int | None = 
 
     tries: how many edits are tried at most; None: by the size of the program.
     """
-    sources = _Sources.of_result(result)
+    sources = result.sources
     if sources is None:
         return None
 
@@ -68,7 +68,7 @@ def placements_of(result: Result, value: Value, dimensions: Sequence[int], axis:
 
     None are tried for values that the source does not have, and for programs without exactly one mesh.
     """
-    sources = _Sources.of_result(result)
+    sources = result.sources
     entry = None if sources is None else sources.entry(value)
     if sources is None or entry is None:
         return NO_PLACEMENTS
@@ -100,7 +100,7 @@ def _is_along(sharding: Sharding | None, dimensions: Iterable[int], axis: str) -
     return any(each.name == axis for number in dimensions for each in sharding.dimensions[number].axes)
 
 
-class _Sources:
+class Sources:
     """The values of the source program of those of a result."""
 
     def __init__(self, result: Result, mesh_name: str, mesh: Mesh) -> None:
@@ -118,13 +118,13 @@ class _Sources:
         )
 
     @staticmethod
-    def of_result(result: Result) -> _Sources | None:
+    def of_result(result: Result) -> Sources | None:
         """Returns the sources of a recorded result with one mesh; None of another."""
         meshes = meshes_with_axes(result.source.meshes)
         if len(meshes) != 1 or result.record is None:
             return None
         ((name, mesh),) = meshes.items()
-        return _Sources(result, name, mesh)
+        return Sources(result, name, mesh)
 
     def after(self, proposal: Proposal, *, record: bool) -> Result:
         """Returns the result of the edited program. Raises `ShardyError` if it is invalid."""

@@ -27,13 +27,14 @@ from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.run_record import Lineage, Record
 from shardy_py.graph.value_table import ValueEntry
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
-from shardy_py.pipeline import communication, partition, without_calls
+from shardy_py.pipeline import communication, partition, spmd_program
 from shardy_py.report import summary_of
 from shardy_py.report.communication import (
     PARTITIONERS,
     CollectiveUse,
     CommunicationReport,
     Partitioner,
+    SpmdProgram,
 )
 from shardy_py.report.difference import Change, Difference, Figures, changed, changed_meshes, difference_text
 from shardy_py.report.explain import MOST_CHAINS, Explainer, Explanations, Reasons, Side, WhyNot, sides
@@ -46,6 +47,7 @@ from shardy_py.xla.written_by_jax import is_written_by_jax
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from shardy_py.api.advising import Sources
     from shardy_py.api.explorer import Explorer
     from shardy_py.api.local_program import LocalProgram
     from shardy_py.explorer import Subject
@@ -165,8 +167,12 @@ class Result:
         module = self.program.module
         if partitioner == "shardy":
             sent = self.communicating
-            return memory_report(module, target, lambda: without_calls(sent.module)[0], is_planned=False)
-        return memory_report(module, target, lambda: without_calls(module)[0])
+            return memory_report(module, target, lambda: spmd_program(sent.module, is_planned=False))
+        return memory_report(module, target, lambda: self._spmd)
+
+    @cached_property
+    def _spmd(self) -> SpmdProgram:
+        return spmd_program(self.program.module)
 
     @without_collection()
     def communication(
@@ -253,6 +259,13 @@ class Result:
         return placements_of(self, value, among, axis)
 
     @cached_property
+    def sources(self) -> Sources | None:
+        """The source values of those of this program, for advice; None without exactly one mesh."""
+        from shardy_py.api.advising import Sources
+
+        return Sources.of_result(self)
+
+    @cached_property
     def _advisers(self) -> dict[int, Adviser | None]:
         """By the identity of a report, its adviser."""
         return {}
@@ -287,7 +300,8 @@ class Result:
         if priced is None:
             if self.record is None:  # it has the causes of reshards, and sharding rules that were dropped
                 return self.again(self.source)._communicating(model, partitioner)
-            priced = communication(self.program.module, model, self.record.events, partitioner=partitioner)
+            module, events = self.program.module, self.record.events
+            priced = communication(module, model, events, partitioner=partitioner, spmd=lambda: self._spmd)
             asked = dict.fromkeys((partitioner, priced[1].partitioner))
             self._communications.extend(((model, each), priced) for each in asked)
         return priced

@@ -1,6 +1,7 @@
 """Findings of one source line as one: layers of a model repeat them, forward, backward and rematerialized.
 
-Only lines of Python are grouped: in MLIR each op has a line of its own. Not here: how groups are printed
+Only lines of Python are grouped: in MLIR each op has a line of its own. So are arguments and results of alike
+layers. Not here: how groups are printed
 (`texts.py`).
 """
 
@@ -15,11 +16,15 @@ from shardy_py.check.finding import Finding
 
 _VALUES = re.compile(r"%[\w.$-]+(#\d+)?|\d[\d.,]*( [kMGTP]?B\b)?")
 _LAYER = re.compile(r"\d+")
+_KEY = re.compile(r"\[[^\]]*\]|\.\w+")
+"""A part of the path of an argument or result, as JAX writes it: `params['layers'][0]['w']`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Findings of one rule, on one line, with one message up to names and numbers; the first stands for all.
+    """Findings of one rule with one message up to names and numbers; the first stands for all.
+
+    They are on one line, or on arguments or results whose paths differ in numbers of layers.
 
     phases: how many are forward, backward or rematerialized; {} if the program has no derivatives.
     """
@@ -56,10 +61,26 @@ def grouped(findings: Iterable[Finding]) -> tuple[Group, ...]:
     for number, finding in enumerate(findings):
         place = finding.position
         key: tuple[object, ...] = (number,)
+        message = _VALUES.sub("#", finding.message)
         if place is not None and place.file.endswith(".py"):
-            key = (finding.code, finding.level, place.file, place.line, _VALUES.sub("#", finding.message))
+            key = (finding.code, finding.level, place.file, place.line, message)
+        elif place is None and (path := _path_in_layers(finding.subject)):
+            key = (finding.code, finding.level, finding.function, path, message)
         groups.setdefault(key, []).append(finding)
     return tuple(Group(tuple(members), _phases(members)) for members in groups.values())
+
+
+def _path_in_layers(subject: str) -> str:
+    """The path of an argument or result with the numbers of layers left out; "" if it has none.
+
+    Numbers of the first part and of the last are not those of layers.
+
+    >>> _path_in_layers("result[1]['layers'][0]['w1']")
+    "result[1]['layers'][#]['w1']"
+    """
+    keys = [*_KEY.finditer(subject)]
+    inner = "".join(_LAYER.sub("#", key[0]) for key in keys[1:-1])
+    return subject[: keys[0].end()] + inner + keys[-1][0] if "#" in inner else ""
 
 
 def _phases(findings: Iterable[Finding]) -> dict[str, int]:

@@ -38,7 +38,8 @@ def repetition(group: Group) -> str:
     phases = ", ".join(f"{count} {name}" for name, count in group.phases.items())
     layers = f"in {group.layers} layers" if group.layers else ""
     size = f"{bytes_text(group.bytes)} in all" if group.bytes else ""
-    return f"x{group.count} on this line: {'; '.join(filter(None, (layers, phases, size)))}".rstrip(": ")
+    where = "on this line" if group.first.position else "in layers that are alike"
+    return f"x{group.count} {where}: {'; '.join(filter(None, (layers, phases, size)))}".rstrip(": ")
 
 
 def _met_text(met: Met) -> str:

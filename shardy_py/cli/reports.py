@@ -116,10 +116,10 @@ def with_request(requests: tuple[Request, ...], new: Request) -> tuple[Request, 
 
 
 def _memory(evidence: Evidence, target: str) -> Answer:
-    from shardy_py.pipeline import without_calls
+    from shardy_py.pipeline import spmd_program
     from shardy_py.report.memory import memory_json, memory_report
 
-    report = memory_report(evidence.after, target, lambda: without_calls(evidence.after)[0])
+    report = memory_report(evidence.after, target, lambda: spmd_program(evidence.after))
     return Answer(lambda: str(report), lambda: memory_json(report))
 
 

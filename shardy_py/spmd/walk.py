@@ -185,13 +185,12 @@ class _Walk:
             if key is None or key not in self.keys:
                 self.keys.add(key)
                 reason = collective.reason or (step.record.name if step else "result")
-                if times != 1 or reason != collective.reason:
-                    collective = replace(collective, times=collective.times * times, reason=reason)
+                collective = replace(collective, times=collective.times * times, reason=reason, key=key)
                 self.sent.append(
                     Sent(step, collective, result if step is None else _operand(step, names, each.origin))
                 )
             else:
-                self.merged.append(Sent(step, collective))
+                self.merged.append(Sent(step, replace(collective, key=key)))
         for source, target in rematerialized:
             self.rematerialized.append(Rematerialized(step, source, target))
 

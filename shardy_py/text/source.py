@@ -23,7 +23,7 @@ from xdsl.irdl import irdl_attr_definition
 
 from shardy_py.cursor import NumberedText
 from shardy_py.errors import Diagnostic, Position
-from shardy_py.session import SESSION
+from shardy_py.session import SESSION, Identities
 from shardy_py.terminal import without_controls
 
 
@@ -88,6 +88,9 @@ _FRAMEWORK = re.compile(
 """Files of packages that build models: users look for lines of their own model."""
 
 
+_PLACES: Identities[tuple[Position, Position] | None] = SESSION.identities("places of locations")
+
+
 def position_of(location: Attribute) -> Position | None:
     """The innermost file position that a location attribute names, None if it names none.
 
@@ -99,6 +102,11 @@ def position_of(location: Attribute) -> Position | None:
 
 def stretch_of(location: Attribute) -> tuple[Position, Position] | None:
     """The position of `position_of` and the end of its stretch of text; the end is the start if unknown."""
+    known = _PLACES.get(id(location))
+    return _PLACES.remember(location, _stretch_of(location)) if known is None else known[0]
+
+
+def _stretch_of(location: Attribute) -> tuple[Position, Position] | None:
     first: tuple[Position, Position] | None = None
     for stretch in _stretches(location):
         if not _FRAMEWORK.search(stretch[0].file):

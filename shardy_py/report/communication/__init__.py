@@ -20,6 +20,7 @@ from shardy_py.report.communication.report import (
     communication_report,
     communication_text,
 )
+from shardy_py.report.communication.spmd_program import SpmdProgram
 
 __all__ = [
     "HALO_EXCHANGE",
@@ -33,6 +34,7 @@ __all__ = [
     "Disagreement",
     "Partitioner",
     "Rematerialization",
+    "SpmdProgram",
     "communication_json",
     "communication_report",
     "communication_text",

@@ -5,18 +5,16 @@ Not here: XLA's choices (`spmd/`), the program as the planner reads it (`spmd_pr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from shardy_py.errors import Position
-from shardy_py.graph.symbols import MAIN, function_name, functions_of
+from shardy_py.graph.symbols import function_name
 from shardy_py.graph.value_shardings import ShardingReader
-from shardy_py.graph.value_table import ValueTable, location_text
+from shardy_py.graph.value_table import location_text
 from shardy_py.ir import blocks_of, operands_of, written_name
 from shardy_py.ops import TABLE, TensorType
 from shardy_py.partition.cost import CostModel
@@ -24,10 +22,9 @@ from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.collect import Axes, CollectiveUse, collect_collectives
 from shardy_py.report.communication.device_groups import UNKNOWN_AXIS, axes_of_collective
 from shardy_py.report.communication.loops import run_counts
-from shardy_py.report.communication.spmd_program import block_of
-from shardy_py.sharding import Mesh
+from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.spmd.model import Collective
-from shardy_py.spmd.walk import Rematerialized, Sent, plan_program
+from shardy_py.spmd.walk import Rematerialized, Sent
 from shardy_py.text.source import position_of
 
 
@@ -48,22 +45,17 @@ class Rematerialization:
 
 
 def collectives_by_xla(
-    module: ModuleOp, model: CostModel, meshes: Mapping[str, Mesh], originals: Mapping[Operation, Operation]
+    program: SpmdProgram, model: CostModel
 ) -> tuple[tuple[CollectiveUse, ...], tuple[Rematerialization, ...]]:
-    """Returns what XLA sends for a program without calls whose shardings are propagated, and where it warns.
-
-    meshes: by name.
-
-    originals: for ops of inlined functions, those that causes name.
+    """Returns what XLA sends for a propagated program, and where it warns.
 
     Raises:
         ShardyError: a mesh has too many devices to list them, or a tensor has a dynamic shape.
     """
+    module, meshes = program.module, program.meshes
     written = collect_collectives(module, model, Causes(()), meshes, only_written=True)  # with their axes
-    functions = functions_of(module)
-    entries = [f for f in functions if function_name(f) == MAIN] or functions
-    uses = _Uses(module, model, meshes, originals)
-    plans = [(f, plan_program(block_of(f, meshes))) for f in entries]
+    uses = _Uses(program, model)
+    plans = [(f, program.planned(f)[1]) for f in program.entries]
     sent = ((f, each) for f, plan in plans for each in plan.sent)
     warned = tuple(uses.rematerialization(each, f) for f, plan in plans for each in plan.rematerialized)
     return (*written, *(uses.of(each, function) for function, each in sent if not _is_written(each))), warned
@@ -75,19 +67,14 @@ def _is_written(sent: Sent) -> bool:
 
 
 class _Uses:
-    def __init__(
-        self,
-        module: ModuleOp,
-        model: CostModel,
-        meshes: Mapping[str, Mesh],
-        originals: Mapping[Operation, Operation],
-    ) -> None:
+    def __init__(self, program: SpmdProgram, model: CostModel) -> None:
         self.model = model
-        self.meshes = meshes
-        self.originals = originals
-        self.entries = ValueTable(module).by_value
-        self.runs = run_counts(module)
+        self.meshes = program.meshes
+        self.originals = program.originals
+        self.entries = program.values.by_value
+        self.runs = run_counts(program.module)
         self.shardings = ShardingReader()
+        self._known_axes: dict[tuple[int, bool, tuple[str, ...]], tuple[tuple[int, ...], Axes | None]] = {}
 
     def _axes(self, collective: Collective, op: Operation) -> Axes:
         """The mesh axes along which devices communicate, if their groups are along axes.
@@ -98,9 +85,12 @@ class _Uses:
         near = (s.mesh for s in map(self.shardings.of, values) if s is not None and isinstance(s.mesh, str))
         names = dict.fromkeys((*near, *self.meshes))
         is_permute = collective.kind == "collective_permute"
-        meshes = tuple(self.meshes[name] for name in names)
-        known = axes_of_collective(collective.group, meshes, is_permute=is_permute)
-        return known or ((UNKNOWN_AXIS, collective.group_size),)
+        key = id(collective.group), is_permute, tuple(names)
+        if key not in self._known_axes:  # which holds the group, so that its identity is not used again
+            meshes = tuple(self.meshes[name] for name in names)
+            found = axes_of_collective(collective.group, meshes, is_permute=is_permute)
+            self._known_axes[key] = collective.group, found
+        return self._known_axes[key][1] or ((UNKNOWN_AXIS, collective.group_size),)
 
     def rematerialization(self, each: Rematerialized, function: FuncOp) -> Rematerialization:
         """A warning of XLA, at the op of the function that requires the reshard."""

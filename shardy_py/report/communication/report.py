@@ -24,6 +24,7 @@ from shardy_py.report.communication.agreement import Disagreement, disagreements
 from shardy_py.report.communication.by_xla import Rematerialization, collectives_by_xla
 from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse, collect_collectives
+from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.report.sizes import json_fields
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
 from shardy_py.sharding import Mesh
@@ -124,14 +125,13 @@ def communication_report(
     warnings: Iterable[Diagnostic] = (),
     meshes: Mapping[str, Mesh] | None = None,
     *,
-    partitioner: Partitioner = "shardy",
+    spmd: SpmdProgram | None = None,
 ) -> CommunicationReport:
     """Returns the report on a module whose reshards have been replaced by collectives.
 
-    record: the events of the passes. originals: for each op, that of the module before the replacement, or
-    before calls were inlined.
-    warnings: of those passes. meshes: of a local program, which has none any more. partitioner: "xla": the
-    module is a propagated one without these collectives, and XLA's partitioner adds its own.
+    record: the events of the passes. originals: for each op, that of the module before the replacement.
+    warnings: of those passes. meshes: of a local program, which has none any more. spmd: the module is a
+    propagated one without these collectives, and XLA's partitioner adds its own to this form of it.
 
     Raises:
         ShardyError: the model has links of an axis that no mesh of the module has.
@@ -142,10 +142,11 @@ def communication_report(
         if axis not in axes:
             raise unknown_axis(axis, dict.fromkeys(axes), what="link of the cost model")
     rematerialized: tuple[Rematerialization, ...] = ()
-    if partitioner == "xla":
-        collectives, rematerialized = collectives_by_xla(module, model, meshes, originals or {})
+    if spmd is not None:
+        collectives, rematerialized = collectives_by_xla(spmd, model)
     else:
         collectives = collect_collectives(module, model, Causes(record, originals), meshes)
+    partitioner: Partitioner = "shardy" if spmd is None else "xla"
     return CommunicationReport(
         collectives, model, tuple(warnings), partitioner=partitioner, rematerialized=rematerialized
     )

@@ -1,16 +1,18 @@
-"""A propagated program of IR as a block of the planner of XLA's SPMD partitioner.
+"""A propagated program of IR as blocks of the planner of XLA's SPMD partitioner, with what it plans.
 
 Values are named by themselves, steps by their ops. Operands of a manual computation are resharded on entry.
-The program has no calls: XLA inlines them before. Not here: what is sent (`spmd/walk.py`), the report on it
-(`by_xla.py`).
+The program has no calls: XLA inlines them before. Not here: how it is planned (`spmd/walk.py`), the report on
+it (`by_xla.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import prod
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block as IrBlock
 from xdsl.ir import Operation, SSAValue
@@ -19,7 +21,9 @@ from shardy_py.dialects.sdy import AllReduceOp, ManualComputationOp, ReduceScatt
 from shardy_py.graph.holders import attribute_list_shardings
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import record_of
+from shardy_py.graph.symbols import MAIN, Symbols, function_name, functions_of
 from shardy_py.graph.value_shardings import ShardingReader
+from shardy_py.graph.value_table import ValueTable
 from shardy_py.ir import blocks_of, operands_of, type_of
 from shardy_py.ops import TABLE, Control, OpRecord
 from shardy_py.report.communication.loops import iterations
@@ -27,10 +31,55 @@ from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.spmd.planned import the_tiling
 from shardy_py.spmd.tiling import Tiling
-from shardy_py.spmd.walk import Block, Name, Step, Value
+from shardy_py.spmd.walk import Block, Name, ProgramPlan, Step, Value, plan_program
 
 _RUN = frozenset(Control) - {Control.NONE, Control.CALL, Control.DEFINITION}
 """Ops with these run their regions; those of others combine elements."""
+
+
+@dataclass(eq=False)
+class SpmdProgram:
+    """A propagated program without calls as XLA partitions it, for all reports on it.
+
+    originals: for ops of inlined functions, those of the program with calls. is_planned: whether collectives
+    are planned; otherwise the program has them all. The module must not change while this is in use.
+    """
+
+    module: ModuleOp
+    originals: Mapping[Operation, Operation] = field(default_factory=dict[Operation, Operation])
+    is_planned: bool = True
+
+    @cached_property
+    def meshes(self) -> dict[str, Mesh]:
+        """The meshes by name."""
+        return Symbols(self.module).meshes()
+
+    @cached_property
+    def values(self) -> ValueTable:
+        """All values."""
+        return ValueTable(self.module)
+
+    @cached_property
+    def entries(self) -> tuple[FuncOp, ...]:
+        """The function @main; without one, all functions."""
+        functions = functions_of(self.module)
+        return tuple([f for f in functions if function_name(f) == MAIN] or functions)
+
+    def planned(self, function: FuncOp) -> tuple[Block, ProgramPlan]:
+        """The block of a function, and what is sent for it.
+
+        Raises:
+            ShardyError: a mesh has too many devices to list them, or a tensor has a dynamic shape.
+        """
+        if function not in self._known:
+            block = block_of(function, self.meshes)
+            plan = plan_program(block) if self.is_planned else ProgramPlan((), ())
+            self._known[function] = block, plan
+        return self._known[function]
+
+    @cached_property
+    def _known(self) -> dict[FuncOp, tuple[Block, ProgramPlan]]:
+        return {}
 
 
 def block_of(function: FuncOp, meshes: Mapping[str, Mesh]) -> Block:

@@ -3,28 +3,27 @@
 The values that are stored (`stored.py`) after fusion (`fusion.py`), in the order in which XLA runs ops
 (`schedule.py`), in memory that is shared in time (`packing.py`). docs/memory.md describes the model.
 
-    estimate_memory(function, meshes).peak_bytes
+    estimate_memory(program, function).peak_bytes
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 
-from shardy_py.graph.value_table import ValueTable, location_text
+from shardy_py.graph.value_table import location_text
 from shardy_py.layout.formats import Target
 from shardy_py.ops import TensorType
-from shardy_py.report.communication.spmd_program import block_of
+from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.report.memory.packing import Buffer
 from shardy_py.report.memory.stored import Setting, StoredBlock, size_of
-from shardy_py.sharding import Mesh
 from shardy_py.spmd.program import Block, Name
-from shardy_py.spmd.walk import Sent, plan_program
+from shardy_py.spmd.walk import Sent
 
 _HOST_MEMORY = {"pinned_host", "unpinned_host"}
 _SHOWN = 10
@@ -67,32 +66,26 @@ class MemoryEstimate:
 
 
 def estimate_memory(
+    program: SpmdProgram,
     function: FuncOp,
-    meshes: Mapping[str, Mesh],
     donated: Sequence[bool] = (),
     *,
     on_host: bool = True,
     target: Target = "linear",
-    is_planned: bool = True,
 ) -> MemoryEstimate:
-    """Returns the estimate for a function without calls whose shardings are propagated.
+    """Returns the estimate for a function of a program.
 
-    donated: for each argument, whether a result may take its memory. meshes: by name. on_host: as XLA's
-    backend for the host allocates; otherwise ops run in an order that needs little memory. target: the
-    layouts of arrays.
-    is_planned: with what XLA's partitioner sends; otherwise the program has all collectives already.
+    donated: for each argument, whether a result may take its memory. on_host: as XLA's backend for the host
+    allocates; otherwise ops run in an order that needs little memory. target: the layouts of arrays.
 
     Raises:
         ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
     """
-    block = block_of(function, meshes)
+    block, plan = program.planned(function)
     sent: dict[int, list[Sent]] = defaultdict(list)
-    again: dict[Hashable, int] = {}
-    if is_planned:
-        plan = plan_program(block)
-        for each in plan.sent:
-            sent[id(each.step)].append(each)
-        again = {each.collective.key: id(each.step) for each in plan.merged}
+    for each in plan.sent:
+        sent[id(each.step)].append(each)
+    again = {each.collective.key: id(each.step) for each in plan.merged}
     kept = [kind in _HOST_MEMORY for kind in _memory_kinds(function, "arg_attrs", len(block.arguments))]
     given = [size_of(value.type, value.tiling, target) for value in block.arguments]
     types = _types(block)
@@ -110,7 +103,7 @@ def estimate_memory(
     stored = StoredBlock(block, sent, again, Setting(on_host, target))
     held, alive = stored.temporaries(results)
     on_host_memory = sum(given) - sum(sizes) + sum(made) - sum(results) + stored.host_bytes
-    entries = ValueTable(module).by_value if (module := _module_of(function)) is not None else {}
+    entries = program.values.by_value
     live: list[LiveTensor] = []
     for size, value in zip(sizes, block.arguments, strict=True):
         entry = entries.get(id(value.name))
@@ -118,11 +111,6 @@ def estimate_memory(
             live.append(LiveTensor(size, str(entry), location_text(entry.location)))
     live = sorted((*live, *_live(alive)), key=lambda each: -each.bytes)[:_SHOWN]
     return MemoryEstimate(sum(sizes), sum(results), aliased, held, host=on_host_memory, largest=tuple(live))
-
-
-def _module_of(function: FuncOp) -> ModuleOp | None:
-    parent = function.parent_op()
-    return parent if isinstance(parent, ModuleOp) else None
 
 
 def _live(alive: Iterable[Buffer]) -> Iterator[LiveTensor]:

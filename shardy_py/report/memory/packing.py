@@ -6,10 +6,13 @@ have buffers (`estimate.py`).
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import numpy as np
 
 from shardy_py.spmd.program import Step
 
@@ -55,15 +58,39 @@ class Slot:
 
 def packed(buffers: Sequence[Buffer], slots: Sequence[Slot]) -> tuple[int, tuple[Buffer, ...]]:
     """The bytes of buffers that do not fit into the memory of results, and those alive when most are."""
-    by_size = sorted(slots, key=lambda slot: -slot.size)
+    if len(buffers) > _MOST_PLACED:
+        return _summed(buffers, slots)
+    by_size = sorted(slots, key=lambda slot: slot.size)
+    sizes = [slot.size for slot in by_size]
     left: list[Buffer] = []
     for each in sorted(buffers, key=lambda each: -each.size):
-        fitting = (slot for slot in by_size if slot.size >= each.size)
+        fitting = reversed(by_size[bisect_left(sizes, each.size) :])
         if each.size and not any(slot.take(each.start, each.end) for slot in fitting):
             left.append(each)
-    peak, moment = _most_alive(left)
-    alive = tuple(each for each in left if each.start <= moment <= each.end)
-    return (_best_fit(left) if len(left) <= _MOST_PLACED else peak), alive
+    moment = _most_alive(left)
+    return _best_fit(left), tuple(each for each in left if each.start <= moment <= each.end)
+
+
+def _summed(buffers: Sequence[Buffer], slots: Sequence[Slot]) -> tuple[int, tuple[Buffer, ...]]:
+    """As `packed`, with what is alive at the same time summed up instead of given places.
+
+    Buffers of at most the size of the largest slot fill all slots that are free.
+    """
+    largest = max((slot.size for slot in slots), default=0)
+    small = _held([(each.start, each.end, each.size) for each in buffers if each.size <= largest])
+    large = _held([(each.start, each.end, each.size) for each in buffers if each.size > largest])
+    taken = _held([(start, end, slot.size) for slot in slots for start, end in slot.busy])
+    total = sum(slot.size for slot in slots)
+    held, held_large, busy = 0, 0, 0
+    peak = at = 0
+    for moment in sorted({*small, *large, *taken}):
+        held += small.get(moment, 0)
+        held_large += large.get(moment, 0)
+        busy += taken.get(moment, 0)
+        needed = held_large + max(0, held - (total - busy))
+        if needed > peak:
+            peak, at = needed, moment
+    return peak, tuple(each for each in buffers if each.size and each.start <= at <= each.end)
 
 
 def _best_fit(buffers: Sequence[Buffer]) -> int:
@@ -71,30 +98,38 @@ def _best_fit(buffers: Sequence[Buffer]) -> int:
 
     Each is where the least is left free beside those that are alive at the same time.
     """
-    placed: list[tuple[int, Buffer]] = []
+    ordered = sorted(buffers, key=lambda b: (-b.size, b.start - b.end, b.start))
+    sizes, starts, ends = (np.array([b[i] for b in ordered], np.int64) for i in range(3))
+    places = np.zeros(len(ordered), np.int64)
     total = 0
-    for each in sorted(buffers, key=lambda b: (-b.size, b.start - b.end, b.start)):
-        busy = sorted((at, at + b.size) for at, b in placed if b.start <= each.end and each.start <= b.end)
-        at, best, gap = 0, -1, 0
-        for low, high in busy:
-            if low - at >= each.size and (best < 0 or low - at < gap):
-                best, gap = at, low - at
-            at = max(at, high)
-        at = at if best < 0 else best
-        placed.append((at, each))
-        total = max(total, at + each.size)
+    for i, each in enumerate(ordered):
+        busy = np.flatnonzero((starts[:i] <= each.end) & (ends[:i] >= each.start))
+        if busy.size:
+            busy = busy[np.argsort(places[busy], kind="stable")]
+            low, high = places[busy], np.maximum.accumulate(places[busy] + sizes[busy])
+            free = np.concatenate(([0], high[:-1]))
+            gaps = low - free
+            fitting = np.flatnonzero(gaps >= each.size)
+            places[i] = free[fitting[np.argmin(gaps[fitting])]] if fitting.size else high[-1]
+        total = max(total, int(places[i]) + each.size)
     return total
 
 
-def _most_alive(buffers: Sequence[Buffer]) -> tuple[int, int]:
-    """The bytes of the buffers that are alive at the same time, at most, and the event at which they are."""
-    changes: dict[int, int] = defaultdict(int)
-    for each in buffers:
-        changes[each.start] += each.size
-        changes[each.end + 1] -= each.size
+def _most_alive(buffers: Sequence[Buffer]) -> int:
+    """The event at which the buffers that are alive at the same time have the most bytes."""
+    changes = _held([(each.start, each.end, each.size) for each in buffers])
     held = peak = at = 0
     for moment in sorted(changes):
         held += changes[moment]
         if held > peak:
             peak, at = held, moment
-    return peak, at
+    return at
+
+
+def _held(periods: Iterable[tuple[int, int, int]]) -> dict[int, int]:
+    """By event, by how much what is held grows: of periods from an event to another, with bytes."""
+    changes: dict[int, int] = defaultdict(int)
+    for start, end, size in periods:
+        changes[start] += size
+        changes[end + 1] -= size
+    return changes

@@ -28,6 +28,7 @@ from shardy_py.graph.value_table import RESULT_INFO, location_text
 from shardy_py.ir import owning_op
 from shardy_py.layout.formats import TARGETS
 from shardy_py.ops import record
+from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.report.memory import collect
 from shardy_py.report.memory.chips import CHIPS, Chip
 from shardy_py.report.memory.estimate import MemoryEstimate, estimate_memory
@@ -129,8 +130,8 @@ class EntryMemory:
 class MemoryReport:
     """The memory on each device; tensors are numbered as in `EntryMemory.alive`.
 
-    chip: the device whose memory is compared. inlined: the program of the estimate, without calls, by default
-    the module; is_planned: whether XLA's partitioner adds collectives to it.
+    chip: the device whose memory is compared. spmd: makes the program of the estimate, without calls; by
+    default that of the module.
     The module must not change while the report is in use.
     """
 
@@ -138,8 +139,7 @@ class MemoryReport:
     target: Target
     collected: collect.CollectedProgram
     chip: Chip | None = None
-    inlined: Callable[[], ModuleOp] | None = None
-    is_planned: bool = True
+    spmd: Callable[[], SpmdProgram] | None = None
 
     def __str__(self) -> str:
         return memory_text(self)
@@ -165,17 +165,15 @@ class MemoryReport:
             ShardyError: a tensor has a dynamic shape, a mesh has too many devices to list them, or there is
                 no function with a body.
         """
-        module = self.module if self.inlined is None else self.inlined()
-        functions = {function_name(f): f for f in functions_of(module)}
-        meshes = Symbols(module).meshes()
+        program = SpmdProgram(self.module) if self.spmd is None else self.spmd()
+        functions = {function_name(f): f for f in functions_of(program.module)}
         found = [
             estimate_memory(
+                program,
                 functions[function_name(entry.function)],
-                meshes,
                 entry.donated,
                 on_host=self.chip is None,
                 target="linear" if self.chip is None else self.target,
-                is_planned=self.is_planned,
             )
             for entry in self.collected.entries
         ]
@@ -286,15 +284,12 @@ class MemoryReport:
 def memory_report(
     module: ModuleOp,
     target: Target | str = "tpu",
-    inlined: Callable[[], ModuleOp] | None = None,
-    *,
-    is_planned: bool = True,
+    spmd: Callable[[], SpmdProgram] | None = None,
 ) -> MemoryReport:
     """Returns the report on a program with shardings.
 
     target: the layouts: "tpu" pads to tiles, "linear" does not pad; or a chip, for its layouts and memory.
-    inlined: makes the program without calls, for the estimate; by default the module has none. is_planned:
-    whether XLA's partitioner adds collectives to it.
+    spmd: makes the program without calls, for the estimate; by default the module has none.
 
     Raises:
         ShardyError: unknown target, a function calls itself, or a sharding does not fit its value.
@@ -303,7 +298,7 @@ def memory_report(
         raise ShardyError.unknown("target", target, (*TARGETS, *CHIPS))
     chip = CHIPS.get(target)
     layouts = cast("Target", target) if chip is None else chip.target
-    return MemoryReport(module, layouts, collect.collect_program(module, layouts), chip, inlined, is_planned)
+    return MemoryReport(module, layouts, collect.collect_program(module, layouts), chip, spmd)
 
 
 def memory_text(report: MemoryReport, rows: int = _ROWS_SHOWN) -> str:
