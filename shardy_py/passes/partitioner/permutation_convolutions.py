@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,20 +28,24 @@ from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, resized,
 from shardy_py.sharding import AxisRef, FactorType, Mesh, ShardingRule, TensorSharding
 from shardy_py.sharding.axis_lists import Axes, total_size
 
-_NOT_DESCRIBED = "it is sharded along both windows and kernel, or along a reversed kernel"
+_NOT_DESCRIBED = (
+    "it is sharded along both windows and kernel, along a reversed kernel, or along the kernel and its groups"
+)
+_GROUPS_ALONG_SUB_AXES = "its groups are sharded along sub-axes of the same axes"
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
     """A sharded convolution: image, kernel and result, in this order.
 
-    dimensions: the spatial ones of each. windows: along them.
+    dimensions: the spatial ones of each. windows: along them. groups: of features and of the batch.
     """
 
     mesh: Mesh
     shardings: Sequence[TensorSharding]
     dimensions: Sequence[Sequence[int]]
     windows: Sequence[Window]
+    groups: int = 1
 
     @staticmethod
     def of(op: Operation, state: Resolution) -> Sides | None:
@@ -61,7 +65,8 @@ class Sides:
         ]
         taps = tuple(shape_of(kernel)[d] for d in dimensions[1])
         windows = windows_of(attributes, taps, "lhs_dilation", "rhs_dilation")
-        return Sides(found[1], shardings, dimensions, windows)
+        groups = attributes.get("feature_group_count", 1) * attributes.get("batch_group_count", 1)
+        return Sides(found[1], shardings, dimensions, windows, groups)
 
     def along(self, number: int) -> tuple[list[int], list[Axes]]:
         """The dimensions of a spatial dimension on the sides, and their axes."""
@@ -73,11 +78,18 @@ class Sides:
         """Whether an exchange does along a spatial dimension: sharded along windows, or along the kernel."""
         image, kernel, result = self.along(number)[1]
         along_kernel = image == kernel and not result and not self.windows[number].is_reversed
+        along_kernel = along_kernel and not self.has_groups_along(image)
         return (image == result and not kernel) or along_kernel
+
+    def has_groups_along(self, axes: Iterable[AxisRef]) -> bool:
+        """Whether groups are sharded along sub-axes of these axes."""
+        names = {axis.name for axis in axes}
+        outside = _outside_windows(self.shardings, self.dimensions)
+        return self.groups > 1 and any(axis.name in names for axis in outside)
 
 
 def with_whole_kernels(op: Operation, rule: ShardingRule, state: Resolution) -> Operation:
-    """Gathers spatial dimensions sharded along windows and kernel both, or along a reversed kernel.
+    """Gathers spatial dimensions sharded in a way that no exchange does (`_NOT_DESCRIBED`).
 
     Their products are not partial sums any more, but they are still reduced: all devices but the first along
     the axes of the kernel contribute zeros. Returns the convolution on gathered operands, or `op`.
@@ -138,7 +150,6 @@ def convolution_windows(op: Operation, state: Resolution) -> Description:
         return NOT_SHARDED
     mesh, shardings, dimensions, windows = found.mesh, found.shardings, found.dimensions, found.windows
     image, kernel = operands_of(op)
-    attributes = record_of(op).attributes
     reads: dict[int, WindowReads] = {}
     for number, window in enumerate(windows):
         places, axes = found.along(number)
@@ -153,10 +164,8 @@ def convolution_windows(op: Operation, state: Resolution) -> Description:
             reads[places[0]] = read
     if not reads:
         return NOT_SHARDED
-    if attributes.get("feature_group_count", 1) * attributes.get("batch_group_count", 1) > 1:
-        names = {axis.name for d in reads for axis in shardings[0].dimensions[d].axes}
-        if any(axis.name in names for axis in _outside_windows(shardings, dimensions)):
-            return "its groups are sharded along sub-axes of the same axes"
+    if found.has_groups_along([axis for d in reads for axis in shardings[0].dimensions[d].axes]):
+        return _GROUPS_ALONG_SUB_AXES
 
     def local(inner: LocalBuilder, parts: Parts) -> Sequence[Value]:
         changed = list(windows)
