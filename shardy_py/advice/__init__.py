@@ -5,7 +5,7 @@ Start at `adviser.py`; `sites.py` finds expressions to constrain, `variants.py` 
 remedies for tensors that are not sharded.
 """
 
-from shardy_py.advice.adviser import SHOWN, Adviser
+from shardy_py.advice.adviser import MOST_VALUES, SHOWN, Adviser
 from shardy_py.advice.outcome import Outcome, group_key, outcome_of
 from shardy_py.advice.placement import MOST_TRIES, NO_PLACEMENTS, Holding, Placement, Placements, placements
 from shardy_py.advice.proposals import Proposal, Proposer
@@ -14,6 +14,7 @@ from shardy_py.advice.sites import Site, Sites
 
 __all__ = [
     "MOST_TRIES",
+    "MOST_VALUES",
     "NO_ADVICE",
     "NO_PLACEMENTS",
     "SHOWN",

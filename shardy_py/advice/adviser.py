@@ -24,7 +24,7 @@ _MOST_TRIES = 32
 _VALUES_TRIED = 40_000
 """The values of all programs that are propagated for one report; at least `_FEWEST` edits are tried."""
 _FEWEST = 3
-_LARGEST = 20_000
+MOST_VALUES = 20_000
 """Values of a program for which no edits are tried unless a number is asked for: a try takes seconds."""
 _GROUPS = 3
 """Each group gets so large a part of the tries that are left."""
@@ -54,7 +54,7 @@ class Adviser:
         """Sets the number of tries from the size of the program."""
         if self.tries is None:
             values = max(1, len(self.proposer.table.entries))
-            self.tries = 0 if values > _LARGEST else max(_FEWEST, _VALUES_TRIED // values)
+            self.tries = 0 if values > MOST_VALUES else max(_FEWEST, _VALUES_TRIED // values)
 
     def advice(self, use: CollectiveUse, most: int = SHOWN) -> Advice:
         """Returns the best remedies for a collective and those alike."""
@@ -66,7 +66,7 @@ class Adviser:
         return Advice(found.remedies[:most], found.tried)
 
     def _advise(self, key: GroupKey, share: int) -> Advice:
-        uses = [use for use in self.before.uses if group_key(use) == key]
+        uses = self.before.by_group.get(key, [])
         if not uses or self.before.own_bytes[key] == 0:
             return Advice((), 0)
         left = min(share, self.tries or 0)

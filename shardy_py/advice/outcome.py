@@ -52,12 +52,17 @@ class Outcome:
         return sum((use.total for use in self.uses), Cost())
 
     @cached_property
+    def by_group(self) -> Mapping[GroupKey, list[CollectiveUse]]:
+        """The collectives of each group."""
+        found: dict[GroupKey, list[CollectiveUse]] = {}
+        for use in self.uses:
+            found.setdefault(group_key(use), []).append(use)
+        return found
+
+    @cached_property
     def own_bytes(self) -> Mapping[GroupKey, int]:
         """The bytes of the collectives of each group."""
-        found: dict[GroupKey, int] = {}
-        for use in self.uses:
-            found[group_key(use)] = found.get(group_key(use), 0) + use.total.bytes
-        return found
+        return {key: sum(use.total.bytes for use in uses) for key, uses in self.by_group.items()}
 
 
 def outcome_of(module: ModuleOp, uses: Iterable[CollectiveUse]) -> Outcome:

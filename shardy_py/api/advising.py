@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from xdsl.ir import OpResult, SSAValue
 
 from shardy_py.advice import (
+    MOST_VALUES,
     NO_PLACEMENTS,
     Adviser,
     Holding,
@@ -42,10 +43,15 @@ if TYPE_CHECKING:
 
 
 def adviser_of(result: Result, report: CommunicationReport, tries: int | None = None) -> Adviser | None:
-    """Returns the adviser on the collectives of a report; None for programs without exactly one mesh.
+    """Returns the adviser on the collectives of a report.
+
+    None for programs without exactly one mesh, and for those with more than `MOST_VALUES` unless a number of
+    tries is asked for.
 
     tries: how many edits are tried at most; None: by the size of the program.
     """
+    if tries is None and len(result.values) > MOST_VALUES:
+        return None
     sources = result.sources
     if sources is None:
         return None

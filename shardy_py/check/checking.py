@@ -20,6 +20,7 @@ from shardy_py.check.expectations import Expectation, Met, without_expected
 from shardy_py.check.finding import LEVELS, Finding, Level
 from shardy_py.check.rules import RULES, Limits
 from shardy_py.errors import ShardyError
+from shardy_py.session import without_collection
 from shardy_py.terminal import json_text
 
 BASELINE_VERSION = 1
@@ -61,6 +62,7 @@ def check(
     return check_expecting(result, choice, limits, expected)[0]
 
 
+@without_collection()
 def check_expecting(
     result: Result,
     choice: Choice | None = None,

@@ -49,13 +49,17 @@ _REQUIRED = _REDUCTIONS | {HALO_EXCHANGE}
 def _find_implicit_reshards(result: Result, limits: Limits) -> Iterator[Finding]:
     uses = [use for use in _collectives(result, limits) if use.kind not in _REQUIRED]
     advised = _most_expensive(uses)
+    known: dict[tuple[object, ...], str] = {}
     for use in uses:
         if use.cause.is_explicit or _straddling(result, use):
             continue
         axes = listed(dict.fromkeys(f'"{name}"' for name, _ in use.axes)) or "no axis"
         size = bytes_text(use.cost.bytes)
         message = f"implicit {use.kind} of {size} along {axes}: {use.cause.reason}"
-        yield use_finding(use, message, remedy_of_reshard(result, use, is_tried=_place(use) in advised))
+        key = _place(use), message
+        if key not in known:  # findings that are alike on a line are shown as one
+            known[key] = remedy_of_reshard(result, use, is_tried=_place(use) in advised)
+        yield use_finding(use, message, known[key])
 
 
 @rule(

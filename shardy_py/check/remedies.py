@@ -5,7 +5,7 @@ Not here: what is tried (`shardy_py.advice`), the findings (`rules.py`).
 
 from __future__ import annotations
 
-from shardy_py.advice import MOST_TRIES
+from shardy_py.advice import MOST_TRIES, MOST_VALUES
 from shardy_py.api import Result, Value
 from shardy_py.errors import ShardyError
 from shardy_py.report.communication import CollectiveUse
@@ -42,10 +42,12 @@ def remedy_of_reshard(result: Result, use: CollectiveUse, *, is_tried: bool = Tr
 def remedy_of_replicated(result: Result, value: Value, dimension: int, axis: str) -> str | None:
     """Returns the best annotation after which a replicated value is sharded along an axis, as tried.
 
-    `dimension` if possible, else any. None for programs that JAX did not write; "" if none helps that sends
-    no more than is no longer held.
+    `dimension` if possible, else any. None for programs that JAX did not write, and for large ones; "" if
+    none helps that sends no more than is no longer held.
     """
     if result.record is None or not is_written_by_jax(result.source.module):
+        return None
+    if len(result.values) > MOST_VALUES:  # propagating it again takes seconds
         return None
     for dimensions in ((dimension,), None):
         found = result.placements(value, axis, dimensions)

@@ -16,6 +16,7 @@ sharded along an axis come with remedies. Not here: finding chains (`explaining.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
@@ -165,8 +166,9 @@ class AxisExplanation:
     chains: tuple[Chain, ...]
     role: AxisRole = "sharded"
 
-    def lines(self) -> Iterator[str]:
-        """The text of the axis and of its first chains."""
+    def lines(self, shown: set[str] | None = None) -> Iterator[str]:
+        """The text of the axis and of its first chains; links that are in `shown` already are summed up."""
+        shown = set[str]() if shown is None else shown
         subject = f"dim {self.dimension}" if self.role == "sharded" else "it"
         yield f"  {subject} is {self.role} along {self.axis}"
         for number, chain in enumerate(self.chains[:CHAINS_SHOWN]):
@@ -174,13 +176,43 @@ class AxisExplanation:
             yield f"    {opening} {chain.annotation.line}"
             if number and chain.links:
                 yield f"      -> {' -> '.join(link.target.name or link.target.op for link in chain.links)}"
-            for link in chain.links if number == 0 else ():
-                yield from link.lines(self.axis)
+            if number == 0:
+                yield from _links_text(chain.links, self.axis, shown)
         if len(self.chains) > CHAINS_SHOWN:
             yield f"    ... and {len(self.chains) - CHAINS_SHOWN} other annotations that agree"
 
 
 _ALIKE_SHOWN = 4
+_FEW = 2
+"""So many links that repeat lines of the source are shown."""
+_NUMBER = re.compile(r"\d+")
+
+
+def _links_text(links: Sequence[ChainLink], axis: str, shown: set[str]) -> Iterator[str]:
+    """The text of a chain, without links that are in `shown`, or repeat lines of it in other layers."""
+    places: set[tuple[str, ...]] = set()
+    left_out: list[ChainLink] = []
+    for link in links:
+        first, *_ = link.lines(axis)
+        place = link.target.op, _NUMBER.sub("#", link.target.location.partition(" ")[2])
+        line = link.target.location.partition(" ")[0]
+        is_known = first in shown or (bool(line) and (line, *place) in places)
+        if is_known and link is not links[-1]:
+            left_out.append(link)
+            continue
+        yield from _left_out_text(left_out, axis)
+        left_out = []
+        shown.add(first)
+        places.add((line, *place))
+        yield from link.lines(axis)
+
+
+def _left_out_text(links: Sequence[ChainLink], axis: str) -> Iterator[str]:
+    if len(links) > _FEW:
+        yield f"      -> ... {len(links)} tensors on lines above, up to {links[-1].target}"
+    else:
+        for link in links:
+            yield from link.lines(axis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +233,7 @@ class Explanation:
     def __str__(self) -> str:
         return lines_text(self._lines())
 
-    def _lines(self) -> Iterator[str]:
+    def _lines(self, above: set[str] | None = None) -> Iterator[str]:
         type_ = f" : {self.type}" if self.type else ""
         yield f"{self.place}{type_}{self.place.bracketed_location}"
         yield f"  sharding {self.sharding or 'none'}"
@@ -213,7 +245,11 @@ class Explanation:
             remedy = "" if self.is_propagated else ": no propagation pass ran; run sdy-propagation-pipeline"
             yield f"  no axis shards it{remedy}"
         for axis in self.axes:
-            yield from axis.lines()
+            yield from axis.lines(above)
+
+    def text(self, shown: set[str]) -> str:
+        """The text without links that are in `shown`, to which those of this one are added."""
+        return lines_text(self._lines(shown))
 
     def to_json(self) -> dict[str, Any]:
         """The explanation as dictionaries, lists, strings and numbers."""
@@ -226,7 +262,8 @@ class Explanations(tuple[Explanation, ...]):
     __slots__ = ()
 
     def __str__(self) -> str:
-        return "\n\n".join(map(str, self))
+        shown: set[str] = set()
+        return "\n\n".join([each.text(shown) for each in self])
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from shardy_py.report.memory.estimate import MemoryEstimate, estimate_memory
 from shardy_py.report.memory.liveness import LivenessAnalysis
 from shardy_py.report.sizes import Target, TensorBytes, json_fields
 from shardy_py.report.tables import bytes_text, meshes_text, omission, table, type_text
+from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.terminal import lines_text
 from shardy_py.text.deep_stack import deep_stack
@@ -165,9 +166,16 @@ class MemoryReport:
             ShardyError: a tensor has a dynamic shape, a mesh has too many devices to list them, or there is
                 no function with a body.
         """
+        with without_collection():
+            found = self._estimates()
+        if not found:
+            raise ShardyError("the module has no function with a body: its memory cannot be estimated")
+        return max(found, key=lambda each: each.total_bytes)
+
+    def _estimates(self) -> list[MemoryEstimate]:
         program = SpmdProgram(self.module) if self.spmd is None else self.spmd()
         functions = {function_name(f): f for f in functions_of(program.module)}
-        found = [
+        return [
             estimate_memory(
                 program,
                 functions[function_name(entry.function)],
@@ -177,9 +185,6 @@ class MemoryReport:
             )
             for entry in self.collected.entries
         ]
-        if not found:
-            raise ShardyError("the module has no function with a body: its memory cannot be estimated")
-        return max(found, key=lambda each: each.total_bytes)
 
     @property
     def fits(self) -> bool:
