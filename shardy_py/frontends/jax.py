@@ -23,6 +23,7 @@ from shardy_py.dialects import parse_module
 from shardy_py.dialects.sdy import MeshOp
 from shardy_py.passes.pipelines import before_propagation_passes
 from shardy_py.passes.runner import run_passes
+from shardy_py.session import without_collection
 from shardy_py.sharding import AxisRef
 
 PACKAGE = str(Path(__file__).parents[1]) + os.sep
@@ -56,7 +57,9 @@ def program_of(lowered: Any, *, as_written: bool = False) -> Program:
             "a program that JAX lowered for GSPMD",
             remedy="call jax.config.update('jax_use_shardy_partitioner', True) before lowering",
         )
-    return Program(run_passes(parse_module(text, "<jax>"), () if as_written else before_propagation_passes()))
+    with without_collection():
+        passes = () if as_written else before_propagation_passes()
+        return Program(run_passes(parse_module(text, "<jax>"), passes))
 
 
 def _lowered(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

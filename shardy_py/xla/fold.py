@@ -182,10 +182,16 @@ def fold_empty_values(module: ModuleOp) -> None:
     before  %0 = slice %a [0:0] : (tensor<8xf32>) -> tensor<0xf32>
     after   %0 = constant dense<> : tensor<0xf32>
     """
+    sizes: dict[int, bool] = {}  # by the identity of types
     for inner in list(ir.walk_pre_order(module, include_root=False)):
-        if isinstance(inner, ShardingConstraintOp) or is_constant(inner) or not is_dead_when_unused(inner):
-            continue
         for result in inner.results:
-            tensor = tensor_type(result.type)
-            if tensor is not None and 0 in tensor.shape and result.first_use is not None:
+            type_ = ir.type_of(result)
+            if id(type_) not in sizes:
+                tensor = tensor_type(type_)
+                sizes[id(type_)] = tensor is not None and 0 in tensor.shape
+            if sizes[id(type_)] and result.first_use is not None and _may_be_constant(inner):
                 ir.replace_uses(result, constant_before(inner, result.type, b""))
+
+
+def _may_be_constant(op: Operation) -> bool:
+    return not (isinstance(op, ShardingConstraintOp) or is_constant(op)) and is_dead_when_unused(op)

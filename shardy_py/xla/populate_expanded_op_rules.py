@@ -13,9 +13,10 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.dialects.chlo import ErfOp, TopKOp
+from shardy_py.dialects.stablehlo import CustomCallOp
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.record import record_of
-from shardy_py.ir import walk_pre_order
+from shardy_py.ir import find_ops
 from shardy_py.ops import BY_MAPS, TABLE, OpRecord, Policy, call_target, row_of
 from shardy_py.passes.propagating import rule_attribute
 from shardy_py.rules import derive_from_maps
@@ -23,7 +24,9 @@ from shardy_py.rules import derive_from_maps
 
 def populate_expanded_op_rules(module: ModuleOp) -> None:
     """Gives ops that XLA expands the rule that follows from their indexing maps."""
-    for inner in walk_pre_order(module, include_root=False):
+    for inner in find_ops_where(
+        module, lambda op: op.name.startswith("chlo.") or op.name == CustomCallOp.name
+    ):
         if RULE in inner.attributes:
             continue
         record = record_of(inner)
