@@ -24,9 +24,8 @@ from shardy_py.rules import derive_from_maps
 
 def populate_expanded_op_rules(module: ModuleOp) -> None:
     """Gives ops that XLA expands the rule that follows from their indexing maps."""
-    for inner in find_ops_where(
-        module, lambda op: op.name.startswith("chlo.") or op.name == CustomCallOp.name
-    ):
+    names = [name for name in TABLE if name.startswith("chlo.")]
+    for inner in find_ops(module, CustomCallOp.name, *names):
         if RULE in inner.attributes:
             continue
         record = record_of(inner)
