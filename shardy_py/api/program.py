@@ -42,6 +42,8 @@ ValueKey = str | Value
 """A value, or its name, label or source location."""
 Edits = Mapping[str, ShardingLike] | Mapping[Value, ShardingLike] | Mapping[ValueKey, ShardingLike]
 """Annotations by value; None removes those of the program."""
+_SHOWN = 8
+"""Names of functions in `repr`."""
 _Edit = Callable[[Editor, Callable[[ValueKey], Value]], object]
 """A change to a copy; the function finds the copy of a value."""
 
@@ -149,7 +151,14 @@ class Program:
         return self.text()
 
     def __repr__(self) -> str:
-        return f"<Program of {', '.join(f'@{name}' for name in self.functions) or 'no functions'}>"
+        functions, more = self.functions[:_SHOWN], len(self.functions) - _SHOWN
+        others = f" and {more:,} more" if more > 0 else ""
+        return f"<Program of {', '.join(f'@{name}' for name in functions) or 'no functions'}{others}>"
+
+    def _repr_html_(self) -> str:
+        from shardy_py.api.notebook import program_html
+
+        return program_html(self)
 
     @without_collection()
     def copy(self) -> Program:

@@ -26,6 +26,7 @@ from shardy_py.api.values import Value, Values
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.run_record import Lineage, Record
 from shardy_py.graph.value_table import ValueEntry
+from shardy_py.notebook import Rows, Tabular
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.pipeline import communication, partition, spmd_program
 from shardy_py.report import summary_of
@@ -37,6 +38,8 @@ from shardy_py.report.communication import (
     SpmdProgram,
 )
 from shardy_py.report.difference import Change, Difference, Figures, changed, changed_meshes, difference_text
+from shardy_py.report.difference_shown import COLUMNS as CHANGE_COLUMNS
+from shardy_py.report.difference_shown import change_rows
 from shardy_py.report.explain import MOST_CHAINS, Explainer, Explanations, Reasons, Side, WhyNot, sides
 from shardy_py.report.memory import CHIPS, TARGETS, MemoryReport, Target, memory_report
 from shardy_py.session import without_collection
@@ -118,6 +121,11 @@ class Result:
         if self.record is None:  # propagation with a record gives the same values
             return self.again(self.source)._lineage
         return Lineage(self.source.values.table, self.values.table, self.program.origin, self.record.events)
+
+    def _repr_html_(self) -> str:
+        from shardy_py.api.notebook import result_html
+
+        return result_html(self)
 
     def __repr__(self) -> str:
         return repr(self.program).replace("Program", "Result", 1)
@@ -452,7 +460,7 @@ class Result:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Tabular):
     """Two results of one source program; `changes` are in its order.
 
     partitioner: whose collectives are compared; None: those of `communication`, the same for both.
@@ -487,6 +495,17 @@ class Comparison:
     def peak_bytes(self) -> int:
         """The increase of peak memory on each device."""
         return self.figures[1].peak_bytes - self.figures[0].peak_bytes
+
+    columns = CHANGE_COLUMNS
+
+    def to_rows(self) -> Rows:
+        """Returns a row for each changed value."""
+        return change_rows(self.changes)
+
+    def _repr_html_(self) -> str:
+        from shardy_py.api.notebook import comparison_html
+
+        return comparison_html(self)
 
     def __repr__(self) -> str:
         return f"<Comparison: {len(self.changes)} changed>"

@@ -195,6 +195,17 @@ class Sharding:
     def __str__(self) -> str:
         return str(self.value)
 
+    def _repr_html_(self) -> str:
+        from shardy_py.api.notebook import sharding_block
+
+        return sharding_block(self)
+
+    def _repr_svg_(self) -> str | None:
+        """The shards of a tensor with one element a shard; None if there are too many."""
+        from shardy_py.api.notebook import sharding_picture
+
+        return sharding_picture(self)
+
     def __repr__(self) -> str:
         return f"Sharding({self.mesh}, {self.spec!r})"
 

@@ -108,6 +108,11 @@ class Value:
     def __str__(self) -> str:
         return str(self.entry)
 
+    def _repr_html_(self) -> str:
+        from shardy_py.api.notebook import value_html
+
+        return value_html(self)
+
     def __repr__(self) -> str:
         return f"<Value {self.entry} : {attribute_text(self.entry.type)}>"
 

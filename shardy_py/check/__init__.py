@@ -18,6 +18,7 @@ from shardy_py.check.grouping import Group, grouped
 from shardy_py.check.rule import Limits, RuleRow
 from shardy_py.check.rules import RULES
 from shardy_py.check.sarif import findings_sarif
+from shardy_py.check.shown import Findings
 from shardy_py.check.texts import findings_github, findings_json, findings_text
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Choice",
     "Expectation",
     "Finding",
+    "Findings",
     "Group",
     "Level",
     "Limits",

@@ -19,6 +19,7 @@ from shardy_py.api.arguments import expect, shown
 from shardy_py.check.expectations import Expectation, Met, without_expected
 from shardy_py.check.finding import LEVELS, Finding, Level
 from shardy_py.check.rules import RULES, Limits
+from shardy_py.check.shown import Findings
 from shardy_py.errors import ShardyError
 from shardy_py.session import without_collection
 from shardy_py.terminal import json_text
@@ -51,7 +52,7 @@ def check(
     limits: Limits | None = None,
     *,
     expected: Iterable[str | Expectation] = (),
-) -> tuple[Finding, ...]:
+) -> Findings:
     """Returns all findings in a propagated program, by place in the source, then by code.
 
     expected: communication that is meant, such as `all_gather:fsdp`: findings on it are left out.
@@ -68,7 +69,7 @@ def check_expecting(
     choice: Choice | None = None,
     limits: Limits | None = None,
     expected: Iterable[str | Expectation] = (),
-) -> tuple[tuple[Finding, ...], tuple[Met, ...]]:
+) -> tuple[Findings, tuple[Met, ...]]:
     """Returns the findings as `check` does, and what each expectation covers."""
     expect(result, Result, "the Result of propagate(program)")
     choice, limits = choice or Choice(), limits or Limits()
@@ -81,10 +82,11 @@ def check_expecting(
     ordered = sorted(dict.fromkeys(findings), key=_order)
     meant = [Expectation.parse(each) if isinstance(each, str) else each for each in expected]
     axes = (axis.name for mesh in result.program.meshes.values() for axis in mesh.axes)
-    return without_expected(ordered, meant, axes)
+    findings, met = without_expected(ordered, meant, axes)
+    return Findings(findings), met
 
 
-def without_baseline(findings: Iterable[Finding], baseline: str) -> tuple[Finding, ...]:
+def without_baseline(findings: Iterable[Finding], baseline: str) -> Findings:
     """Returns the findings beyond those of a baseline.
 
     Raises:
@@ -96,7 +98,7 @@ def without_baseline(findings: Iterable[Finding], baseline: str) -> tuple[Findin
         allowed[finding.fingerprint] -= 1
         if allowed[finding.fingerprint] < 0:
             left.append(finding)
-    return tuple(left)
+    return Findings(left)
 
 
 def expected_in(baseline: str) -> tuple[Expectation, ...]:

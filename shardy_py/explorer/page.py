@@ -15,6 +15,8 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from shardy_py.notebook import PALETTE
+
 _SCRIPTS = ("data.js", "layout.js", "draw.js", "panel.js", "main.js")
 
 
@@ -40,8 +42,11 @@ def page(document: dict[str, Any]) -> str:
 
 @lru_cache(maxsize=1)
 def _script() -> str:
-    """The scripts as one, each statement of strictness once."""
-    return "\n".join(['"use strict";', *(_asset(name).replace('"use strict";\n', "") for name in _SCRIPTS)])
+    """The scripts as one, each statement of strictness once, with the colours of axes."""
+    colours = f"const COLOURS = {json.dumps(PALETTE)};"
+    return "\n".join(
+        ['"use strict";', colours, *(_asset(name).replace('"use strict";\n', "") for name in _SCRIPTS)]
+    )
 
 
 @lru_cache(maxsize=16)

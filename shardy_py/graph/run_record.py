@@ -40,6 +40,9 @@ class Propagation:
     edge_values: Mapping[int, tuple[SSAValue, Operation | None]] = field(default_factory=dict[int, Any])
     edge_owners: Mapping[int, SSAValue] = field(default_factory=dict[int, SSAValue])
 
+    def __repr__(self) -> str:
+        return f"<Propagation: {len(self.journal.entries):,} changes>"
+
     @staticmethod
     def of(program: Program, journal: Journal) -> Propagation:
         """The record of a propagation through `program`, before it runs."""
@@ -85,6 +88,9 @@ class Record:
     def propagations(self) -> tuple[Propagation, ...]:
         """Those among the events."""
         return tuple(event for event in self.events if isinstance(event, Propagation))
+
+    def __repr__(self) -> str:
+        return f"<Record: {len(self.events):,} events>"
 
 
 @dataclass(eq=False)

@@ -86,6 +86,14 @@ class Picture:
     more_panels: int
     memory: tuple[tuple[tuple[int, ...] | None, ...], ...]
 
+    def __repr__(self) -> str:
+        return f"<Picture of {self.shape}>"
+
+    def _repr_svg_(self) -> str:
+        from shardy_py.layout.draw import draw_svg  # draws what is defined here
+
+        return draw_svg(self)
+
 
 def picture(shape: ArrayShape, limits: Limits | None = None) -> Picture:
     """The picture of the head of an array, as far as `limits` allow.

@@ -2,10 +2,6 @@
 "use strict";
 
 const SVG = "http://www.w3.org/2000/svg";
-const COLOURS = [ // Okabe and Ito, readable with impaired colour vision; ink on top with at least 4.5:1
-  ["#0072b2", "#fff"], ["#e69f00", "#000"], ["#009e73", "#000"], ["#cc79a7", "#000"], ["#d55e00", "#000"],
-  ["#56b4e9", "#000"], ["#f0e442", "#000"], ["#7a5fb5", "#fff"], ["#8c6d46", "#fff"], ["#44505c", "#fff"],
-];
 const MONO = 6.62, READABLE = 0.45, MOST_DRAWN = 4000;
 
 function svg(name, attributes = {}, ...children) {

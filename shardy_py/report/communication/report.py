@@ -19,7 +19,9 @@ from xdsl.ir import Operation
 
 from shardy_py.errors import Diagnostic
 from shardy_py.graph.symbols import Symbols
+from shardy_py.notebook import Rows, Tabular
 from shardy_py.partition.cost import DEFAULT, Cost, CostModel
+from shardy_py.report.communication import shown
 from shardy_py.report.communication.agreement import Disagreement, disagreements
 from shardy_py.report.communication.by_xla import Rematerialization, collectives_by_xla
 from shardy_py.report.communication.causes import Cause, Causes
@@ -56,7 +58,7 @@ class CollectiveTotal:
 
 
 @dataclass(frozen=True)
-class CommunicationReport:
+class CommunicationReport(Tabular):
     """The communication of a program.
 
     collectives: in program order, including those that send nothing (`all_slice`).
@@ -113,8 +115,20 @@ class CommunicationReport:
         """Returns the report with its differences from a forecast."""
         return replace(self, disagreements=disagreements(forecast.collectives, self.collectives))
 
+    columns = shown.COLUMNS
+
+    def to_rows(self) -> Rows:
+        """Returns a row for each collective, in program order."""
+        return shown.rows(self)
+
     def __str__(self) -> str:
         return communication_text(self)
+
+    def __repr__(self) -> str:
+        return shown.short_text(self)
+
+    def _repr_html_(self) -> str:
+        return shown.html(self)
 
 
 def communication_report(

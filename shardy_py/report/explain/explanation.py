@@ -23,6 +23,7 @@ from typing import Any, Literal, Self
 
 from xdsl.dialects.func import FuncOp
 
+from shardy_py.report.explain import shown as showing
 from shardy_py.sharding import AxisRef
 from shardy_py.terminal import lines_text
 
@@ -233,6 +234,12 @@ class Explanation:
     def __str__(self) -> str:
         return lines_text(self._lines())
 
+    def __repr__(self) -> str:
+        return showing.short_explanation(self)
+
+    def _repr_html_(self) -> str:
+        return showing.explanations_html((self,))
+
     def _lines(self, above: set[str] | None = None) -> Iterator[str]:
         type_ = f" : {self.type}" if self.type else ""
         yield f"{self.place}{type_}{self.place.bracketed_location}"
@@ -265,6 +272,12 @@ class Explanations(tuple[Explanation, ...]):
         shown: set[str] = set()
         return "\n\n".join([each.text(shown) for each in self])
 
+    def __repr__(self) -> str:
+        return showing.short_explanations(self)
+
+    def _repr_html_(self) -> str:
+        return showing.explanations_html(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Reason:
@@ -292,6 +305,9 @@ class Reason:
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.message}" + (f"; {self.remedy}" if self.remedy else "")
+
+    def __repr__(self) -> str:
+        return showing.short_reason(self)
 
 
 class Reasons(tuple[Reason, ...]):
@@ -321,6 +337,12 @@ class Reasons(tuple[Reason, ...]):
             if reason.remedy and not tried:
                 lines.append(f"    to change that: {reason.remedy}")
         return lines_text([*lines, *(f"  to change that: {line}" for line in tried)])
+
+    def __repr__(self) -> str:
+        return showing.short_reasons(self)
+
+    def _repr_html_(self) -> str:
+        return showing.reasons_html(self)
 
 
 KINDS: dict[str, str] = {

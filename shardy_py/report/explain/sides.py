@@ -17,6 +17,7 @@ from xdsl.ir import Operation
 
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.ir import operands_of
+from shardy_py.notebook import short_repr
 from shardy_py.report.explain.explaining import MOST_CHAINS, Explainer, Subject, final_sharding, spot_of
 from shardy_py.report.explain.explanation import Annotation
 
@@ -31,6 +32,9 @@ class Side:
     axis: str
     tensors: tuple[str, ...]
     annotation: Annotation
+
+    def __repr__(self) -> str:
+        return short_repr(Side, str(self))
 
     def __str__(self) -> str:
         *others, last = self.tensors

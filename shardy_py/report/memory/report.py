@@ -27,9 +27,10 @@ from shardy_py.graph.symbols import Symbols, function_name, functions_of
 from shardy_py.graph.value_table import RESULT_INFO, location_text
 from shardy_py.ir import owning_op
 from shardy_py.layout.formats import TARGETS
+from shardy_py.notebook import Rows, Tabular
 from shardy_py.ops import record
 from shardy_py.report.communication.spmd_program import SpmdProgram
-from shardy_py.report.memory import collect
+from shardy_py.report.memory import collect, shown
 from shardy_py.report.memory.chips import CHIPS, Chip
 from shardy_py.report.memory.estimate import MemoryEstimate, estimate_memory
 from shardy_py.report.memory.liveness import LivenessAnalysis
@@ -126,9 +127,12 @@ class EntryMemory:
     place: tuple[PeakOp, ...]
     alive: tuple[int, ...]
 
+    def __repr__(self) -> str:
+        return shown.short_entry(self)
+
 
 @dataclass(frozen=True, eq=False)
-class MemoryReport:
+class MemoryReport(Tabular):
     """The memory on each device; tensors are numbered as in `EntryMemory.alive`.
 
     chip: the device whose memory is compared. spmd: makes the program of the estimate, without calls; by
@@ -142,8 +146,20 @@ class MemoryReport:
     chip: Chip | None = None
     spmd: Callable[[], SpmdProgram] | None = None
 
+    columns = shown.COLUMNS
+
+    def to_rows(self) -> Rows:
+        """Returns a row for each tensor, largest first."""
+        return shown.rows(self)
+
     def __str__(self) -> str:
         return memory_text(self)
+
+    def __repr__(self) -> str:
+        return shown.short_text(self)
+
+    def _repr_html_(self) -> str:
+        return shown.html(self)
 
     @cached_property
     def meshes(self) -> dict[str, Mesh]:

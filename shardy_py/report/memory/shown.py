@@ -1,0 +1,93 @@
+"""A memory report in a notebook, and its rows. Not here: its text and JSON (`report.py`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shardy_py.errors import ShardyError
+from shardy_py.notebook import (
+    Cell,
+    Colours,
+    Html,
+    Row,
+    Rows,
+    block,
+    colours_of,
+    counted,
+    sharding_html,
+    short_repr,
+    table_html,
+)
+from shardy_py.report.tables import bytes_text, type_text
+
+if TYPE_CHECKING:
+    from shardy_py.report.memory.report import EntryMemory, MemoryReport, TensorRow
+
+COLUMNS = (
+    *("name", "function", "op", "element_type", "shape", "local_shape", "sharding"),
+    *("global_bytes", "local_bytes", "padded_bytes", "is_at_peak", "not_counted", "location"),
+)
+"""The columns of rows."""
+_TOTALS = ("arguments", "results", "constants", "peak")
+
+
+def short_text(report: MemoryReport) -> str:
+    """Returns target and size in one line, without computing the peak."""
+    target = report.target if report.chip is None else report.chip.name
+    return short_repr(type(report), counted(len(report.collected.tensors), "tensor"), f"target {target}")
+
+
+def short_entry(entry: EntryMemory) -> str:
+    """Returns the peak of a function in one line."""
+    peak = f"peak {bytes_text(entry.peak.bytes.padded_bytes)}"
+    return short_repr(type(entry), f"@{entry.function}", peak, f"{counted(len(entry.alive), 'tensor')} alive")
+
+
+def html(report: MemoryReport) -> str:
+    """Returns the totals of each entry function, the estimate for a chip, and the largest tensors."""
+    colours = colours_of(report.meshes.values())
+    parts: list[Cell] = []
+    for entry in report.entries:
+        header = (f"@{entry.function}", "tensors", "global", "each device", "padded", "waste")
+        parts.append(table_html(header, ((name, *getattr(entry, name).cells()) for name in _TOTALS)))
+        parts.append(f"the peak is at {entry.place[-1]}" if entry.place else "the peak is on entry")
+    parts.append(_estimate(report))
+    rows = [_cells(row, colours) for row in report.largest(10)]
+    header = ("largest tensors", "sharding", "global shape", "local shape", "padded", "location")
+    parts.append(table_html(header, rows, left=(0, 1, 5), count=len(report.numbers)))
+    target = report.target if report.chip is None else report.chip.name
+    return block(f"Memory on each device, target {target}", *parts)
+
+
+def _estimate(report: MemoryReport) -> str:
+    if report.chip is None:
+        return ""
+    try:
+        total, answer = report.estimate.total_bytes, "fits" if report.fits else "does not fit"
+    except ShardyError as error:
+        return error.first.message
+    room = f"{bytes_text(report.chip.memory_bytes)} of {report.chip.name}"
+    return f"XLA allocates about {bytes_text(total)}: it {answer} in the {room}"
+
+
+def _cells(row: TensorRow, colours: Colours) -> tuple[Cell, ...]:
+    types = (type_text(shape, row.element_type) for shape in (row.shape, row.local_shape))
+    name = row.name if row.function in ("", "main") else f"@{row.function}:{row.name}"
+    sharding: Cell = Html("-") if row.sharding is None else sharding_html(row.sharding, colours)
+    return name, sharding, *types, bytes_text(row.bytes.padded_bytes), row.location
+
+
+def rows(report: MemoryReport) -> Rows:
+    """Returns a row for each tensor, largest first."""
+    alive = {number for entry in report.entries for number in entry.alive}
+    return [_row(report.row(number), number in alive) for number in report.ranked(report.numbers)]
+
+
+def _row(row: TensorRow, is_at_peak: bool) -> Row:
+    shapes = ("x".join("?" if n is None else str(n) for n in shape) for shape in (row.shape, row.local_shape))
+    size, sharding = row.bytes, None if row.sharding is None else str(row.sharding)
+    cells = (
+        *(row.name, row.function, row.op, row.element_type, *shapes, sharding),
+        *(size.global_bytes, size.local_bytes, size.padded_bytes, is_at_peak, row.not_counted, row.location),
+    )
+    return dict(zip(COLUMNS, cells, strict=True))
