@@ -155,6 +155,19 @@ class Program:
         others = f" and {more:,} more" if more > 0 else ""
         return f"<Program of {', '.join(f'@{name}' for name in functions) or 'no functions'}{others}>"
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the program with its locations as MLIR text, whole or not at all; `load` reads it.
+
+        Raises:
+            ShardyError: the file cannot be written.
+        """
+        from shardy_py.api.saved import write_text
+
+        write_text(path, self.text(debuginfo=True))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Program.parse, (self.text(debuginfo=True),)
+
     def _repr_html_(self) -> str:
         from shardy_py.api.notebook import program_html
 

@@ -136,4 +136,5 @@ def propagate(
         warnings=(*truncated, *warnings),
         record=kept,
         again=again,
+        options=options,
     )

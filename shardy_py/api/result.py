@@ -28,6 +28,7 @@ from shardy_py.graph.run_record import Lineage, Record
 from shardy_py.graph.value_table import ValueEntry
 from shardy_py.notebook import Rows, Tabular
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
+from shardy_py.passes.pipeline_options import PropagationPipelineOptions
 from shardy_py.pipeline import communication, partition, spmd_program
 from shardy_py.report import summary_of
 from shardy_py.report.communication import (
@@ -37,7 +38,15 @@ from shardy_py.report.communication import (
     Partitioner,
     SpmdProgram,
 )
-from shardy_py.report.difference import Change, Difference, Figures, changed, changed_meshes, difference_text
+from shardy_py.report.difference import (
+    Change,
+    Difference,
+    Figures,
+    changed,
+    changed_meshes,
+    difference,
+    difference_text,
+)
 from shardy_py.report.difference_shown import COLUMNS as CHANGE_COLUMNS
 from shardy_py.report.difference_shown import change_rows
 from shardy_py.report.explain import MOST_CHAINS, Explainer, Explanations, Reasons, Side, WhyNot, sides
@@ -48,6 +57,7 @@ from shardy_py.sharding.meshes import meshes_with_axes
 from shardy_py.xla.written_by_jax import is_written_by_jax
 
 if TYPE_CHECKING:
+    from os import PathLike
     from pathlib import Path
 
     from shardy_py.api.advising import Sources
@@ -65,6 +75,7 @@ class Result:
     program: with all shardings. source: before propagation. warnings: those of the passes.
     again: propagates another program with the same options, and a record unless `record=False`.
     record: the changes of shardings by the passes; None if it was not requested.
+    options: of propagation; None: the program was not propagated here.
     """
 
     program: Program
@@ -72,6 +83,7 @@ class Result:
     warnings: tuple[Diagnostic, ...]
     again: Callable[..., Result]
     record: Record | None = None
+    options: PropagationPipelineOptions | None = None
 
     @property
     def values(self) -> Values:
@@ -121,6 +133,43 @@ class Result:
         if self.record is None:  # propagation with a record gives the same values
             return self.again(self.source)._lineage
         return Lineage(self.source.values.table, self.values.table, self.program.origin, self.record.events)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the result to a file, whole or not at all; `Result.load` reads it.
+
+        Raises:
+            ShardyError: the file cannot be written.
+        """
+        from shardy_py.api.saved import saved, write_text
+
+        write_text(path, saved(self))
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Result:
+        """Returns a saved result: it has equal shardings, reports and explanations.
+
+        Propagates again; where that gives other shardings, the saved ones are kept, with a warning.
+
+        Raises:
+            ShardyError: the file cannot be read, or is not a saved result.
+        """
+        from shardy_py.api.saved import load
+
+        return load(path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from shardy_py.api.saved import restored, saved
+
+        return restored, (saved(self),)
+
+    def compared_with(self, other: Result, *, partitioner: Partitioner | None = None) -> Comparison:
+        """Returns how another result differs, also of another program: values are matched as by `sdy-diff`.
+
+        partitioner: whose collectives are compared, as for `communication`.
+        """
+        expect(other, Result, "a result to compare with")
+        found = difference(self.values.table, other.values.table)
+        return Comparison(self, other, found.changes, partitioner, found.removed, found.added)
 
     def _repr_html_(self) -> str:
         from shardy_py.api.notebook import result_html
@@ -461,15 +510,18 @@ class Result:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Tabular):
-    """Two results of one source program; `changes` are in its order.
+    """Two results, usually of one source program; `changes` are in its order.
 
     partitioner: whose collectives are compared; None: those of `communication`, the same for both.
+    removed, added: values of one program only, if the source programs differ.
     """
 
     before: Result
     after: Result
     changes: tuple[Change, ...]
     partitioner: Partitioner | None = None
+    removed: tuple[ValueEntry, ...] = ()
+    added: tuple[ValueEntry, ...] = ()
 
     @cached_property
     @without_collection()
@@ -512,7 +564,7 @@ class Comparison(Tabular):
 
     def __str__(self) -> str:
         meshes = changed_meshes(self.before.program.meshes, self.after.program.meshes)
-        return difference_text(Difference(self.changes, meshes=meshes), *self.figures)
+        return difference_text(Difference(self.changes, self.removed, self.added, meshes), *self.figures)
 
 
 def _pairs(

@@ -20,7 +20,7 @@ from shardy_py.terminal import json_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from shardy_py.check import Finding, Level, Met
+    from shardy_py.check import Findings, Level, Met
 
 _EXIT_CODES = (
     "Exit codes: 0: no finding at or above the level of --fail-on; 1: findings, or invalid input; "
@@ -60,8 +60,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--no-propagate", action="store_true", help="the program is already propagated")
     add_flags(parser, default=None)
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
-    formats = "how findings are printed: text, JSON, or annotations of a GitHub workflow (default: text)"
-    add("--format", choices=("text", "json", "github"), default="text", help=formats)
+    formats = "how findings are printed: text, JSON, CSV, or annotations of a GitHub workflow (default: text)"
+    add("--format", choices=("text", "json", "csv", "github"), default="text", help=formats)
     add("--json", action="store_const", const="json", dest="format", help="the same as --format json")
     meant = "communication that is meant, and not reported: all_gather:fsdp, all_reduce:data:model.py:36"
     add("--expect", action="append", default=[], metavar="KIND:AXES", help=meant)
@@ -134,7 +134,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 
 
 def _reports(
-    findings: tuple[Finding, ...], met: tuple[Met, ...], options: argparse.Namespace, program: str
+    findings: Findings, met: tuple[Met, ...], options: argparse.Namespace, program: str
 ) -> Iterator[tuple[str, str]]:
     """The reports on findings, each with the name of its file."""
     from shardy_py.check import findings_github, findings_json, findings_sarif, findings_text
@@ -143,6 +143,8 @@ def _reports(
         yield options.sarif, json_text(findings_sarif(findings, program), 2) + "\n"
     if options.format == "json":
         yield STANDARD, json_text(findings_json(findings, met), 2) + "\n"
+    elif options.format == "csv":
+        yield STANDARD, findings.to_csv()
     elif options.format == "github":
         yield STANDARD, findings_github(findings)
     elif STANDARD not in (options.sarif, options.write_baseline):

@@ -45,16 +45,21 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
     add("--target", default="linear", choices=("tpu", "linear"), help="memory layout (default: linear)")
     add("--json", action="store_true", help="print JSON")
+    add("--csv", action="store_true", help="print the changed values as CSV")
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     add("--exit-code", action="store_true", help="exit with 1 if the programs differ")
     options = parser.parse_args(arguments)
+    if options.json and options.csv:
+        raise usage_error("--json and --csv cannot be used together")
     if options.before == options.after == STANDARD:
         raise usage_error("only one of the programs can be standard input")
     return options
 
 
 def _run(options: argparse.Namespace, files: Files) -> int:
+    from shardy_py.notebook import csv_text
     from shardy_py.report.difference import difference, difference_json, difference_text
+    from shardy_py.report.difference_shown import COLUMNS, change_rows
 
     with progress(6, shown=not options.no_progress) as begin:
         old, old_costs = _program(files.read(options.before), options, begin)
@@ -65,6 +70,8 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     delta = difference(old, new)
     if options.json:
         files.show(json_text(difference_json(delta, old_figures, new_figures), 2))
+    elif options.csv:
+        files.show(csv_text(change_rows(delta.changes), COLUMNS).rstrip("\n"))
     else:
         files.show(difference_text(delta, old_figures, new_figures))
     differs = bool(delta) or old_figures != new_figures

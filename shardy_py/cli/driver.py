@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from shardy_py.cli.as_compiled import compiled, decided
 from shardy_py.cli.expectations import read_expectations, unmet
 from shardy_py.cli.flags import Command
-from shardy_py.cli.reports import Evidence, reports_json, reports_text
+from shardy_py.cli.reports import Evidence, reports_csv, reports_json, reports_text
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, Position, ShardyError, collected_warnings, located
@@ -189,6 +189,7 @@ class _Driver:
         if self.command.reports:
             with self.time("Reports"):
                 write = reports_json if self.command.reports_as_json else reports_text
+                write = reports_csv if self.command.reports_as_csv else write
                 report = write(self.command.reports, evidence)
             if self.command.output is None:
                 return _Result(report=report)

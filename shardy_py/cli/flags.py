@@ -48,6 +48,7 @@ class Command:
     print_before, print_after: names of the passes before and after which the IR is dumped; None: all.
     reports: the reports to print to standard output.
     reports_as_json: whether they are printed as JSON, one line per program.
+    reports_as_csv: whether they are printed as CSV.
     partitioner: whose collectives are reported; None: XLA's for programs of JAX, else Shardy's.
     as_compiled: whether XLA's changes before propagation run first; None: for reports on programs of JAX.
     proof_shapes, bisects: how `--prove` works: see `Evidence`.
@@ -69,6 +70,7 @@ class Command:
     print_after: tuple[str, ...] | None = ()
     reports: tuple[Request, ...] = ()
     reports_as_json: bool = False
+    reports_as_csv: bool = False
     as_compiled: bool | None = None
     partitioner: Literal["shardy", "xla"] | None = None
     proof_shapes: Literal["auto", "own", "small", "ops"] = "auto"
@@ -164,6 +166,7 @@ FLAGS: tuple[Flag, ...] = (
     ),
     Flag("bisect", "bisects", "Print the smallest part that --prove finds wrong"),
     Flag("json", "reports_as_json", "Print reports as JSON, one line per program"),
+    Flag("csv", "reports_as_csv", "Print the rows of the memory and communication reports as CSV"),
     _text(
         *("partitioner", "partitioner", "shardy|xla"),
         "Whose collectives are reported: those of Shardy's reshards, or of XLA's SPMD partitioner (default "
@@ -210,6 +213,12 @@ def parse_command(arguments: list[str]) -> Command:
     if command.reports_as_json and not command.reports:
         flags = " or ".join(f"--{row.flag}" for row in REPORTS)
         raise usage_error(f"for the --json option: requires a report; add {flags}")
+    if command.reports_as_csv:
+        flags = " or ".join(f"--{row.flag}" for row in REPORTS if row.has_rows)
+        if not command.reports or not all(request.row.has_rows for request in command.reports):
+            raise usage_error(f"for the --csv option: requires {flags}, and no other report")
+        if command.reports_as_json:
+            raise usage_error("for the --csv option: cannot be used with --json")
     for name, is_used in (("prove-shapes", command.proof_shapes != "auto"), ("bisect", command.bisects)):
         if is_used and not any(request.row.flag == _PROOF for request in command.reports):
             raise usage_error(f"for the --{name} option: requires --{_PROOF}")

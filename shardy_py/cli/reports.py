@@ -48,10 +48,11 @@ class Evidence:
 
 
 class Answer(NamedTuple):
-    """A report on a program, rendered when called."""
+    """A report on a program, rendered when called; `csv` of reports with rows."""
 
     text: Callable[[], str]
     data: Callable[[], Any]
+    csv: Callable[[], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class ReportRow:
     needs_record: whether it reads the record of the passes.
     needs_whole: whether it reads the program before the passes, too.
     is_repeatable: whether the flag may be given several times, with different arguments.
+    has_rows: whether it can be CSV.
     """
 
     flag: str
@@ -77,6 +79,7 @@ class ReportRow:
     needs_record: bool = False
     needs_whole: bool = False
     is_repeatable: bool = False
+    has_rows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,12 @@ def reports_json(requests: Sequence[Request], evidence: Evidence | None) -> str:
     return json_text(fields) + "\n"
 
 
+def reports_csv(requests: Sequence[Request], evidence: Evidence) -> str:
+    """Returns the rows of the reports on one program, each with a header, separated by blank lines."""
+    answers = [request.row.answer(evidence, request.argument) for request in requests]
+    return "\n".join(answer.csv() for answer in answers if answer.csv is not None)
+
+
 def with_request(requests: tuple[Request, ...], new: Request) -> tuple[Request, ...]:
     """Returns the requests with one more, which replaces one of the same row that cannot be repeated."""
     kept = (r for r in requests if r.row is not new.row or (new.row.is_repeatable and r != new))
@@ -120,7 +129,7 @@ def _memory(evidence: Evidence, target: str) -> Answer:
     from shardy_py.report.memory import memory_json, memory_report
 
     report = memory_report(evidence.after, target, lambda: spmd_program(evidence.after))
-    return Answer(lambda: str(report), lambda: memory_json(report))
+    return Answer(lambda: str(report), lambda: memory_json(report), report.to_csv)
 
 
 def _communication(evidence: Evidence, model: str) -> Answer:
@@ -139,7 +148,7 @@ def _communication(evidence: Evidence, model: str) -> Answer:
             report, sides_of=lambda use: sides(explainer, use.cause.made_for, use.axis_names, most_chains=1)
         )
 
-    return Answer(text, lambda: communication_json(report))
+    return Answer(text, lambda: communication_json(report), report.to_csv)
 
 
 def _explanation(evidence: Evidence, value: str) -> Answer:
@@ -188,12 +197,14 @@ REPORTS: tuple[ReportRow, ...] = (
         *("memory-report", "memory", _memory, MEMORY_TARGETS, "tpu"),
         "Report the memory per device: totals, peak, largest tensors, with padding (default: tpu); for a "
         "chip also an estimate of what XLA allocates, and whether it fits",
+        has_rows=True,
     ),
     ReportRow(
         *("communication-report", "communication", _communication, "MODEL", "tpu-v5p"),
         "Report the communication of the program: collectives, bytes, time, the line that caused each; "
         "MODEL: tpu-v5p (default), tpu-v5e, h100-nvlink, ..., with links of axes: tpu-v5p,data=tpu-dcn",
         needs_record=True,
+        has_rows=True,
     ),
     ReportRow(
         *("explain", "explanations", _explanation, "VALUE", None),

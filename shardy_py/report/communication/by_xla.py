@@ -43,6 +43,11 @@ class Rematerialization:
     location: str
     made_for: Operation | None = field(default=None, compare=False, repr=False)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The place without its op: a pickle has no program."""
+        words = self.op, self.function, self.source, self.target
+        return Rematerialization, (*words, self.position, self.location)
+
 
 def collectives_by_xla(
     program: SpmdProgram, model: CostModel

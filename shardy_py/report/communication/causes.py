@@ -41,6 +41,11 @@ class Cause:
     is_explicit: bool = False
     made_for: Operation | None = field(default=None, compare=False, repr=False)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The cause without its op: a pickle has no program."""
+        words = self.op, self.operand, self.reason, self.location
+        return Cause, (*words, self.position, self.is_explicit)
+
 
 class Causes:
     """The causes of the collectives of a module, from the movements in a record of its passes.

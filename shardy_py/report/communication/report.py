@@ -10,7 +10,7 @@ Not here: finding collectives (`collect.py`), their costs (`partition/cost.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -129,6 +129,15 @@ class CommunicationReport(Tabular):
 
     def _repr_html_(self) -> str:
         return shown.html(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The report without suggested changes, which need the program."""
+        kept = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "remedies_of"}
+        return _report_of, (kept,)
+
+
+def _report_of(values: dict[str, Any]) -> CommunicationReport:
+    return CommunicationReport(**values)
 
 
 def communication_report(

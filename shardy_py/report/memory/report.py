@@ -30,7 +30,7 @@ from shardy_py.layout.formats import TARGETS
 from shardy_py.notebook import Rows, Tabular
 from shardy_py.ops import record
 from shardy_py.report.communication.spmd_program import SpmdProgram
-from shardy_py.report.memory import collect, shown
+from shardy_py.report.memory import collect, pickled, shown
 from shardy_py.report.memory.chips import CHIPS, Chip
 from shardy_py.report.memory.estimate import MemoryEstimate, estimate_memory
 from shardy_py.report.memory.liveness import LivenessAnalysis
@@ -160,6 +160,9 @@ class MemoryReport(Tabular):
 
     def _repr_html_(self) -> str:
         return shown.html(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickled.reduced(self)
 
     @cached_property
     def meshes(self) -> dict[str, Mesh]:

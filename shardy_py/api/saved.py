@@ -1,0 +1,136 @@
+"""Results in files, to be compared later: the texts of both programs, and the options of propagation.
+
+A file is JSON, compressed: `source` and `propagated` as MLIR with locations, `options` by field name (null: not
+propagated here), `is_recorded`, and `format` and `version` of the file. Loading propagates again, which gives the record that
+explanations need. Where that gives other shardings, as another version of the package may, the saved ones
+count: there is no record then, and a warning.
+
+Not here: pickled reports (`report/*/pickled.py`).
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from dataclasses import asdict, fields
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from shardy_py.api.arguments import expect
+from shardy_py.api.program import Program
+from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.files import write_whole
+from shardy_py.terminal import json_text
+
+if TYPE_CHECKING:
+    from shardy_py.api.result import Result
+
+FORMAT, VERSION = "shardy_py result", 1
+_TYPES: dict[str, tuple[type, ...]] = {
+    "source": (str,),
+    "propagated": (str,),
+    "options": (dict, type(None)),
+    "is_recorded": (bool,),
+}
+_OTHER_SHARDINGS = "this version of shardy_py propagates other shardings than the saved ones, which are kept"
+
+
+def write_text(path: str | PathLike[str], content: str | bytes) -> None:
+    """Writes a file, whole or not at all. Raises `ShardyError` if it cannot be written."""
+    expect(path, (str, PathLike), "the path of a file")
+    try:
+        write_whole(fspath(path), content)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ShardyError(f"cannot open output file '{fspath(path)}': {reason}") from None
+
+
+def saved(result: Result) -> bytes:
+    """Returns the content of a file with a result; equal results give equal files."""
+    options = None if result.options is None else {**asdict(result.options), "dump_directory": ""}
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "source": result.source.text(debuginfo=True),
+        "propagated": result.program.text(debuginfo=True),
+        "options": options,
+        "is_recorded": result.record is not None,
+    }
+    return gzip.compress(json_text(document).encode(), 6, mtime=0)
+
+
+def load(path: str | PathLike[str]) -> Result:
+    """Returns the result in a file. Raises `ShardyError` if it cannot be read, or holds something else."""
+    expect(path, (str, PathLike), "the path of a file")
+    try:
+        data = Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ShardyError(f"cannot open input file '{fspath(path)}': {reason}") from None
+    return restored(data, fspath(path))
+
+
+def restored(data: bytes, file: str = "<result>") -> Result:
+    """Returns the result of the content of a file.
+
+    Raises:
+        ShardyError: it is not that of a saved result, or of another version.
+    """
+    document = _document(data, file)
+    source = Program.parse(document["source"], file)
+    try:
+        result = _propagated(source, document["options"], is_recorded=document["is_recorded"])
+    except ShardyError:  # a rule or option that this version or process lacks
+        result = None
+    if result is not None and result.program.text(debuginfo=True) == document["propagated"]:
+        return result
+    return _kept(source, Program.parse(document["propagated"], file), result, file)
+
+
+def _document(data: bytes, file: str) -> dict[str, Any]:
+    got = ""
+    document: Any = None
+    try:
+        document = json.loads(gzip.decompress(data))
+    except (OSError, EOFError, zlib.error):
+        got = "another file"
+    except (ValueError, RecursionError):
+        got = "invalid JSON"
+    if not got and (not isinstance(document, dict) or cast("Any", document).get("format") != FORMAT):
+        got = "other JSON"
+    if not got and document.get("version") != VERSION:
+        got = f"version {str(document.get('version'))[:20]}"
+    if not got:
+        wrong = [name for name, types in _TYPES.items() if not isinstance(document.get(name), types)]
+        got = f"an invalid field '{wrong[0]}'" if wrong else ""
+    if got:
+        expected = f"a result of version {VERSION} as result.save writes it"
+        raise ShardyError.unexpected(f"'{file}'", expected=expected, got=got)
+    return document
+
+
+def _propagated(source: Program, options: dict[str, Any] | None, *, is_recorded: bool) -> Result | None:
+    from shardy_py.api.propagate import Options, propagate
+
+    if options is None:
+        return None
+    names = {each.name for each in fields(Options)}
+    if not names >= set(options):
+        raise ShardyError.unknown("option", min(set(options) - names), sorted(names))
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
+    return propagate(source, Options(**given), record=is_recorded, progress=False)
+
+
+def _kept(source: Program, program: Program, again: Result | None, file: str) -> Result:
+    """Returns the saved result without a record; propagated `again` it is different, or cannot be."""
+    from shardy_py.api.propagate import propagate
+    from shardy_py.api.result import Result
+
+    warnings = () if again is None else (Diagnostic(f"{file}: {_OTHER_SHARDINGS}", severity="warning"),)
+    if source.text(debuginfo=True) == program.text(debuginfo=True):
+        source = program
+    repeat = propagate if again is None else again.again
+    options = None if again is None else again.options
+    return Result(program, source, warnings, repeat, options=options)

@@ -1,0 +1,46 @@
+"""Memory reports in pickles: the text of the program and the estimate, which is computed before.
+
+Not here: results in files (`shardy_py/api/saved.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from shardy_py.dialects import parse_module, print_module
+from shardy_py.errors import ShardyError
+from shardy_py.report.communication.spmd_program import SpmdProgram
+from shardy_py.report.memory.estimate import MemoryEstimate
+from shardy_py.session import without_collection
+
+if TYPE_CHECKING:
+    from shardy_py.report.memory.report import MemoryReport
+
+Parts = tuple[str, str, MemoryEstimate | None, str]
+"""Program, target or chip, the estimate; and why there is none."""
+
+
+def reduced(report: MemoryReport) -> tuple[Callable[..., Any], Parts]:
+    """Returns how the report is restored, as `__reduce__` does."""
+    estimate, problem = None, ""
+    try:
+        estimate = report.estimate
+    except ShardyError as error:
+        problem = error.first.message
+    target = report.target if report.chip is None else report.chip.name
+    return restored, (print_module(report.module, debuginfo=True), target, estimate, problem)
+
+
+@without_collection()
+def restored(text: str, target: str, estimate: MemoryEstimate | None, problem: str) -> MemoryReport:
+    """Returns the report of these parts."""
+    from shardy_py.report.memory.report import memory_report
+
+    def failing() -> SpmdProgram:
+        raise ShardyError(problem)
+
+    report = memory_report(parse_module(text, "<memory report>"), target, failing)
+    if estimate is not None:
+        report.__dict__["estimate"] = estimate  # that of the program with its collectives
+    return report
