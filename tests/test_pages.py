@@ -23,6 +23,7 @@ PAGES = {
     "coming_from": 14,
     "communication": 6,
     "diff": 2,
+    "notebooks": 4,
     "interpret": 4,
     "partition": 5,
     "testing": 2,

@@ -1,9 +1,9 @@
 """Results in files, to be compared later: the texts of both programs, and the options of propagation.
 
-A file is JSON, compressed: `source` and `propagated` as MLIR with locations, `options` by field name (null: not
-propagated here), `is_recorded`, and `format` and `version` of the file. Loading propagates again, which gives the record that
-explanations need. Where that gives other shardings, as another version of the package may, the saved ones
-count: there is no record then, and a warning.
+A file is compressed JSON: `source` and `propagated` as MLIR with locations, `options` by field (null: not
+propagated here), `is_recorded`, the `format` and its `version`. Loading propagates again, which gives the
+record that explanations need. Where that gives other shardings, as another version of the package may, the
+saved ones count: there is no record then, and a warning.
 
 Not here: pickled reports (`report/*/pickled.py`).
 """
@@ -90,15 +90,15 @@ def restored(data: bytes, file: str = "<result>") -> Result:
 
 
 def _document(data: bytes, file: str) -> dict[str, Any]:
-    got = ""
-    document: Any = None
+    got, parsed = "", None
     try:
-        document = json.loads(gzip.decompress(data))
+        parsed = json.loads(gzip.decompress(data))
     except (OSError, EOFError, zlib.error):
         got = "another file"
     except (ValueError, RecursionError):
         got = "invalid JSON"
-    if not got and (not isinstance(document, dict) or cast("Any", document).get("format") != FORMAT):
+    document = cast("dict[str, Any]", parsed if isinstance(parsed, dict) else {})
+    if not got and document.get("format") != FORMAT:
         got = "other JSON"
     if not got and document.get("version") != VERSION:
         got = f"version {str(document.get('version'))[:20]}"
@@ -119,7 +119,10 @@ def _propagated(source: Program, options: dict[str, Any] | None, *, is_recorded:
     names = {each.name for each in fields(Options)}
     if not names >= set(options):
         raise ShardyError.unknown("option", min(set(options) - names), sorted(names))
-    given = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
+    given: dict[str, Any] = {
+        name: tuple(cast("list[str]", value)) if isinstance(value, list) else value
+        for name, value in options.items()
+    }
     return propagate(source, Options(**given), record=is_recorded, progress=False)
 
 

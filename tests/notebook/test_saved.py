@@ -147,7 +147,7 @@ def _packed(**changes: object) -> bytes:
 @pytest.mark.parametrize(
     ("data", "got"),
     [
-        (b"", "another file"),
+        (b"", "invalid JSON"),
         (b"module {}", "another file"),
         (gzip.compress(b"x" * 1000)[:-9], "another file"),
         (gzip.compress(b"module {}"), "invalid JSON"),

@@ -24,7 +24,7 @@ def short_text(report: CommunicationReport) -> str:
     total = report.total
     size = f"{bytes_text(total.bytes)} in {seconds_text(total.seconds)}"
     facts = (
-        f"{counted(len(report.sending), 'collective')} that send",
+        f"{counted(len(report.sending), 'sending collective')}",
         size,
         f"partitioner {report.partitioner}",
     )

@@ -42,5 +42,6 @@ def restored(text: str, target: str, estimate: MemoryEstimate | None, problem: s
 
     report = memory_report(parse_module(text, "<memory report>"), target, failing)
     if estimate is not None:
-        report.__dict__["estimate"] = estimate  # that of the program with its collectives
+        # That of the program with its collectives.
+        object.__setattr__(report, "estimate", estimate)
     return report

@@ -34,7 +34,7 @@ _TOTALS = ("arguments", "results", "constants", "peak")
 def short_text(report: MemoryReport) -> str:
     """Returns target and size in one line, without computing the peak."""
     target = report.target if report.chip is None else report.chip.name
-    return short_repr(type(report), counted(len(report.collected.tensors), "tensor"), f"target {target}")
+    return short_repr(type(report), counted(len(report.numbers), "tensor"), f"target {target}")
 
 
 def short_entry(entry: EntryMemory) -> str:
