@@ -1,16 +1,19 @@
-"""The copies of operands that XLA makes for products: their dimensions are in a fixed order before they run.
+"""What XLA adds to ops before they run: copies with dimensions in a fixed order, indices of selections.
 
 A product of XLA has batch dimensions first, at most one dimension that is contracted, and at most one other
 in each operand. Any other product is made such by transposes and reshapes; a transpose is a copy, fused with
-what makes the operand. On the host products are of f32: operands of fewer bits are converted before. Source:
-openxla/xla, xla/hlo/transforms/expanders/dot_decomposer.cc.
+what makes the operand. On the host products are of f32: operands of fewer bits are converted before, and
+convolutions have features last. Source: openxla/xla, xla/hlo/transforms/expanders/dot_decomposer.cc,
+xla/service/cpu/conv_canonicalization.cc.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
 
+from shardy_py.layout import element_type
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.reads import integers, structure
 from shardy_py.spmd.program import Name, Step
@@ -42,27 +45,113 @@ def is_widened(step: Step) -> bool:
     return type_ is not None and type_.element in _NARROW
 
 
-def with_copies(step: Step, sent: Sequence[int], *, on_host: bool) -> Iterator[Step]:
-    """The step after those that copy its operands; sent: the indices of operands that are sent instead."""
-    operands = list(step.operands)
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A step that XLA adds; its result has `scale` times the bytes of the value `like`."""
+
+    step: Step
+    like: Name
+    scale: float = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Canonical:
+    """A step as the host runs it, with what is added before and after it."""
+
+    before: tuple[Added, ...]
+    step: Step
+    after: tuple[Added, ...] = ()
+
+
+def canonical(step: Step, sent: Sequence[int], *, on_host: bool, is_entry: bool) -> Canonical:
+    """The step with the steps that XLA adds to it.
+
+    sent: the indices of operands that are sent, so that a copy of them is made anyway. is_entry: whether it
+    is in the entry computation.
+    """
+    if on_host and step.record.name == "stablehlo.select_and_scatter":
+        return _expanded(step)
+    orders: list[tuple[int, ...] | None] = []
     if step.record.name == "stablehlo.dot_general":
-        numbers = structure(step.record, "dot_dimension_numbers")
-        for index, (side, type_) in enumerate(zip(("lhs", "rhs"), step.record.operands, strict=False)):
-            batch = integers(numbers, f"{side}_batching_dimensions")
-            contracting = integers(numbers, f"{side}_contracting_dimensions")
-            if type_ is None or index in sent:
-                continue
-            order = copied_order(type_.rank, batch, contracting, is_lhs=index == 0)
-            if order is not None:
-                operands[index] = (id(step), "copy", index)
-                yield _copy(type_, step.operands[index], operands[index], order)
+        orders = _orders_of_product(step.record)
+    elif step.record.name == "stablehlo.convolution" and on_host and is_entry:
+        orders = _orders_of_convolution(step.record)
+    operands, results = list(step.operands), list(step.results)
+    before: list[Added] = []
+    after: list[Added] = []
+    for index, (order, type_) in enumerate(zip(orders, step.record.operands, strict=False)):
+        if type_ is not None and order is not None and index not in sent:
+            operands[index] = (id(step), "copy", index)
+            copy = _copy(type_, step.operands[index], operands[index], order)
+            before.append(Added(copy, step.operands[index]))
     for index, name in enumerate(operands if on_host and is_widened(step) else ()):
         type_ = step.record.operands[index]
         if type_ is not None and index not in sent:
             operands[index] = (id(step), "wide", index)
             record = OpRecord("stablehlo.convert", (type_,), (replace(type_, element="f32"),))
-            yield Step(record, (name,), (operands[index],), (None,))
-    yield replace(step, operands=tuple(operands)) if tuple(operands) != step.operands else step
+            before.append(Added(Step(record, (name,), (operands[index],), (None,)), name, 2))
+    if len(orders) > len(operands) and (order := orders[-1]) is not None:
+        type_ = step.record.results[0]
+        results[0] = (id(step), "canonical")
+        if type_ is not None:
+            after.append(Added(_copy(type_, results[0], step.results[0], order), step.results[0]))
+    if operands != [*step.operands] or after:
+        step = replace(step, operands=tuple(operands), results=tuple(results))
+    return Canonical(tuple(before), step, tuple(after))
+
+
+def _orders_of_product(record: OpRecord) -> list[tuple[int, ...] | None]:
+    """The orders in which the operands are copied."""
+    numbers = structure(record, "dot_dimension_numbers")
+    found: list[tuple[int, ...] | None] = []
+    for index, (side, type_) in enumerate(zip(("lhs", "rhs"), record.operands, strict=False)):
+        batch = integers(numbers, f"{side}_batching_dimensions")
+        contracting = integers(numbers, f"{side}_contracting_dimensions")
+        rank = 0 if type_ is None else type_.rank
+        found.append(copied_order(rank, batch, contracting, is_lhs=index == 0))
+    return found
+
+
+def _orders_of_convolution(record: OpRecord) -> list[tuple[int, ...] | None]:
+    """The orders in which image, kernel and result are copied: features last, batch or spatial ones first."""
+    numbers = structure(record, "dimension_numbers")
+
+    def number(name: str) -> int:
+        return int(cast("int", numbers[name]))
+
+    wanted = (
+        (number("input_batch_dimension"), *integers(numbers, "input_spatial_dimensions")),
+        (*integers(numbers, "kernel_spatial_dimensions"), number("kernel_input_feature_dimension")),
+        (number("output_batch_dimension"), *integers(numbers, "output_spatial_dimensions")),
+    )
+    last = ("input_feature_dimension", "kernel_output_feature_dimension", "output_feature_dimension")
+    orders = [(*order, number(name)) for order, name in zip(wanted, last, strict=True)]
+    return [None if order == tuple(range(len(order))) else order for order in orders]
+
+
+def _expanded(step: Step) -> Canonical:
+    """A selection of windows with the indices of all elements, then a scatter into a new tensor.
+
+    Source: xla/hlo/transforms/expanders/select_and_scatter_expander.cc.
+    """
+    operand, source = step.operands[:2]
+    type_ = step.record.operands[0]
+    rank = 0 if type_ is None else type_.rank
+    integer = 32 / (32 if type_ is None else element_type(type_.element).bits)
+    bare = OpRecord("stablehlo.reduce_window", (), ())
+    numbers = tuple((id(step), "index", i) for i in range(rank))
+    chosen, places, start = ((id(step), name) for name in ("chosen", "places", "start"))
+    indices = (
+        Added(Step(OpRecord("stablehlo.iota", (), ()), (), (name,), (None,)), operand, integer)
+        for name in numbers
+    )
+    before = (
+        *indices,
+        Added(Step(bare, (operand, *numbers), (chosen,), (None,)), source, 1 + rank * integer),
+        Added(Step(bare, (chosen,), (places,), (None,)), source, rank * integer),
+        Added(Step(bare, (), (start,), (None,)), operand),
+    )
+    return Canonical(before, replace(step, operands=(start, places, source)))
 
 
 def _copy(type_: TensorType, source: Name, made: Name, order: Sequence[int]) -> Step:

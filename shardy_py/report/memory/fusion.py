@@ -39,13 +39,13 @@ _EXPENSIVE = frozenset(
 
 @dataclass(frozen=True)
 class Fusion:
-    """What fusion depends on: sizes of values, what is sent for steps by identity, what the program returns.
+    """What fusion depends on: sizes of values, what is sent for steps, what the program returns.
 
     reads: the stored names of what a step reads.
     """
 
     sizes: Mapping[Name, int]
-    sent: Mapping[int, Sequence[Sent]]
+    sent: Callable[[Step], Sequence[Sent]]
     results: Sequence[Name]
     reads: Callable[[Step], list[Name]]
 
@@ -80,7 +80,7 @@ class Fusion:
         return found
 
     def _is_producer(self, step: Step) -> bool:
-        return not step.blocks and not self.sent.get(id(step)) and _is_cheap(step)
+        return not step.blocks and not self.sent(step) and _is_cheap(step)
 
     def _is_consumer(self, step: Step) -> bool:
         is_reduction = step.record.name == "stablehlo.reduce"
@@ -95,8 +95,7 @@ class Fusion:
 
     def _gathers(self, step: Step) -> bool:
         """Whether operands of the step are sent, so that they are stored."""
-        sent = self.sent.get(id(step), ())
-        return any(each.collective.kind != "all_reduce" for each in sent)
+        return any(each.collective.kind != "all_reduce" for each in self.sent(step))
 
     def needs(self, steps: Iterable[Step], fused: set[Name]) -> dict[int, list[Name]]:
         """The stored values that each step reads, through those fused into it."""

@@ -18,7 +18,7 @@ from typing import cast
 from shardy_py.layout import element_type, layout_bytes
 from shardy_py.layout.formats import Target
 from shardy_py.ops import TABLE, Control, Storage, TensorType, call_target
-from shardy_py.report.memory.canonical import is_widened, with_copies
+from shardy_py.report.memory.canonical import canonical, is_widened
 from shardy_py.report.memory.fusion import Fusion
 from shardy_py.report.memory.packing import Buffer, Holder, Slot, packed
 from shardy_py.report.memory.schedule import Event, breadth_first, least_memory
@@ -70,6 +70,7 @@ class StoredBlock:
     sent: the collectives of each step, by its identity. originals: by that of a step with copied operands,
     that of the step in the program. again: the last step that reads what was sent, by the key of the
     collective. alias: the value whose memory a value shares. host_bytes: of values in memory of the host.
+    is_entry: whether it is that of the entry computation.
     """
 
     block: Block
@@ -82,6 +83,7 @@ class StoredBlock:
     results: list[Name] = field(default_factory=list[Name])
     originals: dict[int, int] = field(default_factory=dict[int, int])
     host_bytes: int = 0
+    is_entry: bool = True
 
     def __post_init__(self) -> None:
         for value in self.block.arguments:
@@ -121,18 +123,24 @@ class StoredBlock:
                 self._list_with_copies(step)
 
     def _list_with_copies(self, step: Step) -> None:
-        sent = self.sent.get(id(step), [])
+        sent = self._sent(step)
         on_host = self.setting.on_host
-        *copies, made = with_copies(step, [each.operand for each in sent], on_host=on_host)
-        for copy in copies:
-            is_wide = copy.record.name == "stablehlo.convert"
-            self.sizes[copy.results[0]] = self.sizes.get(copy.operands[0], 0) * (1 + is_wide)
+        operands = [each.operand for each in sent]
+        found = canonical(step, operands, on_host=on_host, is_entry=self.is_entry)
         if on_host and is_widened(step):
             self.sizes |= {name: 2 * self.sizes[name] for name in step.results}
-        self.steps += [*copies, made]
-        if made is not step:
-            self.sent[id(made)] = sent
-            self.originals[id(made)] = id(step)
+        for made, own in zip(found.step.results, step.results, strict=True):
+            self.sizes[made] = self.sizes[own]
+        for added in (*found.before, *found.after):
+            size = int(self.sizes.get(added.like, 0) * added.scale)
+            self.sizes |= dict.fromkeys(added.step.results, size)
+        self.steps += [each.step for each in found.before]
+        self.steps += [found.step, *(each.step for each in found.after)]
+        if found.step is not step:
+            self.originals[id(found.step)] = id(step)
+
+    def _sent(self, step: Step) -> Sequence[Sent]:
+        return self.sent.get(self.originals.get(id(step), id(step)), ())
 
     def _is_alias(self, step: Step) -> bool:
         """Whether each result is its operand under another name."""
@@ -140,7 +148,7 @@ class StoredBlock:
         is_free = row.is_wire or row.storage is Storage.ALIAS or step.record.name == "stablehlo.reshape"
         pairs = zip(step.operands, step.results, strict=False)
         same = all(self.sizes.get(name) == self.sizes[result] for name, result in pairs)
-        return is_free and same and not self.sent.get(id(step)) and bool(step.results)
+        return is_free and same and not self._sent(step) and bool(step.results)
 
     def temporaries(
         self, results: Sequence[int], carried: Sequence[Name] = ()
@@ -151,7 +159,7 @@ class StoredBlock:
         """
         live = self._live()
         steps = [step for step in self.steps if not step.results or not live.isdisjoint(step.results)]
-        fusion = Fusion(self.sizes, self.sent, self.results, self._reads)
+        fusion = Fusion(self.sizes, self._sent, self.results, self._reads)
         fused = fusion.fused(steps)
         needs = fusion.needs(steps, fused)
         stored = [step for step in steps if not step.results or step.results[0] not in fused]
@@ -208,7 +216,7 @@ class StoredBlock:
         for step in steps:
             sent: list[Name] = []
             sums: list[Collective] = []
-            for number, each in enumerate(self.sent.get(id(step), ())):
+            for number, each in enumerate(self._sent(step)):
                 if each.collective.kind == "all_reduce":
                     sums.append(each.collective)
                     continue
@@ -280,7 +288,7 @@ class StoredBlock:
         return max((self._region(step, inner) for inner in step.blocks), key=lambda found: found[0])
 
     def _region(self, step: Step, inner: Block) -> tuple[int, tuple[Buffer, ...]]:
-        body = StoredBlock(inner, self.sent, self.again, self.setting, dict(self.sizes))
+        body = StoredBlock(inner, self.sent, self.again, self.setting, dict(self.sizes), is_entry=False)
         sizes = [self.sizes[name] for name in step.results]
         is_loop = TABLE[step.record.name].control is Control.LOOP
         carried = [value.name for value in inner.arguments] if is_loop else []
