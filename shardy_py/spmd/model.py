@@ -34,6 +34,7 @@ class Collective:
     times: how often it runs: the product of the trip counts of the loops around it.
     group: the devices of the mesh in the first group that communicates; of a permute pairs of neighbours,
         one behind the other; () if they are not known.
+    made_shape: of what each device has after it; () if it is not known.
     key: equal for equal collectives of one value, which XLA merges; None if it has no equal.
     """
 
@@ -45,11 +46,19 @@ class Collective:
     times: int = 1
     key: Hashable = field(default=None, compare=False, repr=False)
     group: tuple[int, ...] = field(default=(), compare=False, repr=False)
+    made_shape: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def held_bytes(self) -> int:
         """The bytes of the operand on each device."""
         return -(-prod(self.held_shape) * element_type(self.element_type).bits // 8)
+
+    @property
+    def is_strided(self) -> bool:
+        """Whether an all-gather puts together parts that are not one behind the other in row-major order."""
+        grows = [made > held for held, made in zip(self.held_shape, self.made_shape, strict=False)]
+        first = grows.index(True) if True in grows else 0
+        return self.kind == "all_gather" and prod(self.held_shape[:first]) > 1
 
     @property
     def bytes(self) -> int:

@@ -65,7 +65,7 @@ class Partitioned:
         size = 2 if kind == "collective_permute" else len(group)
         operand = self.local if held is None else held
         chain = self.chain and (self.chain, kind, size, operand, local, self.tiling, target)
-        sent = Collective(kind, size, self.element, operand, key=chain, group=group)
+        sent = Collective(kind, size, self.element, operand, key=chain, group=group, made_shape=local)
         return replace(
             self, local=local, collectives=(*self.collectives, sent), chain=chain, earlier=(), is_splat=False
         )

@@ -80,11 +80,11 @@ class Fusion:
         return found
 
     def _is_producer(self, step: Step) -> bool:
-        return not step.blocks and not self.sent(step) and _is_cheap(step)
+        return not step.blocks and not self.sent(step) and is_cheap(step)
 
     def _is_consumer(self, step: Step) -> bool:
         is_reduction = step.record.name == "stablehlo.reduce"
-        return not step.blocks and (_is_cheap(step) or is_reduction) and not self._gathers(step)
+        return not step.blocks and (is_cheap(step) or is_reduction) and not self._gathers(step)
 
     def _is_fused_into(self, kind: str, step: Step, *, is_plain: bool) -> bool:
         """Whether an op is fused into a step; an expensive one not where its elements are read repeatedly."""
@@ -111,7 +111,8 @@ class Fusion:
         return found
 
 
-def _is_cheap(step: Step) -> bool:
+def is_cheap(step: Step) -> bool:
+    """Whether XLA fuses a step with others: elementwise ops, and those that move elements."""
     row = TABLE[step.record.name]
     is_constant = step.record.name == "stablehlo.constant"
     return is_constant or step.record.name in _MOVES or row.elementwise(step.record)

@@ -19,7 +19,7 @@ from shardy_py.layout import element_type, layout_bytes
 from shardy_py.layout.formats import Target
 from shardy_py.ops import TABLE, Control, Storage, TensorType, call_target
 from shardy_py.report.memory.canonical import canonical, is_widened
-from shardy_py.report.memory.fusion import Fusion
+from shardy_py.report.memory.fusion import Fusion, is_cheap
 from shardy_py.report.memory.packing import Buffer, Holder, Slot, packed
 from shardy_py.report.memory.schedule import Event, breadth_first, least_memory
 from shardy_py.spmd.model import Collective
@@ -223,10 +223,21 @@ class StoredBlock:
                 name = (id(step), "sent", number)
                 operand = each.operand
                 source = [self.stored_name(step.operands[operand])] if operand >= 0 else needs[id(step)]
-                is_wide = self.setting.on_host and is_widened(step)
-                self.sizes[name] = _received(each.collective) * (1 + is_wide)
-                events.append(Event(step, (*source, *sent[-1:]), (name,), each.collective))
-                sent.append(name)
+                wide = 1 + (self.setting.on_host and is_widened(step))
+                reads = (*source, *sent[-1:])
+                self.sizes[name] = _received(each.collective) * wide
+                if not (self.setting.on_host and each.collective.is_strided):
+                    events.append(Event(step, reads, (name,), each.collective))
+                    sent.append(name)
+                    continue
+                # The host puts parts one behind the other: copies with another layout are around that.
+                given, made = (*name, "given"), (*name, "made")
+                self.sizes[given], self.sizes[made] = each.collective.held_bytes * wide, self.sizes[name]
+                events.append(Event(None, reads, (given,)))
+                events.append(Event(step, (given,), (made,), each.collective))
+                if not is_cheap(step):
+                    events.append(Event(None, (made,), (name,)))
+                sent.append(made if is_cheap(step) else name)
             parts = [(name, "parts") for name in step.results] if sums else [*step.results]
             if sent and step.record.name in _WINDOWED:
                 # What comes from neighbours and the operand are put together in memory of their own.
