@@ -95,7 +95,7 @@ class Fusion:
 
     def _gathers(self, step: Step) -> bool:
         """Whether operands of the step are sent, so that they are stored."""
-        return any(each.collective.kind != "all_reduce" for each in self.sent(step))
+        return any(each.operand >= 0 and each.collective.kind != "all_reduce" for each in self.sent(step))
 
     def needs(self, steps: Iterable[Step], fused: set[Name]) -> dict[int, list[Name]]:
         """The stored values that each step reads, through those fused into it."""

@@ -52,8 +52,17 @@ def test_a_program_fits_a_chip() -> None:
         _ = result.memory().fits
 
 
-def test_xla_allocates_about_as_much() -> None:
-    for name, xla in allocated(("mlp_train_data_4096", "mlp_data_4096", "newton")).items():
+@pytest.mark.parametrize(
+    ("models", "names"),
+    [
+        ("jax", ("mlp_train_data_4096", "mlp_data_4096", "newton", "argmax", "rolled")),
+        ("equinox", ("images_data",)),
+    ],
+)
+def test_xla_allocates_about_as_much(models: str, names: tuple[str, ...]) -> None:
+    found = allocated(names, models)
+    assert len(found) == len(names)
+    for name, xla in found.items():
         assert CLOSE[0] <= estimated(xla.text) / xla.size_bytes <= CLOSE[1], name
 
 
