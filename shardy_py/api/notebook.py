@@ -16,6 +16,7 @@ from shardy_py.notebook import (
     block,
     colours_of,
     counted,
+    picture,
     sharding_html,
     table_html,
     text_html,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 _SHOWN = 10
 _HEADER = ("value", "name", "type", "sharding", "each device")
 _MOST_WARNINGS = 3
-_MOST_SVG = 16_000
+_MOST_SVG = 12_000
 """Characters of a picture."""
 
 
@@ -61,10 +62,10 @@ def value_html(value: Value) -> str:
     """Returns type and sharding of a value, and a picture of its shards if it has one."""
     colours = colours_of(value.meshes.values())
     facts = value.op_name, value.label, value.location
-    picture = None
+    svg = None
     if value.sharding is not None and value.shape is not None and None not in value.shape:
-        picture = sharding_svg(value.sharding, tuple(size for size in value.shape if size is not None))
-    return block(repr(value), _table([value], colours), *filter(None, facts), Html(picture or ""))
+        svg = sharding_svg(value.sharding, tuple(size for size in value.shape if size is not None))
+    return block(repr(value), _table([value], colours), *filter(None, facts), picture(svg))
 
 
 def sharding_picture(sharding: Sharding) -> str | None:
@@ -83,11 +84,10 @@ def sharding_svg(sharding: Sharding, shape: tuple[int, ...]) -> str | None:
 
 
 def sharding_block(sharding: Sharding) -> str:
-    """Returns the mesh and the dimensions of a sharding."""
+    """Returns the mesh and the dimensions of a sharding, and the picture of its shards if it has one."""
     colours = colours_of((sharding.mesh,))
-    return block(
-        _mesh("", sharding.mesh, colours), Html(f"<div>{sharding_html(sharding.value, colours)}</div>")
-    )
+    dimensions = Html(f"<div>{sharding_html(sharding.value, colours)}</div>")
+    return block(_mesh("", sharding.mesh, colours), dimensions, picture(sharding_picture(sharding)))
 
 
 def comparison_html(comparison: Comparison) -> str:

@@ -27,9 +27,8 @@ class Findings(tuple[Finding, ...], Tabular):
 
     def __repr__(self) -> str:
         levels = Counter(finding.level for finding in self)
-        return short_repr(
-            Findings, *(counted(levels[level], level) for level in LEVELS[::-1] if levels[level])
-        )
+        found = [counted(levels[level], level) for level in LEVELS[::-1] if levels[level]]
+        return short_repr(Findings, *(found or ["none"]))
 
     def to_rows(self) -> Rows:
         """Returns a row for each finding, of plain values."""

@@ -11,11 +11,13 @@ Not here: what a report shows (its own module), pages of the explorer (`shardy_p
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Container, Iterable, Mapping, Sequence
 from html import escape
 
 from shardy_py.notebook.palette import ink_and_fill
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
+from shardy_py.sharding.spelling import string_literal
 from shardy_py.terminal import without_controls
 
 MOST_ROWS = 20
@@ -96,6 +98,13 @@ def preformatted(text: str) -> Html:
     return Html(f'<pre style="font:12px monospace;margin:4px 0">{escape(shown)}</pre>')
 
 
+def picture(svg: str | None) -> Html:
+    """Returns SVG as an image, because styles inside it would apply to the whole notebook; "" for None."""
+    if not svg:
+        return Html("")
+    return Html(f'<img alt="" src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}">')
+
+
 def axes_html(axes: Iterable[tuple[str, str]], colours: Colours) -> Html:
     """Returns axes as coloured labels.
 
@@ -122,7 +131,12 @@ def sharding_html(sharding: TensorSharding | None, colours: Colours) -> Html:
 
 
 def _axis_list(axes: Sequence[AxisRef], colours: Colours) -> str:
-    return "".join(_label(axis.name, str(axis), colours) for axis in axes)
+    return "".join(_label(axis.name, _axis_text(axis), colours) for axis in axes)
+
+
+def _axis_text(axis: AxisRef) -> str:
+    """The axis without quotes: `x`, `x:(1)2`."""
+    return axis.name + str(axis).removeprefix(string_literal(axis.name))
 
 
 def _label(name: str, text: str, colours: Colours) -> str:

@@ -158,6 +158,7 @@ def _packed(**changes: object) -> bytes:
         (_packed(source=3), "an invalid field 'source'"),
         (_packed(options=[]), "an invalid field 'options'"),
     ],
+    ids=("empty", "MLIR", "truncated", "text", "bytes", "deep", "list", "version", "source", "options"),
 )
 def test_other_files_are_rejected(data: bytes, got: str, tmp_path: Path) -> None:
     (tmp_path / "run").write_bytes(data)
