@@ -165,25 +165,25 @@ def fold_reshape(op: Operation, splats: folding.Splats) -> SSAValue | None:
 
 
 def fold_broadcast(op: Operation, splats: folding.Splats) -> SSAValue | None:
-    """A broadcast that repeats no element is a reshape or transpose; two broadcasts are one."""
+    """Two broadcasts are one; a broadcast that repeats no element is a reshape or transpose."""
     (source,), (result,) = operands_of(op), op.results
     if not folding.is_static(source, result):
         return None
     dimensions: tuple[int, ...] = plain(op.properties["broadcast_dimensions"])
+    inner = None if folding.same_type(op) else folding.producer(source, BROADCAST)
+    if inner is not None:
+        inner_dimensions: tuple[int, ...] = plain(inner.properties["broadcast_dimensions"])
+        merged = [dimensions[dimension] for dimension in inner_dimensions]
+        return folding.make(
+            op, "broadcast_in_dim", operands_of(inner), {"broadcast_dimensions": folding.integers(merged)}
+        )
     if prod(folding.sizes_of(source)) == prod(folding.sizes_of(result)):
         if dimensions == tuple(sorted(dimensions)):
             return folding.reshaped(op, source)
         if len(folding.sizes_of(source)) == len(folding.sizes_of(result)):
             permutation = [dimensions.index(dimension) for dimension in range(len(dimensions))]
             return folding.make(op, "transpose", [source], {"permutation": folding.integers(permutation)})
-    inner = folding.producer(source, BROADCAST)
-    if inner is None:
-        return None
-    inner_dimensions: tuple[int, ...] = plain(inner.properties["broadcast_dimensions"])
-    merged = [dimensions[dimension] for dimension in inner_dimensions]
-    return folding.make(
-        op, "broadcast_in_dim", operands_of(inner), {"broadcast_dimensions": folding.integers(merged)}
-    )
+    return None
 
 
 def fold_transpose(op: Operation, splats: folding.Splats) -> SSAValue | None:
