@@ -27,6 +27,10 @@ from shardy_py.terminal import json_text
 if TYPE_CHECKING:
     from shardy_py.api.result import Result
 
+_GZIP = 31
+"""The window of zlib that reads the format of gzip."""
+_LARGEST = 1 << 29
+"""Bytes of text."""
 FORMAT, VERSION = "shardy_py result", 1
 _TYPES: dict[str, tuple[type, ...]] = {
     "source": (str,),
@@ -89,12 +93,25 @@ def restored(data: bytes, file: str = "<result>") -> Result:
     return _kept(source, Program.parse(document["propagated"], file), result, file)
 
 
+def _decompressed(data: bytes) -> bytes:
+    """The text of a file; raises MemoryError if it is larger than any program, as of a small file made so."""
+    reader = zlib.decompressobj(wbits=_GZIP)
+    text = reader.decompress(data, _LARGEST)
+    if reader.unconsumed_tail:
+        raise MemoryError(f"more than {_LARGEST >> 20} MiB of text")
+    if not reader.eof:
+        raise EOFError
+    return text
+
+
 def _document(data: bytes, file: str) -> dict[str, Any]:
     got, parsed = "", None
     try:
-        parsed = json.loads(gzip.decompress(data))
+        parsed = json.loads(_decompressed(data))
     except (OSError, EOFError, zlib.error):
         got = "another file"
+    except MemoryError as error:
+        got = str(error)
     except (ValueError, RecursionError):
         got = "invalid JSON"
     document = cast("dict[str, Any]", parsed if isinstance(parsed, dict) else {})

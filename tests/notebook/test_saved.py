@@ -147,7 +147,7 @@ def _packed(**changes: object) -> bytes:
 @pytest.mark.parametrize(
     ("data", "got"),
     [
-        (b"", "invalid JSON"),
+        (b"", "another file"),
         (b"module {}", "another file"),
         (gzip.compress(b"x" * 1000)[:-9], "another file"),
         (gzip.compress(b"module {}"), "invalid JSON"),
@@ -174,3 +174,11 @@ def test_faults_of_files_are_reported(tmp_path: Path) -> None:
     (tmp_path / "run").write_bytes(_packed(source="func.func @f("))
     with pytest.raises(ShardyError, match="expected"):
         Result.load(tmp_path / "run")
+
+
+def test_a_small_file_of_a_huge_text_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shardy_py.api.saved._LARGEST", 1 << 20)
+    path = tmp_path / "bomb.shardy"
+    path.write_bytes(gzip.compress(b" " * (1 << 24)))
+    with pytest.raises(ShardyError, match="more than 1 MiB of text"):
+        Result.load(path)
