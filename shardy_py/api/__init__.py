@@ -8,10 +8,11 @@
 Not here: the stages of propagation (`pipeline.py`). Look next at `program.py` and `result.py`.
 """
 
+from shardy_py.api.comparison import Comparison
 from shardy_py.api.partition_spec import UNCONSTRAINED, P, dim
 from shardy_py.api.program import Program
 from shardy_py.api.propagate import Options, propagate
-from shardy_py.api.result import Comparison, Result
+from shardy_py.api.result import Result
 from shardy_py.api.sharding import Sharding
 from shardy_py.api.values import Value, Values
 from shardy_py.errors import ShardyError

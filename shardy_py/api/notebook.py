@@ -26,8 +26,9 @@ from shardy_py.report.tables import type_text
 from shardy_py.report.view import to_svg
 
 if TYPE_CHECKING:
+    from shardy_py.api.comparison import Comparison
     from shardy_py.api.program import Program
-    from shardy_py.api.result import Comparison, Result
+    from shardy_py.api.result import Result
     from shardy_py.api.sharding import Sharding
     from shardy_py.api.values import Value
     from shardy_py.sharding import Mesh
