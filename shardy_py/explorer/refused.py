@@ -2,8 +2,8 @@
 
 A question is a value, a dimension and an axis. Values of one type and sharding that ops of one name make, as
 those of equal layers, are alike: the first is asked. The values that take the most bytes on a device come
-first, and no more than `MOST_QUESTIONS` questions are asked, so that writing takes time proportional to the
-program. Not here: the answers (`report/explain/why_not.py`).
+first, and no more than `MOST_QUESTIONS` questions are asked, of large programs fewer, because an answer takes
+time proportional to the program. Not here: the answers (`report/explain/why_not.py`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ from shardy_py.sharding.meshes import mesh_of
 from shardy_py.sharding.slices import local_shape
 
 MOST_QUESTIONS = 300
+_VALUES_SEARCHED = 100_000
+"""The values of the program for all questions, of which at least `_FEWEST` are asked."""
+_FEWEST = 4
 _MOST_REASONS = 2
 
 
@@ -58,7 +61,7 @@ def refused(
     entries = items.table.entries
     drawn = [number for number in dict.fromkeys(alike(items, shardings)) if items.maker[number] >= 0]
     sizes = {n: _bytes_on_a_device(entries[n].type, shardings[n], meshes) for n in drawn}
-    left = MOST_QUESTIONS
+    left = min(MOST_QUESTIONS, max(_FEWEST, _VALUES_SEARCHED // max(1, len(entries))))
     for number in sorted(drawn, key=lambda n: (-sizes[n], n)):
         for dimension, axis in _questions(entries[number].type, shardings[number], meshes):
             if left == 0:
