@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from shardy_py.api.advising import Sources
     from shardy_py.api.explorer import Explorer
     from shardy_py.api.local_program import LocalProgram
+    from shardy_py.api.model_explorer import ModelExplorerGraphs
     from shardy_py.explorer import Subject
 
 _COPIES_SHOWN = 8
@@ -450,6 +451,27 @@ class Result:
         table, why_not = self.values.table, self._why_not if self.record else None
         lines = source_lines(table) if has_sources else None
         return Subject(title, table, self.record, report, why_not, lines or {})
+
+    @without_collection()
+    def model_explorer(
+        self,
+        *,
+        title: str = "program",
+        model: CostModel | str = DEFAULT,
+        partitioner: Partitioner | None = None,
+    ) -> ModelExplorerGraphs:
+        """Returns the program as graphs and node data for Google's Model Explorer, with its collectives.
+
+        model, partitioner: as for `communication`.
+
+        Raises:
+            ShardyError: as `communication`.
+        """
+        from shardy_py.api.model_explorer import model_explorer_of
+        from shardy_py.explorer import Subject
+
+        report = self.communication(model, partitioner=partitioner)
+        return model_explorer_of(Subject(title, self.values.table, self.record, report))
 
     def show(self) -> Path:
         """Opens the explorer in a browser; returns its file, in a temporary folder."""

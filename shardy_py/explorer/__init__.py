@@ -6,7 +6,21 @@ Data flows: module -> items -> folded items -> places, with the history of shard
 """
 
 from shardy_py.explorer.document import Subject, document
+from shardy_py.explorer.items import Item, Items, collect_items
+from shardy_py.explorer.lives import Lives, lives
 from shardy_py.explorer.page import page
+from shardy_py.explorer.scopes import folded
 from shardy_py.explorer.source_lines import source_lines
 
-__all__ = ["Subject", "document", "page", "source_lines"]
+__all__ = [
+    "Item",
+    "Items",
+    "Lives",
+    "Subject",
+    "collect_items",
+    "document",
+    "folded",
+    "lives",
+    "page",
+    "source_lines",
+]

@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 
 from shardy_py.explorer.history import Step, history_of
 from shardy_py.explorer.items import Item, Items, collect_items
+from shardy_py.explorer.lives import lives
 from shardy_py.explorer.placement import place
 from shardy_py.explorer.refused import alike, refused
 from shardy_py.explorer.scopes import folded
@@ -193,32 +194,8 @@ class _Writer:
         return [[e.value for e in drawn], [e.item for e in drawn], [e.operand for e in drawn]]
 
     def _lives(self) -> list[list[int]]:
-        """The ops in program order, and for each value its first and last op among them; -1 if not drawn."""
-        found, made = self.items.found, self.items.maker
-        order = [*self.items.of_op.values()]
-        rank = {item: at for at, item in enumerate(order)}
-        around = {
-            number: rank[self.items.of_op[id(item.op)]]
-            for number, item in enumerate(found)
-            if item.kind == "region" and item.op is not None
-        }
-        first = [
-            -1 if item < 0 or found[item].kind == "result" else self._rank(item, rank, around)
-            for item in made
-        ]
-        last = [*first]
-        for edge in self.items.edges:
-            if edge.item in rank:
-                last[edge.value] = max(last[edge.value], rank[edge.item])
-            elif first[edge.value] >= 0 and found[edge.item].values:  # a result of a function
-                last[edge.value] = len(order) - 1
-        return [order, first, last]
-
-    def _rank(self, item: int, rank: Mapping[int, int], around: Mapping[int, int]) -> int:
-        """The op at which an item begins: of an argument that around which it is, or the first."""
-        while item > 0 and item not in rank and item not in around:
-            item = self.items.found[item].parent
-        return rank.get(item, around.get(item, 0))
+        found = lives(self.items)
+        return [found.order, found.first, found.last]
 
     def _layouts(self) -> list[list[Any]]:
         """For each group its number, children, rows of children by index, centers, waypoints and widths."""
@@ -275,9 +252,8 @@ class _Writer:
         axes = ", ".join(f"{name}={size}" for name, size in use.axes)
         words = use.kind, axes, type_text(use.type.shape, use.type.element)
         cost = use.total.bytes, use.total.seconds, use.times
-        item = self._item(own(cause.made_for))
-        if item < 0 and cause.made_for is None:
-            item = next((n for n, i in enumerate(self.items.found) if i.kind == "result" and i.values), -1)
+        made_for = cause.made_for
+        item = self.items.needing(None) if made_for is None else self._item(own(made_for))
         return [
             *map(text, words),
             *cost,

@@ -74,6 +74,15 @@ class Items:
             self.maker[value] = number
         return number
 
+    def needing(self, op: Operation | None) -> int:
+        """Returns the item at which a collective for an op is drawn; -1 if it is not drawn.
+
+        op: None for one that is needed by no op: it is for the first result of a function.
+        """
+        if op is not None:
+            return self.of_op.get(id(op), -1)
+        return next((n for n, item in enumerate(self.found) if item.kind == "result" and item.values), -1)
+
 
 def collect_items(table: ValueTable) -> Items:
     """Returns the items and edges of a module; its groups are functions and regions."""

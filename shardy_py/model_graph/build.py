@@ -1,0 +1,95 @@
+"""The graphs of a program for Model Explorer, one for each function, with edge overlays and node data."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from shardy_py.explorer import Subject, collect_items, folded
+from shardy_py.graph.symbols import MAIN, Symbols
+from shardy_py.model_graph.node_data import node_data
+from shardy_py.model_graph.nodes import NodeWriter, nodes_of
+from shardy_py.model_graph.overlays import (
+    PARTITIONERS,
+    Drawn,
+    drawn_collectives,
+    group_rows,
+    notes_of,
+    overlays_of,
+)
+from shardy_py.model_graph.schema import Graph, GraphCollection, GraphNodeData, TasksData
+from shardy_py.model_graph.spots import Spot, shown, spots_of
+from shardy_py.model_graph.tensors import tensors_of
+from shardy_py.report.communication import CommunicationReport
+from shardy_py.report.tables import bytes_text, seconds_text
+from shardy_py.sharding.slices import short_text
+
+
+@dataclass(frozen=True, eq=False)
+class ModelGraph:
+    """A program as Model Explorer reads it.
+
+    collection: its graphs, @main first. node_data: by name (bytes, replicated, memory), then by graph.
+    """
+
+    collection: GraphCollection
+    node_data: Mapping[str, Mapping[str, GraphNodeData]]
+
+
+def model_graph(subject: Subject) -> ModelGraph:
+    """Returns the graphs and node data of a program.
+
+    Raises:
+        ShardyError: a sharding does not fit its value.
+    """
+    items = folded(collect_items(subject.table))
+    spots, tensors = spots_of(items), tensors_of(subject.table)
+    drawn = drawn_collectives(items, subject.communication)
+    writer = NodeWriter(items, spots, tensors, notes_of(drawn))
+    numbers: dict[str, list[int]] = defaultdict(list)
+    for number, spot in spots.items():
+        numbers[spot.graph].append(number)
+    meshes = {
+        f"mesh @{shown(name)}": shown(short_text(mesh))
+        for name, mesh in Symbols(subject.table.module).meshes().items()
+    }
+    graphs = [
+        Graph(
+            id=graph,
+            nodes=nodes_of(writer, inside),
+            groupNodeAttributes=_groups(graph, drawn, spots, meshes, subject.communication),
+            tasksData=_tasks(graph, drawn, spots, subject.communication),
+        )
+        for graph, inside in sorted(numbers.items(), key=lambda pair: pair[0] != MAIN)
+    ]
+    collection = GraphCollection(label=shown(subject.title), graphs=graphs)
+    return ModelGraph(collection, node_data(items, spots, tensors))
+
+
+def _groups(
+    graph: str,
+    drawn: tuple[Drawn, ...],
+    spots: Mapping[int, Spot],
+    meshes: Mapping[str, str],
+    report: CommunicationReport | None,
+) -> dict[str, dict[str, str]]:
+    """The rows of groups, and those of the program for the graph itself."""
+    rows = group_rows(graph, drawn, spots)
+    whole: dict[str, str] = {}
+    if report is not None:
+        whole = {
+            "collectives of the program": f"{len(report.sending):,} by {PARTITIONERS[report.partitioner]}",
+            "received by each device in the program": bytes_text(report.total.bytes),
+            "time on links in the program": seconds_text(report.total.seconds),
+            "links": report.model.name,
+        }
+    rows[""] = {**meshes, **whole, **rows.get("", {})}
+    return rows
+
+
+def _tasks(
+    graph: str, drawn: tuple[Drawn, ...], spots: Mapping[int, Spot], report: CommunicationReport | None
+) -> TasksData:
+    found = overlays_of(graph, drawn, spots, "" if report is None else report.partitioner)
+    return {"edgeOverlaysDataListLeftPane": found, "edgeOverlaysDataListRightPane": found}
