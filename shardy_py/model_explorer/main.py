@@ -11,6 +11,7 @@ from typing import Any
 from shardy_py.errors import ShardyError
 from shardy_py.model_explorer.package import package, to_package_graphs, to_package_node_data
 from shardy_py.model_explorer.programs import graphs_of_file
+from shardy_py.session import without_collection
 
 PROPAGATED, AS_WRITTEN = "shardy_py", "shardy_py_as_written"
 """The ids of the adapters."""
@@ -87,5 +88,6 @@ class Overlays(_NodeDataProvider):
         return _package.NodeDataProviderResult(result=[to_package_node_data(each) for each in overlays])
 
 
+@without_collection()
 def _converted(path: str, *, is_propagated: bool) -> dict[str, list[Any]]:
     return {"graphs": to_package_graphs(graphs_of_file(path, is_propagated=is_propagated).graphs)}

@@ -13,11 +13,13 @@ from shardy_py.errors import ShardyError
 from shardy_py.explorer import Subject
 from shardy_py.passes.pipelines import before_propagation_passes
 from shardy_py.passes.runner import run_passes
+from shardy_py.session import without_collection
 from shardy_py.xla.written_by_jax import is_written_by_jax
 
 _one_at_a_time = Lock()  # the server answers each request in a thread of its own
 
 
+@without_collection()
 def graphs_of_file(path: str, *, is_propagated: bool) -> ModelExplorerGraphs:
     """Returns the graphs of an MLIR file.
 

@@ -25,6 +25,9 @@ from shardy_py.report.communication import CommunicationReport
 from shardy_py.report.tables import bytes_text, seconds_text
 from shardy_py.sharding.slices import short_text
 
+_ORDER = {"argument": 0, "result": 2}
+"""Of nodes by the kind of their item; ops are between."""
+
 
 @dataclass(frozen=True, eq=False)
 class ModelGraph:
@@ -48,8 +51,8 @@ def model_graph(subject: Subject) -> ModelGraph:
     drawn = drawn_collectives(items, subject.communication)
     writer = NodeWriter(items, spots, tensors, notes_of(drawn))
     numbers: dict[str, list[int]] = defaultdict(list)
-    for number, spot in spots.items():
-        numbers[spot.graph].append(number)
+    for number in sorted(spots, key=lambda n: _ORDER.get(items.found[n].kind, 1)):
+        numbers[spots[number].graph].append(number)
     meshes = {
         f"mesh @{shown(name)}": shown(short_text(mesh))
         for name, mesh in Symbols(subject.table.module).meshes().items()
@@ -79,11 +82,12 @@ def _groups(
     whole: dict[str, str] = {}
     if report is not None:
         whole = {
-            "collectives of the program": f"{len(report.sending):,} by {PARTITIONERS[report.partitioner]}",
-            "received by each device in the program": bytes_text(report.total.bytes),
-            "time on links in the program": seconds_text(report.total.seconds),
+            "partitioner": PARTITIONERS[report.partitioner],
             "links": report.model.name,
         }
+        if {spot.graph for spot in spots.values()} != {graph}:
+            sent = f"{bytes_text(report.total.bytes)} per device, {seconds_text(report.total.seconds)}"
+            whole["all functions"] = f"{len(report.sending):,} collectives, {sent}"
     rows[""] = {**meshes, **whole, **rows.get("", {})}
     return rows
 

@@ -124,8 +124,8 @@ def group_rows(graph: str, drawn: Iterable[Drawn], spots: Mapping[int, Spot]) ->
     return {
         group: {
             "collectives": f"{len(found):,}",
-            "received by each device": bytes_text(_bytes(found)),
-            "time on links": seconds_text(sum(use.total.seconds for use in found)),
+            "received": f"{bytes_text(_bytes(found))} per device",
+            "link time": seconds_text(sum(use.total.seconds for use in found)),
         }
         for group, found in uses.items()
     }

@@ -9,6 +9,7 @@ namespaces `/` separates groups and is written `\\/` in a name, `;` separates al
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +22,8 @@ _LONGEST_NAME = 120
 _NODES = frozenset({"op", "argument", "result"})
 _REPLACED = str.maketrans({"\\": "\u2216", "/": "\\/", ";": ","})
 _SUFFIX = "___group___"
+_REPEATED = re.compile(r"repeat \d+")
+"""The label of a run of ops that have no scopes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +60,18 @@ def spots_of(items: Items) -> dict[int, Spot]:
             continue
         graph, outer = graphs[item.parent], inside[item.parent]
         graphs[number], inside[number] = graph, outer
-        if item.children:
+        if item.children and not _is_family(items, item):
             label = group_name(f"{item.label} {_name(items, item)}" if item.kind == "op" else item.label)
             inside[number] = names.unique(f"group {graph}", f"{outer}/{label}" if outer else label)
         if item.kind in _NODES:
             name = shown(_name(items, item) or f"{item.label} {number}").replace(_SUFFIX, "_")
             spots[number] = Spot(graph, names.unique(f"node {graph}", name), inside[number])
     return spots
+
+
+def _is_family(items: Items, item: Item) -> bool:
+    """Whether a group only holds scopes that differ in a number: Model Explorer finds equal layers itself."""
+    return item.kind == "repeat" and not any(_REPEATED.fullmatch(items.found[n].label) for n in item.children)
 
 
 class _Names:

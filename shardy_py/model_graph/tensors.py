@@ -40,7 +40,7 @@ class Tensor:
             "sharding": self.sharding or "none",
             "local shape": self.local_shape,
             "bytes per device": size,
-            "each element is on": copies,
+            "copies": copies,
         }
         return {key: value for key, value in rows.items() if value}
 

@@ -1,4 +1,4 @@
-"""The real Model Explorer: its server on a free port of this machine, and its HTTP API as the page calls it."""
+"""The real Model Explorer: its server on a free port, and its HTTP API as the page calls it."""
 
 from __future__ import annotations
 
