@@ -18,7 +18,7 @@ PROPAGATED, AS_WRITTEN = "shardy_py", "shardy_py_as_written"
 _NODE_DATA = "_node_data"
 """Follows the id of the adapter in that of its node data."""
 _FILES = ("mlir", "mlirbc")
-_SOURCE = "https://pypi.org/project/shardy-py"
+_SOURCE = "shardy-py"
 _package = package()
 _Adapter: Any = _package.Adapter
 _NodeDataProvider: Any = _package.NodeDataProvider
