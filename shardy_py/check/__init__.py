@@ -8,9 +8,10 @@ from shardy_py.check.checking import (
     Choice,
     baseline_text,
     check,
-    check_expecting,
     expected_in,
+    findings_in,
     without_baseline,
+    without_meant,
 )
 from shardy_py.check.expectations import Expectation, Met
 from shardy_py.check.finding import LEVELS, Finding, Level
@@ -35,12 +36,13 @@ __all__ = [
     "RuleRow",
     "baseline_text",
     "check",
-    "check_expecting",
     "expected_in",
     "findings_github",
+    "findings_in",
     "findings_json",
     "findings_sarif",
     "findings_text",
     "grouped",
     "without_baseline",
+    "without_meant",
 ]

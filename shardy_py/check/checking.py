@@ -60,17 +60,12 @@ def check(
     Raises:
         ShardyError: an expectation is invalid, or names an unknown axis.
     """
-    return check_expecting(result, choice, limits, expected)[0]
+    return without_meant(result, findings_in(result, choice, limits), expected)[0]
 
 
 @without_collection()
-def check_expecting(
-    result: Result,
-    choice: Choice | None = None,
-    limits: Limits | None = None,
-    expected: Iterable[str | Expectation] = (),
-) -> tuple[Findings, tuple[Met, ...]]:
-    """Returns the findings as `check` does, and what each expectation covers."""
+def findings_in(result: Result, choice: Choice | None = None, limits: Limits | None = None) -> Findings:
+    """Returns all findings, also on communication that is meant."""
     expect(result, Result, "the Result of propagate(program)")
     choice, limits = choice or Choice(), limits or Limits()
     findings = [
@@ -79,11 +74,21 @@ def check_expecting(
         if row.code not in choice.ignored and row.code in (choice.selected or (row.code,))
         for finding in row.find(result, limits)
     ]
-    ordered = sorted(dict.fromkeys(findings), key=_order)
+    return Findings(sorted(dict.fromkeys(findings), key=_order))
+
+
+def without_meant(
+    result: Result, findings: Findings, expected: Iterable[str | Expectation]
+) -> tuple[Findings, tuple[Met, ...]]:
+    """Returns the findings that no expectation covers, and what each covers.
+
+    Raises:
+        ShardyError: an expectation is invalid, or names an unknown axis.
+    """
     meant = [Expectation.parse(each) if isinstance(each, str) else each for each in expected]
     axes = (axis.name for mesh in result.program.meshes.values() for axis in mesh.axes)
-    findings, met = without_expected(ordered, meant, axes)
-    return Findings(findings), met
+    left, met = without_expected(findings, meant, axes)
+    return Findings(left), met
 
 
 def without_baseline(findings: Iterable[Finding], baseline: str) -> Findings:

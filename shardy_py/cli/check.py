@@ -94,9 +94,10 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         RULES,
         Limits,
         baseline_text,
-        check_expecting,
         expected_in,
+        findings_in,
         without_baseline,
+        without_meant,
     )
 
     if options.rules:
@@ -119,8 +120,9 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     if baseline is not None:
         with argument("--baseline"):
             declared = expected_in(baseline)
+    found = findings_in(result, options.choice, limits)
     with argument("--expect"):
-        findings, met = check_expecting(result, options.choice, limits, (*options.expect, *declared))
+        findings, met = without_meant(result, found, (*options.expect, *declared))
     new_baseline = baseline_text(findings, options.expect)
     if baseline is not None:
         with argument("--baseline"):

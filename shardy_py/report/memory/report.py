@@ -383,7 +383,8 @@ def memory_json(report: MemoryReport) -> dict[str, Any]:
     head: dict[str, Any] = {"schema": SCHEMA, "target": report.target, "meshes": meshes}
     if report.chip is not None:
         chip = {"name": report.chip.name, "memory_bytes": report.chip.memory_bytes, "fits": report.fits}
-        head |= {"chip": chip, "estimate": json_fields(report.estimate)}
+        largest = [json_fields(each) for each in report.estimate.largest]
+        head |= {"chip": chip, "estimate": {**json_fields(report.estimate), "largest": largest}}
     return {**head, "entries": entries, "tensors": tensors}
 
 

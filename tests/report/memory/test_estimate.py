@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from shardy_py.api import Program, propagate
 from shardy_py.errors import ShardyError
-from shardy_py.report.memory import MemoryEstimate
+from shardy_py.report.memory import MemoryEstimate, memory_json
 from tests.report.memory.allocated import CLOSE, allocated, estimated
 
 
@@ -135,3 +137,16 @@ def test_a_weight_is_gathered_at_once_on_the_host() -> None:
     }"""
     result = propagate(Program.parse(text))
     assert result.memory().estimate.temporaries >= 64 * 64 * 4
+
+
+def test_json_has_the_estimate_with_the_largest_tensors() -> None:
+    text = """
+    func.func @main(%arg0: tensor<64x64xf32>) -> tensor<64x64xf32> {
+      %0 = stablehlo.dot_general %arg0, %arg0, contracting_dims = [1] x [0]
+        : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      return %0 : tensor<64x64xf32>
+    }"""
+    report = propagate(Program.parse(text)).memory("tpu-v5p")
+    estimate = json.loads(json.dumps(memory_json(report)))["estimate"]
+    assert [each["bytes"] for each in estimate["largest"]] == [each.bytes for each in report.estimate.largest]
+    assert estimate["arguments"] == report.estimate.arguments
