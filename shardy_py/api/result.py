@@ -24,6 +24,7 @@ from shardy_py.api.program import Edits, Program, ValueKey, pass_calls
 from shardy_py.api.values import Value, Values
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.run_record import Lineage, Record
+from shardy_py.hardware import Hardware, hardware_of
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.passes.pipeline_options import PropagationPipelineOptions
 from shardy_py.pipeline import communication, partition, spmd_program
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from shardy_py.api.local_program import LocalProgram
     from shardy_py.api.model_explorer import ModelExplorerGraphs
     from shardy_py.explorer import Subject
+    from shardy_py.report.time import TimeReport
 
 _COPIES_SHOWN = 8
 
@@ -216,6 +218,34 @@ class Result:
             sent = self.communicating
             return memory_report(module, target, lambda: spmd_program(sent.module, is_planned=False))
         return memory_report(module, target, lambda: self._spmd)
+
+    @without_collection()
+    def time(
+        self,
+        hardware: Hardware | str = "tpu-v5p",
+        *,
+        links: CostModel | str | None = None,
+        partitioner: Partitioner | None = None,
+    ) -> TimeReport:
+        """Returns how long a step takes: an interval, with perfect overlap and without, and what bounds it.
+
+        hardware: a device such as "tpu-v5p". links: along the axes of the mesh, as the model of
+            `communication`; None: those of the hardware. partitioner: whose collectives are counted; None:
+            XLA's.
+
+        Raises:
+            ShardyError: unknown hardware, dynamic shapes, or too many devices.
+        """
+        from shardy_py.report.time import time_report
+
+        expect(hardware, (str, Hardware), "a Hardware, or the name of one")
+        if partitioner is not None:
+            expect_one_of("partitioner", partitioner, PARTITIONERS)
+        device = hardware_of(hardware) if isinstance(hardware, str) else hardware
+        model = cost_model(links) if isinstance(links, str) else links
+        if partitioner == "shardy":
+            return time_report(spmd_program(self.communicating.module, is_planned=False), device, model)
+        return time_report(self._spmd, device, model)
 
     @cached_property
     def _spmd(self) -> SpmdProgram:

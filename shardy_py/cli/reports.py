@@ -189,7 +189,9 @@ def _explainer(evidence: Evidence) -> Explainer:
     return Explainer(evidence.record, evidence.after)
 
 
-MEMORY_TARGETS = "tpu|linear|tpu-v2|tpu-v3|tpu-v4|tpu-v5e|tpu-v5p|tpu-v6e|tpu7x|a100-40gb|a100-80gb|h100|h200"
+MEMORY_TARGETS = "tpu|linear|tpu-v2|tpu-v3|tpu-v4|tpu-v5e|tpu-v5p|tpu-v6e|tpu7x|a100-40gb|a100-80gb" + (
+    "|h100|h200|b200|mi300x|trn2"
+)
 """The layouts and chips of `report/memory`, which is not imported to parse a command line."""
 
 REPORTS: tuple[ReportRow, ...] = (

@@ -30,10 +30,13 @@ from shardy_py.ops.table import (
     register,
     row_name,
     row_of,
+    work_of,
 )
+from shardy_py.ops.work import NO_WORK, Work
 
 __all__ = [
     "BY_MAPS",
+    "NO_WORK",
     "TABLE",
     "Atom",
     "Collective",
@@ -54,6 +57,7 @@ __all__ = [
     "TensorType",
     "Treat",
     "Treatment",
+    "Work",
     "call_target",
     "coordinates",
     "custom_calls",
@@ -75,4 +79,5 @@ __all__ = [
     "row_name",
     "row_of",
     "shape_of",
+    "work_of",
 ]

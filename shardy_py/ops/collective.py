@@ -27,6 +27,7 @@ from shardy_py.ops.reads import (
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.reduction import whole_dimensions
 from shardy_py.ops.spec import Collective, OpSpec, RuleSource, Storage
+from shardy_py.ops.work import each_element
 
 
 def _exchanged(*attributes: str) -> Maps:
@@ -85,7 +86,9 @@ def _received(record: OpRecord, number: int) -> IndexMap:
 
 
 def _sdy(name: str, axes: str = "", kind: str = "") -> OpSpec:
-    return OpSpec(f"sdy.{name}", closer=each_its_own, collective=Collective(kind or name, axes))
+    row = Collective(kind or name, axes)
+    work = each_element if name == "all_reduce" else None
+    return OpSpec(f"sdy.{name}", closer=each_its_own, collective=row, work=work)
 
 
 def _user(name: str, closer: Maps = each_its_own, *moved: str) -> OpSpec:
@@ -96,6 +99,7 @@ def _user(name: str, closer: Maps = each_its_own, *moved: str) -> OpSpec:
         closer=closer,
         policy=Policy(set_apart, moved_last(*moved)) if moved else BY_MAPS,
         collective=Collective(name, names_devices=True),
+        work=each_element if name == "all_reduce" else None,
     )
 
 

@@ -8,6 +8,7 @@ from shardy_py.indexing import Expr, IndexMap, Variable, dim, range_var
 from shardy_py.ops.reads import Domain, Reads, all_results, domain_of, extents, integers, shape_of, structure
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.spec import OpSpec
+from shardy_py.ops.work import products_of
 
 
 def _product(
@@ -98,9 +99,9 @@ def _loop_sizes(record: OpRecord, maps: tuple[IndexMap, ...]) -> list[int]:
 
 
 ROWS = (
-    OpSpec("stablehlo.dot_general", dot_general),
-    OpSpec("stablehlo.dot", dot),
-    OpSpec("stablehlo.einsum", closer=einsum),
+    OpSpec("stablehlo.dot_general", dot_general, work=products_of(dot_general)),
+    OpSpec("stablehlo.dot", dot, work=products_of(dot)),
+    OpSpec("stablehlo.einsum", closer=einsum, work=products_of(einsum)),
     OpSpec("stablehlo.unary_einsum", closer=einsum),
     OpSpec("linalg.generic", generic),
     OpSpec("chlo.ragged_dot"),

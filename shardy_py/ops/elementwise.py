@@ -14,6 +14,7 @@ from shardy_py.ops.policy import DimensionRead, Policy, Treatment, by_relation
 from shardy_py.ops.reads import Maps, Reads, all_results, coordinates, domain_of, names, read_whole, shape_of
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.spec import OpSpec, RuleSource
+from shardy_py.ops.work import all_functions, each_function, each_region
 
 
 def no_operands(record: OpRecord) -> tuple[Reads, ...]:
@@ -46,12 +47,16 @@ UNARY = names("""abs cbrt ceil count_leading_zeros cosine exponential exponentia
     rsqrt sign sine sqrt tan tanh""")
 BINARY = names("""atan2 complex divide power remainder
     shift_left shift_right_arithmetic shift_right_logical""")
+TRANSCENDENTAL = names("""atan2 cbrt cosine exponential exponential_minus_one log log_plus_one logistic
+    power rsqrt sine sqrt tan tanh""")
+"""Ops that XLA counts apart from others. Those of chlo that it makes of many ops count as one, too."""
 CHLO_IN_HLO = names("acos acosh asin asinh atanh cosh erf sinh")
 CHLO_UNARY = names("""_asin_acos_kernel atan bessel_i1e conj constant_like digamma erf_inv erfc is_inf
     is_neg_inf is_pos_inf lgamma square tan""")
 CHLO_WITHOUT_TRAIT = names("next_after polygamma zeta")
 CHLO_BROADCASTING = names("""add atan2 divide maximum minimum multiply next_after polygamma power remainder
     shift_left shift_right_arithmetic shift_right_logical subtract zeta and or xor complex compare select""")
+CHLO_FUNCTIONS = (*CHLO_IN_HLO, *names("""atan bessel_i1e digamma erf_inv erfc lgamma polygamma tan zeta"""))
 
 
 def pointwise(record: OpRecord) -> tuple[Reads, ...]:
@@ -96,11 +101,15 @@ def broadcast_along(record: OpRecord, *targets: Sequence[int]) -> tuple[Reads, .
 
 
 def _row(name: str, arity: int, **columns: Any) -> OpSpec:
-    return OpSpec(f"stablehlo.{name}", pointwise, is_elementwise=True, arity=arity, **columns)
+    work = each_function if name in TRANSCENDENTAL else None
+    return OpSpec(f"stablehlo.{name}", pointwise, is_elementwise=True, arity=arity, work=work, **columns)
 
 
 def _chlo(name: str, maps: Maps = pointwise, **columns: Any) -> OpSpec:
-    return OpSpec(f"chlo.{name}", maps, rule_source=RuleSource.UNKNOWN, **columns)
+    base = name.removeprefix("broadcast_")
+    is_function = base in TRANSCENDENTAL or base in CHLO_FUNCTIONS
+    work = each_function if is_function else None
+    return OpSpec(f"chlo.{name}", maps, rule_source=RuleSource.UNKNOWN, work=work, **columns)
 
 
 ROWS = (
@@ -108,8 +117,8 @@ ROWS = (
     OpSpec("sdy.constant", no_operands, rule_source=RuleSource.NONE),
     OpSpec("chlo.constant", no_operands, rule_source=RuleSource.UNKNOWN),
     OpSpec("stablehlo.iota", no_operands, rule_source=RuleSource.NONE, preserves_constants=True),
-    OpSpec("stablehlo.rng", scalars_only, rule_source=RuleSource.UNKNOWN),
-    OpSpec("stablehlo.rng_bit_generator", rng_bit_generator, policy=Policy(seeded)),
+    OpSpec("stablehlo.rng", scalars_only, rule_source=RuleSource.UNKNOWN, work=each_function),
+    OpSpec("stablehlo.rng_bit_generator", rng_bit_generator, policy=Policy(seeded), work=all_functions),
     *(_row(name, 1) for name in UNARY),
     *(_row(name, 2) for name in BINARY),
     _row("add", 2, reduction="sum", is_folded=True),
@@ -128,7 +137,7 @@ ROWS = (
     _row("uniform_dequantize", 0, rule_source=RuleSource.UNKNOWN),
     _row("uniform_quantize", 0, rule_source=RuleSource.UNKNOWN),
     _row("xor", 2, is_folded=True),
-    OpSpec("stablehlo.map", pointwise, rule_source=RuleSource.UNKNOWN),
+    OpSpec("stablehlo.map", pointwise, rule_source=RuleSource.UNKNOWN, work=each_region),
     *(_chlo(name, is_elementwise=True, arity=1) for name in CHLO_IN_HLO),
     *(_chlo(name, is_elementwise=True) for name in CHLO_UNARY),
     *(_chlo(name) for name in CHLO_WITHOUT_TRAIT),

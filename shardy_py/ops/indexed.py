@@ -38,6 +38,7 @@ from shardy_py.ops.reads import (
 )
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.spec import OpSpec, Role, Storage
+from shardy_py.ops.work import updates
 
 
 def dynamic_slice(record: OpRecord) -> tuple[Reads, ...]:
@@ -254,5 +255,6 @@ ROWS = (
         policy=Policy(scattered, operand_first(lambda record: len(record.operands) - 1), carrier_first=True),
         context="context.combiner",
         storage=Storage.IN_PLACE,
+        work=updates,
     ),
 )

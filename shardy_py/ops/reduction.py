@@ -25,6 +25,7 @@ from shardy_py.ops.reads import (
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.sketch import Sketch, TensorDim
 from shardy_py.ops.spec import OpSpec, RuleSource
+from shardy_py.ops.work import comparisons, factorizations, folds, solves, transforms
 
 
 def inference(record: OpRecord) -> tuple[Reads, ...]:
@@ -240,15 +241,16 @@ ROWS = (
     OpSpec("stablehlo.batch_norm_inference", inference),
     OpSpec("stablehlo.batch_norm_training", with_statistics, closer=training, rule_source=RuleSource.UNKNOWN),
     OpSpec("stablehlo.batch_norm_grad", with_statistics, closer=grad, rule_source=RuleSource.UNKNOWN),
-    OpSpec("stablehlo.reduce", reduce, policy=Policy(walk=operand_first(0))),
-    OpSpec("stablehlo.sort", sort, policy=Policy(sorted_)),
-    OpSpec("chlo.top_k", last_dimension, rule_source=RuleSource.UNKNOWN),
-    OpSpec("stablehlo.cholesky", last_two_dimensions, closer=cholesky_closely),
+    OpSpec("stablehlo.reduce", reduce, policy=Policy(walk=operand_first(0)), work=folds),
+    OpSpec("stablehlo.sort", sort, policy=Policy(sorted_), work=comparisons),
+    OpSpec("chlo.top_k", last_dimension, rule_source=RuleSource.UNKNOWN, work=comparisons),
+    OpSpec("stablehlo.cholesky", last_two_dimensions, closer=cholesky_closely, work=factorizations),
     OpSpec(
         "stablehlo.triangular_solve",
         triangular_solve,
         closer=triangular_solve_closely,
         policy=Policy(walk=operand_first(1), adjust=adjust_solution),
+        work=solves,
     ),
-    OpSpec("stablehlo.fft", fft, policy=Policy(transformed)),
+    OpSpec("stablehlo.fft", fft, policy=Policy(transformed), work=transforms),
 )

@@ -18,6 +18,7 @@ from typing import Literal
 from shardy_py.ops.policy import BY_MAPS, Policy
 from shardy_py.ops.reads import Maps
 from shardy_py.ops.record import OpRecord
+from shardy_py.ops.work import WorkOf
 from shardy_py.sharding import ShardingRule
 
 Reduction = Literal["", "sum", "product", "max", "min", "and", "or"]
@@ -140,6 +141,7 @@ class OpSpec:
     Execution:
     control: how its regions or callees run.
     storage: where its results lie in memory.
+    work: its arithmetic; None: one operation for each element if it is elementwise, else nothing.
     """
 
     name: str
@@ -163,6 +165,7 @@ class OpSpec:
     moves_elements: bool = False
     control: Control = Control.NONE
     storage: Storage = Storage.NEW
+    work: WorkOf | None = None
 
     def elementwise(self, record: OpRecord) -> bool:
         """Returns whether each element of a result depends on the same element of the operands only."""

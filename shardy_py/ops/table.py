@@ -26,7 +26,8 @@ from shardy_py.ops import (
 from shardy_py.ops.custom_calls import CALL
 from shardy_py.ops.reads import Reads
 from shardy_py.ops.record import OpRecord
-from shardy_py.ops.spec import OpSpec
+from shardy_py.ops.spec import OpSpec, Storage
+from shardy_py.ops.work import NO_WORK, Work, each_element
 
 _FAMILIES = (
     collective,
@@ -94,3 +95,12 @@ def indexing_maps(record: OpRecord) -> tuple[tuple[IndexMap | None, ...], ...] |
 def is_elementwise(record: OpRecord) -> bool:
     """Returns whether each element of a result depends on the same element of the operands only."""
     return row_of(record).elementwise(record)
+
+
+def work_of(record: OpRecord) -> Work:
+    """Returns the arithmetic of an op on whole tensors; dynamic sizes count as 0."""
+    row = row_of(record)
+    if row.work is not None:
+        return row.work(record) if record.is_static else NO_WORK
+    is_computed = row.elementwise(record) and row.storage is Storage.NEW
+    return each_element(record) if is_computed else NO_WORK

@@ -23,6 +23,7 @@ from shardy_py.ops.reads import (
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.sketch import Atom, Sketch, TensorDim
 from shardy_py.ops.spec import OpSpec
+from shardy_py.ops.work import products_of, selections, window_folds
 
 
 @dataclass(frozen=True)
@@ -276,13 +277,25 @@ _SELECTED = partial(select_and_scatter, is_closer=True)
 _SELECTION = Policy(adjust=adjust_selection)
 _CONVOLVED = Policy(walk=walk_convolution, adjust=adjust_convolution)
 ROWS = (
-    OpSpec("stablehlo.reduce_window", reduce_window, policy=Policy(adjust=adjust_window)),
+    OpSpec(
+        "stablehlo.reduce_window",
+        reduce_window,
+        policy=Policy(adjust=adjust_window),
+        work=window_folds,
+    ),
     OpSpec(
         "stablehlo.select_and_scatter",
         select_and_scatter,
         closer=_SELECTED,
         policy=Policy(adjust=adjust_selection),
+        work=selections,
     ),
-    OpSpec("stablehlo.convolution", convolution, closer=convolved, policy=_CONVOLVED),
+    OpSpec(
+        "stablehlo.convolution",
+        convolution,
+        closer=convolved,
+        policy=_CONVOLVED,
+        work=products_of(convolution),
+    ),
     OpSpec("stablehlo.dynamic_conv"),
 )

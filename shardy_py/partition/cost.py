@@ -26,29 +26,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf, prod
+from math import prod
 
 from shardy_py.errors import ShardyError
+from shardy_py.hardware import LINKS, Link
 
 AxisSize = tuple[str, int]
 """The name of an axis, or of the axis of a sub-axis, and the number of devices along it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """The connection of devices along an axis.
-
-    bytes_per_second: the most that each device receives. latency_seconds: of one step from device to device.
-    """
-
-    bytes_per_second: float
-    latency_seconds: float
-
-    def __post_init__(self) -> None:
-        if not (0 < self.bytes_per_second < inf and 0 <= self.latency_seconds < inf):
-            expected = "a bandwidth above 0 and a latency of at least 0"
-            got = f"{self.bytes_per_second} bytes/s and {self.latency_seconds} s"
-            raise ShardyError.unexpected("link", expected=expected, got=got)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,27 +129,9 @@ def _rest(held_bytes: int, parts: int) -> int:
     return held_bytes - held_bytes // parts
 
 
-_CLOUD, _NVIDIA = "https://docs.cloud.google.com/tpu/docs", "https://www.nvidia.com/en-us/data-center"
-_MELLANOX, _HOP = "https://docs.nvidia.com/networking/display", "1 us a hop is assumed"
-
-
-def _machine(name: str, bytes_per_second: float, latency_seconds: float, source: str) -> CostModel:
-    return CostModel(name, Link(bytes_per_second, latency_seconds), source=source)
-
-
-_MACHINES = (
-    _machine("tpu-v5p", 200e9, 1e-6, f"{_CLOUD}/v5p: 1200 GB/s both ways over 6 links, 2 an axis; {_HOP}"),
-    _machine("tpu-v5e", 100e9, 1e-6, f"{_CLOUD}/v5e: 400 GB/s both ways over 4 links, 2 an axis; {_HOP}"),
-    _machine(
-        "tpu-dcn",
-        6.25e9,
-        10e-6,
-        f"{_CLOUD}/v5p: 50 Gb/s a chip between slices; a latency of 10 us is assumed",
-    ),
-    _machine("h100-nvlink", 450e9, 2e-6, f"{_NVIDIA}/h100: 900 GB/s both ways; 2 us are assumed"),
-    _machine("infiniband-ndr", 50e9, 5e-6, f"{_MELLANOX}/ConnectX7VPI: NDR, 400 Gb/s; 5 us are assumed"),
-)
-PRESETS: Mapping[str, CostModel] = {machine.name: machine for machine in _MACHINES}
+PRESETS: Mapping[str, CostModel] = {
+    each.name: CostModel(each.name, each.link, source=each.source) for each in LINKS.values()
+}
 """Machines by name."""
 DEFAULT = PRESETS["tpu-v5p"]
 

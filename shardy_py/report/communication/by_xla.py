@@ -59,7 +59,7 @@ def collectives_by_xla(
     """
     module, meshes = program.module, program.meshes
     written = collect_collectives(module, model, Causes(()), meshes, only_written=True)  # with their axes
-    uses = _Uses(program, model)
+    uses = PlannedUses(program, model)
     plans = [(f, program.planned(f)[1]) for f in program.entries]
     sent = ((f, each) for f, plan in plans for each in plan.sent)
     warned = tuple(uses.rematerialization(each, f) for f, plan in plans for each in plan.rematerialized)
@@ -71,7 +71,9 @@ def _is_written(sent: Sent) -> bool:
     return row is not None and row.names_devices
 
 
-class _Uses:
+class PlannedUses:
+    """Collectives of the plan of a program, with their axes, costs and causes."""
+
     def __init__(self, program: SpmdProgram, model: CostModel) -> None:
         self.model = model
         self.meshes = program.meshes

@@ -41,13 +41,15 @@ _EXPENSIVE = frozenset(
 class Fusion:
     """What fusion depends on: sizes of values, what is sent for steps, what the program returns.
 
-    reads: the stored names of what a step reads.
+    reads: the stored names of what a step reads. saves_reads: values that several consumers would compute
+    again are stored where that moves fewer bytes, as fusion by cost on accelerators does.
     """
 
     sizes: Mapping[Name, int]
     sent: Callable[[Step], Sequence[Sent]]
     results: Sequence[Name]
     reads: Callable[[Step], list[Name]]
+    saves_reads: bool = False
 
     def fused(self, steps: Iterable[Step]) -> set[Name]:
         """The values that are computed in their consumers."""
@@ -77,7 +79,24 @@ class Fusion:
             ):
                 found.add(name)
                 roots[id(step)] = into
-        return found
+        return self._without_costly(steps, found, users) if self.saves_reads else found
+
+    def _without_costly(
+        self, steps: Iterable[Step], fused: set[Name], users: Mapping[Name, Sequence[Step]]
+    ) -> set[Name]:
+        """Those that move no more bytes when k consumers read their inputs than when they are stored."""
+        inputs: dict[Name, frozenset[Name]] = {}
+        kept = set[Name]()
+        for step in steps:
+            name = step.results[0] if step.results else None
+            if name not in fused:
+                continue
+            read = frozenset(n for each in self.reads(step) for n in inputs.get(each, (each,)))
+            count, size = len(users[name]), self.sizes.get(name, 0)
+            if (count - 1) * sum(self.sizes.get(n, 0) for n in read) <= (count + 1) * size:
+                kept.add(name)
+                inputs[name] = read
+        return kept
 
     def _is_producer(self, step: Step) -> bool:
         return not step.blocks and not self.sent(step) and is_cheap(step)
@@ -108,6 +127,17 @@ class Fusion:
             found[id(step)] = [*names]
             if step.results and step.results[0] in fused:
                 through[step.results[0]] = [*names]
+        return found
+
+    def members(self, steps: Iterable[Step], fused: set[Name]) -> dict[int, list[Step]]:
+        """What each step computes: the steps fused into it, in program order, and itself."""
+        inside: dict[Name, list[Step]] = {}
+        found: dict[int, list[Step]] = {}
+        for step in steps:
+            parts = {id(each): each for name in self.reads(step) for each in inside.get(name, ())}
+            found[id(step)] = [*parts.values(), step]
+            if step.results and step.results[0] in fused:
+                inside[step.results[0]] = found[id(step)]
         return found
 
 

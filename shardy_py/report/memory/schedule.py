@@ -23,7 +23,7 @@ from shardy_py.spmd.program import Name
 class Event(NamedTuple):
     """A step that runs, a collective `sent` on an operand of it, or a sum of results: then step is None.
 
-    reads, makes: names of stored values. kind: sums of equal kind may be combined.
+    reads, makes: names of stored values. kind: sums of equal kind may be combined. sums: their collectives.
     """
 
     step: Any
@@ -31,6 +31,7 @@ class Event(NamedTuple):
     makes: tuple[Name, ...]
     sent: Collective | None = None
     kind: Hashable = None
+    sums: tuple[Collective, ...] = ()
 
 
 def breadth_first(events: Sequence[Event]) -> list[Event]:

@@ -37,10 +37,12 @@ class Setting:
 
     on_host: by XLA's backend for the host: ops start as early as they can, products are of f32, all-reduces
     are combined; otherwise ops run so that little memory is needed. target: the layouts of arrays.
+    saves_reads: see `Fusion`.
     """
 
     on_host: bool
     target: Target
+    saves_reads: bool = False
 
 
 def size_of(type_: TensorType | None, tiling: Tiling | None, target: Target) -> int:
@@ -123,7 +125,7 @@ class StoredBlock:
                 self._list_with_copies(step)
 
     def _list_with_copies(self, step: Step) -> None:
-        sent = self._sent(step)
+        sent = self.sent_for(step)
         on_host = self.setting.on_host
         operands = [each.operand for each in sent]
         found = canonical(step, operands, on_host=on_host, is_entry=self.is_entry)
@@ -139,7 +141,8 @@ class StoredBlock:
         if found.step is not step:
             self.originals[id(found.step)] = id(step)
 
-    def _sent(self, step: Step) -> Sequence[Sent]:
+    def sent_for(self, step: Step) -> Sequence[Sent]:
+        """The collectives of a step."""
         return self.sent.get(self.originals.get(id(step), id(step)), ())
 
     def _is_alias(self, step: Step) -> bool:
@@ -148,7 +151,17 @@ class StoredBlock:
         is_free = row.is_wire or row.storage is Storage.ALIAS or step.record.name == "stablehlo.reshape"
         pairs = zip(step.operands, step.results, strict=False)
         same = all(self.sizes.get(name) == self.sizes[result] for name, result in pairs)
-        return is_free and same and not self._sent(step) and bool(step.results)
+        return is_free and same and not self.sent_for(step) and bool(step.results)
+
+    def scheduled(self) -> tuple[list[Event], dict[int, list[Step]]]:
+        """What runs, in program order; and by the identity of a step, what is computed in it."""
+        live = self._live()
+        steps = [step for step in self.steps if not step.results or not live.isdisjoint(step.results)]
+        fusion = Fusion(self.sizes, self.sent_for, self.results, self._reads, self.setting.saves_reads)
+        fused = fusion.fused(steps)
+        needs = fusion.needs(steps, fused)
+        stored = [step for step in steps if not step.results or step.results[0] not in fused]
+        return self._events(stored, needs), fusion.members(steps, fused)
 
     def temporaries(
         self, results: Sequence[int], carried: Sequence[Name] = ()
@@ -157,13 +170,7 @@ class StoredBlock:
 
         results: the sizes of the memory for results. carried: the arguments that are in it at first.
         """
-        live = self._live()
-        steps = [step for step in self.steps if not step.results or not live.isdisjoint(step.results)]
-        fusion = Fusion(self.sizes, self._sent, self.results, self._reads)
-        fused = fusion.fused(steps)
-        needs = fusion.needs(steps, fused)
-        stored = [step for step in steps if not step.results or step.results[0] not in fused]
-        events = self._events(stored, needs)
+        events, _ = self.scheduled()
         if self.setting.on_host:
             events = breadth_first(self._combined(events))
         else:
@@ -216,7 +223,7 @@ class StoredBlock:
         for step in steps:
             sent: list[Name] = []
             sums: list[Collective] = []
-            for number, each in enumerate(self._sent(step)):
+            for number, each in enumerate(self.sent_for(step)):
                 if each.collective.kind == "all_reduce":
                     sums.append(each.collective)
                     continue
@@ -254,7 +261,7 @@ class StoredBlock:
                 self.sizes |= zip(parts, whole, strict=True)
                 self.sizes |= zip(step.results, whole, strict=True)
                 kind = (sums[0].kind, sums[0].element_type, sums[0].group, sums[0].group_size)
-                events.append(Event(None, tuple(parts), step.results, kind=kind))
+                events.append(Event(None, tuple(parts), step.results, kind=kind, sums=tuple(sums)))
         return events
 
     def _combined(self, events: Sequence[Event]) -> list[Event]:
@@ -298,8 +305,12 @@ class StoredBlock:
         """The temporaries of the regions of a step, one of which runs at a time."""
         return max((self._region(step, inner) for inner in step.blocks), key=lambda found: found[0])
 
+    def inside(self, inner: Block) -> StoredBlock:
+        """A region of a step of the block."""
+        return StoredBlock(inner, self.sent, self.again, self.setting, dict(self.sizes), is_entry=False)
+
     def _region(self, step: Step, inner: Block) -> tuple[int, tuple[Buffer, ...]]:
-        body = StoredBlock(inner, self.sent, self.again, self.setting, dict(self.sizes), is_entry=False)
+        body = self.inside(inner)
         sizes = [self.sizes[name] for name in step.results]
         is_loop = TABLE[step.record.name].control is Control.LOOP
         carried = [value.name for value in inner.arguments] if is_loop else []

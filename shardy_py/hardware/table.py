@@ -1,0 +1,207 @@
+"""The known devices and links. Each figure is that of its page, dense, without sparsity.
+
+>>> HARDWARE["tpu-v5p"].memory_bytes // 2**30, HARDWARE["tpu-v5p"].peak_flops / 1e12
+(95, 459.0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shardy_py.errors import ShardyError
+from shardy_py.hardware.model import Hardware, Link, NamedLink, Network
+
+_CLOUD, _OLD_CLOUD = "https://docs.cloud.google.com/tpu/docs", "https://cloud.google.com/tpu/docs"
+_NVIDIA, _AMD = "https://www.nvidia.com/en-us/data-center", "https://www.amd.com/en/products/accelerators"
+_MELLANOX = "https://docs.nvidia.com/networking/display"
+_TRAINIUM = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-hardware"
+_BOOK = "https://jax-ml.github.io/scaling-book/tpus"
+_HOP = "1 us a hop is assumed"
+
+
+def _link(name: str, bytes_per_second: float, latency_seconds: float, source: str) -> NamedLink:
+    return NamedLink(name, Link(bytes_per_second, latency_seconds), source)
+
+
+LINKS: Mapping[str, NamedLink] = {
+    link.name: link
+    for link in (
+        _link("tpu-v5p", 200e9, 1e-6, f"{_CLOUD}/v5p: 1200 GB/s both ways over 6 links, 2 an axis; {_HOP}"),
+        _link("tpu-v5e", 100e9, 1e-6, f"{_CLOUD}/v5e: 400 GB/s both ways over 4 links, 2 an axis; {_HOP}"),
+        _link("tpu-v3", 140e9, 1e-6, f"{_OLD_CLOUD}/v3: 560 GB/s both ways over 4 links, 2 an axis; {_HOP}"),
+        _link("tpu-v4", 100e9, 1e-6, f"{_CLOUD}/v4: 2400 Gb/s one way over 6 links, 2 an axis; {_HOP}"),
+        _link("tpu-v6e", 200e9, 1e-6, f"{_CLOUD}/v6e: 800 GB/s both ways over 4 links, 2 an axis; {_HOP}"),
+        _link("tpu7x", 200e9, 1e-6, f"{_CLOUD}/tpu7x: 1200 GB/s both ways over 6 links, 2 an axis; {_HOP}"),
+        _link(
+            "tpu-dcn",
+            6.25e9,
+            10e-6,
+            f"{_CLOUD}/v5p: 50 Gb/s a chip between slices; a latency of 10 us is assumed",
+        ),
+        _link(
+            "tpu-v5e-dcn",
+            3.125e9,
+            10e-6,
+            f"{_CLOUD}/v5e: 6.4 Tb/s for 256 chips; a latency of 10 us is assumed",
+        ),
+        _link(
+            "tpu-v6e-dcn",
+            12.5e9,
+            10e-6,
+            f"{_CLOUD}/v6e: 25.6 Tb/s for 256 chips; a latency of 10 us is assumed",
+        ),
+        _link("a100-nvlink", 300e9, 2e-6, f"{_NVIDIA}/a100: 600 GB/s both ways; 2 us are assumed"),
+        _link("h100-nvlink", 450e9, 2e-6, f"{_NVIDIA}/h100: 900 GB/s both ways; 2 us are assumed"),
+        _link("b200-nvlink", 900e9, 2e-6, f"{_NVIDIA}/dgx-b200: 14.4 TB/s for 8 GPUs; 2 us are assumed"),
+        _link("infiniband-hdr", 25e9, 5e-6, f"{_MELLANOX}/ConnectX6VPI: HDR, 200 Gb/s; 5 us are assumed"),
+        _link("infiniband-ndr", 50e9, 5e-6, f"{_MELLANOX}/ConnectX7VPI: NDR, 400 Gb/s; 5 us are assumed"),
+        _link(
+            "mi300x-fabric",
+            448e9,
+            2e-6,
+            f"{_AMD}/instinct/mi300/mi300x.html: 7 links of 128 GB/s both ways; 2 us are assumed",
+        ),
+        _link(
+            "neuronlink-v3",
+            320e9,
+            2e-6,
+            f"{_TRAINIUM}/trainium2.html: 1.28 TB/s both ways over a torus of 2 axes; 2 us are assumed",
+        ),
+        _link(
+            "trn2-efa",
+            25e9,
+            10e-6,
+            "https://aws.amazon.com/ec2/instance-types/trn2: 3.2 Tb/s for 16 chips; 10 us are assumed",
+        ),
+        _link(
+            "cpu-memory",
+            10e9,
+            1e-6,
+            "https://jax.readthedocs.io: devices of one host copy in memory; 10 GB/s and 1 us are assumed",
+        ),
+    )
+}
+"""Links between devices by name. Those of a torus are both links of an axis: the bytes that it receives."""
+
+
+def _torus(link: str, dimensions: int, devices: int, ring: int) -> Network:
+    return Network("torus", devices, LINKS[link], dimensions, ring)
+
+
+def _switch(link: str, devices: int) -> Network:
+    return Network("switch", devices, LINKS[link])
+
+
+def _rates(bf16: float, **others: float) -> Mapping[str, float]:
+    """By element type; those that are not listed run at the rate of `other`, by default that of bf16."""
+    return {"": others.pop("other", bf16), "bf16": bf16} | others
+
+
+_VPU = "vector units: 8 x 128 lanes x 4 ALUs a core"
+
+
+def _device(
+    name: str,
+    gibibytes: int,
+    gigabytes_per_second: float,
+    rates: Mapping[str, float],
+    vector_teraflops: float,
+    network: Network,
+    beyond: str,
+    source: str,
+) -> Hardware:
+    return Hardware(
+        name,
+        gibibytes * 2**30,
+        gigabytes_per_second * 1e9,
+        {kind: rate * 1e12 for kind, rate in rates.items()},
+        vector_teraflops * 1e12,
+        "tpu" if name.startswith("tpu") else "linear",
+        network,
+        LINKS[beyond],
+        source,
+    )
+
+
+_A100 = _rates(312, tf32=156, f32=19.5, f64=19.5, i8=624, other=19.5)
+_H100 = _rates(989.5, tf32=494.7, f32=66.9, f64=66.9, f8=1979, i8=1979, other=66.9)
+_B200 = _rates(2250, tf32=1125, f32=75, f64=37, f8=4500, i8=4500, other=75)
+_MI300X = _rates(1307.4, tf32=653.7, f32=163.4, f64=163.4, f8=2614.9, i8=2614.9, other=163.4)
+_TRN2 = _rates(667, f32=181, f8=1299, other=181)
+
+HARDWARE: Mapping[str, Hardware] = {
+    each.name: each
+    for each in (
+        _device(
+            *("tpu-v2", 8, 350, _rates(23), 2.9, _torus("tpu-v3", 2, 512, 16), "tpu-dcn"),
+            f"{_OLD_CLOUD}/v2: 16 GiB, 700 GB/s and 46 TFLOPS a chip of two cores; links as of v3; {_VPU}",
+        ),
+        _device(
+            *("tpu-v3", 16, 450, _rates(61.5), 3.8, _torus("tpu-v3", 2, 2048, 32), "tpu-dcn"),
+            f"{_OLD_CLOUD}/v3: 32 GiB, 900 GB/s and 123 TFLOPS a chip of two cores; {_VPU}",
+        ),
+        _device(
+            *("tpu-v4", 32, 1228, _rates(275, i8=275), 8.6, _torus("tpu-v4", 3, 4096, 4), "tpu-dcn"),
+            f"{_CLOUD}/v4: 32 GiB, 1228 GB/s, 275 TFLOPS; {_VPU} of 2 at 1.05 GHz; {_BOOK}: rings of 4k",
+        ),
+        _device(
+            *("tpu-v5e", 16, 819, _rates(197, i8=394), 6.1, _torus("tpu-v5e", 2, 256, 16), "tpu-v5e-dcn"),
+            f"{_CLOUD}/v5e: 16 GiB, 819 GB/s, 197 TFLOPS; {_VPU} at 1.5 GHz; {_BOOK}: rings of 16 chips",
+        ),
+        _device(
+            *("tpu-v5p", 95, 2765, _rates(459, i8=918), 14.3, _torus("tpu-v5p", 3, 8960, 4), "tpu-dcn"),
+            f"{_CLOUD}/v5p: 95 GiB, 2765 GB/s, 459 TFLOPS; {_VPU} of 2 at 1.75 GHz; {_BOOK}: rings of 4k",
+        ),
+        _device(
+            *("tpu-v6e", 32, 1640, _rates(918, i8=1836), 7.7, _torus("tpu-v6e", 2, 256, 16), "tpu-v6e-dcn"),
+            f"{_CLOUD}/v6e: 32 GiB, 1640 GB/s, 918 TFLOPS; {_VPU}, a rate of 1.9 GHz is assumed",
+        ),
+        _device(
+            *("tpu7x", 192, 7380, _rates(2307, f8=4614, i8=4614), 28.6),
+            *(_torus("tpu7x", 3, 9216, 4), "tpu-v6e-dcn"),
+            f"{_CLOUD}/tpu7x: 192 GiB, 7380 GB/s, 2307 TFLOPS (4614 in fp8); vector units twice those of v5p",
+        ),
+        _device(
+            *("a100-40gb", 40, 1555, _A100, 19.5, _switch("a100-nvlink", 8), "infiniband-hdr"),
+            f"{_NVIDIA}/a100: 40 GB, 1555 GB/s, 312 TFLOPS; f32 19.5 TFLOPS; 8 GPUs of a DGX",
+        ),
+        _device(
+            *("a100-80gb", 80, 2039, _A100, 19.5, _switch("a100-nvlink", 8), "infiniband-hdr"),
+            f"{_NVIDIA}/a100: 80 GB, 2039 GB/s, 312 TFLOPS; f32 19.5 TFLOPS; 8 GPUs of a DGX",
+        ),
+        _device(
+            *("h100", 80, 3350, _H100, 66.9, _switch("h100-nvlink", 8), "infiniband-ndr"),
+            f"{_NVIDIA}/h100: SXM, 80 GB, 3.35 TB/s, 989 TFLOPS dense; f32 67 TFLOPS; 8 GPUs of a DGX",
+        ),
+        _device(
+            *("h200", 141, 4800, _H100, 66.9, _switch("h100-nvlink", 8), "infiniband-ndr"),
+            f"{_NVIDIA}/h200: SXM, 141 GB, 4.8 TB/s, 989 TFLOPS dense; f32 67 TFLOPS; 8 GPUs of a DGX",
+        ),
+        _device(
+            *("b200", 180, 8000, _B200, 75, _switch("b200-nvlink", 8), "infiniband-ndr"),
+            f"{_NVIDIA}/dgx-b200: 1440 GB, 64 TB/s, 72 PFLOPS of fp8 with sparsity for 8 GPUs; f32 75 TFLOPS",
+        ),
+        _device(
+            *("mi300x", 192, 5300, _MI300X, 163.4, _switch("mi300x-fabric", 8), "infiniband-ndr"),
+            f"{_AMD}/instinct/mi300/mi300x.html: 192 GB, 5.3 TB/s, 1307.4 TFLOPS; f32 163.4 TFLOPS; 8 GPUs",
+        ),
+        _device(
+            *("trn2", 96, 2900, _TRN2, 10, _torus("neuronlink-v3", 2, 16, 4), "trn2-efa"),
+            f"{_TRAINIUM}/trainium2.html: 96 GiB, 2.9 TB/s, 667 TFLOPS; 10 TFLOPS of other ops are assumed",
+        ),
+        _device(
+            *("cpu", 4, 20, _rates(0.1), 0.02, _switch("cpu-memory", 1024), "cpu-memory"),
+            "https://jax.readthedocs.io: a core of a host as one device; 20 GB/s, 100 GFLOPS of products and "
+            "20 GFLOPS of other ops are assumed",
+        ),
+    )
+}
+"""Devices by name."""
+
+
+def hardware_of(name: str) -> Hardware:
+    """Returns a known device; raises a `ShardyError` for other names."""
+    found = HARDWARE.get(name)
+    if found is None:
+        raise ShardyError.unknown("hardware", name, HARDWARE)
+    return found

@@ -1,0 +1,225 @@
+"""A partitioned program as timed nodes: groups of fused ops, collectives, loops and branches.
+
+Nodes are those that the memory estimate schedules (`report/memory/stored.py`), in program order, with the
+nodes whose values they read. Not here: intervals (`interval.py`), the report (`report.py`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+from shardy_py.graph.value_table import location_text
+from shardy_py.hardware import Hardware
+from shardy_py.ir import written_name
+from shardy_py.ops import TABLE, Control, Storage
+from shardy_py.partition.cost import CostModel
+from shardy_py.report.communication.by_xla import PlannedUses
+from shardy_py.report.communication.causes import Causes
+from shardy_py.report.communication.collect import CollectiveUse, collect_collectives
+from shardy_py.report.communication.spmd_program import SpmdProgram
+from shardy_py.report.memory.schedule import Event
+from shardy_py.report.memory.stored import Setting, StoredBlock
+from shardy_py.report.time.local_work import DeviceWork, local_work, read_share, whole_work
+from shardy_py.report.time.roofline import Roofline, roofline
+from shardy_py.spmd.program import Block, Name, Step
+from shardy_py.spmd.tiling import Tiling
+from shardy_py.spmd.walk import Sent
+
+Bound = Literal["compute", "memory", "communication", "loop", "branches"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TimedNode:
+    """What runs at one time: a group of fused ops, a collective, a loop, or branches.
+
+    name: of the op, or the kind of collective. bound: what takes its time. seconds: of one run, without the
+    blocks inside. work, bytes: of each device in one run. whole: the work on whole tensors. axes: of a
+    collective. times: its runs in one run of the block. inside: blocks that it runs, each `trips` times.
+    after: the positions of the nodes that it needs.
+    """
+
+    name: str
+    bound: Bound
+    seconds: float
+    work: DeviceWork = field(default_factory=DeviceWork)
+    whole: DeviceWork = field(default_factory=DeviceWork)
+    bytes: float = 0.0
+    axes: tuple[str, ...] = ()
+    times: float = 1.0
+    inside: tuple[TimedBlock, ...] = ()
+    trips: int = 1
+    after: tuple[int, ...] = ()
+    location: str = ""
+    use: CollectiveUse | None = None
+    op: Operation | None = None
+    members: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TimedBlock:
+    """The nodes of a function or region, each after those it needs."""
+
+    nodes: tuple[TimedNode, ...]
+
+
+def timed_block(program: SpmdProgram, function: FuncOp, hardware: Hardware, model: CostModel) -> TimedBlock:
+    """Returns the nodes of a function.
+
+    Raises:
+        ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
+    """
+    return _Timer(program, function, hardware, model).block()
+
+
+class _Timer:
+    def __init__(self, program: SpmdProgram, function: FuncOp, hardware: Hardware, model: CostModel) -> None:
+        self.program = program
+        self.function = function
+        self.hardware = hardware
+        self.main, self.plan = program.planned(function)
+        self.tilings = dict(_tilings(self.main))
+        self.uses = PlannedUses(program, model)
+        self.sent: dict[int, list[Sent]] = defaultdict(list)
+        for each in self.plan.sent:
+            self.sent[id(each.step)].append(each)
+        self.by_collective = {id(each.collective): each for each in self.plan.sent}
+        written = collect_collectives(
+            program.module, model, Causes(()), program.meshes, only_written=program.is_planned
+        )
+        self.written = {(use.function, use.value): use for use in written}
+
+    def block(self) -> TimedBlock:
+        again = {each.collective.key: id(each.step) for each in self.plan.merged}
+        setting = Setting(on_host=False, target=self.hardware.target, saves_reads=True)
+        return self._nodes(StoredBlock(self.main, self.sent, again, setting), 1)
+
+    def _nodes(self, block: StoredBlock, runs: int) -> TimedBlock:
+        """The nodes of a block that runs `runs` times in all."""
+        events, members = block.scheduled()
+        makers: dict[Name, int] = {}
+        found: list[TimedNode] = []
+        for event in events:
+            after = tuple(sorted({makers[name] for name in event.reads if name in makers}))
+            for node in self._event(block, event, members, runs):
+                found.append(_after(node, after))
+                after = (len(found) - 1,)
+            makers |= dict.fromkeys(event.makes, len(found) - 1)
+        if block.is_entry:
+            for each in self.sent.get(id(None), ()):
+                name = block.results[each.operand] if 0 <= each.operand < len(block.results) else None
+                after = (makers[name],) if name in makers else ()
+                found.append(_after(self._collective(each, runs), after))
+        return TimedBlock(tuple(found))
+
+    def _event(
+        self, block: StoredBlock, event: Event, members: Mapping[int, list[Step]], runs: int
+    ) -> Iterable[TimedNode]:
+        if event.sent is not None:
+            yield self._collective(self.by_collective[id(event.sent)], runs)
+        elif event.step is None:
+            for each in event.sums:
+                yield self._collective(self.by_collective[id(each)], runs)
+        else:
+            yield self._step(block, event, members[id(event.step)], runs)
+
+    def _step(self, block: StoredBlock, event: Event, members: Sequence[Step], runs: int) -> TimedNode:
+        step = cast("Step", event.step)
+        op = cast("Operation | None", step.source)
+        location = "" if op is None else location_text(cast(Any, op).location)
+        name = step.record.name if op is None else written_name(op)
+        if step.blocks:
+            is_loop = TABLE[step.record.name].control is Control.LOOP
+            trips = step.times if is_loop else 1
+            inside = tuple(self._nodes(block.inside(each), runs * trips) for each in step.blocks)
+            bound: Bound = "loop" if is_loop else "branches"
+            return TimedNode(name, bound, 0.0, inside=inside, trips=trips, location=location, op=op)
+        written = self._written(op)
+        if written is not None:
+            return _of_use(written, 1.0, op)
+        work, whole = DeviceWork(), DeviceWork()
+        for each in members:
+            work += local_work(each, block.sent_for(each), self._held(each))
+            whole += whole_work(each)
+        # Copies for another order of dimensions are absorbed by the layouts that accelerators choose.
+        size = self._bytes(block, event, members) if op is not None else 0.0
+        found: Roofline = roofline(self.hardware, step.record, work, size)
+        names = tuple(each.record.name for each in members[:-1])
+        return TimedNode(
+            name, found.bound, found.seconds, work, whole, size, location=location, op=op, members=names
+        )
+
+    def _held(self, step: Step) -> Sequence[Tiling | None] | None:
+        """The tilings of operands, where the program completes the sums of a step."""
+        if self.program.is_planned and not step.is_unreduced:
+            return None
+        return [self.tilings.get(name) for name in step.operands]
+
+    def _bytes(self, block: StoredBlock, event: Event, members: Sequence[Step]) -> float:
+        """The bytes that a group reads and writes: of what it reads in part, that part."""
+        step = members[-1]
+        parts: dict[Name, float] = {}
+        for each in members:
+            for number, name in enumerate(each.operands):
+                stored = block.stored_name(name)
+                parts[stored] = min(1.0, parts.get(stored, 0.0) + read_share(each.record, number))
+        gathered = {
+            block.stored_name(step.operands[each.operand])
+            for each in block.sent_for(step)
+            if each.operand >= 0 and each.collective.kind not in ("all_reduce", "collective_permute")
+        }
+        sizes = block.sizes
+        if TABLE[step.record.name].storage is Storage.IN_PLACE:
+            changed = len(step.results)
+            updates = sum(sizes.get(name, 0) for name in step.operands[changed:])
+            replaced = {block.stored_name(name) for name in step.operands[:changed]}
+            others = [name for name in event.reads if name not in replaced]
+            return updates + sum(sizes.get(n, 0) * parts.get(n, 1.0) for n in dict.fromkeys(others))
+        reads = (name for name in dict.fromkeys(event.reads) if name not in gathered)
+        return sum(sizes.get(n, 0) * parts.get(n, 1.0) for n in reads) + sum(
+            sizes.get(n, 0) for n in event.makes
+        )
+
+    def _written(self, op: Operation | None) -> CollectiveUse | None:
+        """The use of an op that is a collective of the program itself."""
+        if op is None or not op.results or TABLE[op.name].collective is None:
+            return None
+        entry = self.program.values.by_value.get(id(op.results[0]))
+        return None if entry is None else self.written.get((entry.function, entry.name))
+
+    def _collective(self, sent: Sent, runs: int) -> TimedNode:
+        op = cast("Operation | None", sent.step.source if sent.step else None)
+        return _of_use(self.uses.of(sent, self.function), sent.collective.times / runs, op)
+
+
+def _tilings(block: Block) -> Iterator[tuple[Name, Tiling | None]]:
+    """The tilings of all values of a block and its regions."""
+    yield from ((value.name, value.tiling) for value in block.arguments)
+    for step in block.steps:
+        yield from zip(step.results, step.targets, strict=False)
+        for inner in step.blocks:
+            yield from _tilings(inner)
+
+
+def _of_use(use: CollectiveUse, times: float, op: Operation | None) -> TimedNode:
+    axes = tuple(dict.fromkeys(use.axis_names))
+    return TimedNode(
+        use.kind,
+        "communication",
+        use.cost.seconds,
+        bytes=use.cost.bytes,
+        axes=axes,
+        times=times,
+        location=use.cause.location,
+        use=use,
+        op=op,
+    )
+
+
+def _after(node: TimedNode, after: tuple[int, ...]) -> TimedNode:
+    return replace(node, after=after)

@@ -1,0 +1,154 @@
+"""The arithmetic of each device for one step of a partitioned program, and the bytes that it reads.
+
+An op whose result is sharded computes its part of the result; one whose sum over a sharded dimension is
+completed by an all-reduce computes that part of the sum. Not here: the work of whole ops (`ops/work.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import inf, prod
+from typing import Any, cast
+
+from xdsl.ir import Operation
+
+from shardy_py.graph.record import record_of
+from shardy_py.ops import OpRecord, Work, indexing_maps, matching_attributes, work_of
+from shardy_py.session import SESSION
+from shardy_py.spmd.program import Step
+from shardy_py.spmd.tiling import Tiling
+from shardy_py.spmd.walk import Sent
+
+_SUMS = frozenset(("all_reduce", "reduce_scatter"))
+_WORK: dict[int, tuple[OpRecord, Work]] = SESSION.table("work of ops")
+_READ: dict[int, tuple[OpRecord, tuple[float, ...]]] = SESSION.table("elements that ops read")
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceWork:
+    """What one device computes.
+
+    product_flops: on matrix units. flops: all others. transcendentals: functions, counted apart.
+    """
+
+    product_flops: float = 0.0
+    flops: float = 0.0
+    transcendentals: float = 0.0
+
+    def __add__(self, other: DeviceWork) -> DeviceWork:
+        return DeviceWork(
+            self.product_flops + other.product_flops,
+            self.flops + other.flops,
+            self.transcendentals + other.transcendentals,
+        )
+
+    def __mul__(self, times: float) -> DeviceWork:
+        return DeviceWork(self.product_flops * times, self.flops * times, self.transcendentals * times)
+
+    @property
+    def all_flops(self) -> float:
+        """As XLA counts them: without transcendental functions."""
+        return self.product_flops + self.flops
+
+
+def whole_work(step: Step) -> DeviceWork:
+    """The work of a step on whole tensors."""
+    return _device_work(_work(step.record), step, 1.0, 1.0)
+
+
+def local_work(step: Step, sent: Sequence[Sent], held: Sequence[Tiling | None] | None = None) -> DeviceWork:
+    """The work of a step on each device.
+
+    sent: the collectives that the partitioner adds for it. held: the tilings of its operands, if the program
+    has collectives of its own for the sums over sharded dimensions.
+    """
+    work = _work(step.record)
+    if not (work.flops or work.transcendentals):
+        return DeviceWork()
+    made = _made_share(step, sent)
+    summed = _summed(step, sent) if held is None else _folded(step.record, held)
+    return _device_work(work, step, made / summed, made)
+
+
+def _device_work(work: Work, step: Step, share: float, made: float) -> DeviceWork:
+    flops, functions = work.flops * share - work.kept * made, work.transcendentals * share
+    if work.is_of_region:
+        inside = _region_work(cast("Operation | None", step.source))
+        return DeviceWork(0.0, flops * inside.flops, flops * inside.transcendentals)
+    return DeviceWork(flops, 0.0, functions) if work.is_product else DeviceWork(0.0, flops, functions)
+
+
+def _work(record: OpRecord) -> Work:
+    known = _WORK.get(id(record))
+    if known is None:
+        with matching_attributes(record):
+            known = _WORK[id(record)] = record, work_of(record)
+    return known[1]
+
+
+def _region_work(op: Operation | None) -> Work:
+    """The operations of the first region of an op; one if it is not known."""
+    if op is None or not op.regions:
+        return Work(1)
+    inside = [work_of(record_of(each)) for each in op.regions[0].blocks[0].ops if each.results]
+    return Work(sum(each.flops for each in inside), sum(each.transcendentals for each in inside))
+
+
+def _elements(shape: Iterable[int | None]) -> int:
+    return prod(size or 0 for size in shape)
+
+
+def _made_share(step: Step, sent: Sequence[Sent]) -> float:
+    """The part of the first result that each device computes, before what is made is sent."""
+    type_, target = step.record.results[0], step.targets[0]
+    if type_ is None or target is None:
+        return 1.0
+    whole = _elements(type_.shape)
+    made = next((each.collective for each in sent if each.operand < 0), None)
+    has_shape = made is not None and len(made.held_shape) == type_.rank
+    shape = cast("Any", made).held_shape if has_shape else target.local_shape([n or 0 for n in type_.shape])
+    return _elements(shape) / whole if whole else 1.0
+
+
+def _summed(step: Step, sent: Sequence[Sent]) -> int:
+    """The number of devices that compute parts of the same sums."""
+    sums = [each.collective for each in sent if each.operand < 0 and each.collective.kind in _SUMS]
+    count = max(1, len(step.record.results))
+    return prod(each.group_size for each in sums[: len(sums) // count])
+
+
+def _folded(record: OpRecord, held: Sequence[Tiling | None]) -> int:
+    """The number of parts of the first operand along dimensions that the result does not have."""
+    tiling, maps = held[0] if held else None, indexing_maps(record)
+    read = maps[0][0] if maps and maps[0] else None
+    if tiling is None or read is None:
+        return 1
+    is_folded = (bool(e.variables) and all(v.kind == "s" for v in e.variables) for e in read.results)
+    return prod(tiling.tiles(d) for d, folded in enumerate(is_folded) if folded)
+
+
+def read_share(record: OpRecord, operand: int) -> float:
+    """The part of an operand that an op reads, at most; 1 if its maps do not state it."""
+    type_ = record.operands[operand]
+    whole = 0 if type_ is None else _elements(type_.shape)
+    if type_ is None or not whole or not record.is_static:
+        return 1.0
+    return min(1.0, _points_read(record)[operand] / whole)
+
+
+def _points_read(record: OpRecord) -> tuple[float, ...]:
+    """By operand, the points of its maps, over the variables that they use; infinite if not stated."""
+    known = _READ.get(id(record))
+    if known is None:
+        with matching_attributes(record):
+            maps = indexing_maps(record) or ()
+        found = [0.0 if maps else inf] * len(record.operands)
+        for by_operand in maps:
+            for number, index_map in enumerate(by_operand):
+                if index_map is not None:
+                    bounds = index_map.bounds
+                    used = (v for v in index_map.used if v in bounds and v.kind != "rt")
+                    found[number] += prod(bounds[v].size for v in used)
+        known = _READ[id(record)] = record, tuple(found)
+    return known[1]

@@ -1,0 +1,244 @@
+"""The time report: how long a step of a program takes on hardware, and what bounds it.
+
+    report = time_report(program, hardware_of("tpu-v5p"))
+    report.seconds                  with perfect overlap, and without
+    report.bound                    "compute", "memory", or "links of AXES"
+
+Not here: nodes and their time (`graph.py`, `roofline.py`), notebooks and rows (`shown.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from shardy_py.errors import ShardyError
+from shardy_py.graph.symbols import function_name
+from shardy_py.hardware import Hardware
+from shardy_py.notebook import Rows, Tabular
+from shardy_py.partition.cost import CostModel
+from shardy_py.report.communication.spmd_program import SpmdProgram
+from shardy_py.report.tables import bytes_text, seconds_text, table
+from shardy_py.report.time import shown
+from shardy_py.report.time.graph import TimedBlock, TimedNode, timed_block
+from shardy_py.report.time.interval import COMPUTE, MEMORY, Measure, measure
+from shardy_py.report.time.links import links_of
+from shardy_py.report.time.local_work import DeviceWork
+
+SCHEMA = 1
+_ROWS_SHOWN = 20
+
+
+@dataclass(frozen=True, eq=False)
+class TimeReport(Tabular):
+    """The time of one step of a program.
+
+    hardware: the device. model: the links along the axes of the mesh. function: that runs. devices: in the
+    mesh. block: what runs on each device.
+    """
+
+    hardware: Hardware
+    model: CostModel
+    function: str
+    devices: int
+    block: TimedBlock = field(repr=False)
+
+    @cached_property
+    def measured(self) -> Measure:
+        """The seconds by resource, and with perfect overlap."""
+        return measure(self.block)
+
+    @property
+    def seconds(self) -> tuple[float, float]:
+        """The time of a step: with perfect overlap, and without any."""
+        return self.overlapped, self.serial
+
+    @property
+    def overlapped(self) -> float:
+        """Seconds with perfect overlap of computation and communication."""
+        return self.measured.overlapped
+
+    @property
+    def serial(self) -> float:
+        """Seconds with one op after the other: the sum of `compute`, `memory_bound`, `communication`."""
+        return self.measured.serial
+
+    @property
+    def compute(self) -> float:
+        """Seconds of ops that the rate of arithmetic bounds."""
+        return self.measured.busy.get(COMPUTE, 0.0)
+
+    @property
+    def memory_bound(self) -> float:
+        """Seconds of ops that the bandwidth of memory bounds."""
+        return self.measured.busy.get(MEMORY, 0.0)
+
+    @property
+    def communication(self) -> float:
+        """Seconds of collectives."""
+        return sum(self.by_axes.values())
+
+    @property
+    def by_axes(self) -> Mapping[str, float]:
+        """Seconds of collectives by the axes of their links, most first."""
+        busy = self.measured.busy.items()
+        found = [(name, seconds) for name, seconds in busy if name not in (COMPUTE, MEMORY)]
+        return dict(sorted(found, key=lambda item: (-item[1], item[0])))
+
+    @property
+    def bound(self) -> str:
+        """The resource that is busy longest: "compute", "memory", "links of AXES"; "" if nothing runs."""
+        busy = self.measured.busy
+        name = max(busy, key=lambda name: busy[name], default="")
+        return name if name in ("", COMPUTE, MEMORY) else f"links of {name}"
+
+    @cached_property
+    def work(self) -> DeviceWork:
+        """What each device computes in a step, with the trip counts of loops."""
+        return _sum(self.block, whole=False)
+
+    @cached_property
+    def model_flops(self) -> float:
+        """The floating-point operations of products in the whole program before it is partitioned."""
+        return _sum(self.block, whole=True).product_flops
+
+    @property
+    def mfu(self) -> tuple[float, float]:
+        """Model FLOPs utilization: without overlap, and with perfect overlap; 0 if nothing runs."""
+        ideal = self.model_flops / self.devices / self.hardware.peak_flops
+        low, high = (ideal / seconds if seconds else 0.0 for seconds in (self.serial, self.overlapped))
+        return low, high
+
+    def nodes(self) -> Iterator[tuple[TimedNode, float]]:
+        """All nodes without blocks inside, each with its runs in a step, in program order."""
+        return _flat(self.block, 1.0)
+
+    columns = shown.COLUMNS
+
+    def to_rows(self) -> Rows:
+        """Returns a row for each group of ops and collective, in program order."""
+        return shown.rows(self)
+
+    def __str__(self) -> str:
+        return time_text(self)
+
+    def __repr__(self) -> str:
+        return shown.short_text(self)
+
+    def _repr_html_(self) -> str:
+        return shown.html(self)
+
+
+def _flat(block: TimedBlock, runs: float) -> Iterator[tuple[TimedNode, float]]:
+    for node in block.nodes:
+        if node.inside:
+            for inner in node.inside:
+                yield from _flat(inner, runs * node.times * node.trips)
+        else:
+            yield node, runs * node.times
+
+
+def _sum(block: TimedBlock, *, whole: bool) -> DeviceWork:
+    """The work of a block; of branches, that of the one with most."""
+    total = DeviceWork()
+    for node in block.nodes:
+        total += (node.whole if whole else node.work) * node.times
+        inside = [_sum(inner, whole=whole) * (node.times * node.trips) for inner in node.inside]
+        if node.bound == "branches":
+            total += max(inside, key=lambda work: work.all_flops)
+        else:
+            total = sum(inside, total)
+    return total
+
+
+def time_report(program: SpmdProgram, hardware: Hardware, model: CostModel | None = None) -> TimeReport:
+    """Returns the report on the entry function of a program that takes longest.
+
+    model: the links along the axes; by default those of the hardware, nearest devices along the last axis.
+
+    Raises:
+        ShardyError: a tensor has a dynamic shape, a mesh has too many devices to list them, or there is no
+            function with a body.
+    """
+    model = links_of(hardware, program.meshes.values()) if model is None else model
+    devices = max((mesh.device_count for mesh in program.meshes.values()), default=1)
+    reports = [
+        TimeReport(
+            hardware, model, function_name(function), devices, timed_block(program, function, hardware, model)
+        )
+        for function in program.entries
+    ]
+    if not reports:
+        raise ShardyError("the module has no function with a body: its time cannot be estimated")
+    return max(reports, key=lambda report: report.serial)
+
+
+def time_text(report: TimeReport, most: int = _ROWS_SHOWN) -> str:
+    """Returns the interval, what bounds it, the seconds by resource, and the nodes that take longest."""
+    low, high = (seconds_text(seconds) for seconds in report.seconds)
+    lines = [f"Time of a step of @{report.function} on {report.devices} x {report.hardware.name}"]
+    lines.append(f"{low} with perfect overlap, {high} without; bound by {report.bound or 'nothing'}")
+    work = report.work
+    least, best = report.mfu
+    lines.append(
+        f"MFU {least:.1%} to {best:.1%}; each device computes {flops_text(work.all_flops)} and "
+        f"{work.transcendentals:,.0f} transcendental functions"
+    )
+    parts = ["\n".join(lines), _resources(report)]
+    nodes = sorted(report.nodes(), key=lambda item: -item[0].seconds * item[1])
+    rows = [_row(node, runs) for node, runs in nodes[:most]]
+    if rows:
+        head = ("op", "bound by", "runs", "flops", "bytes", "time", "total", "location")
+        parts.append(table([head, *rows], (0, 1, 7), omitted=len(nodes) - most))
+    return "\n\n".join(parts)
+
+
+def _resources(report: TimeReport) -> str:
+    rows = [("resource", "busy")]
+    rows += [("compute", seconds_text(report.compute)), ("memory", seconds_text(report.memory_bound))]
+    rows += [(f"links of {axes}", seconds_text(seconds)) for axes, seconds in report.by_axes.items()]
+    return table(rows)
+
+
+def _row(node: TimedNode, runs: float) -> tuple[str, ...]:
+    name = node.name + (f" + {len(node.members)} fused" if node.members else "")
+    bound = f"links of {', '.join(node.axes)}" if node.bound == "communication" else node.bound
+    flops = flops_text(node.work.all_flops) if node.bound != "communication" else "-"
+    times = seconds_text(node.seconds), seconds_text(node.seconds * runs)
+    return name, bound, f"{runs:,.10g}", flops, bytes_text(round(node.bytes)), *times, node.location
+
+
+def flops_text(count: float) -> str:
+    """Returns a number of operations in the largest decimal unit that leaves at least one.
+
+    >>> flops_text(12), flops_text(2.5e12)
+    ('12 FLOPs', '2.50 TFLOPs')
+    """
+    for unit, size in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if count >= size:
+            return f"{count / size:.2f} {unit}FLOPs"
+    return f"{count:.0f} FLOPs"
+
+
+def time_json(report: TimeReport) -> dict[str, Any]:
+    """Returns the report for JSON; docs/time.md describes the schema."""
+    work = report.work
+    return {
+        "schema": SCHEMA,
+        "hardware": report.hardware.name,
+        "function": report.function,
+        "devices": report.devices,
+        "seconds": {"overlapped": report.overlapped, "serial": report.serial},
+        "compute": report.compute,
+        "memory": report.memory_bound,
+        "communication": report.communication,
+        "by_axes": dict(report.by_axes),
+        "bound": report.bound,
+        "mfu": {"serial": report.mfu[0], "overlapped": report.mfu[1]},
+        "model_flops": report.model_flops,
+        "flops": work.all_flops,
+        "transcendentals": work.transcendentals,
+        "ops": report.to_rows(),
+    }

@@ -1,0 +1,40 @@
+"""The time of a group of fused ops: that of the unit that takes longest.
+
+Matrix units, vector units and memory work at the same time. Not here: what the group computes (`graph.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from shardy_py.hardware import Hardware
+from shardy_py.ops import OpRecord
+from shardy_py.report.time.local_work import DeviceWork
+
+FUNCTION_FLOPS = 8
+"""Vector operations for which a transcendental function counts: an assumption."""
+
+
+@dataclass(frozen=True, slots=True)
+class Roofline:
+    """The seconds of a group, and what takes them."""
+
+    seconds: float
+    bound: Literal["compute", "memory"]
+
+
+def roofline(hardware: Hardware, record: OpRecord, work: DeviceWork, size_bytes: float) -> Roofline:
+    """Returns the time of a group; record: of its last op, whose element type products have."""
+    operand = next((type_ for type_ in record.operands if type_ is not None), None)
+    element = "f32" if operand is None else operand.element
+    products = work.product_flops / hardware.flops_per_second(element, precision_of(record))
+    others = (work.flops + FUNCTION_FLOPS * work.transcendentals) / hardware.vector_flops
+    compute, memory = max(products, others), size_bytes / hardware.memory_bytes_per_second
+    return Roofline(compute, "compute") if compute > memory else Roofline(memory, "memory")
+
+
+def precision_of(record: OpRecord) -> str:
+    """Returns the precision that JAX requests for a product: that of its first operand."""
+    given = cast("tuple[object, ...]", record.attributes.get("precision_config") or ())
+    return str(given[0]) if given else "DEFAULT"

@@ -1,0 +1,44 @@
+"""The known devices."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from shardy_py.errors import ShardyError
+from shardy_py.hardware import HARDWARE, LINKS, Link, hardware_of
+
+
+@pytest.mark.parametrize("name", HARDWARE)
+def test_devices_name_their_source(name: str) -> None:
+    device = hardware_of(name)
+    for source in (device.source, device.network.link.source, device.beyond.source):
+        assert source.startswith("https://")
+        assert re.search(r"\d", source)
+
+
+def test_links_are_known_by_name() -> None:
+    for device in HARDWARE.values():
+        assert LINKS[device.network.link.name] == device.network.link
+        assert LINKS[device.beyond.name] == device.beyond
+
+
+def test_the_rate_of_products_depends_on_type_and_precision() -> None:
+    tpu, gpu = hardware_of("tpu-v5p"), hardware_of("h100")
+    assert tpu.flops_per_second("bf16") == tpu.flops_per_second("f32") == 459e12
+    assert tpu.flops_per_second("f32", "HIGHEST") == pytest.approx(459e12 / 6)
+    assert tpu.flops_per_second("i8") == 918e12
+    assert gpu.flops_per_second("f32") == 494.7e12
+    assert gpu.flops_per_second("f32", "HIGHEST") == gpu.flops_per_second("f64") == pytest.approx(66.9e12)
+    assert gpu.flops_per_second("f8E4M3FN") == 1979e12
+
+
+def test_an_unknown_device_is_an_error() -> None:
+    with pytest.raises(ShardyError, match="unknown hardware 'abacus': expected one of 'tpu-v2'"):
+        hardware_of("abacus")
+
+
+def test_a_link_without_bandwidth_is_an_error() -> None:
+    with pytest.raises(ShardyError, match="a bandwidth above 0"):
+        Link(0.0, 1.0)

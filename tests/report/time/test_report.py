@@ -1,0 +1,113 @@
+"""The time report on small programs, whose times are worked out here."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardy_py import Program, propagate
+from shardy_py.api.result import Result
+from shardy_py.errors import ShardyError
+from shardy_py.hardware import HARDWARE
+from shardy_py.report.time import TimeReport, time_json
+
+V5P = HARDWARE["tpu-v5p"]
+
+PRODUCT = """
+sdy.mesh @mesh = <["data"=4, "model"=2]>
+func.func @main(%x: tensor<4096x8192xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {"model"}]>},
+                %w: tensor<8192x4096xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{"model"}, {}]>})
+    -> tensor<4096x4096xbf16> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<4096x8192xbf16>, tensor<8192x4096xbf16>) -> tensor<4096x4096xbf16>
+  %1 = stablehlo.tanh %0 : tensor<4096x4096xbf16>
+  %2 = stablehlo.add %1, %1 : tensor<4096x4096xbf16>
+  return %2 : tensor<4096x4096xbf16>
+}
+"""
+
+
+def result_of(text: str) -> Result:
+    return propagate(Program.parse(text))
+
+
+@pytest.fixture(scope="module")
+def product() -> TimeReport:
+    return result_of(PRODUCT).time("tpu-v5p")
+
+
+def test_a_product_sums_parts_and_a_group_of_elementwise_ops_follows(product: TimeReport) -> None:
+    dot, total, group = [node for node, _ in product.nodes()]
+    assert (dot.bound, total.bound, group.bound) == ("compute", "communication", "memory")
+    flops = 2 * 1024 * 4096 * 4096
+    assert dot.work.product_flops == flops
+    assert dot.seconds == pytest.approx(flops / 459e12)
+    assert total.axes == ("model",)
+    assert total.seconds == pytest.approx(1024 * 4096 * 2 / 200e9 + 2e-6)
+    assert group.members == ("stablehlo.tanh",)
+    assert (group.work.flops, group.work.transcendentals) == (1024 * 4096, 1024 * 4096)
+    assert group.seconds == pytest.approx(2 * 1024 * 4096 * 2 / V5P.memory_bytes_per_second)
+
+
+def test_an_op_waits_for_those_it_needs(product: TimeReport) -> None:
+    assert product.overlapped == product.serial == pytest.approx(sum(n.seconds for n, _ in product.nodes()))
+    assert product.seconds == (product.overlapped, product.serial)
+    assert product.compute + product.memory_bound + product.communication == pytest.approx(product.serial)
+    assert product.by_axes == {"model": pytest.approx(product.communication)}
+    assert product.bound == "compute"
+    assert product.model_flops == 2 * 4096 * 8192 * 4096
+    assert product.mfu[0] == pytest.approx(product.model_flops / 8 / 459e12 / product.serial)
+
+
+LOOP = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%c: tensor<1024x1024xbf16>, %w: tensor<1024x1024xbf16>) -> tensor<1024x1024xbf16> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:3 = stablehlo.while(%i = %zero, %carry = %c, %v = %w)
+      : tensor<i32>, tensor<1024x1024xbf16>, tensor<1024x1024xbf16>
+    cond {
+      %n = stablehlo.constant dense<7> : tensor<i32>
+      %1 = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %1 = stablehlo.add %i, %one : tensor<i32>
+      %2 = stablehlo.dot_general %carry, %v, contracting_dims = [1] x [0]
+          : (tensor<1024x1024xbf16>, tensor<1024x1024xbf16>) -> tensor<1024x1024xbf16>
+      stablehlo.return %1, %2, %v : tensor<i32>, tensor<1024x1024xbf16>, tensor<1024x1024xbf16>
+    }
+  return %0#1 : tensor<1024x1024xbf16>
+}
+"""
+
+
+def test_a_loop_counts_as_often_as_it_runs() -> None:
+    report = result_of(LOOP).time("h100")
+    assert report.work.product_flops == 7 * 2 * 1024**3
+    (runs,) = [runs for node, runs in report.nodes() if node.name == "stablehlo.dot_general"]
+    assert runs == 7
+    assert report.overlapped <= report.serial
+
+
+def test_json_and_rows(product: TimeReport) -> None:
+    data = time_json(product)
+    assert data["seconds"] == {"overlapped": product.overlapped, "serial": product.serial}
+    assert [row["op"] for row in data["ops"]] == ["stablehlo.dot_general", "all_reduce", "stablehlo.add"]
+    assert product.to_csv().splitlines()[0].startswith("op,bound,axes,runs")
+    assert repr(product).startswith("<TimeReport: tpu-v5p, ")
+    assert "links of model" in product._repr_html_()
+
+
+def test_hardware_must_be_known() -> None:
+    with pytest.raises(ShardyError, match="unknown hardware 'abacus'"):
+        result_of(PRODUCT).time("abacus")
+
+
+def test_links_can_be_given() -> None:
+    slow = result_of(PRODUCT).time("tpu-v5p", links="tpu-v5p,model=tpu-dcn")
+    assert slow.bound == "links of model"
+
+
+def test_either_partitioner_can_be_asked() -> None:
+    report = result_of(PRODUCT).time(partitioner="shardy")
+    assert report.by_axes == {"model": pytest.approx(report.communication)}
+    assert report.work.product_flops == 2 * 1024 * 4096 * 4096
