@@ -6,8 +6,7 @@ nodes whose values they read. Not here: intervals (`interval.py`), the report (`
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
@@ -25,10 +24,10 @@ from shardy_py.report.communication.collect import CollectiveUse, collect_collec
 from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.report.memory.schedule import Event
 from shardy_py.report.memory.stored import Setting, StoredBlock
+from shardy_py.report.time.counted import by_step, held_of, tilings_of
 from shardy_py.report.time.local_work import DeviceWork, local_work, read_share, whole_work
 from shardy_py.report.time.roofline import Roofline, roofline
-from shardy_py.spmd.program import Block, Name, Step
-from shardy_py.spmd.tiling import Tiling
+from shardy_py.spmd.program import Name, Step
 from shardy_py.spmd.walk import Sent
 
 Bound = Literal["compute", "memory", "communication", "loop", "branches"]
@@ -83,11 +82,9 @@ class _Timer:
         self.function = function
         self.hardware = hardware
         self.main, self.plan = program.planned(function)
-        self.tilings = dict(_tilings(self.main))
+        self.tilings = dict(tilings_of(self.main))
         self.uses = PlannedUses(program, model)
-        self.sent: dict[int, list[Sent]] = defaultdict(list)
-        for each in self.plan.sent:
-            self.sent[id(each.step)].append(each)
+        self.sent = by_step(self.plan.sent)
         self.by_collective = {id(each.collective): each for each in self.plan.sent}
         written = collect_collectives(
             program.module, model, Causes(()), program.meshes, only_written=program.is_planned
@@ -144,7 +141,7 @@ class _Timer:
             return _of_use(written, 1.0, op)
         work, whole = DeviceWork(), DeviceWork()
         for each in members:
-            work += local_work(each, block.sent_for(each), self._held(each))
+            work += local_work(each, block.sent_for(each), held_of(self.program, each, self.tilings))
             whole += whole_work(each)
         # Copies for another order of dimensions are absorbed by the layouts that accelerators choose.
         size = self._bytes(block, event, members) if op is not None else 0.0
@@ -153,12 +150,6 @@ class _Timer:
         return TimedNode(
             name, found.bound, found.seconds, work, whole, size, location=location, op=op, members=names
         )
-
-    def _held(self, step: Step) -> Sequence[Tiling | None] | None:
-        """The tilings of operands, where the program completes the sums of a step."""
-        if self.program.is_planned and not step.is_unreduced:
-            return None
-        return [self.tilings.get(name) for name in step.operands]
 
     def _bytes(self, block: StoredBlock, event: Event, members: Sequence[Step]) -> float:
         """The bytes that a group reads and writes: of what it reads in part, that part."""
@@ -195,15 +186,6 @@ class _Timer:
     def _collective(self, sent: Sent, runs: int) -> TimedNode:
         op = cast("Operation | None", sent.step.source if sent.step else None)
         return _of_use(self.uses.of(sent, self.function), sent.collective.times / runs, op)
-
-
-def _tilings(block: Block) -> Iterator[tuple[Name, Tiling | None]]:
-    """The tilings of all values of a block and its regions."""
-    yield from ((value.name, value.tiling) for value in block.arguments)
-    for step in block.steps:
-        yield from zip(step.results, step.targets, strict=False)
-        for inner in step.blocks:
-            yield from _tilings(inner)
 
 
 def _of_use(use: CollectiveUse, times: float, op: Operation | None) -> TimedNode:

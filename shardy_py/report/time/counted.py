@@ -1,0 +1,81 @@
+"""The arithmetic of a function of a partitioned program, of the whole program and of each device.
+
+Sums over devices count as XLA counts them: one addition for each element of an all-reduce. Not here: one op
+(`local_work.py`), sums over blocks (`program_work.py`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.func import FuncOp
+
+from shardy_py.report.communication.spmd_program import SpmdProgram
+from shardy_py.report.time.local_work import DeviceWork, local_work, whole_work
+from shardy_py.report.time.program_work import block_work
+from shardy_py.spmd.program import Block, Name, Step
+from shardy_py.spmd.tiling import Tiling
+from shardy_py.spmd.walk import Sent
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The work of the whole program, and of each device of the partitioned one."""
+
+    whole: DeviceWork
+    local: DeviceWork
+
+
+def counted(program: SpmdProgram, function: FuncOp, *, repeats: bool = True) -> Counted:
+    """Returns the work of a function; repeats: whether a loop counts as often as it runs, not once.
+
+    Raises:
+        ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
+    """
+    block, plan = program.planned(function)
+    sent = by_step(plan.sent)
+    tilings = dict(tilings_of(block))
+
+    def local(step: Step) -> DeviceWork:
+        own = sent.get(id(step), ())
+        held = held_of(program, step, tilings)
+        return local_work(step, own, held) + DeviceWork(flops=_added(own))
+
+    ends = DeviceWork(flops=_added(sent.get(id(None), ())))
+    whole = block_work(block, whole_work, repeats=repeats)
+    return Counted(whole, block_work(block, local, repeats=repeats) + ends)
+
+
+def by_step(sent: tuple[Sent, ...]) -> dict[int, list[Sent]]:
+    """The collectives of a plan by the identity of their step."""
+    found: dict[int, list[Sent]] = defaultdict(list)
+    for each in sent:
+        found[id(each.step)].append(each)
+    return found
+
+
+def held_of(
+    program: SpmdProgram, step: Step, tilings: Mapping[Name, Tiling | None]
+) -> list[Tiling | None] | None:
+    """The tilings of operands, where the program completes the sums of a step; else None."""
+    if program.is_planned and not step.is_unreduced:
+        return None
+    return [tilings.get(name) for name in step.operands]
+
+
+def tilings_of(block: Block) -> Iterator[tuple[Name, Tiling | None]]:
+    """The tilings of all values of a block and its regions."""
+    yield from ((value.name, value.tiling) for value in block.arguments)
+    for step in block.steps:
+        yield from zip(step.results, step.targets, strict=False)
+        for inner in step.blocks:
+            yield from tilings_of(inner)
+
+
+def _added(sent: list[Sent] | tuple[Sent, ...]) -> int:
+    """The additions of all-reduces that the partitioner adds, as XLA counts them."""
+    sums = (each.collective for each in sent if each.collective.kind == "all_reduce")
+    return sum(prod(each.held_shape) for each in sums)

@@ -1,0 +1,39 @@
+"""The arithmetic of a program: each op that is needed counts once, with the trip counts of loops.
+
+XLA's cost analysis counts a loop as one iteration, and the largest of branches. Not here: the part of each
+device of one op (`local_work.py`), the time (`graph.py`, where an op may be computed in several groups).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shardy_py.ops import TABLE, Control
+from shardy_py.report.time.local_work import DeviceWork
+from shardy_py.spmd.program import Block, Step, used
+
+WorkOfStep = Callable[[Step], DeviceWork]
+
+
+def block_work(block: Block, work: WorkOfStep, *, repeats: bool = True) -> DeviceWork:
+    """Returns the sum of the work of the steps of a block.
+
+    work: of a step without its regions. repeats: whether a loop counts as often as it runs, not once.
+    """
+    live = {*block.results}
+    total = DeviceWork()
+    for step in reversed(block.steps):
+        if step.results and live.isdisjoint(step.results):
+            continue
+        live.update(step.operands)
+        for inner in step.blocks:
+            live.update(used(inner))
+        total += _step_work(step, work, repeats=repeats) if step.blocks else work(step)
+    return total
+
+
+def _step_work(step: Step, work: WorkOfStep, *, repeats: bool) -> DeviceWork:
+    inside = [block_work(inner, work, repeats=repeats) for inner in step.blocks]
+    if TABLE[step.record.name].control is Control.BRANCHES:
+        return max(inside, key=lambda each: each.all_flops)
+    return sum(inside, DeviceWork()) * (step.times if repeats else 1)
