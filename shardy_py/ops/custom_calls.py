@@ -16,7 +16,6 @@ from shardy_py.ops.record import OpRecord
 from shardy_py.ops.reduction import last_dimension, last_two_dimensions, whole_dimensions
 from shardy_py.ops.sketch import Sketch, TensorDim
 from shardy_py.ops.spec import OpSpec, Role, RuleSource
-from shardy_py.ops.work import comparisons
 
 CALL = "stablehlo.custom_call"
 POINTWISE = names("""annotate_device_placement InspectSharding LayoutConstraint
@@ -121,7 +120,7 @@ ROWS = (
     _row("Qr", qr, superset=_all_operands),
     _row("QrDecompositionBlock", qr, superset=_all_operands),
     _row("ProductOfElementaryHouseholderReflectors", householder_product, superset=_all_operands),
-    _row("mhlo.topk", last_dimension, policy=Policy(best), work=comparisons),
+    _row("mhlo.topk", last_dimension, policy=Policy(best)),
     _row("ApproxTopK", reduced_top_k, policy=Policy(approximately_best), superset=_all_operands),
     _row("PartialReduce", reduced_top_k, policy=Policy(approximately_best), superset=_all_operands),
 )

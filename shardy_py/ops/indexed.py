@@ -38,7 +38,7 @@ from shardy_py.ops.reads import (
 )
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.spec import OpSpec, Role, Storage
-from shardy_py.ops.work import updates
+from shardy_py.ops.work import look_ups, updates
 
 
 def dynamic_slice(record: OpRecord) -> tuple[Reads, ...]:
@@ -248,7 +248,7 @@ ROWS = (
         context="context.constant_indices",
         storage=Storage.IN_PLACE,
     ),
-    OpSpec("stablehlo.gather", gather, policy=Policy(gathered)),
+    OpSpec("stablehlo.gather", gather, policy=Policy(gathered), work=look_ups),
     OpSpec(
         "stablehlo.scatter",
         scatter,

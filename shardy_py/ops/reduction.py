@@ -243,7 +243,7 @@ ROWS = (
     OpSpec("stablehlo.batch_norm_grad", with_statistics, closer=grad, rule_source=RuleSource.UNKNOWN),
     OpSpec("stablehlo.reduce", reduce, policy=Policy(walk=operand_first(0)), work=folds),
     OpSpec("stablehlo.sort", sort, policy=Policy(sorted_), work=comparisons),
-    OpSpec("chlo.top_k", last_dimension, rule_source=RuleSource.UNKNOWN, work=comparisons),
+    OpSpec("chlo.top_k", last_dimension, rule_source=RuleSource.UNKNOWN),
     OpSpec("stablehlo.cholesky", last_two_dimensions, closer=cholesky_closely, work=factorizations),
     OpSpec(
         "stablehlo.triangular_solve",

@@ -28,14 +28,18 @@ class Work:
 
     flops: without transcendental functions, which are counted apart. kept: of `flops`, those that are saved
     because a reduction starts at the first element: one for each element of the result.
-    is_of_region: the counts are applications of the op's region. is_product: they run on matrix units.
+    operand: of which a device works on its part; None: of the result. is_of_region: the counts are
+    applications of the op's region. is_product: they run on matrix units. is_masked: where devices complete
+    the result with an all-reduce, each masks the elements that are not its own.
     """
 
     flops: int = 0
     transcendentals: int = 0
     kept: int = 0
+    operand: int | None = None
     is_of_region: bool = False
     is_product: bool = False
+    is_masked: bool = False
 
 
 NO_WORK = Work()
@@ -59,6 +63,16 @@ def each_function(record: OpRecord) -> Work:
     return Work(0, elements(record))
 
 
+def decomposed(flops: int, transcendentals: int) -> WorkOf:
+    """The column of an elementwise op that XLA makes of several: the counts for each element."""
+
+    def work(record: OpRecord) -> Work:
+        count = elements(record)
+        return Work(flops * count, transcendentals * count)
+
+    return work
+
+
 def all_functions(record: OpRecord) -> Work:
     """One transcendental function for each element of all results, as XLA counts random bits."""
     types = (type_ for type_ in record.results if type_ is not None)
@@ -79,7 +93,7 @@ def products_of(maps: Maps) -> WorkOf:
 
 def folds(record: OpRecord) -> Work:
     """A reduction applies its region once for each element that it folds."""
-    return Work(elements(record, of_operand=0), kept=elements(record), is_of_region=True)
+    return Work(elements(record, of_operand=0), kept=elements(record), operand=0, is_of_region=True)
 
 
 def window_folds(record: OpRecord) -> Work:
@@ -91,13 +105,19 @@ def window_folds(record: OpRecord) -> Work:
 def selections(record: OpRecord) -> Work:
     """A selection in each window, and an addition of its source."""
     size = prod(integers(record.attributes, "window_dimensions") or (1,))
-    return Work(elements(record, of_operand=1) * size, is_of_region=True)
+    return Work(elements(record, of_operand=1) * size, operand=1, is_of_region=True)
 
 
 def updates(record: OpRecord) -> Work:
     """A scatter applies its region for each element of the first update."""
-    count = (len(record.operands) - 1) // 2
-    return Work(elements(record, of_operand=count + 1), is_of_region=True)
+    first = (len(record.operands) - 1) // 2 + 1
+    flops = elements(record, of_operand=first)
+    return Work(flops, operand=first, is_of_region=True, is_masked=True)
+
+
+def look_ups(record: OpRecord) -> Work:
+    """A gather moves elements only."""
+    return Work(is_masked=True)
 
 
 def each_region(record: OpRecord) -> Work:
@@ -108,20 +128,20 @@ def each_region(record: OpRecord) -> Work:
 def comparisons(record: OpRecord) -> Work:
     """n log n comparisons of n elements."""
     count = elements(record, of_operand=0)
-    return Work(count * (count - 1).bit_length() if count else 0)
+    return Work(count * (count - 1).bit_length() if count else 0, operand=0)
 
 
 def transforms(record: OpRecord) -> Work:
     """Eight operations for each element and the logarithms of the lengths."""
     logarithms = prod(max(size, 1).bit_length() - 1 for size in integers(record.attributes, "fft_length"))
-    return Work(8 * logarithms * elements(record, of_operand=0))
+    return Work(8 * logarithms * elements(record, of_operand=0), operand=0)
 
 
 def solves(record: OpRecord) -> Work:
     """A triangular solve: two operations for each element of the right-hand side and each row."""
-    return Work(2 * shape_of(record.operands[0])[-1] * elements(record, of_operand=1))
+    return Work(2 * shape_of(record.operands[0])[-1] * elements(record, of_operand=1), operand=1)
 
 
 def factorizations(record: OpRecord) -> Work:
     """A Cholesky factorization: n / 3 operations for each element of an n x n matrix."""
-    return Work(shape_of(record.operands[0])[-1] * elements(record, of_operand=0) // 3)
+    return Work(shape_of(record.operands[0])[-1] * elements(record, of_operand=0) // 3, operand=0)

@@ -7,12 +7,15 @@ Sums over devices count as XLA counts them: one addition for each element of an 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from math import prod
+from typing import cast
 
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 
+from shardy_py.dialects.traits import is_dead_when_unused
 from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.report.time.local_work import DeviceWork, local_work, whole_work
 from shardy_py.report.time.program_work import block_work
@@ -39,10 +42,14 @@ def counted(program: SpmdProgram, function: FuncOp, *, repeats: bool = True) -> 
     sent = by_step(plan.sent)
     tilings = dict(tilings_of(block))
 
+    equal = equal_steps(block)
+
     def local(step: Step) -> DeviceWork:
+        if id(step) in equal:
+            return DeviceWork()
         own = sent.get(id(step), ())
-        held = held_of(program, step, tilings)
-        return local_work(step, own, held) + DeviceWork(flops=_added(own))
+        held = [tilings.get(name) for name in step.operands]
+        return local_work(step, own, held, is_planned=program.is_planned) + DeviceWork(flops=_added(own))
 
     ends = DeviceWork(flops=_added(sent.get(id(None), ())))
     whole = block_work(block, whole_work, repeats=repeats)
@@ -57,13 +64,27 @@ def by_step(sent: tuple[Sent, ...]) -> dict[int, list[Sent]]:
     return found
 
 
-def held_of(
-    program: SpmdProgram, step: Step, tilings: Mapping[Name, Tiling | None]
-) -> list[Tiling | None] | None:
-    """The tilings of operands, where the program completes the sums of a step; else None."""
-    if program.is_planned and not step.is_unreduced:
-        return None
-    return [tilings.get(name) for name in step.operands]
+def equal_steps(block: Block) -> set[int]:
+    """The identities of steps that equal an earlier one of their block: XLA merges them."""
+    found: set[int] = set()
+    names: dict[Name, Name] = {}
+    known: dict[tuple[Hashable, ...], Step] = {}
+    for step in block.steps:
+        for inner in step.blocks:
+            found |= equal_steps(inner)
+        if step.blocks or not _is_mergeable(step):
+            continue
+        operands = (names.get(name, name) for name in step.operands)
+        first = known.setdefault((id(step.record), *map(id, step.targets), None, *operands), step)
+        if first is not step:
+            found.add(id(step))
+            names |= zip(step.results, first.results, strict=True)
+    return found
+
+
+def _is_mergeable(step: Step) -> bool:
+    op = cast("Operation | None", step.source)
+    return bool(step.results) and op is not None and is_dead_when_unused(op)
 
 
 def tilings_of(block: Block) -> Iterator[tuple[Name, Tiling | None]]:

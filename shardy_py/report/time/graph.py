@@ -24,8 +24,8 @@ from shardy_py.report.communication.collect import CollectiveUse, collect_collec
 from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.report.memory.schedule import Event
 from shardy_py.report.memory.stored import Setting, StoredBlock
-from shardy_py.report.time.counted import by_step, held_of, tilings_of
-from shardy_py.report.time.local_work import DeviceWork, local_work, read_share, whole_work
+from shardy_py.report.time.counted import by_step, equal_steps, tilings_of
+from shardy_py.report.time.local_work import DeviceWork, local_work, read_share
 from shardy_py.report.time.roofline import Roofline, roofline
 from shardy_py.spmd.program import Name, Step
 from shardy_py.spmd.walk import Sent
@@ -38,7 +38,7 @@ class TimedNode:
     """What runs at one time: a group of fused ops, a collective, a loop, or branches.
 
     name: of the op, or the kind of collective. bound: what takes its time. seconds: of one run, without the
-    blocks inside. work, bytes: of each device in one run. whole: the work on whole tensors. axes: of a
+    blocks inside. work, bytes: of each device in one run. axes: of a
     collective. times: its runs in one run of the block. inside: blocks that it runs, each `trips` times.
     after: the positions of the nodes that it needs.
     """
@@ -47,7 +47,6 @@ class TimedNode:
     bound: Bound
     seconds: float
     work: DeviceWork = field(default_factory=DeviceWork)
-    whole: DeviceWork = field(default_factory=DeviceWork)
     bytes: float = 0.0
     axes: tuple[str, ...] = ()
     times: float = 1.0
@@ -83,6 +82,7 @@ class _Timer:
         self.hardware = hardware
         self.main, self.plan = program.planned(function)
         self.tilings = dict(tilings_of(self.main))
+        self.equal = equal_steps(self.main)
         self.uses = PlannedUses(program, model)
         self.sent = by_step(self.plan.sent)
         self.by_collective = {id(each.collective): each for each in self.plan.sent}
@@ -139,17 +139,22 @@ class _Timer:
         written = self._written(op)
         if written is not None:
             return _of_use(written, 1.0, op)
-        work, whole = DeviceWork(), DeviceWork()
+        work = DeviceWork()
         for each in members:
-            work += local_work(each, block.sent_for(each), held_of(self.program, each, self.tilings))
-            whole += whole_work(each)
-        # Copies for another order of dimensions are absorbed by the layouts that accelerators choose.
-        size = self._bytes(block, event, members) if op is not None else 0.0
+            if id(each) not in self.equal:
+                work += self._work(block, each)
+        # XLA merges equal ops, and absorbs copies for another order of dimensions in layouts.
+        is_extra = op is None or id(members[-1]) in self.equal
+        size = 0.0 if is_extra else self._bytes(block, event, members)
         found: Roofline = roofline(self.hardware, step.record, work, size)
         names = tuple(each.record.name for each in members[:-1])
         return TimedNode(
-            name, found.bound, found.seconds, work, whole, size, location=location, op=op, members=names
+            name, found.bound, found.seconds, work, size, location=location, op=op, members=names
         )
+
+    def _work(self, block: StoredBlock, step: Step) -> DeviceWork:
+        held = [self.tilings.get(name) for name in step.operands]
+        return local_work(step, block.sent_for(step), held, is_planned=self.program.is_planned)
 
     def _bytes(self, block: StoredBlock, event: Event, members: Sequence[Step]) -> float:
         """The bytes that a group reads and writes: of what it reads in part, that part."""

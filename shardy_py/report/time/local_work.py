@@ -57,18 +57,27 @@ def whole_work(step: Step) -> DeviceWork:
     return _device_work(_work(step.record), step, 1.0, 1.0)
 
 
-def local_work(step: Step, sent: Sequence[Sent], held: Sequence[Tiling | None] | None = None) -> DeviceWork:
+def local_work(
+    step: Step, sent: Sequence[Sent], held: Sequence[Tiling | None], *, is_planned: bool = True
+) -> DeviceWork:
     """The work of a step on each device.
 
-    sent: the collectives that the partitioner adds for it. held: the tilings of its operands, if the program
-    has collectives of its own for the sums over sharded dimensions.
+    sent: the collectives that the partitioner adds for it. held: the tilings of its operands. is_planned:
+    whether sums over sharded dimensions are completed by `sent`, not by the program.
     """
     work = _work(step.record)
-    if not (work.flops or work.transcendentals):
+    if not (work.flops or work.transcendentals or work.is_masked):
         return DeviceWork()
-    made = _made_share(step, sent)
-    summed = _summed(step, sent) if held is None else _folded(step.record, held)
-    return _device_work(work, step, made / summed, made)
+    made, summed = _made_share(step, sent), _summed(step, sent)
+    if work.operand is not None:
+        share = _held_share(step, work.operand, sent, held)
+    else:
+        share = made / (summed if is_planned and not step.is_unreduced else _folded(step.record, held))
+    found = _device_work(work, step, share, made)
+    if work.is_masked and summed > 1:
+        type_ = step.record.results[0]
+        found += DeviceWork(flops=made * _elements(type_.shape if type_ else ()))
+    return found
 
 
 def _device_work(work: Work, step: Step, share: float, made: float) -> DeviceWork:
@@ -108,6 +117,24 @@ def _made_share(step: Step, sent: Sequence[Sent]) -> float:
     made = next((each.collective for each in sent if each.operand < 0), None)
     has_shape = made is not None and len(made.held_shape) == type_.rank
     shape = cast("Any", made).held_shape if has_shape else target.local_shape([n or 0 for n in type_.shape])
+    return _elements(shape) / whole if whole else 1.0
+
+
+def _held_share(step: Step, operand: int, sent: Sequence[Sent], held: Sequence[Tiling | None]) -> float:
+    """The part of an operand that each device holds, after what is sent of it."""
+    type_, tiling = step.record.operands[operand], held[operand]
+    if type_ is None or tiling is None:
+        return 1.0
+    shape = tiling.local_shape([size or 0 for size in type_.shape])
+    for each in sent:
+        made = each.collective.made_shape
+        if (
+            each.operand == operand
+            and each.collective.kind != "collective_permute"
+            and len(made) == type_.rank
+        ):
+            shape = made
+    whole = _elements(type_.shape)
     return _elements(shape) / whole if whole else 1.0
 
 

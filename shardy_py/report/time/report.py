@@ -22,6 +22,7 @@ from shardy_py.partition.cost import CostModel
 from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.report.tables import bytes_text, seconds_text, table
 from shardy_py.report.time import shown
+from shardy_py.report.time.counted import Counted, counted
 from shardy_py.report.time.graph import TimedBlock, TimedNode, timed_block
 from shardy_py.report.time.interval import COMPUTE, MEMORY, Measure, measure
 from shardy_py.report.time.links import links_of
@@ -36,7 +37,7 @@ class TimeReport(Tabular):
     """The time of one step of a program.
 
     hardware: the device. model: the links along the axes of the mesh. function: that runs. devices: in the
-    mesh. block: what runs on each device.
+    mesh. block: what runs on each device. counted: its arithmetic, and that of the whole program.
     """
 
     hardware: Hardware
@@ -44,6 +45,7 @@ class TimeReport(Tabular):
     function: str
     devices: int
     block: TimedBlock = field(repr=False)
+    counted: Counted = field(repr=False)
 
     @cached_property
     def measured(self) -> Measure:
@@ -94,15 +96,15 @@ class TimeReport(Tabular):
         name = max(busy, key=lambda name: busy[name], default="")
         return name if name in ("", COMPUTE, MEMORY) else f"links of {name}"
 
-    @cached_property
+    @property
     def work(self) -> DeviceWork:
-        """What each device computes in a step, with the trip counts of loops."""
-        return _sum(self.block, whole=False)
+        """What each device computes in a step, with the trip counts of loops; each op counts once."""
+        return self.counted.local
 
-    @cached_property
+    @property
     def model_flops(self) -> float:
         """The floating-point operations of products in the whole program before it is partitioned."""
-        return _sum(self.block, whole=True).product_flops
+        return self.counted.whole.product_flops
 
     @property
     def mfu(self) -> tuple[float, float]:
@@ -140,19 +142,6 @@ def _flat(block: TimedBlock, runs: float) -> Iterator[tuple[TimedNode, float]]:
             yield node, runs * node.times
 
 
-def _sum(block: TimedBlock, *, whole: bool) -> DeviceWork:
-    """The work of a block; of branches, that of the one with most."""
-    total = DeviceWork()
-    for node in block.nodes:
-        total += (node.whole if whole else node.work) * node.times
-        inside = [_sum(inner, whole=whole) * (node.times * node.trips) for inner in node.inside]
-        if node.bound == "branches":
-            total += max(inside, key=lambda work: work.all_flops)
-        else:
-            total = sum(inside, total)
-    return total
-
-
 def time_report(program: SpmdProgram, hardware: Hardware, model: CostModel | None = None) -> TimeReport:
     """Returns the report on the entry function of a program that takes longest.
 
@@ -166,7 +155,9 @@ def time_report(program: SpmdProgram, hardware: Hardware, model: CostModel | Non
     devices = max((mesh.device_count for mesh in program.meshes.values()), default=1)
     reports = [
         TimeReport(
-            hardware, model, function_name(function), devices, timed_block(program, function, hardware, model)
+            *(hardware, model, function_name(function), devices),
+            timed_block(program, function, hardware, model),
+            counted(program, function),
         )
         for function in program.entries
     ]
