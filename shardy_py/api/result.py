@@ -24,7 +24,7 @@ from shardy_py.api.program import Edits, Program, ValueKey, pass_calls
 from shardy_py.api.values import Value, Values
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.run_record import Lineage, Record
-from shardy_py.hardware import Hardware, hardware_of
+from shardy_py.hardware import Hardware, Placement, placement_of
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.passes.pipeline_options import PropagationPipelineOptions
 from shardy_py.pipeline import communication, partition, spmd_program
@@ -222,26 +222,28 @@ class Result:
     @without_collection()
     def time(
         self,
-        hardware: Hardware | str = "tpu-v5p",
+        hardware: Placement | Hardware | str = "tpu-v5p",
         *,
         links: CostModel | str | None = None,
         partitioner: Partitioner | None = None,
     ) -> TimeReport:
         """Returns how long a step takes: an interval, with perfect overlap and without, and what bounds it.
 
-        hardware: a device such as "tpu-v5p". links: along the axes of the mesh, as the model of
-            `communication`; None: those of the hardware. partitioner: whose collectives are counted; None:
-            XLA's.
+        hardware: a device such as "tpu-v5p", also with the places of mesh axes
+            ("tpu-v5e,topology=4x4,data=x"), or a TOML file of a device ("my.toml").
+        links: along the axes of the mesh, as the model of `communication`; None: those of the hardware.
+        partitioner: whose collectives are counted; None: XLA's.
 
         Raises:
-            ShardyError: unknown hardware, dynamic shapes, or too many devices.
+            ShardyError: unknown hardware, an axis does not fit on it, dynamic shapes, or too many devices.
         """
         from shardy_py.report.time import time_report
 
-        expect(hardware, (str, Hardware), "a Hardware, or the name of one")
+        expect(hardware, (str, Hardware, Placement), "a Hardware, a Placement, or the text of one")
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
-        device = hardware_of(hardware) if isinstance(hardware, str) else hardware
+        device = placement_of(hardware) if isinstance(hardware, str) else hardware
+        device = Placement(device) if isinstance(device, Hardware) else device
         model = cost_model(links) if isinstance(links, str) else links
         if partitioner == "shardy":
             return time_report(spmd_program(self.communicating.module, is_planned=False), device, model)

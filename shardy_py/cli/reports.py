@@ -151,6 +151,23 @@ def _communication(evidence: Evidence, model: str) -> Answer:
     return Answer(text, lambda: communication_json(report), report.to_csv)
 
 
+def _time(evidence: Evidence, hardware: str) -> Answer:
+    from shardy_py.hardware import placement_of
+    from shardy_py.pipeline import communication, spmd_program
+    from shardy_py.report.time import time_json, time_report
+
+    placement = placement_of(hardware)
+    if evidence.partitioner == "shardy":
+        record = () if evidence.record is None else evidence.record.events
+        program = spmd_program(
+            communication(evidence.after, record=record, partitioner="shardy")[0], is_planned=False
+        )
+    else:
+        program = spmd_program(evidence.after)
+    report = time_report(program, placement)
+    return Answer(lambda: str(report), lambda: time_json(report), report.to_csv)
+
+
 def _explanation(evidence: Evidence, value: str) -> Answer:
     answers = _explainer(evidence).explain_named(value)
     return Answer(lambda: str(answers), lambda: [answer.to_json() for answer in answers])
@@ -205,6 +222,13 @@ REPORTS: tuple[ReportRow, ...] = (
         *("communication-report", "communication", _communication, "MODEL", "tpu-v5p"),
         "Report the communication of the program: collectives, bytes, time, the line that caused each; "
         "MODEL: tpu-v5p (default), tpu-v5e, h100-nvlink, ..., with links of axes: tpu-v5p,data=tpu-dcn",
+        needs_record=True,
+        has_rows=True,
+    ),
+    ReportRow(
+        *("time-report", "time", _time, "HARDWARE", "tpu-v5p"),
+        "Report the time of a step: with perfect overlap and without, what bounds it, MFU; HARDWARE: tpu-v5p "
+        "(default), h100, my.toml, ..., with places of axes: tpu-v5e,topology=4x4,data=x,pod=beyond",
         needs_record=True,
         has_rows=True,
     ),

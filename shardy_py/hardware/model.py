@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
+from pathlib import Path
 from typing import Literal
 
 from shardy_py.errors import ShardyError
@@ -81,6 +82,17 @@ class Hardware:
     network: Network
     beyond: NamedLink
     source: str
+
+    @staticmethod
+    def load(path: str | Path) -> Hardware:
+        """Returns the device of a TOML file; docs/time.md describes its keys.
+
+        Raises:
+            ShardyError: the file cannot be read, or is invalid.
+        """
+        from shardy_py.hardware.toml import load
+
+        return load(path)
 
     @property
     def peak_flops(self) -> float:

@@ -59,8 +59,8 @@ class CostModel:
     source: str = ""
 
     def link_of(self, axis: str) -> Link:
-        """The link along an axis."""
-        return self.by_axis.get(axis, self.link)
+        """The link along an axis, or a sub-axis of it."""
+        return self.by_axis.get(axis.partition(":(")[0], self.link)
 
     def all_gather(self, axes: Sequence[AxisSize], held_bytes: int) -> Cost:
         """Every device receives the shards of all others along `axes`."""

@@ -1,25 +1,33 @@
-"""The links that the axes of a mesh lie on, by default those of the hardware's network.
-
-Axes are placed minor to major: those that fit in the network are along it, others go beyond it.
-"""
+"""The cost model of the links that the axes of meshes lie on. Not here: where they lie (`hardware/`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from shardy_py.hardware import Hardware, Link
+from shardy_py.hardware import AxisLink, Placement
 from shardy_py.partition.cost import CostModel
 from shardy_py.sharding import Mesh
+from shardy_py.sharding.spelling import unknown_axis
 
 
-def links_of(hardware: Hardware, meshes: Iterable[Mesh]) -> CostModel:
-    """Returns the costs of links along the axes of meshes."""
-    by_axis: dict[str, Link] = {}
+def axis_links(placement: Placement, meshes: Iterable[Mesh]) -> tuple[AxisLink, ...]:
+    """Returns the links of the axes of meshes; of equal names those of the first mesh.
+
+    Raises:
+        ShardyError: the placement is of an axis that no mesh has, or an axis does not fit.
+    """
+    found: dict[str, AxisLink] = {}
     for mesh in meshes:
-        devices = 1
-        for axis in reversed(mesh.axes):
-            devices *= axis.size
-            if devices > hardware.network.devices:
-                by_axis[axis.name] = hardware.beyond.link
-    network = hardware.network.link
-    return CostModel(hardware.name, network.link, by_axis, network.source)
+        for each in placement.links(mesh):
+            found.setdefault(each.axis, each)
+    for axis in placement.axes:
+        if axis not in found:
+            raise unknown_axis(axis, dict.fromkeys(found), what="place of the hardware")
+    return tuple(found.values())
+
+
+def cost_model_of(placement: Placement, links: Iterable[AxisLink]) -> CostModel:
+    """Returns the costs of collectives along these links."""
+    hardware = placement.hardware
+    by_axis = {each.axis: each.link for each in links}
+    return CostModel(hardware.name, hardware.network.link.link, by_axis, hardware.network.link.source)

@@ -1,6 +1,6 @@
 """The time report: how long a step of a program takes on hardware, and what bounds it.
 
-    report = time_report(program, hardware_of("tpu-v5p"))
+    report = time_report(program, placement_of("tpu-v5p"))
     report.seconds                  with perfect overlap, and without
     report.bound                    "compute", "memory", or "links of AXES"
 
@@ -16,16 +16,17 @@ from typing import Any
 
 from shardy_py.errors import ShardyError
 from shardy_py.graph.symbols import function_name
-from shardy_py.hardware import Hardware
+from shardy_py.hardware import AxisLink, Hardware, Placement
 from shardy_py.notebook import Rows, Tabular
 from shardy_py.partition.cost import CostModel
 from shardy_py.report.communication.spmd_program import SpmdProgram
+from shardy_py.report.sizes import json_fields
 from shardy_py.report.tables import bytes_text, seconds_text, table
 from shardy_py.report.time import shown
 from shardy_py.report.time.counted import Counted, counted
 from shardy_py.report.time.graph import TimedBlock, TimedNode, timed_block
 from shardy_py.report.time.interval import COMPUTE, MEMORY, Measure, measure
-from shardy_py.report.time.links import links_of
+from shardy_py.report.time.links import axis_links, cost_model_of
 from shardy_py.report.time.local_work import DeviceWork
 
 SCHEMA = 1
@@ -36,11 +37,13 @@ _ROWS_SHOWN = 20
 class TimeReport(Tabular):
     """The time of one step of a program.
 
-    hardware: the device. model: the links along the axes of the mesh. function: that runs. devices: in the
-    mesh. block: what runs on each device. counted: its arithmetic, and that of the whole program.
+    hardware: the device. links: that the axes of the mesh lie on. model: the costs of collectives. function:
+    that runs. devices: in the mesh. block: what runs on each device. counted: its arithmetic, and that of the
+    whole program.
     """
 
     hardware: Hardware
+    links: tuple[AxisLink, ...]
     model: CostModel
     function: str
     devices: int
@@ -142,20 +145,22 @@ def _flat(block: TimedBlock, runs: float) -> Iterator[tuple[TimedNode, float]]:
             yield node, runs * node.times
 
 
-def time_report(program: SpmdProgram, hardware: Hardware, model: CostModel | None = None) -> TimeReport:
+def time_report(program: SpmdProgram, placement: Placement, model: CostModel | None = None) -> TimeReport:
     """Returns the report on the entry function of a program that takes longest.
 
-    model: the links along the axes; by default those of the hardware, nearest devices along the last axis.
+    placement: the hardware, and where the axes of meshes lie. model: other costs of collectives.
 
     Raises:
-        ShardyError: a tensor has a dynamic shape, a mesh has too many devices to list them, or there is no
-            function with a body.
+        ShardyError: an axis does not fit on the hardware, a tensor has a dynamic shape, a mesh has too many
+            devices to list them, or there is no function with a body.
     """
-    model = links_of(hardware, program.meshes.values()) if model is None else model
+    hardware, meshes = placement.hardware, [m for m in program.meshes.values() if not m.is_maximal]
+    links = axis_links(placement, meshes) if model is None else ()
+    model = cost_model_of(placement, links) if model is None else model
     devices = max((mesh.device_count for mesh in program.meshes.values()), default=1)
     reports = [
         TimeReport(
-            *(hardware, model, function_name(function), devices),
+            *(hardware, links, model, function_name(function), devices),
             timed_block(program, function, hardware, model),
             counted(program, function),
         )
@@ -190,7 +195,17 @@ def _resources(report: TimeReport) -> str:
     rows = [("resource", "busy")]
     rows += [("compute", seconds_text(report.compute)), ("memory", seconds_text(report.memory_bound))]
     rows += [(f"links of {axes}", seconds_text(seconds)) for axes, seconds in report.by_axes.items()]
-    return table(rows)
+    if not report.links:
+        return table(rows)
+    links = [("axis", "size", "lies on", "bandwidth", "latency")]
+    links += [
+        (
+            *(each.axis, str(each.size), each.where),
+            *(f"{each.link.bytes_per_second / 1e9:.4g} GB/s", seconds_text(each.link.latency_seconds)),
+        )
+        for each in report.links
+    ]
+    return f"{table(rows)}\n\n{table(links, (0, 2))}"
 
 
 def _row(node: TimedNode, runs: float) -> tuple[str, ...]:
@@ -221,6 +236,10 @@ def time_json(report: TimeReport) -> dict[str, Any]:
         "hardware": report.hardware.name,
         "function": report.function,
         "devices": report.devices,
+        "links": [
+            {"axis": each.axis, "size": each.size, "where": each.where, **json_fields(each.link)}
+            for each in report.links
+        ],
         "seconds": {"overlapped": report.overlapped, "serial": report.serial},
         "compute": report.compute,
         "memory": report.memory_bound,

@@ -1,0 +1,90 @@
+"""Where mesh axes lie, and the links they get."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardy_py.errors import ShardyError
+from shardy_py.hardware import default_topology, placement_of
+from shardy_py.sharding import Mesh
+
+
+def links(text: str, **sizes: int) -> dict[str, tuple[str, float]]:
+    found = placement_of(text).links(Mesh.of(**sizes))
+    return {each.axis: (each.where, each.link.bytes_per_second / 1e9) for each in found}
+
+
+@pytest.mark.parametrize(
+    ("devices", "dimensions", "expected"),
+    [
+        (8, 3, (2, 2, 2)),
+        (16, 3, (2, 2, 4)),
+        (128, 3, (4, 4, 8)),
+        (32, 2, (4, 8)),
+        (256, 2, (16, 16)),
+        (7, 2, (1, 7)),
+        (5, 1, (5,)),
+    ],
+)
+def test_the_default_torus_is_compact(devices: int, dimensions: int, expected: tuple[int, ...]) -> None:
+    assert default_topology(devices, dimensions) == expected
+
+
+def test_rings_use_both_directions_and_lines_one() -> None:
+    assert links("tpu-v5e", data=16, model=16) == {
+        "data": ("y of a torus of 16x16", 100.0),
+        "model": ("x of a torus of 16x16", 100.0),
+    }
+    assert links("tpu-v5e", data=8, model=8)["model"] == ("x of a torus of 8x8", 50.0)
+
+
+def test_an_axis_of_several_torus_axes_has_the_sum_of_their_links() -> None:
+    assert links("tpu-v5e", model=256) == {"model": ("x, y of a torus of 16x16", 200.0)}
+
+
+def test_axes_that_share_a_torus_axis_share_its_links() -> None:
+    """The minor one is a line; the major one has every fourth device, so that four of them use each link."""
+    assert links("tpu-v5e,topology=16x1,data=x,model=x", data=4, model=4) == {
+        "data": ("x of a torus of 16x1", 25.0),
+        "model": ("x of a torus of 16x1", 50.0),
+    }
+
+
+def test_places_can_be_given() -> None:
+    found = links("tpu-v5p,topology=4x4x8,data=z,model=xy,pod=beyond", pod=2, data=8, model=16)
+    assert found == {
+        "pod": ("tpu-dcn", 6.25),
+        "data": ("z of a torus of 4x4x8", 200.0),
+        "model": ("x, y of a torus of 4x4x8", 400.0),
+    }
+    assert links("h100,data=50e9:1e-6", data=2, model=8)["data"] == ("50e9:1e-6", 50.0)
+
+
+def test_axes_that_do_not_fit_go_beyond() -> None:
+    assert links("h100", data=4, model=8) == {
+        "data": ("infiniband-ndr", 50.0),
+        "model": ("switch h100-nvlink", 450.0),
+    }
+    assert links("h100", data=32) == {"data": ("h100-nvlink and infiniband-ndr", 400.0)}
+    assert links("tpu-v5e", pod=2, data=256)["pod"] == ("tpu-v5e-dcn", 3.125)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("abacus", "unknown hardware 'abacus'"),
+        ("tpu-v5e,x", "hardware: expected topology=SIZES or AXIS=LINK, got 'x'"),
+        ("tpu-v5e,topology=4", "topology of tpu-v5e: expected 2 sizes such as 4x4, got '4'"),
+        ("h100,topology=4x4", "topology of h100: expected none: it has a switch, got '4x4'"),
+        ("tpu-v5e,data=z", "unknown link 'z'"),
+        ("tpu-v5e,data=1:0:1", "unknown link '1:0:1'"),
+    ],
+)
+def test_invalid_texts_are_errors(text: str, message: str) -> None:
+    with pytest.raises(ShardyError, match=message):
+        placement_of(text)
+
+
+def test_an_axis_must_fit_where_it_is_put() -> None:
+    with pytest.raises(ShardyError, match="axis 'data' of 8 devices does not fit on x of a torus of 4x4"):
+        links("tpu-v5e,topology=4x4,data=x", data=8)
