@@ -24,7 +24,7 @@ from shardy_py.api.program import Edits, Program, ValueKey, pass_calls
 from shardy_py.api.values import Value, Values
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.run_record import Lineage, Record
-from shardy_py.hardware import Hardware, Placement, placement_of
+from shardy_py.hardware import AxisPlacement, Hardware, placement_of
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.passes.pipeline_options import PropagationPipelineOptions
 from shardy_py.pipeline import communication, partition, spmd_program
@@ -222,7 +222,7 @@ class Result:
     @without_collection()
     def time(
         self,
-        hardware: Placement | Hardware | str = "tpu-v5p",
+        hardware: AxisPlacement | Hardware | str = "tpu-v5p",
         *,
         links: CostModel | str | None = None,
         partitioner: Partitioner | None = None,
@@ -239,11 +239,11 @@ class Result:
         """
         from shardy_py.report.time import time_report
 
-        expect(hardware, (str, Hardware, Placement), "a Hardware, a Placement, or the text of one")
+        expect(hardware, (str, Hardware, AxisPlacement), "a Hardware, an AxisPlacement, or the text of one")
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
         device = placement_of(hardware) if isinstance(hardware, str) else hardware
-        device = Placement(device) if isinstance(device, Hardware) else device
+        device = AxisPlacement(device) if isinstance(device, Hardware) else device
         model = cost_model(links) if isinstance(links, str) else links
         if partitioner == "shardy":
             return time_report(spmd_program(self.communicating.module, is_planned=False), device, model)

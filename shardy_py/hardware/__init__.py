@@ -6,18 +6,18 @@ that axes of a mesh lie on. Imports `layout` and `sharding` only. Not here: cost
 """
 
 from shardy_py.hardware.model import Hardware, Link, NamedLink, Network
-from shardy_py.hardware.placement import AxisLink, Placement, default_topology, placement_of
+from shardy_py.hardware.placement import AxisLink, AxisPlacement, default_topology, placement_of
 from shardy_py.hardware.table import HARDWARE, LINKS, hardware_of
 
 __all__ = [
     "HARDWARE",
     "LINKS",
     "AxisLink",
+    "AxisPlacement",
     "Hardware",
     "Link",
     "NamedLink",
     "Network",
-    "Placement",
     "default_topology",
     "hardware_of",
     "placement_of",

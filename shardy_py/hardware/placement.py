@@ -52,7 +52,7 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class AxisPlacement:
     """Hardware, and where the axes of meshes lie.
 
     topology: the sizes of the torus; () for the most compact one that holds the devices.
@@ -105,10 +105,10 @@ class Placement:
             yield AxisLink(axis, sizes[axis], _torus_link(network, parts, sizes[axis]), where)
 
 
-def placement_of(text: str) -> Placement:
+def placement_of(text: str) -> AxisPlacement:
     """Parses hardware with options: `tpu-v5p`, `tpu-v5e,topology=4x4,data=x,pod=beyond`, `my.toml,...`.
 
-    An option is `topology=SIZES`, or AXIS=WHERE as in `Placement.axes`.
+    An option is `topology=SIZES`, or AXIS=WHERE as in `AxisPlacement.axes`.
 
     Raises:
         ShardyError: for other text, and for a TOML file as `load` does.
@@ -137,7 +137,7 @@ def placement_of(text: str) -> Placement:
             axes[key] = value
             if not set(value) <= set(_LETTERS[: hardware.network.dimensions]) and value != _BEYOND:
                 _ = LINKS[value] if value in LINKS else _link(value)
-    return Placement(hardware, topology, axes)
+    return AxisPlacement(hardware, topology, axes)
 
 
 def _topology(text: str, hardware: Hardware) -> tuple[int, ...]:

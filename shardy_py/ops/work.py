@@ -30,7 +30,8 @@ class Work:
     because a reduction starts at the first element: one for each element of the result.
     operand: of which a device works on its part; None: of the result. is_of_region: the counts are
     applications of the op's region. is_product: they run on matrix units. is_masked: where devices complete
-    the result with an all-reduce, each masks the elements that are not its own.
+    the result with an all-reduce, each masks the elements that are not its own. is_sort: n log n comparisons
+    of n elements, also of the part of a device.
     """
 
     flops: int = 0
@@ -40,6 +41,7 @@ class Work:
     is_of_region: bool = False
     is_product: bool = False
     is_masked: bool = False
+    is_sort: bool = False
 
 
 NO_WORK = Work()
@@ -127,8 +129,16 @@ def each_region(record: OpRecord) -> Work:
 
 def comparisons(record: OpRecord) -> Work:
     """n log n comparisons of n elements."""
-    count = elements(record, of_operand=0)
-    return Work(count * (count - 1).bit_length() if count else 0, operand=0)
+    return Work(sort_flops(elements(record, of_operand=0)), operand=0, is_sort=True)
+
+
+def sort_flops(count: int) -> int:
+    """The comparisons of a sort of so many elements.
+
+    >>> sort_flops(8), sort_flops(9), sort_flops(0)
+    (24, 36, 0)
+    """
+    return count * (count - 1).bit_length() if count else 0
 
 
 def transforms(record: OpRecord) -> Work:

@@ -6,11 +6,12 @@ import pytest
 
 from shardy_py.errors import ShardyError
 from shardy_py.hardware import default_topology, placement_of
-from shardy_py.sharding import Mesh
+from shardy_py.sharding import Mesh, MeshAxis
 
 
 def links(text: str, **sizes: int) -> dict[str, tuple[str, float]]:
-    found = placement_of(text).links(Mesh.of(**sizes))
+    mesh = Mesh(tuple(MeshAxis(name, size) for name, size in sizes.items()))
+    found = placement_of(text).links(mesh)
     return {each.axis: (each.where, each.link.bytes_per_second / 1e9) for each in found}
 
 

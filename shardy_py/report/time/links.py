@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from shardy_py.hardware import AxisLink, Placement
+from shardy_py.hardware import AxisLink, AxisPlacement
 from shardy_py.partition.cost import CostModel
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.spelling import unknown_axis
 
 
-def axis_links(placement: Placement, meshes: Iterable[Mesh]) -> tuple[AxisLink, ...]:
+def axis_links(placement: AxisPlacement, meshes: Iterable[Mesh]) -> tuple[AxisLink, ...]:
     """Returns the links of the axes of meshes; of equal names those of the first mesh.
 
     Raises:
@@ -26,7 +26,7 @@ def axis_links(placement: Placement, meshes: Iterable[Mesh]) -> tuple[AxisLink, 
     return tuple(found.values())
 
 
-def cost_model_of(placement: Placement, links: Iterable[AxisLink]) -> CostModel:
+def cost_model_of(placement: AxisPlacement, links: Iterable[AxisLink]) -> CostModel:
     """Returns the costs of collectives along these links."""
     hardware = placement.hardware
     by_axis = {each.axis: each.link for each in links}

@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 
 from shardy_py.graph.record import record_of
 from shardy_py.ops import OpRecord, Work, indexing_maps, matching_attributes, work_of
+from shardy_py.ops.work import sort_flops
 from shardy_py.session import SESSION
 from shardy_py.spmd.program import Step
 from shardy_py.spmd.tiling import Tiling
@@ -71,6 +72,9 @@ def local_work(
     made, summed = _made_share(step, sent), _summed(step, sent)
     if work.operand is not None:
         share = _held_share(step, work.operand, sent, held)
+        type_ = step.record.operands[work.operand]
+        if work.is_sort and type_ is not None:
+            return DeviceWork(flops=sort_flops(round(share * _elements(type_.shape))))
     else:
         share = made / (summed if is_planned and not step.is_unreduced else _folded(step.record, held))
     found = _device_work(work, step, share, made)

@@ -16,7 +16,7 @@ from typing import Any
 
 from shardy_py.errors import ShardyError
 from shardy_py.graph.symbols import function_name
-from shardy_py.hardware import AxisLink, Hardware, Placement
+from shardy_py.hardware import AxisLink, AxisPlacement, Hardware
 from shardy_py.notebook import Rows, Tabular
 from shardy_py.partition.cost import CostModel
 from shardy_py.report.communication.spmd_program import SpmdProgram
@@ -145,7 +145,7 @@ def _flat(block: TimedBlock, runs: float) -> Iterator[tuple[TimedNode, float]]:
             yield node, runs * node.times
 
 
-def time_report(program: SpmdProgram, placement: Placement, model: CostModel | None = None) -> TimeReport:
+def time_report(program: SpmdProgram, placement: AxisPlacement, model: CostModel | None = None) -> TimeReport:
     """Returns the report on the entry function of a program that takes longest.
 
     placement: the hardware, and where the axes of meshes lie. model: other costs of collectives.

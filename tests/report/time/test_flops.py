@@ -1,0 +1,40 @@
+"""The arithmetic of programs is what XLA's cost analysis counts, before and after its partitioner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.report.time.flops import analyzed, comparisons
+from tests.spmd.compiled import partitioned
+
+PROGRAMS = ("mlp_train", "scan_transformer", "decode_kv_cache", "embedding_scatter", "dropout_rng", "signal")
+
+
+def test_programs_of_the_corpus(corpus: Callable[[str], str]) -> None:
+    found = comparisons({name: corpus(name) for name in PROGRAMS})
+    assert [*found] == [*PROGRAMS]
+    for name, each in found.items():
+        assert each.is_close(of_device=False), name
+        assert each.is_close(of_device=True), name
+        for ours, theirs in (each.whole, each.local):
+            assert ours.transcendentals == pytest.approx(theirs.transcendentals, rel=0.01), name
+
+
+FUNCTIONS = """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%x: tensor<1000xf32>) -> tensor<1000xf32> {{
+  %0 = {op} %x : tensor<1000xf32> -> tensor<1000xf32>
+  return %0 : tensor<1000xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize("name", ["erf_inv", "lgamma", "sinh", "atanh", "erfc", "digamma", "bessel_i1e"])
+def test_what_xla_makes_of_an_op_of_chlo(name: str) -> None:
+    from shardy_py.ops.elementwise import DECOMPOSED
+
+    (xla,) = partitioned([FUNCTIONS.format(op=f"chlo.{name}")], 2)
+    (figures,) = analyzed([xla.before])
+    assert (figures.flops / 1000, figures.transcendentals / 1000) == DECOMPOSED[name]
