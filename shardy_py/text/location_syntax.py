@@ -16,9 +16,9 @@ from xdsl.dialects.builtin import (
     CallSiteLoc,
     FileLineColLoc,
     FusedLoc,
-    IntAttr,
     NameLoc,
     NoneAttr,
+    StringAttr,
     UnknownLoc,
 )
 from xdsl.ir import Attribute
@@ -26,7 +26,7 @@ from xdsl.ir import Attribute
 from shardy_py.sharding.spelling import string_literal
 from shardy_py.text.builtin_attributes import string_attribute
 from shardy_py.text.cursor import Cursor, is_integer_token
-from shardy_py.text.source import FileRangeLoc
+from shardy_py.text.source import FileRangeLoc, numeral
 
 UNKNOWN = UnknownLoc()
 NONE = NoneAttr()
@@ -79,7 +79,7 @@ def _read_name_or_file(cursor: Cursor) -> Attribute:
     if cursor.accept("("):
         inner = cursor.nested(lambda: _read_body(cursor))
         cursor.expect(")", " after child location of NameLoc")
-        return _make(NameLoc, desc=name, location=NONE if isinstance(inner, UnknownLoc) else inner)
+        return attribute_of(NameLoc, desc=name, location=NONE if isinstance(inner, UnknownLoc) else inner)
     if not cursor.accept(":"):
         return NameLoc(name, NONE)
     line = _read_size(cursor, "line")
@@ -88,12 +88,25 @@ def _read_name_or_file(cursor: Cursor) -> Attribute:
     if cursor.accept("to"):
         end_line = _read_size(cursor, "line") if not cursor.at(":") else line
         end_column = _read_size(cursor, "column") if cursor.accept(":") else column
+    return file_location(name, line, column, end_line, end_column)
+
+
+def file_location(file: StringAttr, line: int, column: int, end_line: int, end_column: int) -> Attribute:
+    """The location of a stretch of a file: of one character where its start is its end."""
+    start = {"line": numeral(line), "column": numeral(column)}
     if (end_line, end_column) == (line, column):
-        return FileLineColLoc(name, IntAttr(line), IntAttr(column))
-    return FileRangeLoc(name, IntAttr(line), IntAttr(column), IntAttr(end_line), IntAttr(end_column))
+        return attribute_of(FileLineColLoc, filename=file, **start)
+    return attribute_of(
+        FileRangeLoc,
+        filename=file,
+        start_line=start["line"],
+        start_column=start["column"],
+        end_line=numeral(end_line),
+        end_column=numeral(end_column),
+    )
 
 
-def _make(location_class: type[Attribute], **parameters: Attribute) -> Attribute:
+def attribute_of(location_class: type[Attribute], **parameters: Attribute) -> Attribute:
     """A location made without xDSL's checks, which know no ranges."""
     made = object.__new__(location_class)
     vars(made).update(parameters)
@@ -120,7 +133,7 @@ def _read_callsite(cursor: Cursor) -> Attribute:
         cursor.wrong_token("expected 'at' in callsite location")
     caller = _read_body(cursor)
     cursor.expect(")", " in callsite location")
-    return _make(CallSiteLoc, callee=callee, caller=caller)
+    return attribute_of(CallSiteLoc, callee=callee, caller=caller)
 
 
 def _read_fused(cursor: Cursor) -> Attribute:
@@ -144,7 +157,7 @@ def fuse(locations: list[Attribute], metadata: Attribute = NONE) -> Attribute:
             return UNKNOWN
         if len(flat) == 1:
             return next(iter(flat))
-    return _make(FusedLoc, locations=ArrayAttr(list(flat)), metadata=metadata)
+    return attribute_of(FusedLoc, locations=ArrayAttr(list(flat)), metadata=metadata)
 
 
 _READERS = {"unknown": _read_unknown, "callsite": _read_callsite, "fused": _read_fused}

@@ -14,6 +14,7 @@ from shardy_py.session import SESSION
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.cursor import MAX_NESTING
 from shardy_py.text.deep_stack import deep_stack
+from shardy_py.text.location_aliases import LocationAliases, aliases_at_end
 from shardy_py.text.location_syntax import LOCATIONS, PendingLocation
 from shardy_py.text.reader import OpReader
 from shardy_py.text.resources import Resources, keep_resources, read_file_metadata
@@ -35,12 +36,19 @@ class ModuleReader(OpReader):
             if token == "{-#":
                 read_file_metadata(self, resources)
             elif token[0] in "#!":
-                self._alias_definition()
+                known = self.later_locations
+                if known is None or known.start != self.offset:
+                    known = LocationAliases(self, self.offset)
+                if known.locations:
+                    known.define(self)
+                else:
+                    self._alias_definition()
             else:
+                if self.later_locations is None:
+                    self.later_locations = aliases_at_end(self)
                 self.operation()
         self.check_all_defined()
-        for holder, location in self.pending_locations:
-            holder.location = self._settled(location)
+        self._settle_locations()
         first = top.first_op
         if isinstance(first, ModuleOp) and first is top.last_op:
             first.detach()
@@ -65,8 +73,16 @@ class ModuleReader(OpReader):
         read = (lambda: read_type_or_function(self)) if is_type else self.attribute
         table[name] = self.measure_alias(("!" if is_type else "#") + name, read)
 
+    def _settle_locations(self) -> None:
+        """Puts locations in the places of their aliases, once the whole text has been read."""
+        settled: dict[str, Attribute] = {}
+        for holder, pending in self.pending_locations:
+            location = settled.get(pending.alias)
+            if location is None:
+                location = settled[pending.alias] = self._settled(pending)
+            holder.location = location
+
     def _settled(self, location: PendingLocation) -> Attribute:
-        """The location of an alias, once the whole text has been read."""
         found = self.aliases.get(location.alias)
         if found is None:
             self.error("operation location alias was never defined", location.offset)

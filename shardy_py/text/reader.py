@@ -1,8 +1,7 @@
 """Reads modules: MLIR text to xDSL IR.
 
-An op's line without the names of its values is its signature. The first op of a signature is read token
-by token, through its assembly form or the generic form; every further one costs a dictionary look-up and the
-creation of the op (see `recipes.py` for why that is sound).
+The first op of a signature is read token by token, through its assembly form or the generic form; further
+ones are read by their lines (`line_reader.py`).
 
 Not here: single tokens (`cursor.py`), names of values and regions (`region_reader.py`), whole sources
 (`module_reader.py`), assembly forms (`assembly.py`, `builtin_forms.py`, dialects).
@@ -10,7 +9,6 @@ Not here: single tokens (`cursor.py`), names of values and regions (`region_read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import FileLineColLoc, FunctionType, StringAttr
@@ -18,7 +16,8 @@ from xdsl.ir import Attribute, Operation, Region
 
 from shardy_py.ir import build_operation
 from shardy_py.text.attribute_writer import attribute_text, dictionary_entries
-from shardy_py.text.location_syntax import PendingLocation, read_location
+from shardy_py.text.line_reader import LineReader, split_location
+from shardy_py.text.location_syntax import read_location
 from shardy_py.text.recipes import (
     LONGEST_LINE,
     VALUE,
@@ -33,14 +32,13 @@ from shardy_py.text.recipes import (
     signature,
     unregistered_class,
 )
-from shardy_py.text.region_reader import Argument, RegionReader
+from shardy_py.text.region_reader import Argument
 from shardy_py.text.source import Source, source_location
 from shardy_py.text.syntax import OpParts, OpSyntax, SyntaxTable
 from shardy_py.text.type_reader import read_type_or_function
 
 __all__ = ["Argument", "OpReader"]
 
-_ALIAS_LOCATION = " loc(#"
 _HLO = (
     "expected MLIR, got HLO text; pass StableHLO, which `lowered.as_text()` prints in JAX; "
     "hlo-indexing reads HLO text"
@@ -50,115 +48,33 @@ _REGISTRATION = (
 )
 
 
-class OpReader(RegionReader):
+class OpReader(LineReader):
     """Reads operations.
 
-    recipes: signatures of lines, by the dialect whose name may be left out.
     place: the offset that is the location of the op read last.
-    remake: makes its regions, where its line describes them completely.
     """
 
-    __slots__ = ("place", "recipes", "remake", "use_recipes")
+    __slots__ = ("place",)
 
     def __init__(self, source: Source, syntax: SyntaxTable, *, allow_unregistered: bool = False) -> None:
-        super().__init__(source, syntax)
-        self.allow_unregistered = allow_unregistered
-        self.recipes: dict[str, dict[str, Recipe]] = {}
+        super().__init__(source, syntax, allow_unregistered=allow_unregistered)
         self.place = 0
-        self.remake: Callable[[Attribute], Sequence[Region]] | None = None
-        self.use_recipes = True
 
     # Operations
 
     def operation(self) -> None:
-        """The operation at the cursor, put at the end of the current block."""
-        text = self.text
+        """The operation at the cursor, and those after it on lines of known signatures."""
+        if self.known_lines():
+            return
         start = self.offset
-        end = text.find("\n", start, start + LONGEST_LINE)
+        end = self.text.find("\n", start, start + LONGEST_LINE)
         if end < 0 or not self.use_recipes:
             self._read_operation()
             return
-        line = text[start:end]
-        location: Any = None
-        if (
-            line[-1] == ")"
-            and (at := line.rfind(_ALIAS_LOCATION)) >= 0
-            and line.find(")", at) == len(line) - 1
-        ):
-            alias = line[at + len(_ALIAS_LOCATION) : -1]
-            location = self.aliases.get(alias) or PendingLocation(
-                alias, start + at + len(_ALIAS_LOCATION) - 1
-            )
-            line = line[:at]
-        parts = VALUE.split(line)
-        recipes = self.recipes.get(self.default_dialects[-1])
-        if recipes is None:
-            recipes = self.recipes[self.default_dialects[-1]] = {}
-        recipe = recipes.get("%".join(parts[::2]))
-        if recipe is None and len(set(parts[1::2])) < len(parts) // 2:
-            recipe = recipes.get(repeated_signature(parts))
-        if recipe is not None:
-            self.end = end
-            self.advance()
-            token = self.token
-            if (token[:1] in recipe.followers or token in recipe.followers) and self._repeat(
-                recipe, parts, start, location
-            ):
-                return
-            self.move_to(start)
-        self._read_line(recipes, parts, end, has_alias_location=location is not None)
+        line, alias, _ = split_location(self.text[start:end])
+        self._read_line(VALUE.split(line), end, has_alias_location=alias is not None)
 
-    def _repeat(self, recipe: Recipe, parts: list[str], start: int, location: Any) -> bool:
-        """Makes the op of a known signature; False where a name or type requires reading the line."""
-        count = recipe.name_count
-        if len(parts) != 2 * (count + len(recipe.operand_types)) + 1:
-            return False  # a `%` without a name looks like one in the signature
-        values = self.values
-        try:
-            operands = [values[name] for name in parts[1 + 2 * count :: 2]]
-        except KeyError:
-            return False
-        for value, type_ in zip(operands, recipe.operand_types, strict=True):
-            found = value.type
-            if found is not type_ and found != type_:
-                return False
-        names = parts[1 : 2 * count : 2]
-        for name in names:
-            if name in values:
-                return False
-        if self.forward and not self.forward.keys().isdisjoint(names):
-            return False
-        if location is None:
-            location = recipe.location
-            if location is None:
-                lead = len(parts[1]) if count == 1 else sum(map(len, parts[: 2 * count]))
-                location = source_location(self.source, start + lead + recipe.name_shift)
-        op = build_operation(
-            recipe.op_class,
-            operands,
-            recipe.result_types,
-            recipe.properties.copy(),
-            recipe.attributes.copy(),
-            location,
-            self.block,
-            recipe.remake(location) if recipe.remake is not None else (),
-        )
-        if type(location) is PendingLocation:
-            self.remake = recipe.remake
-            self._locate(op, location)
-        if count == 1 and len(op.results) == 1:
-            name = names[0]
-            values[name] = op.results[0]
-            self.defined.append((name, start))
-        elif count:
-            self._define_results(
-                op, [(n, c, start) for n, c in zip(names, recipe.result_counts, strict=True)]
-            )
-        return True
-
-    def _read_line(
-        self, recipes: dict[str, Recipe], parts: list[str], end: int, *, has_alias_location: bool
-    ) -> None:
+    def _read_line(self, parts: list[str], end: int, *, has_alias_location: bool) -> None:
         """Reads the operation at the cursor; keeps a recipe of it if it fills its line."""
         start = self.offset
         self.operand_names = []
@@ -182,6 +98,7 @@ class OpReader(RegionReader):
             )
         )
         key = signature(parts) if len(set(on_line)) == len(on_line) else repeated_signature(parts)
+        recipes = self.known_recipes()
         recipe = recipes.get(key)
         if recipe is None:
             recipe = recipes[key] = Recipe(
@@ -189,7 +106,7 @@ class OpReader(RegionReader):
                 len(names),
                 tuple([count for _, count, _ in names]),
                 self.place - start - sum(map(len, parts[: 2 * len(names)])),
-                tuple([value.type for value in op.operands]),
+                [value.type for value in op.operands],
                 tuple([result.type for result in op.results]),
                 dict(op.properties),
                 dict(op.attributes),
@@ -211,7 +128,7 @@ class OpReader(RegionReader):
             self.wrong_token("expected operation name in quotes")
         if self.at("loc"):
             location: Any = read_location(self)
-            self._locate(op, location)
+            self.locate(op, location)
         if names:
             if not op.results:
                 self.error("cannot name an operation with no results", start)
@@ -220,19 +137,8 @@ class OpReader(RegionReader):
                 self.error(
                     f"operation defines {len(op.results)} results but was provided {total} to bind", start
                 )
-            self._define_results(op, names)
+            self.define_results(op, names)
         return op, names
-
-    def _locate(self, op: Operation, location: Any) -> None:
-        """Gives an op, and the regions that its line describes, an explicit location."""
-        holders: list[Any] = [op]
-        if self.remake is not None and op.regions:
-            block = op.regions[0].block
-            holders += [*block.args, *block.ops]
-        for holder in holders:
-            holder.location = location
-            if type(location) is PendingLocation:
-                self.pending_locations.append((holder, location))
 
     def _result_names(self) -> list[tuple[str, int, int]]:
         """`%a, %b:2 =`: names with counts (0: none written) and offsets."""
@@ -256,16 +162,6 @@ class OpReader(RegionReader):
                 break
         self.expect("=", " after SSA name")
         return names
-
-    def _define_results(self, op: Operation, names: list[tuple[str, int, int]]) -> None:
-        results = iter(op.results)
-        for name, count, offset in names:
-            value = next(results)
-            self.define(name, value, offset)
-            if count > 1:
-                self.define(f"{name}#0", value, offset)
-                for index in range(1, count):
-                    self.define(f"{name}#{index}", next(results), offset)
 
     def _generic(self) -> Operation:
         """An operation in generic form, the cursor on its quoted name."""

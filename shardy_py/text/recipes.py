@@ -94,7 +94,7 @@ class Recipe:
     name_count: int
     result_counts: tuple[int, ...]
     name_shift: int
-    operand_types: tuple[Attribute, ...]
+    operand_types: list[Attribute]
     result_types: tuple[Attribute, ...]
     properties: dict[str, Attribute]
     attributes: dict[str, Attribute]

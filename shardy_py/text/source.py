@@ -53,7 +53,7 @@ _new = object.__new__
 _integers: dict[int, IntAttr] = SESSION.table("lines and columns")
 
 
-def _integer(value: int) -> IntAttr:
+def numeral(value: int) -> IntAttr:
     """The integer attribute of a line or column, one object a value."""
     found = _integers.get(value)
     if found is None:
@@ -68,8 +68,8 @@ def source_location(source: Source, offset: int) -> FileLineColLoc:
     location = _new(FileLineColLoc)
     vars(location).update(
         filename=source.file_attribute,
-        line=_integer(line - 1 + source.first_line),
-        column=_integer(offset - starts[line - 1] + 1),
+        line=numeral(line - 1 + source.first_line),
+        column=numeral(offset - starts[line - 1] + 1),
     )
     return location
 
