@@ -112,6 +112,24 @@ def find_ops_where(root: Operation, is_wanted: Callable[[Operation], object]) ->
     return found
 
 
+def op_names(root: Operation) -> frozenset[str]:
+    """The names of the operations in `root`."""
+    classes: set[type[Operation]] = set()
+    stack = _first_ops(root)
+    while stack:
+        op = stack.pop()
+        while op is not None:
+            classes.add(op.__class__)
+            following = op._next_op
+            if op.regions and (inner := _first_ops(op)):
+                if following is not None:
+                    stack.append(following)
+                stack.extend(inner)
+                break
+            op = following
+    return frozenset(op_class.name for op_class in classes)
+
+
 def blocks_of(op: Operation) -> Iterator[Block]:
     """The blocks of all regions of `op`, in order."""
     for region in op.regions:

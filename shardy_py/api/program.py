@@ -76,7 +76,9 @@ class Program:
         with without_collection():
             module = parse_module(text, file)
             verify_module(module)
-            return Program(run_passes(module, before_propagation_passes()) if as_compiled else module)
+            if as_compiled:
+                run_passes(module, before_propagation_passes(), verify="never")
+            return Program(module)
 
     @staticmethod
     def load(path: str | PathLike[str], *, as_compiled: bool = False) -> Program:

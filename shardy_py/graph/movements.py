@@ -6,10 +6,11 @@ readers of events (`report/explain/`, `run_record.py`).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -81,11 +82,19 @@ class LocalSignature:
     results: tuple[TensorSharding | None, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class DroppedRules:
-    """Sharding rules that a pass removed from ops, and that cannot be derived again."""
+    """Sharding rules that a pass removed from ops.
 
-    attributes: Mapping[Operation, Attribute]
+    find_underivable: returns those that cannot be derived again.
+    """
+
+    find_underivable: Callable[[], Mapping[Operation, Attribute]]
+
+    @cached_property
+    def attributes(self) -> Mapping[Operation, Attribute]:
+        """Those that cannot be derived again."""
+        return self.find_underivable()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shardy_py.passes import options
+from shardy_py.passes.effects import EFFECTS
 from shardy_py.passes.options import OptionValue
 from shardy_py.passes.registration import MODULE, PassCall, PassRow
 
@@ -188,7 +189,8 @@ def _rows() -> Iterator[PassRow]:
         given = dict(zip(words[::2], words[1::2], strict=True))
         options_class = getattr(options, given["with"]) if "with" in given else None
         anchor = given.get("on", MODULE).removeprefix("any")
-        yield PassRow(name, summary.strip(), options_class, given.get("in", ""), anchor)
+        needs, adds = EFFECTS.get(name, (frozenset[str](), None))
+        yield PassRow(name, summary.strip(), options_class, given.get("in", ""), anchor, needs, adds)
 
 
 PASSES = tuple(_rows())

@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from shardy_py.dialects import print_module
-from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr
 from shardy_py.dialects.stablehlo import CustomCallOp
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.errors import located, warn
@@ -38,6 +37,7 @@ from shardy_py.passes.options import (
     UserPriorityPropagateOptions,
 )
 from shardy_py.passes.removal import drop_sharding_rules
+from shardy_py.passes.rule_attributes import derived_rule_attribute
 from shardy_py.propagation.fixpoint import Propagator
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.propagate import PropagationOptions, propagate
@@ -48,7 +48,6 @@ from shardy_py.sharding import ShardingRule, TensorSharding
 from shardy_py.text.source import position_of
 
 _RULES: dict[tuple[int, bool], ShardingRule | None] = SESSION.table("derived rules")
-_RULE_ATTRIBUTES: dict[int, tuple[ShardingRule, OpShardingRuleAttr]] = SESSION.table("rule attributes")
 
 
 def rule_deriver(*, conservative_propagation: bool = False) -> Callable[[OpRecord], ShardingRule | None]:
@@ -61,14 +60,6 @@ def rule_deriver(*, conservative_propagation: bool = False) -> Callable[[OpRecor
         return _RULES[key]
 
     return rule_of
-
-
-def rule_attribute(rule: ShardingRule) -> OpShardingRuleAttr:
-    """The attribute that holds `rule`, one for each rule object."""
-    known = _RULE_ATTRIBUTES.get(id(rule))
-    if known is None:
-        known = _RULE_ATTRIBUTES[id(rule)] = (rule, OpShardingRuleAttr(rule))
-    return known[1]
 
 
 def _propagate(
@@ -125,7 +116,7 @@ def write_rules(program: Program) -> None:
     """Attaches rules to the ops that propagation visits, unless they have one."""
     kinds = program.flat.kinds
     attributes = [
-        None if kind.rule is None or kind.is_edge or kind.is_barrier else rule_attribute(kind.rule)
+        None if kind.rule is None or kind.is_edge or kind.is_barrier else derived_rule_attribute(kind.rule)
         for kind in kinds
     ]
     for op, kind in zip(program.step_ops, program.flat.step_kinds, strict=True):
@@ -194,7 +185,7 @@ def populate_op_sharding_rules(module: ModuleOp, options: ConservativeOptions) -
             with located(place_of(inner)):
                 rule = rule_of(record)
             if rule is not None:
-                inner.attributes[RULE] = rule_attribute(rule)
+                inner.attributes[RULE] = derived_rule_attribute(rule)
             else:
                 without_rule.append((inner, record))
     warn_of_unknown_ops(without_rule)

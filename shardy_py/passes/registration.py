@@ -36,6 +36,8 @@ class PassRow:
     file: the module that holds it, in the package of its kind; empty: one named as the function.
     anchor: the op that MLIR runs it on; our passes take whole modules, so it matters only for what
         `--pass-pipeline` accepts. Empty: any op.
+    needs: ops without any of which, and without options, the pass changes nothing; empty: none are known.
+    adds: the ops that the pass may add to a program that has none of them; None: any.
     """
 
     name: str
@@ -43,6 +45,8 @@ class PassRow:
     options_class: type | None = None
     file: str = ""
     anchor: str = MODULE
+    needs: frozenset[str] = frozenset()
+    adds: frozenset[str] | None = None
 
     @property
     def options(self) -> tuple[Option, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
@@ -21,6 +22,7 @@ from shardy_py.partition.boundary import closed_like
 from shardy_py.passes.debug_trail import NOTES
 from shardy_py.passes.meshes import inline_replica_group_meshes
 from shardy_py.passes.options import DropShardingAndMeshOptions
+from shardy_py.passes.rule_attributes import derived_rule_attributes
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
 
@@ -74,13 +76,15 @@ def drop_sharding_rules(module: ModuleOp) -> None:
     after   stablehlo.negate %0
     """
     dropped: dict[Operation, OpShardingRuleAttr] = {}
+    derived = derived_rule_attributes()
     for inner in walk_pre_order(module, include_root=False):
         rule = inner.attributes.get(RULE) if inner.attributes else None
         if rule is not None and isinstance(rule, OpShardingRuleAttr) and not rule.data.is_custom:
             del inner.attributes[RULE]
-            dropped[inner] = rule
+            if id(rule) not in derived:
+                dropped[inner] = rule
     if is_recording():
-        note(DroppedRules(_underivable(dropped)))
+        note(DroppedRules(partial(_underivable, dropped)))
 
 
 def _underivable(rules: Mapping[Operation, OpShardingRuleAttr]) -> dict[Operation, OpShardingRuleAttr]:

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from shardy_py.dialects.verification import verify_module
 from shardy_py.graph.movements import recorded
 from shardy_py.graph.run_record import Record
+from shardy_py.ir import op_names
 from shardy_py.passes.registration import PassCall
 from shardy_py.session import SESSION
 from shardy_py.text.deep_stack import deep_stack
@@ -47,14 +48,35 @@ def run_passes(
                 stack.enter_context(observer(call, module))
             work()
 
+    ops = _Ops(module)
     with SESSION.program(), deep_stack():
         for call in calls:
-            observed(call, lambda call=call: call.run(module))
+            observed(call, lambda call=call: ops.run(call))
             if verify == "each":
                 observed(None, lambda: verify_module(module))
         if verify == "end":
             observed(None, lambda: verify_module(module))
     return module
+
+
+class _Ops:
+    """Which ops a module may hold: passes without an op to work on are left out."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        self._module = module
+        self._names: frozenset[str] | None = None
+
+    def run(self, call: PassCall) -> None:
+        """Runs a pass, unless it would change nothing."""
+        row = call.row
+        if row.needs and not any(value for _, value in call.options):
+            if self._names is None:
+                self._names = op_names(self._module)
+            if self._names.isdisjoint(row.needs):
+                return
+        call.run(self._module)
+        if self._names is not None:
+            self._names = None if row.adds is None else self._names | row.adds
 
 
 def progress_observer(begin: Callable[[str], None]) -> Observer:

@@ -34,7 +34,6 @@ from shardy_py.graph.symbols import Symbols
 from shardy_py.interpret.constants import array_of
 from shardy_py.ir import blocks_of, find_ops, operands_of, set_type, terminator_of, type_of, walk_pre_order
 from shardy_py.ops import OpRecord
-from shardy_py.passes.propagating import rule_attribute
 from shardy_py.proof.correspondences import all_values
 from shardy_py.proof.sized_ops import Shape, SizedOp, Variables, relate, resized_attributes
 from shardy_py.proof.sizes import KEPT, Problem
@@ -173,7 +172,7 @@ class Resizing:
                 given = copy.attributes.get(RULE)
                 if isinstance(given, OpShardingRuleAttr):
                     sizes = [solution[variable] for variable in self._factors[op]]
-                    copy.attributes[RULE] = rule_attribute(_with_sizes(given.data, sizes))
+                    copy.attributes[RULE] = OpShardingRuleAttr(_with_sizes(given.data, sizes))
 
 
 def _with_sizes(rule: ShardingRule, sizes: Sequence[int]) -> ShardingRule:

@@ -13,12 +13,12 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.dialects.chlo import ErfOp, TopKOp
+from shardy_py.dialects.sdy import OpShardingRuleAttr
 from shardy_py.dialects.stablehlo import CustomCallOp
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.record import record_of
 from shardy_py.ir import find_ops
 from shardy_py.ops import BY_MAPS, TABLE, OpRecord, Policy, call_target, row_of
-from shardy_py.passes.propagating import rule_attribute
 from shardy_py.rules import derive_from_maps
 
 
@@ -34,7 +34,7 @@ def populate_expanded_op_rules(module: ModuleOp) -> None:
         if policy is not None and maps is not None and None not in record.results and record.is_static:
             rule = derive_from_maps(maps(record), record, policy=policy)
             if rule is not None:
-                inner.attributes[RULE] = rule_attribute(rule)
+                inner.attributes[RULE] = OpShardingRuleAttr(rule)
 
 
 _CHLO_POLICIES: dict[str, Policy | None] = {

@@ -47,7 +47,6 @@ from shardy_py.passes.partitioner.fallbacks import warn_whole
 from shardy_py.passes.partitioner.manual_borders import align_manual_borders
 from shardy_py.passes.partitioner.random_parts import unsupported_generator
 from shardy_py.passes.partitioner.window_exchange import is_zero_constant
-from shardy_py.passes.propagating import rule_attribute
 from shardy_py.passes.stablehlo_builder import StablehloBuilder
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import ShardingRule, TensorSharding
@@ -105,7 +104,7 @@ class _Rule:
         if given is None:
             return None
         rule = _corrected(given, names)
-        return _Rule(rule, None if rule is given else rule_attribute(rule), compound_factors(rule))
+        return _Rule(rule, None if rule is given else OpShardingRuleAttr(rule), compound_factors(rule))
 
 
 class _Gathering:

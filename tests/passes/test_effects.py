@@ -1,0 +1,78 @@
+"""What `effects.py` says of passes holds on the programs of the tests of passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shardy_py import ShardyError
+from shardy_py.dialects.registry import parse_module, print_module
+from shardy_py.ir import op_names
+from shardy_py.passes import PASSES, pass_by_name, pass_call
+from shardy_py.passes.effects import EFFECTS
+from shardy_py.passes.runner import run_passes
+
+FOLDERS = ("passes", "pipeline")
+
+
+def texts() -> Iterator[str]:
+    """The programs of the tests of passes and pipelines, and whole examples."""
+    root = Path(__file__).parents[2]
+    for path in (
+        *(p for f in FOLDERS for p in (root / "filecheck" / f).rglob("*.mlir")),
+        *(root / "examples").glob("*.mlir"),
+    ):
+        yield from path.read_text().split("// -----")
+
+
+LOOP = """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %b: tensor<8xf32>,
+                %c: tensor<i1>) -> tensor<8xf32> {
+  %0 = stablehlo.while(%i = %b) : tensor<8xf32>
+   cond {
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %1 = stablehlo.add %i, %a : tensor<8xf32>
+    stablehlo.return %1 : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+"""
+PROGRAMS = (*texts(), LOOP)
+
+
+def test_every_row_names_a_pass() -> None:
+    assert EFFECTS.keys() <= {row.name for row in PASSES}
+
+
+@pytest.mark.parametrize("name", EFFECTS)
+def test_effects(name: str) -> None:
+    needs, adds = EFFECTS[name]
+    row = pass_by_name(name)
+    assert row is not None
+    changed = 0
+    for text in PROGRAMS:
+        try:
+            module = parse_module(text)
+            before, printed = op_names(module), print_module(module)
+            pass_call(name).run(module)
+        except ShardyError:
+            continue
+        assert op_names(module) - before <= adds, text
+        changed += print_module(module) != printed
+        if needs and needs.isdisjoint(before):
+            assert print_module(module) == printed, text
+    assert changed or name in ("sdy-verify-unreduced-axes",), "no program shows the effect of the pass"
+
+
+def test_a_pass_without_its_ops_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+    row = type(PASSES[0])
+    monkeypatch.setattr(row, "run", lambda self, module, options: ran.append(self.name))
+    module = parse_module("func.func @main() { return }")
+    names = ("sdy-remove-sharding-groups", "sdy-close-shardings", "sdy-sharding-group-import")
+    run_passes(module, [pass_call(name) for name in names])
+    assert ran == ["sdy-close-shardings"]

@@ -1,0 +1,60 @@
+"""The garbage collector around long runs."""
+
+from __future__ import annotations
+
+import gc
+from weakref import ref
+
+import pytest
+
+from shardy_py import session
+from shardy_py.session import without_collection
+
+
+class Cyclic:
+    """An object that only the collector frees."""
+
+    def __init__(self) -> None:
+        self.me = self
+
+
+def test_what_is_made_within_is_old_afterwards() -> None:
+    with without_collection():
+        made = [Cyclic() for _ in range(1000)]
+    old = set(map(id, gc.get_objects(generation=2)))
+    assert all(id(one) in old for one in made)
+
+
+def test_garbage_is_collected_when_enough_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = session._OldGeneration()
+    fresh._bound = 10_000
+    monkeypatch.setattr(session, "_OLD", fresh)
+    with without_collection():
+        gone = ref(Cyclic())
+    assert gone() is not None
+    with without_collection():
+        kept = [Cyclic() for _ in range(20_000)]
+    assert gone() is None
+    assert len(kept) == 20_000
+    assert fresh._entered == 0
+
+
+def test_frozen_objects_stay_frozen() -> None:
+    gc.freeze()
+    try:
+        count = gc.get_freeze_count()
+        with without_collection():
+            pass
+        assert gc.get_freeze_count() == count
+    finally:
+        gc.unfreeze()
+
+
+def test_a_collector_that_was_off_stays_off() -> None:
+    gc.disable()
+    try:
+        with without_collection():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
