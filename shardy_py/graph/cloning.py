@@ -1,13 +1,15 @@
 """Copies of ops, whose operands a mapping can replace: `copy = clone(op, {old_operand: new_operand})`.
 
-Uses are created in MLIR's order: first all ops of a region, then op by op its operands before its regions.
+Uses are created in MLIR's order: op by op its operands before its regions.
 """
 
 from __future__ import annotations
 
-from xdsl.ir import Block, Operation, Region, SSAValue
+from typing import Any
 
-from shardy_py.ir import append_arguments, attach_operands, build_operation, operands_of
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
+
+from shardy_py.ir import append_arguments, attach_operands, build_operation, next_op, operands_of, type_of
 
 Mapping = dict[SSAValue, SSAValue]
 """From values to their counterparts in the copy; cloning adds the values that it defines."""
@@ -26,22 +28,62 @@ def clone(op: Operation, mapping: Mapping) -> Operation:
 
 def clone_region_into(region: Region, into: Region, mapping: Mapping) -> None:
     """Copy the blocks of `region` to the end of `into`."""
-    blocks: list[tuple[Block, Block]] = []
-    for block in region.blocks:
-        new_block = Block()
-        types = [(argument.type, argument.location) for argument in block.args]
-        mapping.update(zip(block.args, append_arguments(new_block, types), strict=True))
-        blocks.append((block, new_block))
-        into.add_block(new_block)
+    block = region.first_block
+    if block is not None and block.next_block is None:
+        _clone_ops(block, _empty_copy(block, into, mapping), mapping)
+    else:
+        _clone_blocks(region, into, mapping)
+
+
+def _empty_copy(block: Block, region: Region, mapping: Mapping) -> Block:
+    """A copy of a block without its ops, at the end of `region`."""
+    copy = Block()
+    types = [(argument.type, argument.location) for argument in block.args]
+    mapping.update(zip(block.args, append_arguments(copy, types), strict=True))
+    region.add_block(copy)
+    return copy
+
+
+def _clone_ops(block: Block, into: Block, mapping: Mapping) -> None:
+    """Copies the ops of the only block of a region; operands are defined before, except in graphs."""
+    counterpart = mapping.get
+    late: list[tuple[Operation, Operation]] = []
+    op = block.first_op
+    while op is not None:
+        operands = operands_of(op)
+        copies: list[Any] = [*map(counterpart, operands)]
+        if None in copies:
+            if any(new is None and _is_in(old, block) for old, new in zip(operands, copies, strict=True)):
+                copies = []
+            copies = [old if new is None else new for old, new in zip(operands, copies, strict=False)]
+        copy = _shell(op, copies, into)
+        if operands and not copies:
+            late.append((op, copy))
+        results = op.results
+        if len(results) == 1:
+            (old,), (mapping[old],) = results, copy.results
+        else:
+            mapping.update(zip(results, copy.results, strict=True))
+        if op.regions:
+            for old_region, new_region in zip(op.regions, copy.regions, strict=True):
+                clone_region_into(old_region, new_region, mapping)
+        op = next_op(op)
+    for old_op, copy in late:
+        attach_operands(copy, [mapping.get(value, value) for value in operands_of(old_op)])
+
+
+def _is_in(value: SSAValue, block: Block) -> bool:
+    return isinstance(value, OpResult) and value.op.parent is block
+
+
+def _clone_blocks(region: Region, into: Region, mapping: Mapping) -> None:
+    blocks = [(block, _empty_copy(block, into, mapping)) for block in region.blocks]
     pairs: list[tuple[Operation, Operation]] = []
     for block, new_block in blocks:
-        op = block.first_op
-        while op is not None:
+        for op in block.ops:
             copy = _shell(op, (), new_block)
-            for old, new in zip(op.results, copy.results, strict=True):
-                mapping[old] = new
+            mapping.update(zip(op.results, copy.results, strict=True))
             pairs.append((op, copy))
-            op = op.next_op
     successors = dict(blocks)
     for op, copy in pairs:
         if operands_of(op):
@@ -54,7 +96,7 @@ def clone_region_into(region: Region, into: Region, mapping: Mapping) -> None:
 
 def _shell(op: Operation, operands: list[SSAValue] | tuple[()], block: Block | None = None) -> Operation:
     """A copy of `op` with empty regions."""
-    types = [result.type for result in op.results]
+    types = [*map(type_of, op.results)]
     entries = op.properties.copy(), op.attributes.copy()
     regions = [Region() for _ in op.regions] if op.regions else ()
     return build_operation(op.__class__, operands, types, *entries, op.location, block, regions)
