@@ -21,6 +21,7 @@ def ours(text: str) -> dict[str, float]:
     from shardy_py.dialects.verification import verify_module
     from shardy_py.ir import walk_pre_order
     from shardy_py.passes.pipelines import propagation_passes
+    from shardy_py.passes.runner import run_passes
 
     passes = propagation_passes()
     for call in passes:
@@ -30,9 +31,7 @@ def ours(text: str) -> dict[str, float]:
     module = parse_module(text)
     verify_module(module)
     parsed = perf_counter()
-    for call in passes:
-        call.run(module)
-    verify_module(module)
+    run_passes(module, passes)
     transformed = perf_counter()
     print_module(module)
     printed = perf_counter()
