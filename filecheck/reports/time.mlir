@@ -2,6 +2,7 @@
 // RUN: sdy-opt %s --sdy-propagation-pipeline --time-report=tpu-v5p,model=tpu-dcn | filecheck %s --check-prefix=SLOW
 // RUN: sdy-opt %s --sdy-propagation-pipeline --time-report=h100 --json | filecheck %s --check-prefix=JSON
 // RUN: sdy-opt %s --sdy-propagation-pipeline --time-report --csv | filecheck %s --check-prefix=CSV
+// RUN: sdy-opt %s --sdy-propagation-pipeline --chakra=%t.traces,h100 --time-trace=%t.json | filecheck %s --check-prefix=FILES
 // RUN: not sdy-opt %s --sdy-propagation-pipeline --time-report=abacus 2>&1 | filecheck %s --check-prefix=UNKNOWN
 
 // Each device multiplies 1024 x 4096 by 4096 x 4096: 34.4 GFLOPs at 459 TFLOPS. The parts of the sum, 8.4 MB, are
@@ -27,6 +28,9 @@
 
 // CSV: op,bound,axes,runs,seconds,total_seconds,flops,transcendentals,bytes,fused,location
 // CSV-NEXT: stablehlo.dot_general,compute,
+
+// FILES: Traces of 8 devices are in {{.*}}.traces.
+// FILES: The trace of a step is in {{.*}}.json.
 
 // UNKNOWN: error: unknown hardware 'abacus'
 

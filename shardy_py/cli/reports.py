@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from shardy_py.proof import Shapes
     from shardy_py.report.communication import Partitioner
     from shardy_py.report.explain import Explainer
+    from shardy_py.report.time import TimeReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +153,29 @@ def _communication(evidence: Evidence, model: str) -> Answer:
 
 
 def _time(evidence: Evidence, hardware: str) -> Answer:
+    from shardy_py.report.time import time_json
+
+    report = _time_report(evidence, hardware)
+    return Answer(lambda: str(report), lambda: time_json(report), report.to_csv)
+
+
+def _time_trace(evidence: Evidence, argument: str) -> Answer:
+    path, _, hardware = argument.partition(",")
+    _time_report(evidence, hardware or DEFAULT_HARDWARE).trace(path)
+    return Answer(lambda: f"The trace of a step is in {path}.", lambda: {"file": path})
+
+
+def _chakra(evidence: Evidence, argument: str) -> Answer:
+    folder, _, hardware = argument.partition(",")
+    files = _time_report(evidence, hardware or DEFAULT_HARDWARE).chakra(folder)
+    said = f"Traces of {len(files) - 1} devices are in {folder}."
+    return Answer(lambda: said, lambda: {"files": [*map(str, files)]})
+
+
+def _time_report(evidence: Evidence, hardware: str) -> TimeReport:
     from shardy_py.hardware import placement_of
     from shardy_py.pipeline import communication, spmd_program
-    from shardy_py.report.time import time_json, time_report
+    from shardy_py.report.time import time_report
 
     placement = placement_of(hardware)
     if evidence.partitioner == "shardy":
@@ -164,8 +185,7 @@ def _time(evidence: Evidence, hardware: str) -> Answer:
         )
     else:
         program = spmd_program(evidence.after)
-    report = time_report(program, placement)
-    return Answer(lambda: str(report), lambda: time_json(report), report.to_csv)
+    return time_report(program, placement)
 
 
 def _explanation(evidence: Evidence, value: str) -> Answer:
@@ -211,6 +231,9 @@ MEMORY_TARGETS = "tpu|linear|tpu-v2|tpu-v3|tpu-v4|tpu-v5e|tpu-v5p|tpu-v6e|tpu7x|
 )
 """The layouts and chips of `report/memory`, which is not imported to parse a command line."""
 
+DEFAULT_HARDWARE = "tpu-v5p"
+"""Of the reports on time."""
+
 REPORTS: tuple[ReportRow, ...] = (
     ReportRow(
         *("memory-report", "memory", _memory, MEMORY_TARGETS, "tpu"),
@@ -226,11 +249,21 @@ REPORTS: tuple[ReportRow, ...] = (
         has_rows=True,
     ),
     ReportRow(
-        *("time-report", "time", _time, "HARDWARE", "tpu-v5p"),
+        *("time-report", "time", _time, "HARDWARE", DEFAULT_HARDWARE),
         "Report the time of a step: with perfect overlap and without, what bounds it, MFU; HARDWARE: tpu-v5p "
         "(default), h100, my.toml, ..., with places of axes: tpu-v5e,topology=4x4,data=x,pod=beyond",
         needs_record=True,
         has_rows=True,
+    ),
+    ReportRow(
+        *("time-trace", "time_trace", _time_trace, "FILE[,HARDWARE]", None),
+        "Write a trace of a step on one device, which Perfetto opens (default hardware: tpu-v5p)",
+        needs_record=True,
+    ),
+    ReportRow(
+        *("chakra", "chakra", _chakra, "DIR[,HARDWARE]", None),
+        "Write a Chakra execution trace of a step for each device, which ASTRA-sim reads",
+        needs_record=True,
     ),
     ReportRow(
         *("explain", "explanations", _explanation, "VALUE", None),

@@ -1,8 +1,7 @@
 """Shardings to and from XLA's `OpSharding` protocol buffers (xla/xla_data.proto), V1, V2 and V3.
 
 The package `protobuf` is not used: it needs classes generated from XLA's `.proto` files, which no light
-package ships. Source of the wire format: https://protobuf.dev/programming-guides/encoding. Not here: text
-(`text.py`).
+package ships. Not here: text (`text.py`), the wire format (`shardy_py/wire.py`).
 
 >>> data = hlo_sharding_to_proto(HloSharding(tile_assignment=TileAssignment.iota((2, 4))))
 >>> data.hex(), str(hlo_sharding_from_proto(data))
@@ -31,11 +30,11 @@ from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.mesh import Mesh
 from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
 from shardy_py.terminal import utf8
+from shardy_py.wire import BYTES, FIXED32, FIXED64, VARINT, bytes_field, integer_field, packed
 
 Value = int | bytes | str | Sequence[int]
 
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_FIXED_SIZES = {_FIXED64: 8, _FIXED32: 4}
+_FIXED_SIZES = {FIXED64: 8, FIXED32: 4}
 _WORD = 1 << 64
 
 
@@ -75,11 +74,11 @@ def encode(fields: Iterable[tuple[int, Value]]) -> bytes:
     result = bytearray()
     for number, value in sorted(fields, key=lambda field: field[0]):
         if isinstance(value, int):
-            result += _varint(number << 3 | _VARINT) + _varint(value) if value else b""
+            result += integer_field(number, value) if value else b""
         elif value or isinstance(value, bytes):
             data = utf8(value) if isinstance(value, str) else value
             data = data if isinstance(data, bytes) else packed(data)
-            result += _varint(number << 3 | _BYTES) + _varint(len(data)) + data
+            result += bytes_field(number, data)
     return bytes(result)
 
 
@@ -96,10 +95,10 @@ def decode(data: bytes) -> Message:
         number, kind = key >> 3, key & 7
         if number == 0:
             raise _malformed(offset)
-        if kind == _VARINT:
+        if kind == VARINT:
             value, offset = _read_varint(data, offset)
             fields.append((number, _signed(value)))
-        elif kind == _BYTES:
+        elif kind == BYTES:
             size, offset = _read_varint(data, offset)
             if offset + size > len(data):
                 raise _malformed(offset)
@@ -112,11 +111,6 @@ def decode(data: bytes) -> Message:
     return Message(tuple(fields))
 
 
-def packed(values: Iterable[int]) -> bytes:
-    """Returns integers as consecutive varints."""
-    return b"".join(map(_varint, values))
-
-
 def unpack(data: bytes) -> tuple[int, ...]:
     """Returns the integers of a packed list, as signed integers of 64 bits."""
     values: list[int] = []
@@ -125,17 +119,6 @@ def unpack(data: bytes) -> tuple[int, ...]:
         value, offset = _read_varint(data, offset)
         values.append(_signed(value))
     return tuple(values)
-
-
-def _varint(value: int) -> bytes:
-    """Seven bits a byte, the least significant first; a negative value as its two's complement of 64 bits."""
-    value %= _WORD
-    result = bytearray()
-    while value > 127:
-        result.append(value & 127 | 128)
-        value >>= 7
-    result.append(value)
-    return bytes(result)
 
 
 def _signed(value: int) -> int:

@@ -12,9 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
 from shardy_py.errors import ShardyError
+from shardy_py.files import write_whole
 from shardy_py.graph.symbols import function_name
 from shardy_py.hardware import AxisLink, AxisPlacement, Hardware
 from shardy_py.notebook import Rows, Tabular
@@ -28,6 +31,8 @@ from shardy_py.report.time.graph import TimedBlock, TimedNode, timed_block
 from shardy_py.report.time.interval import COMPUTE, MEMORY, Measure, measure
 from shardy_py.report.time.links import axis_links, cost_model_of
 from shardy_py.report.time.local_work import DeviceWork
+from shardy_py.report.time.trace import trace_text
+from shardy_py.sharding import Mesh
 
 SCHEMA = 1
 _ROWS_SHOWN = 20
@@ -38,17 +43,22 @@ class TimeReport(Tabular):
     """The time of one step of a program.
 
     hardware: the device. links: that the axes of the mesh lie on. model: the costs of collectives. function:
-    that runs. devices: in the mesh. block: what runs on each device. counted: its arithmetic, and that of the
-    whole program.
+    that runs. mesh: the largest of the program. block: what runs on each device. counted: its arithmetic, and
+    that of the whole program.
     """
 
     hardware: Hardware
     links: tuple[AxisLink, ...]
     model: CostModel
     function: str
-    devices: int
+    mesh: Mesh
     block: TimedBlock = field(repr=False)
     counted: Counted = field(repr=False)
+
+    @property
+    def devices(self) -> int:
+        """The number of devices."""
+        return self.mesh.device_count
 
     @cached_property
     def measured(self) -> Measure:
@@ -120,6 +130,28 @@ class TimeReport(Tabular):
         """All nodes without blocks inside, each with its runs in a step, in program order."""
         return _flat(self.block, 1.0)
 
+    def trace(self, path: str | PathLike[str]) -> None:
+        """Writes a trace of a step on one device, as JSON that Perfetto and Chrome open.
+
+        Raises:
+            ShardyError: the step has too many ops, or the file cannot be written.
+        """
+        try:
+            write_whole(fspath(path), trace_text(self))
+        except OSError as error:
+            raise ShardyError(f"cannot write '{fspath(path)}': {error.strerror}") from error
+
+    def chakra(self, folder: str | PathLike[str]) -> list[Path]:
+        """Writes a Chakra execution trace for each device (`step.0.et`, ...); returns the files.
+
+        Raises:
+            ShardyError: the step has too many ops, a collective is none of Chakra's, or a file cannot be
+                written.
+        """
+        from shardy_py.report.time.chakra import write_traces
+
+        return write_traces(fspath(folder), self, self.mesh)
+
     columns = shown.COLUMNS
 
     def to_rows(self) -> Rows:
@@ -157,10 +189,10 @@ def time_report(program: SpmdProgram, placement: AxisPlacement, model: CostModel
     hardware, meshes = placement.hardware, [m for m in program.meshes.values() if not m.is_maximal]
     links = axis_links(placement, meshes) if model is None else ()
     model = cost_model_of(placement, links) if model is None else model
-    devices = max((mesh.device_count for mesh in program.meshes.values()), default=1)
+    mesh = max(meshes, key=lambda mesh: mesh.device_count, default=Mesh(()))
     reports = [
         TimeReport(
-            *(hardware, links, model, function_name(function), devices),
+            *(hardware, links, model, function_name(function), mesh),
             timed_block(program, function, hardware, model),
             counted(program, function),
         )
