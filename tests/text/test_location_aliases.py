@@ -55,7 +55,9 @@ def test_lines_give_what_tokens_give(text: str, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(LocationAliases, "_read", lambda self, cursor: self.start)
     slow = read(text)
     assert fast.aliases == slow.aliases
-    assert {name: type(a) for name, a in fast.aliases.items()} == {n: type(a) for n, a in slow.aliases.items()}
+    assert {name: type(a) for name, a in fast.aliases.items()} == {
+        n: type(a) for n, a in slow.aliases.items()
+    }
     assert fast.alias_extents == slow.alias_extents
     assert printed == with_locations(text)
 

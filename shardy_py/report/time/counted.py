@@ -7,7 +7,7 @@ Sums over devices count as XLA counts them: one addition for each element of an 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import cast
@@ -15,10 +15,12 @@ from typing import cast
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
+from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.traits import is_dead_when_unused
 from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.report.time.local_work import DeviceWork, local_work, whole_work
 from shardy_py.report.time.program_work import block_work
+from shardy_py.sharding import Mesh
 from shardy_py.spmd.program import Block, Name, Step
 from shardy_py.spmd.tiling import Tiling
 from shardy_py.spmd.walk import Sent
@@ -33,7 +35,10 @@ class Counted:
 
 
 def counted(program: SpmdProgram, function: FuncOp, *, repeats: bool = True) -> Counted:
-    """Returns the work of a function; repeats: whether a loop counts as often as it runs, not once.
+    """Returns the work of a function.
+
+    repeats: whether a loop counts as often as it runs, and a manual computation as often as there are parts;
+    otherwise both count once, as in XLA.
 
     Raises:
         ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
@@ -52,8 +57,18 @@ def counted(program: SpmdProgram, function: FuncOp, *, repeats: bool = True) -> 
         return local_work(step, own, held, is_planned=program.is_planned) + DeviceWork(flops=_added(own))
 
     ends = DeviceWork(flops=_added(sent.get(id(None), ())))
-    whole = block_work(block, whole_work, repeats=repeats)
-    return Counted(whole, block_work(block, local, repeats=repeats) + ends)
+    if not repeats:
+        once = block_work(block, whole_work, lambda step: 1)
+        return Counted(once, block_work(block, local, lambda step: 1) + ends)
+    whole = block_work(block, whole_work, lambda step: step.times * _parts(step, program.meshes))
+    return Counted(whole, block_work(block, local) + ends)
+
+
+def _parts(step: Step, meshes: Mapping[str, Mesh]) -> int:
+    """The number of parts that devices compute in a manual computation; 1 for other steps."""
+    axes = manual_axes(cast("Operation", step.source)) if step.source is not None else ()
+    mesh = next((mesh for mesh in meshes.values() if set(axes) <= mesh.sizes.keys()), None)
+    return prod(mesh.sizes[axis] for axis in axes) if mesh is not None else 1
 
 
 def by_step(sent: tuple[Sent, ...]) -> dict[int, list[Sent]]:

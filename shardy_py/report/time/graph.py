@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any, Literal, cast
 
 from xdsl.dialects.func import FuncOp
@@ -190,7 +191,28 @@ class _Timer:
 
     def _collective(self, sent: Sent, runs: int) -> TimedNode:
         op = cast("Operation | None", sent.step.source if sent.step else None)
-        return _of_use(self.uses.of(sent, self.function), sent.collective.times / runs, op)
+        use = self.uses.of(sent, self.function)
+        if self._is_scattered(sent, use, op):
+            scatter = replace(sent, collective=replace(sent.collective, kind="reduce_scatter"))
+            use = self.uses.of(scatter, self.function)
+        return _of_use(use, sent.collective.times / runs, op)
+
+    def _is_scattered(self, sent: Sent, use: CollectiveUse, op: Operation | None) -> bool:
+        """Whether each device keeps its part of a sum only: then XLA makes a reduce-scatter of it."""
+        step = sent.step
+        if use.kind != "all_reduce" or op is None or step is None or len(step.results) != 1:
+            return False
+        type_, target, sharding = (
+            step.record.results[0],
+            step.targets[0],
+            self.uses.shardings.of(op.results[0]),
+        )
+        if type_ is None or target is None or sharding is None:
+            return False
+        kept = prod(target.local_shape([size or 0 for size in type_.shape]))
+        names = {axis.name for dimension in sharding.dimensions for axis in dimension.axes}
+        size = sent.collective.group_size
+        return kept * size <= prod(sent.collective.held_shape) and names.issuperset(use.axis_names)
 
 
 def _of_use(use: CollectiveUse, times: float, op: Operation | None) -> TimedNode:

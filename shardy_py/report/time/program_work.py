@@ -13,12 +13,13 @@ from shardy_py.report.time.local_work import DeviceWork
 from shardy_py.spmd.program import Block, Step, used
 
 WorkOfStep = Callable[[Step], DeviceWork]
+Times = Callable[[Step], int]
 
 
-def block_work(block: Block, work: WorkOfStep, *, repeats: bool = True) -> DeviceWork:
+def block_work(block: Block, work: WorkOfStep, times: Times = lambda step: step.times) -> DeviceWork:
     """Returns the sum of the work of the steps of a block.
 
-    work: of a step without its regions. repeats: whether a loop counts as often as it runs, not once.
+    work: of a step without its regions. times: how often the regions of a step count.
     """
     live = {*block.results}
     total = DeviceWork()
@@ -28,12 +29,12 @@ def block_work(block: Block, work: WorkOfStep, *, repeats: bool = True) -> Devic
         live.update(step.operands)
         for inner in step.blocks:
             live.update(used(inner))
-        total += _step_work(step, work, repeats=repeats) if step.blocks else work(step)
+        total += _step_work(step, work, times) if step.blocks else work(step)
     return total
 
 
-def _step_work(step: Step, work: WorkOfStep, *, repeats: bool) -> DeviceWork:
-    inside = [block_work(inner, work, repeats=repeats) for inner in step.blocks]
+def _step_work(step: Step, work: WorkOfStep, times: Times) -> DeviceWork:
+    inside = [block_work(inner, work, times) for inner in step.blocks]
     if TABLE[step.record.name].control is Control.BRANCHES:
         return max(inside, key=lambda each: each.all_flops)
-    return sum(inside, DeviceWork()) * (step.times if repeats else 1)
+    return sum(inside, DeviceWork()) * times(step)
