@@ -167,8 +167,16 @@ def user_priority_propagate(module: ModuleOp, options: UserPriorityPropagateOpti
     before: %0 = stablehlo.add %arg0, %arg1     %arg0: [{"a"}p1, {?}]   %arg1: [{?}, {"a", ?}]
     after:  %0 has [{?}, {"a", ?}]: nothing of %arg0 counts until priority 0 is done
     """
-    strategy = PropagationOptions(options.propagation_strategy, options.run_op_priority_propagation)
-    _propagate(module, options, strategy, dump_index=options.dump_index)
+    _propagate(module, options, user_priority_strategy(options), dump_index=options.dump_index)
+
+
+def user_priority_strategy(options: UserPriorityPropagateOptions) -> PropagationOptions:
+    """How the pass propagates."""
+    return PropagationOptions(
+        options.propagation_strategy,
+        options.run_op_priority_propagation,
+        conservative_propagation=options.conservative_propagation,
+    )
 
 
 def populate_op_sharding_rules(module: ModuleOp, options: ConservativeOptions) -> None:

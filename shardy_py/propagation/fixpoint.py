@@ -17,7 +17,7 @@ Not here: the changes of one step (`step.py`), rounds and priorities (`propagate
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 
@@ -148,8 +148,44 @@ ALWAYS = 255
 """In `_settled`: the step changes nothing in any mode, because none of its tensors is sharded."""
 
 
+Round = tuple[list[StepTable | None], list[int]]
+"""By kind of step: its table and mode in a round; None and 0 if no axis may move."""
+
+
+class StepTables:
+    """What steps do, by the numbers of shardings: kept from one propagation of a program to the next.
+
+    interner: numbers the shardings.
+    """
+
+    def __init__(self, meshes: Mapping[str, Mesh]) -> None:
+        self.interner = Interner()
+        self.rounds: dict[Hashable, Round] = {}
+        self._meshes = meshes
+        self._tables: dict[Step, StepTable] = {}
+        self._modes: dict[tuple[int, Strategy, Directions], int] = {}
+
+    def of(self, step: Step) -> StepTable:
+        """The table of a step."""
+        table = self._tables.get(step)
+        if table is None:
+            table = self._tables[step] = StepTable(step, self.interner, self._meshes)
+        return table
+
+    def mode(self, kind: int, strategy: Strategy, directions: Directions) -> int:
+        """The number, from 1, of the way in which steps of a kind propagate in a round."""
+        key = (kind, strategy, directions)
+        mode = self._modes.get(key)
+        if mode is None:
+            mode = self._modes[key] = 1 + sum(1 for known in self._modes if known[0] == kind)
+        return mode
+
+
 class Propagator:
-    """Propagation through one program: the sharding of each slot, and the rounds that change them."""
+    """Propagation through one program: the sharding of each slot, and the rounds that change them.
+
+    tables: those of earlier propagations of the same steps with the same meshes.
+    """
 
     def __init__(
         self,
@@ -158,20 +194,19 @@ class Propagator:
         *,
         conservative_propagation: bool = False,
         journal: Journal | None = None,
+        tables: StepTables | None = None,
     ) -> None:
         self.program = program
-        self.interner = Interner()
+        self._known = StepTables(meshes) if tables is None else tables
+        self.interner = self._known.interner
         self.shardings = [self.interner.number(sharding) for sharding in program.shardings]
         self._journal = journal
-        self._meshes = meshes
         self._is_conservative = conservative_propagation
         self._erasure = Erasure(program, program.liveness) if program.liveness else None
         self._kinds = list(program.step_kinds)
         self._kind_array: np.ndarray[tuple[int], np.dtype[np.intp]] | None = None
         self._reads = [_reader(slots) for slots in program.step_slots]
-        self._tables: dict[Step, StepTable] = {}
         self._returned_tables: dict[Strategy, list[StepTable]] = {}
-        self._modes: dict[tuple[int, Strategy, Directions], int] = {}
         # By step: the mode (see `_mode`) in which it changes nothing at present; 0: unknown.
         # An edge without axes at the boundary of a manual computation may still have manual axes.
         self._settled = bytearray(
@@ -242,7 +277,7 @@ class Propagator:
             sizes = (value.rule.factor_sizes for value in self.program.returned)
             options = (StepOptions(own, (Direction.BOTH,) * len(own)) for own in sizes)
             pairs = zip(self.program.returned, options, strict=True)
-            tables = [self._table(Step(value.rule, strategy, both_ways)) for value, both_ways in pairs]
+            tables = [self._known.of(Step(value.rule, strategy, both_ways)) for value, both_ways in pairs]
             self._returned_tables[strategy] = tables
         shardings = self.shardings
         for index, (value, table) in enumerate(zip(self.program.returned, tables, strict=True)):
@@ -315,10 +350,15 @@ class Propagator:
         assert sharding is not None
         return self.interner.number(TensorSharding.fully_open(sharding.mesh, self.program.ranks[slot]))
 
-    def _tables_of_round(
-        self, strategy: Strategy, schedule: tuple[DirectionOf, ...], number: int
-    ) -> tuple[list[StepTable | None], list[int]]:
-        """By kind of step: its table and mode in this round; None and 0 if no axis may move."""
+    def _tables_of_round(self, strategy: Strategy, schedule: tuple[DirectionOf, ...], number: int) -> Round:
+        kinds = self.program.kinds
+        key = strategy, schedule, number, len(kinds), self._is_conservative
+        known = self._known.rounds.get(key)
+        if known is None:
+            known = self._known.rounds[key] = self._new_round(strategy, schedule, number)
+        return known
+
+    def _new_round(self, strategy: Strategy, schedule: tuple[DirectionOf, ...], number: int) -> Round:
         tables: list[StepTable | None] = []
         modes: list[int] = []
         for index, kind in enumerate(self.program.kinds):
@@ -329,23 +369,9 @@ class Propagator:
                 continue
             is_conservative = self._is_conservative and not kind.is_edge and not kind.is_barrier
             options = StepOptions(kind.rule.factor_sizes, directions, is_conservative, kind.is_elementwise)
-            tables.append(self._table(Step(kind.rule, strategy, options, kind.boundary)))
-            modes.append(self._mode(index, strategy, directions))
+            tables.append(self._known.of(Step(kind.rule, strategy, options, kind.boundary)))
+            modes.append(self._known.mode(index, strategy, directions))
         return tables, modes
-
-    def _mode(self, kind: int, strategy: Strategy, directions: Directions) -> int:
-        """The number, from 1, of the way in which steps of a kind propagate in a round."""
-        key = (kind, strategy, directions)
-        mode = self._modes.get(key)
-        if mode is None:
-            mode = self._modes[key] = 1 + sum(1 for known in self._modes if known[0] == kind)
-        return mode
-
-    def _table(self, step: Step) -> StepTable:
-        table = self._tables.get(step)
-        if table is None:
-            table = self._tables[step] = StepTable(step, self.interner, self._meshes)
-        return table
 
     def _unsettled(self, modes: Sequence[int]) -> bytearray:
         """By step: 1 if it may change something in a round with these modes by kind."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from shardy_py.propagation.aggressive import aggressive
 from shardy_py.propagation.basic import Strategy, basic
-from shardy_py.propagation.fixpoint import Propagator
+from shardy_py.propagation.fixpoint import Propagator, StepTables
 from shardy_py.propagation.flat import FlatProgram
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.schedule import ONE_ROUND, OP_PRIORITIES
@@ -100,13 +100,16 @@ def propagate(
     *,
     between: Callable[[Propagator, int], None] | None = None,
     journal: Journal | None = None,
+    tables: StepTables | None = None,
 ) -> Propagator:
     """Propagate to the fixed point; returns the propagator with the sharding of each slot.
 
-    journal: records all changes. between: called after each user priority but the last, with that priority.
+    tables: of earlier runs on the same steps. journal: records all changes. between: called after each user
+    priority but the last, with that priority.
     """
+    is_conservative = options.conservative_propagation
     propagator = Propagator(
-        program, meshes, conservative_propagation=options.conservative_propagation, journal=journal
+        program, meshes, conservative_propagation=is_conservative, journal=journal, tables=tables
     )
     if not options.run_user_priority_propagation:
         _run_rounds(propagator, options, "")

@@ -96,8 +96,7 @@ class Tensors:
 
     def is_same_array(self, value: int, renamed: int) -> bool:
         """Returns whether a value has the same shards under another name, or that has no sharding."""
-        sharding = self.found[renamed].sharding
-        return sharding is None or _axes(self.found[value].sharding) == _axes(sharding)
+        return is_same_array(self.found[value].sharding, self.found[renamed].sharding)
 
     def _measure(
         self, value: SSAValue | FunctionResult, type_: Attribute, sharding: TensorSharding | None
@@ -129,6 +128,20 @@ def location_of(value: SSAValue | FunctionResult) -> Attribute:
     if isinstance(value, FunctionResult):
         return cast(Any, value.function).location
     return cast(Any, value.op if isinstance(value, OpResult) else value).location
+
+
+def donated_arguments(function: Operation) -> tuple[bool, ...]:
+    """Returns for each argument of a function whether its memory may be reused."""
+    attributes = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get("arg_attrs"))
+    return tuple(
+        attributes is not None and any(name in attributes.data[number].data for name in _DONATIONS)
+        for number in range(len(function.regions[0].blocks[0].args))
+    )
+
+
+def is_same_array(old: TensorSharding | None, new: TensorSharding | None) -> bool:
+    """Returns whether a value has the same shards under a name with another sharding, or with none."""
+    return new is None or _axes(old) == _axes(new)
 
 
 def _axes(sharding: TensorSharding | None) -> tuple[object, ...]:
@@ -213,12 +226,7 @@ class _ProgramCollector:
                 sharding = self.tensors.found[body.returned[i]].sharding
             results.append(self.tensors.add(FunctionResult(function, i), type_, sharding))
         index = self._finish(body, self._owned(body, results, lambda result: result))
-        attributes = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get("arg_attrs"))
-        donated = (
-            attributes is not None and any(name in attributes.data[number].data for name in _DONATIONS)
-            for number in range(len(body.arguments))
-        )
-        return EntryFunction(function, index, tuple(donated), tuple(results))
+        return EntryFunction(function, index, donated_arguments(function), tuple(results))
 
     def _body(self, region: Region) -> _RegionBody:
         """Collects a region. Several blocks count as if they ran one after the other, once each."""

@@ -1,0 +1,236 @@
+"""One program under many annotations: what each costs, without propagating IR again.
+
+    study = Study(program)
+    study.score({"%arg0": P("data"), "%arg1": P(None, "model")}).figures.bytes
+    study.changes({"%arg1": P("model", None)})
+
+Not here: how (`study/`), which annotations are worth a try (`suggest/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from shardy_py.api.annotate import Editor
+from shardy_py.api.arguments import expect
+from shardy_py.api.program import Edits, Program
+from shardy_py.api.propagate import Options, propagate
+from shardy_py.api.sharding import Sharding
+from shardy_py.api.values import Value
+from shardy_py.dialects.faults import Fault
+from shardy_py.dialects.sdy import ShardingConstraintOp
+from shardy_py.dialects.sdy.verify_sharding import check_priorities_and_axes
+from shardy_py.errors import ShardyError
+from shardy_py.graph.movements import Copies, recorded
+from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
+from shardy_py.passes.removal import without_size_one_axes
+from shardy_py.report.difference import Figures
+from shardy_py.session import SESSION, without_collection
+from shardy_py.sharding import TensorSharding
+from shardy_py.sharding.meshes import mesh_of
+from shardy_py.study import Base, Decided, Unsupported, Variants, figures_of
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What a program costs with some annotations, by XLA's partitioner.
+
+    from_scratch: why it was propagated from scratch, which takes longer; "" if it was not.
+    """
+
+    figures: Figures
+    from_scratch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardingChange:
+    """A value of the program whose sharding other annotations change; None: it has none."""
+
+    value: Value
+    before: Sharding | None
+    after: Sharding | None
+
+    def __str__(self) -> str:
+        return f"{self.value}: {self.before or 'none'} -> {self.after or 'none'}"
+
+
+class Study:
+    """A program whose annotations are varied.
+
+    Shardings and figures are those of `propagate(program.annotate(edits))`. Edits of arguments and results of
+    programs without calls, loops and manual computations take a small part of its time; for others the
+    program is propagated from scratch. The program must not change meanwhile.
+
+    model: the costs of links, or the text of a cost model.
+    """
+
+    def __init__(
+        self, program: Program, options: Options | None = None, *, model: CostModel | str = DEFAULT
+    ) -> None:
+        """Raises `ShardyError` for an argument of another type."""
+        expect(program, Program, "a Program", "Program.parse reads text")
+        options = Options() if options is None else options
+        expect(options, Options, "Options such as Options(conservative_propagation=True)")
+        expect(model, (str, CostModel), "a CostModel, or the text of one")
+        self.program = program
+        self._options = options
+        self._model = cost_model(model) if isinstance(model, str) else model
+        self._scored: dict[tuple[tuple[int, TensorSharding | None], ...], Scored] = {}
+
+    def __repr__(self) -> str:
+        return f"<Study of {self.program!r}>"
+
+    @without_collection()
+    def score(self, edits: Edits | None = None) -> Scored:
+        """Returns the figures of the program with annotations added, changed or (None) removed.
+
+        Raises:
+            ShardyError: edits that `Program.annotate` rejects, or XLA's collectives cannot be planned.
+        """
+        edits = {} if edits is None else edits
+        expect(edits, Mapping, 'shardings by value, as {"%arg0": P("x")}')
+        with SESSION.program():
+            try:
+                prepared = self._incremental
+                initial = prepared.initial(edits)
+                key = tuple(sorted(initial.items(), key=lambda item: item[0]))
+                if key not in self._scored:
+                    self._scored[key] = Scored(prepared.figures(initial, self._model))
+                return self._scored[key]
+            except Unsupported as reason:
+                return Scored(self._from_scratch(edits), str(reason))
+
+    @without_collection()
+    def changes(self, edits: Edits) -> tuple[ShardingChange, ...]:
+        """Returns the values whose shardings change with these annotations, in program order.
+
+        A value that is copied for its users occurs once for each change of a copy.
+
+        Raises:
+            ShardyError: edits that `Program.annotate` rejects, or other than of arguments and results of a
+                program without calls, loops and manual computations.
+        """
+        with SESSION.program():
+            try:
+                prepared = self._incremental
+                return tuple(prepared.changes(prepared.initial(edits)))
+            except Unsupported as reason:
+                what = f"changes without propagating from scratch: {reason}"
+                raise ShardyError.unsupported(what, remedy="use result.what_if(edits).changes") from None
+
+    def _from_scratch(self, edits: Edits) -> Figures:
+        result = propagate(self.program.annotate(edits), self._options, progress=False)
+        return Figures.of(result.communication(self._model, partitioner="xla"), result.memory())
+
+    @property
+    def _incremental(self) -> _Incremental:
+        found = self._prepared
+        if isinstance(found, Unsupported):
+            raise found
+        return found
+
+    @cached_property
+    def _prepared(self) -> _Incremental | Unsupported:
+        try:
+            return _Incremental(self.program, self._options)
+        except Unsupported as reason:
+            return reason
+
+
+class _Incremental:
+    """A prepared program, with the slots of values of the source."""
+
+    def __init__(self, program: Program, options: Options) -> None:
+        self.program = program
+        copy = program.copy()
+        self._editor = Editor(copy.module)
+        self._has_unit_axes = any(axis.size == 1 for mesh in copy.meshes.values() for axis in mesh.axes)
+        self._copy = copy
+        with recorded() as events:
+            base = Base.of(copy.module, options.passes())
+        self.variants = Variants(base)
+        _ = self.variants.skeleton
+        self._slots = base.program.slots
+        self._counterparts = _counterparts(events, self._slots.of)
+
+    def initial(self, edits: Edits) -> dict[int, TensorSharding | None]:
+        """The initial shardings, by slot, of edited values."""
+        found: dict[int, TensorSharding | None] = {}
+        for key, annotation in edits.items():
+            value = self.program.find(key)
+            slot = self._slot(value)
+            found[slot] = None if annotation is None else self._resolved(value, annotation)
+        return found
+
+    def _slot(self, value: Value) -> int:
+        entry, base = value.entry, self.variants.base
+        if value.role == "intermediate":
+            raise Unsupported("a value inside is annotated")
+        if entry.value is None:
+            return self._slots.function_results[id(base.function)][entry.index]
+        copy = self._copy.origin[entry.value]
+        if any(isinstance(use.operation, ShardingConstraintOp) for use in copy.uses):
+            raise Unsupported("an argument with a sharding constraint is annotated")
+        return self._slots.get(copy)
+
+    def _resolved(self, value: Value, annotation: object) -> TensorSharding:
+        rank = None if value.shape is None else len(value.shape)
+        if rank is None:
+            raise Unsupported("a value that is no tensor is annotated")
+        try:
+            sharding = self._editor.resolved(annotation, value.shape).for_rank(rank).value
+            known = self.variants.meshes
+            if sharding.mesh not in known:
+                raise Unsupported("a mesh is added")
+            mesh = known[str(sharding.mesh)]
+            check_priorities_and_axes(sharding, mesh)
+        except (ShardyError, Fault) as error:
+            raise Unsupported("annotations are invalid") from error  # propagation from scratch says why
+        return without_size_one_axes(sharding, mesh) if self._has_unit_axes else sharding
+
+    def figures(self, initial: Mapping[int, TensorSharding | None], model: CostModel) -> Figures:
+        """What the program costs with these initial shardings."""
+        variant = self.variants.variant(self.variants.base.decided(initial))
+        return figures_of(self.variants, variant, model)
+
+    @cached_property
+    def _unchanged(self) -> Decided:
+        return self.variants.base.decided({})
+
+    def changes(self, initial: Mapping[int, TensorSharding | None]) -> Iterator[ShardingChange]:
+        """The values whose closed shardings differ from those without edits."""
+        before, after = self._unchanged, self.variants.base.decided(initial)
+        for value in self.program.values:
+            seen: set[tuple[int, int]] = set()
+            for slot in self._slots_of(value):
+                old, new = self._final(slot, before), self._final(slot, after)
+                if old != new and (old, new) not in seen:
+                    seen.add((old, new))
+                    yield ShardingChange(value, self._sharding(old), self._sharding(new))
+
+    def _slots_of(self, value: Value) -> Sequence[int]:
+        if value.entry.value is None:
+            return (self._slots.function_results[id(self.variants.base.function)][value.entry.index],)
+        return self._counterparts.get(id(self._copy.origin[value.entry.value]), ())
+
+    def _final(self, slot: int, decided: Decided) -> int:
+        skeleton, number = self.variants.skeleton, decided.numbers[slot]
+        if slot in skeleton.boundary:
+            return self.variants.boundary_number(number, skeleton.types[slot], decided)
+        return self.variants.closed_number(number, decided)
+
+    def _sharding(self, number: int) -> Sharding | None:
+        value = self.variants.closed[number]
+        return None if value is None else Sharding(mesh_of(value, self.variants.meshes), value)
+
+
+def _counterparts(events: Sequence[object], slots: Mapping[int, int]) -> dict[int, list[int]]:
+    """By the identity of a value, the slots of those that passes replaced it by or copied it to."""
+    found = {value: [slot] for value, slot in slots.items() if slot}
+    for event in reversed(events):
+        for old, new in event.values.items() if isinstance(event, Copies) else ():
+            if old is not new and id(new) in found:
+                found.setdefault(id(old), []).extend(found[id(new)])
+    return found

@@ -1,0 +1,17 @@
+"""One program under many annotations: shardings, what is sent and memory, without propagating IR again.
+
+    variants = Variants(Base.of(module, calls))                 prepared once
+    variant = variants.variant(variants.base.decided(initial))  for other initial shardings
+    figures_of(variants, variant, model)
+
+Programs are flattened to numbers once; each set of annotations costs a run of propagation through the
+numbers, a plan with look-ups by equal ops, and a sweep for memory. What is computed equals the reports on the
+program propagated from scratch; where that is not known, `Unsupported` says why. Not here: annotations and
+values as users name them (`api/study.py`).
+"""
+
+from shardy_py.study.base import Base, Decided, Unsupported
+from shardy_py.study.figures import figures_of
+from shardy_py.study.variant import Variant, Variants
+
+__all__ = ["Base", "Decided", "Unsupported", "Variant", "Variants", "figures_of"]
