@@ -14,6 +14,7 @@ from shardy_py.api.program import Program
 from shardy_py.api.propagate import Options, propagate
 from shardy_py.api.result import Result
 from shardy_py.api.sharding import Sharding
+from shardy_py.api.study import Study
 from shardy_py.api.values import Value, Values
 from shardy_py.errors import ShardyError
 from shardy_py.report.difference import Change
@@ -30,6 +31,7 @@ __all__ = [
     "Result",
     "Sharding",
     "ShardyError",
+    "Study",
     "Value",
     "Values",
     "dim",
