@@ -63,10 +63,11 @@ def collectives_by_xla(
     plans = [(f, program.planned(f)[1]) for f in program.entries]
     sent = ((f, each) for f, plan in plans for each in plan.sent)
     warned = tuple(uses.rematerialization(each, f) for f, plan in plans for each in plan.rematerialized)
-    return (*written, *(uses.of(each, function) for function, each in sent if not _is_written(each))), warned
+    return (*written, *(uses.of(each, function) for function, each in sent if not is_written(each))), warned
 
 
-def _is_written(sent: Sent) -> bool:
+def is_written(sent: Sent) -> bool:
+    """Returns whether a collective is one of the program itself, which lists its devices."""
     row = None if sent.step is None else TABLE[sent.step.record.name].collective
     return row is not None and row.names_devices
 

@@ -83,7 +83,19 @@ def collect_collectives(
 
     meshes: by name. only_written: those of StableHLO only, which list devices.
     """
-    return tuple(_CollectiveCollector(module, model, causes, meshes).collectives(only_written=only_written))
+    found = _CollectiveCollector(module, model, causes, meshes).collectives(only_written=only_written)
+    return tuple(use for _, use in found)
+
+
+def collectives_by_op(
+    module: ModuleOp, model: CostModel, meshes: Mapping[str, Mesh], *, only_written: bool = False
+) -> dict[int, list[CollectiveUse]]:
+    """Returns the collectives of each op by its identity, without their causes; as `collect_collectives`."""
+    found: dict[int, list[CollectiveUse]] = {}
+    collector = _CollectiveCollector(module, model, Causes(()), meshes)
+    for op, use in collector.collectives(only_written=only_written):
+        found.setdefault(id(op), []).append(use)
+    return found
 
 
 class _CollectiveCollector:
@@ -98,7 +110,7 @@ class _CollectiveCollector:
         self.causes = causes
         self.runs = run_counts(module)
 
-    def collectives(self, *, only_written: bool) -> Iterator[CollectiveUse]:
+    def collectives(self, *, only_written: bool) -> Iterator[tuple[Operation, CollectiveUse]]:
         for entry in self.table.entries:
             if entry.role != "intermediate" or entry.index or entry.value not in entry.op.results:
                 continue  # each op once, by its first result
@@ -106,9 +118,9 @@ class _CollectiveCollector:
             if only_written and (collective is None or not collective.names_devices):
                 continue
             if collective is None:
-                yield from (self._exchange(entry, halo) for halo in self.halos.of(entry.op))
+                yield from ((entry.op, self._exchange(entry, halo)) for halo in self.halos.of(entry.op))
             elif tensor_type(operands_of(entry.op)[0].type) is not None:
-                yield self._collective(entry, collective)
+                yield entry.op, self._collective(entry, collective)
 
     def _collective(self, entry: ValueEntry, collective: Collective) -> CollectiveUse:
         op, kind = entry.op, collective.kind

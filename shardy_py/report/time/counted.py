@@ -18,7 +18,7 @@ from xdsl.ir import Operation
 from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.traits import is_dead_when_unused
 from shardy_py.report.communication.spmd_program import SpmdProgram
-from shardy_py.report.time.local_work import DeviceWork, local_work, whole_work
+from shardy_py.report.time.local_work import NOTHING, DeviceWork, local_work, whole_work
 from shardy_py.report.time.program_work import block_work
 from shardy_py.sharding import Mesh
 from shardy_py.spmd.program import Block, Name, Step
@@ -51,10 +51,11 @@ def counted(program: SpmdProgram, function: FuncOp, *, repeats: bool = True) -> 
 
     def local(step: Step) -> DeviceWork:
         if id(step) in equal:
-            return DeviceWork()
+            return NOTHING
         own = sent.get(id(step), ())
         held = [tilings.get(name) for name in step.operands]
-        return local_work(step, own, held, is_planned=program.is_planned) + DeviceWork(flops=_added(own))
+        found = local_work(step, own, held, is_planned=program.is_planned)
+        return found + DeviceWork(flops=_added(own)) if own else found
 
     ends = DeviceWork(flops=_added(sent.get(id(None), ())))
     if not repeats:

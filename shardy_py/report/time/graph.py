@@ -19,14 +19,13 @@ from shardy_py.hardware import Hardware
 from shardy_py.ir import written_name
 from shardy_py.ops import TABLE, Control, Storage
 from shardy_py.partition.cost import CostModel
-from shardy_py.report.communication.by_xla import PlannedUses
-from shardy_py.report.communication.causes import Causes
-from shardy_py.report.communication.collect import CollectiveUse, collect_collectives
+from shardy_py.report.communication.by_xla import PlannedUses, is_written
+from shardy_py.report.communication.collect import CollectiveUse, collectives_by_op
 from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.report.memory.schedule import Event
 from shardy_py.report.memory.stored import Setting, StoredBlock
 from shardy_py.report.time.counted import by_step, equal_steps, tilings_of
-from shardy_py.report.time.local_work import DeviceWork, local_work, read_share
+from shardy_py.report.time.local_work import DeviceWork, local_work, read_shares, total_work
 from shardy_py.report.time.roofline import Roofline, roofline
 from shardy_py.spmd.program import Name, Step
 from shardy_py.spmd.walk import Sent
@@ -56,7 +55,6 @@ class TimedNode:
     after: tuple[int, ...] = ()
     location: str = ""
     use: CollectiveUse | None = None
-    op: Operation | None = None
     members: tuple[str, ...] = ()
 
 
@@ -87,10 +85,10 @@ class _Timer:
         self.uses = PlannedUses(program, model)
         self.sent = by_step(self.plan.sent)
         self.by_collective = {id(each.collective): each for each in self.plan.sent}
-        written = collect_collectives(
-            program.module, model, Causes(()), program.meshes, only_written=program.is_planned
+        self.timed: set[int] = set()
+        self.written = collectives_by_op(
+            program.module, model, program.meshes, only_written=program.is_planned
         )
-        self.written = {(use.function, use.value): use for use in written}
 
     def block(self) -> TimedBlock:
         again = {each.collective.key: id(each.step) for each in self.plan.merged}
@@ -124,7 +122,15 @@ class _Timer:
             for each in event.sums:
                 yield self._collective(self.by_collective[id(each)], runs)
         else:
-            yield self._step(block, event, members[id(event.step)], runs)
+            step, inside = cast("Step", event.step), members[id(event.step)]
+            own = [use for each in inside for use in self._written(each) if id(use) not in self.timed]
+            self.timed.update(map(id, own))  # an op that is fused into several groups exchanges data once
+            if own and not block.sent_for(step):
+                yield from (_of_use(use, 1.0) for use in own)
+            if not _is_collective(step):
+                yield self._step(block, event, inside, runs)
+            elif not own or block.sent_for(step):
+                yield TimedNode(step.record.name, "memory", 0.0)
 
     def _step(self, block: StoredBlock, event: Event, members: Sequence[Step], runs: int) -> TimedNode:
         step = cast("Step", event.step)
@@ -136,22 +142,14 @@ class _Timer:
             trips = step.times if is_loop else 1
             inside = tuple(self._nodes(block.inside(each), runs * trips) for each in step.blocks)
             bound: Bound = "loop" if is_loop else "branches"
-            return TimedNode(name, bound, 0.0, inside=inside, trips=trips, location=location, op=op)
-        written = self._written(op)
-        if written is not None:
-            return _of_use(written, 1.0, op)
-        work = DeviceWork()
-        for each in members:
-            if id(each) not in self.equal:
-                work += self._work(block, each)
+            return TimedNode(name, bound, 0.0, inside=inside, trips=trips, location=location)
+        work = total_work(self._work(block, each) for each in members if id(each) not in self.equal)
         # XLA merges equal ops, and absorbs copies for another order of dimensions in layouts.
         is_extra = op is None or id(members[-1]) in self.equal
         size = 0.0 if is_extra else self._bytes(block, event, members)
         found: Roofline = roofline(self.hardware, step.record, work, size)
         names = tuple(each.record.name for each in members[:-1])
-        return TimedNode(
-            name, found.bound, found.seconds, work, size, location=location, op=op, members=names
-        )
+        return TimedNode(name, found.bound, found.seconds, work, size, location=location, members=names)
 
     def _work(self, block: StoredBlock, step: Step) -> DeviceWork:
         held = [self.tilings.get(name) for name in step.operands]
@@ -162,9 +160,9 @@ class _Timer:
         step = members[-1]
         parts: dict[Name, float] = {}
         for each in members:
-            for number, name in enumerate(each.operands):
+            for name, share in zip(each.operands, read_shares(each.record), strict=False):
                 stored = block.stored_name(name)
-                parts[stored] = min(1.0, parts.get(stored, 0.0) + read_share(each.record, number))
+                parts[stored] = min(1.0, parts.get(stored, 0.0) + share)
         gathered = {
             block.stored_name(step.operands[each.operand])
             for each in block.sent_for(step)
@@ -182,20 +180,19 @@ class _Timer:
             sizes.get(n, 0) for n in event.makes
         )
 
-    def _written(self, op: Operation | None) -> CollectiveUse | None:
-        """The use of an op that is a collective of the program itself."""
-        if op is None or not op.results or TABLE[op.name].collective is None:
-            return None
-        entry = self.program.values.by_value.get(id(op.results[0]))
-        return None if entry is None else self.written.get((entry.function, entry.name))
+    def _written(self, step: Step) -> Sequence[CollectiveUse]:
+        """The collectives of the program itself that a step is, or that it needs."""
+        return self.written.get(id(step.source), ())
 
     def _collective(self, sent: Sent, runs: int) -> TimedNode:
         op = cast("Operation | None", sent.step.source if sent.step else None)
+        if is_written(sent) and sent.step is not None and (own := self._written(sent.step)):
+            return _of_use(own[0], sent.collective.times / runs)
         use = self.uses.of(sent, self.function)
         if self._is_scattered(sent, use, op):
             scatter = replace(sent, collective=replace(sent.collective, kind="reduce_scatter"))
             use = self.uses.of(scatter, self.function)
-        return _of_use(use, sent.collective.times / runs, op)
+        return _of_use(use, sent.collective.times / runs)
 
     def _is_scattered(self, sent: Sent, use: CollectiveUse, op: Operation | None) -> bool:
         """Whether each device keeps its part of a sum only: then XLA makes a reduce-scatter of it."""
@@ -215,7 +212,11 @@ class _Timer:
         return kept * size <= prod(sent.collective.held_shape) and names.issuperset(use.axis_names)
 
 
-def _of_use(use: CollectiveUse, times: float, op: Operation | None) -> TimedNode:
+def _is_collective(step: Step) -> bool:
+    return TABLE[step.record.name].collective is not None
+
+
+def _of_use(use: CollectiveUse, times: float) -> TimedNode:
     axes = tuple(dict.fromkeys(use.axis_names))
     return TimedNode(
         use.kind,
@@ -226,7 +227,6 @@ def _of_use(use: CollectiveUse, times: float, op: Operation | None) -> TimedNode
         times=times,
         location=use.cause.location,
         use=use,
-        op=op,
     )
 
 

@@ -23,6 +23,7 @@ from shardy_py.spmd.walk import Sent
 
 _SUMS = frozenset(("all_reduce", "reduce_scatter"))
 _WORK: dict[int, tuple[OpRecord, Work]] = SESSION.table("work of ops")
+_LOCAL: dict[tuple[int | None, ...], tuple[object, DeviceWork]] = SESSION.table("work of devices")
 _READ: dict[int, tuple[OpRecord, tuple[float, ...]]] = SESSION.table("elements that ops read")
 
 
@@ -53,9 +54,24 @@ class DeviceWork:
         return self.product_flops + self.flops
 
 
+NOTHING = DeviceWork()
+
+
+def total_work(works: Iterable[DeviceWork]) -> DeviceWork:
+    """The sum of works."""
+    products = flops = functions = 0.0
+    for work in works:
+        if work is not NOTHING:
+            products += work.product_flops
+            flops += work.flops
+            functions += work.transcendentals
+    return DeviceWork(products, flops, functions)
+
+
 def whole_work(step: Step) -> DeviceWork:
     """The work of a step on whole tensors."""
-    return _device_work(_work(step.record), step, 1.0, 1.0)
+    work = _work(step.record)
+    return _device_work(work, step, 1.0, 1.0) if work.flops or work.transcendentals else NOTHING
 
 
 def local_work(
@@ -68,7 +84,20 @@ def local_work(
     """
     work = _work(step.record)
     if not (work.flops or work.transcendentals or work.is_masked):
-        return DeviceWork()
+        return NOTHING
+    if sent or work.is_of_region or step.is_unreduced or not is_planned:
+        return _local_work(work, step, sent, held, is_planned=is_planned)
+    key = (id(step.record), *map(id, step.targets), None, *map(id, held))
+    known = _LOCAL.get(key)
+    if known is None:
+        made = _local_work(work, step, sent, held, is_planned=is_planned)
+        known = _LOCAL[key] = (step.record, step.targets, tuple(held)), made
+    return known[1]
+
+
+def _local_work(
+    work: Work, step: Step, sent: Sequence[Sent], held: Sequence[Tiling | None], *, is_planned: bool
+) -> DeviceWork:
     made, summed = _made_share(step, sent), _summed(step, sent)
     if work.operand is not None:
         share = _held_share(step, work.operand, sent, held)
@@ -159,27 +188,28 @@ def _folded(record: OpRecord, held: Sequence[Tiling | None]) -> int:
     return prod(tiling.tiles(d) for d, folded in enumerate(is_folded) if folded)
 
 
-def read_share(record: OpRecord, operand: int) -> float:
-    """The part of an operand that an op reads, at most; 1 if its maps do not state it."""
-    type_ = record.operands[operand]
-    whole = 0 if type_ is None else _elements(type_.shape)
-    if type_ is None or not whole or not record.is_static:
-        return 1.0
-    return min(1.0, _points_read(record)[operand] / whole)
-
-
-def _points_read(record: OpRecord) -> tuple[float, ...]:
-    """By operand, the points of its maps, over the variables that they use; infinite if not stated."""
+def read_shares(record: OpRecord) -> tuple[float, ...]:
+    """By operand the part of it that an op reads, at most; 1 if its maps do not state it."""
     known = _READ.get(id(record))
     if known is None:
-        with matching_attributes(record):
-            maps = indexing_maps(record) or ()
-        found = [0.0 if maps else inf] * len(record.operands)
-        for by_operand in maps:
-            for number, index_map in enumerate(by_operand):
-                if index_map is not None:
-                    bounds = index_map.bounds
-                    used = (v for v in index_map.used if v in bounds and v.kind != "rt")
-                    found[number] += prod(bounds[v].size for v in used)
+        found = [1.0] * len(record.operands)
+        if record.is_static:
+            for number, (type_, points) in enumerate(zip(record.operands, _points_read(record), strict=True)):
+                whole = 0 if type_ is None else _elements(type_.shape)
+                found[number] = min(1.0, points / whole) if whole else 1.0
         known = _READ[id(record)] = record, tuple(found)
     return known[1]
+
+
+def _points_read(record: OpRecord) -> list[float]:
+    """By operand, the points of its maps, over the variables that they use; infinite if not stated."""
+    with matching_attributes(record):
+        maps = indexing_maps(record) or ()
+    found = [0.0 if maps else inf] * len(record.operands)
+    for by_operand in maps:
+        for number, index_map in enumerate(by_operand):
+            if index_map is not None:
+                bounds = index_map.bounds
+                used = (v for v in index_map.used if v in bounds and v.kind != "rt")
+                found[number] += prod(bounds[v].size for v in used)
+    return found

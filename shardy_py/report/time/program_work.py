@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shardy_py.ops import TABLE, Control
-from shardy_py.report.time.local_work import DeviceWork
+from shardy_py.report.time.local_work import DeviceWork, total_work
 from shardy_py.spmd.program import Block, Step, used
 
 WorkOfStep = Callable[[Step], DeviceWork]
@@ -22,19 +22,19 @@ def block_work(block: Block, work: WorkOfStep, times: Times = lambda step: step.
     work: of a step without its regions. times: how often the regions of a step count.
     """
     live = {*block.results}
-    total = DeviceWork()
+    found: list[DeviceWork] = []
     for step in reversed(block.steps):
         if step.results and live.isdisjoint(step.results):
             continue
         live.update(step.operands)
         for inner in step.blocks:
             live.update(used(inner))
-        total += _step_work(step, work, times) if step.blocks else work(step)
-    return total
+        found.append(_step_work(step, work, times) if step.blocks else work(step))
+    return total_work(found)
 
 
 def _step_work(step: Step, work: WorkOfStep, times: Times) -> DeviceWork:
     inside = [block_work(inner, work, times) for inner in step.blocks]
     if TABLE[step.record.name].control is Control.BRANCHES:
         return max(inside, key=lambda each: each.all_flops)
-    return sum(inside, DeviceWork()) * times(step)
+    return total_work(inside) * times(step)

@@ -9,9 +9,9 @@ Not here: nodes and their time (`graph.py`, `roofline.py`), notebooks and rows (
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -43,8 +43,8 @@ class TimeReport(Tabular):
     """The time of one step of a program.
 
     hardware: the device. links: that the axes of the mesh lie on. model: the costs of collectives. function:
-    that runs. mesh: the largest of the program. block: what runs on each device. counted: its arithmetic, and
-    that of the whole program.
+    that runs. mesh: the largest of the program. block: what runs on each device. count: returns its
+    arithmetic, and that of the whole program.
     """
 
     hardware: Hardware
@@ -53,7 +53,12 @@ class TimeReport(Tabular):
     function: str
     mesh: Mesh
     block: TimedBlock = field(repr=False)
-    counted: Counted = field(repr=False)
+    count: Callable[[], Counted] = field(repr=False)
+
+    @cached_property
+    def counted(self) -> Counted:
+        """The arithmetic of each device, and of the whole program."""
+        return self.count()
 
     @property
     def devices(self) -> int:
@@ -127,8 +132,8 @@ class TimeReport(Tabular):
         return low, high
 
     def nodes(self) -> Iterator[tuple[TimedNode, float]]:
-        """All nodes without blocks inside, each with its runs in a step, in program order."""
-        return _flat(self.block, 1.0)
+        """All nodes that take time, each with its runs in a step, in program order."""
+        return ((node, runs) for node, runs in _flat(self.block, 1.0) if node.seconds)
 
     def trace(self, path: str | PathLike[str]) -> None:
         """Writes a trace of a step on one device, as JSON that Perfetto and Chrome open.
@@ -161,11 +166,32 @@ class TimeReport(Tabular):
     def __str__(self) -> str:
         return time_text(self)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The report without the program, whose arithmetic is counted before."""
+        kept = self.hardware, self.links, self.model, self.function, self.mesh, self.block
+        return _restored, (*kept, self.counted)
+
     def __repr__(self) -> str:
         return shown.short_text(self)
 
     def _repr_html_(self) -> str:
         return shown.html(self)
+
+
+def _restored(
+    hardware: Hardware,
+    links: tuple[AxisLink, ...],
+    model: CostModel,
+    function: str,
+    mesh: Mesh,
+    block: TimedBlock,
+    known: Counted,
+) -> TimeReport:
+    return TimeReport(hardware, links, model, function, mesh, block, partial(_same, known))
+
+
+def _same(known: Counted) -> Counted:
+    return known
 
 
 def _flat(block: TimedBlock, runs: float) -> Iterator[tuple[TimedNode, float]]:
@@ -194,7 +220,7 @@ def time_report(program: SpmdProgram, placement: AxisPlacement, model: CostModel
         TimeReport(
             *(hardware, links, model, function_name(function), mesh),
             timed_block(program, function, hardware, model),
-            counted(program, function),
+            partial(counted, program, function),
         )
         for function in program.entries
     ]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
+
 import pytest
 
 from shardy_py import Program, propagate
 from shardy_py.api.result import Result
 from shardy_py.errors import ShardyError
 from shardy_py.hardware import HARDWARE
+from shardy_py.report.communication import Partitioner
 from shardy_py.report.time import TimeReport, time_json
 
 V5P = HARDWARE["tpu-v5p"]
@@ -111,3 +115,42 @@ def test_either_partitioner_can_be_asked() -> None:
     report = result_of(PRODUCT).time(partitioner="shardy")
     assert report.by_axes == {"model": pytest.approx(report.communication)}
     assert report.work.product_flops == 2 * 1024 * 4096 * 4096
+
+
+@pytest.mark.parametrize("partitioner", ["shardy", "xla"])
+@pytest.mark.parametrize("name", ["shard_map_collectives", "scan_transformer", "explicit_axes", "moe"])
+def test_the_bill_is_that_of_the_communication_report(
+    name: str, partitioner: Partitioner, corpus: Callable[[str], str]
+) -> None:
+    """But for sums of which devices keep parts, which are timed as reduce-scatters, and unused results."""
+    result = propagate(Program.parse(corpus(name), as_compiled=True))
+    report = result.time("tpu-v5e", partitioner=partitioner)
+    bill = result.communication(report.model, partitioner=partitioner)
+    assert report.communication == pytest.approx(bill.total.seconds, rel=0.05)
+    assert report.communication <= bill.total.seconds * (1 + 1e-9)
+
+
+KEPT = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%x: tensor<1024x1024xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},
+                %w: tensor<1024x1024xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<1024x1024xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}]>]>}
+      : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %0 : tensor<1024x1024xf32>
+}
+"""
+
+
+def test_a_sum_of_which_devices_keep_parts_is_a_reduce_scatter() -> None:
+    result = result_of(KEPT)
+    (bill,) = result.communication(partitioner="xla").sending
+    names = [node.name for node, _ in result.time(partitioner="xla").nodes()]
+    assert (bill.kind, names) == ("all_reduce", ["stablehlo.dot_general", "reduce_scatter"])
+
+
+def test_a_report_can_be_pickled(product: TimeReport) -> None:
+    again = pickle.loads(pickle.dumps(product))
+    assert str(again) == str(product)
+    assert time_json(again) == time_json(product)
