@@ -20,10 +20,12 @@ class Link:
     """The connection of devices along an axis.
 
     bytes_per_second: the most that each device receives. latency_seconds: of one step from device to device.
+    crossings: the links that a byte of an all-to-all crosses on average; 1 on a switch.
     """
 
     bytes_per_second: float
     latency_seconds: float
+    crossings: float = 1.0
 
     def __post_init__(self) -> None:
         if not (0 < self.bytes_per_second < inf and 0 <= self.latency_seconds < inf):

@@ -226,7 +226,11 @@ def _take(torus: Sequence[int], used: list[int], among: Sequence[int], axis: str
 
 
 def _torus_link(network: Network, parts: Sequence[_Part], size: int) -> Link:
-    """All parts are used at the same time; a collective goes along one after the other."""
+    """All parts are used at the same time; a collective goes along one after the other.
+
+    In an all-to-all on a ring of n devices a byte crosses n / 4 links on average; a line has half of the
+    links, and its middle one carries as much.
+    """
     whole = network.link.link
     bandwidth = hops = 0.0
     for part in parts:
@@ -234,7 +238,9 @@ def _torus_link(network: Network, parts: Sequence[_Part], size: int) -> Link:
         bandwidth += whole.bytes_per_second / part.stride / (1 if is_ring else 2)
         hops += part.size * part.stride / 2 if is_ring else (part.size - 1) * part.stride
     steps = max(1, size - 1)
-    return Link(bandwidth or whole.bytes_per_second, whole.latency_seconds * hops / steps)
+    longest = max((part.size for part in parts), default=1)
+    crossings = max(1.0, len(parts) * longest / 4 * size / steps)
+    return Link(bandwidth or whole.bytes_per_second, whole.latency_seconds * hops / steps, crossings)
 
 
 def _to_switch(hardware: Hardware, axis: str, size: int, inside: int) -> AxisLink:

@@ -7,7 +7,7 @@ of NCCL's performance notes):
     all_gather      made - held                 (n - 1) latencies
     reduce_scatter  held - made                 (n - 1) latencies
     all_reduce      twice (n - 1) / n of held   2 (n - 1) latencies, as reduce_scatter and all_gather
-    all_to_all      (n - 1) / n of held         (n - 1) latencies
+    all_to_all      (n - 1) / n of held         (n - 1) latencies; times the links that a byte crosses
     permute         held                        one latency, over the slowest axis involved
     broadcast       held                        (n - 1) latencies: pipelined from device to device
     all_slice       nothing
@@ -78,7 +78,10 @@ class CostModel:
 
     def all_to_all(self, axes: Sequence[AxisSize], held_bytes: int) -> Cost:
         """Every device sends a part of its shard to each other device along `axes`."""
-        seconds = sum(self._ring(name, size, held_bytes * (size - 1) / size) for name, size in axes)
+        parts = ((name, size, held_bytes * (size - 1) / size) for name, size in axes)
+        seconds = sum(
+            self._ring(name, size, moved * self.link_of(name).crossings) for name, size, moved in parts
+        )
         return Cost(_rest(held_bytes, _count(axes)), seconds)
 
     def collective_permute(self, axes: Sequence[AxisSize], held_bytes: int) -> Cost:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.errors import ShardyError
-from shardy_py.hardware import default_topology, placement_of
+from shardy_py.hardware import Link, default_topology, placement_of
+from shardy_py.partition.cost import CostModel
 from shardy_py.sharding import Mesh, MeshAxis
 
 
@@ -84,6 +85,17 @@ def test_axes_that_do_not_fit_go_beyond() -> None:
 def test_invalid_texts_are_errors(text: str, message: str) -> None:
     with pytest.raises(ShardyError, match=message):
         placement_of(text)
+
+
+def test_bytes_of_an_all_to_all_cross_several_links_of_a_torus() -> None:
+    """A quarter of the time of an all-gather: the book "How to Scale Your Model", part 3."""
+    (ring,) = placement_of("tpu-v5e,topology=16x1").links(Mesh.of(x=16))
+    model = CostModel("ring", Link(ring.link.bytes_per_second, 0.0, ring.link.crossings))
+    moved, gathered = model.all_to_all((("x", 16),), 16_000), model.all_gather((("x", 16),), 16_000)
+    assert moved.bytes == 15_000
+    assert moved.seconds == pytest.approx(gathered.seconds / 4 * 16 / 15)
+    (switched,) = placement_of("h100").links(Mesh.of(x=8))
+    assert switched.link.crossings == 1
 
 
 def test_an_axis_must_fit_where_it_is_put() -> None:
