@@ -22,6 +22,7 @@ from shardy_py.explorer.scopes import folded
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.run_record import Record
 from shardy_py.graph.symbols import Symbols
+from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
 from shardy_py.ir import written_name
 from shardy_py.layout import element_type
@@ -80,7 +81,8 @@ class _Writer:
         self.table = subject.table
         self.meshes = Symbols(self.table.module).meshes()
         self.items: Items = folded(collect_items(self.table))
-        self.given = [entry.sharding for entry in self.table.entries]
+        of = ShardingReader().of
+        self.given = [e.sharding if e.value is None else of(e.value) for e in self.table.entries]
         self.texts, self.types, self.shardings = _Interned(), _Interned(), _Interned()
         self.states: list[Sequence[TensorSharding | None]] = [self.given]
         self.matched: Sequence[tuple[ValueEntry, ValueEntry]] = ()

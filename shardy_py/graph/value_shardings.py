@@ -8,6 +8,7 @@ module (`sharding_walk.py`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -17,7 +18,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAVal
 
 from shardy_py.dialects.sdy import PropagationBarrierOp
 from shardy_py.dialects.sdy.attributes import TensorShardingPerValueAttr
-from shardy_py.dialects.traits import data_flow
+from shardy_py.dialects.traits import data_flow, data_flow_of
 from shardy_py.graph.data_flow import edge_of_target, owner_of_target
 from shardy_py.graph.holders import (
     SHARDING,
@@ -112,6 +113,12 @@ def before_barriers(value: SSAValue, known: Mapping[SSAValue, SSAValue] = Mappin
     return value
 
 
+@lru_cache(maxsize=4096)
+def _holds_its_own(op_class: type[Operation]) -> bool:
+    """Whether ops of a class hold the shardings of their results in `sdy.sharding`."""
+    return data_flow_of(op_class) is None and not sharding_attributes(op_class)
+
+
 class ShardingReader:
     """Reads shardings of many values fast; arguments of a function are read together.
 
@@ -124,9 +131,9 @@ class ShardingReader:
 
     def of(self, value: SSAValue) -> TensorSharding | None:
         """The sharding of `value`, as `sharding_of`."""
-        if isinstance(value, OpResult):
+        if type(value) is OpResult:  # faster than isinstance: an ABC
             op = value.op
-            if not (data_flow(op) is not None or sharding_attributes(op.__class__)):
+            if _holds_its_own(op.__class__):
                 given = op.attributes.get(SHARDING)
                 return given.data[value.index] if isinstance(given, TensorShardingPerValueAttr) else None
         elif isinstance(value, BlockArgument):

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -35,6 +36,7 @@ from shardy_py.spmd.walk import Block, Name, ProgramPlan, Step, Value, plan_prog
 
 _RUN = frozenset(Control) - {Control.NONE, Control.CALL, Control.DEFINITION}
 """Ops with these run their regions; those of others combine elements."""
+_REDUCTIONS = (AllReduceOp, ReduceScatterOp)
 
 
 @dataclass(eq=False)
@@ -97,9 +99,10 @@ class _Reader:
     meshes: Mapping[str, Mesh]
     devices: int
     shardings: ShardingReader = field(default_factory=ShardingReader)
-    known: dict[tuple[TensorSharding | None, int], Tiling] = field(
-        default_factory=dict[tuple[TensorSharding | None, int], Tiling]
+    known: dict[tuple[int, int], tuple[Tiling | None, object, object]] = field(
+        default_factory=dict[tuple[int, int], Any]
     )
+    """Tilings by the identities of a type and a sharding, which are kept with them."""
 
     def function(self, function: FuncOp) -> Block:
         """Results are resharded to the shardings of the function."""
@@ -122,17 +125,28 @@ class _Reader:
         return () if block.last_op is None else operands_of(block.last_op)
 
     def _steps(self, op: Operation) -> Iterator[Step]:
-        row = TABLE[op.name]
-        names: tuple[Name, ...] = tuple(operands_of(op))
+        control = TABLE[op.name].control
+        names: tuple[Name, ...] = operands_of(op)
+        if control is Control.NONE and not isinstance(op, _REDUCTIONS):
+            yield self._plain_step(op, names)
+            return
         if isinstance(op, ManualComputationOp):
             entering = tuple(self._entering(op))
             yield from entering
             names = tuple(step.results[0] for step in entering)
         targets = tuple(map(self._own, op.results))
-        blocks = tuple(self._blocks(op, row.control, targets))
-        times = iterations(op)[0] if row.control is Control.LOOP else 1
+        blocks = tuple(self._blocks(op, control, targets))
+        times = iterations(op)[0] if control is Control.LOOP else 1
         record, is_unreduced = self._with_devices(op), self._is_unreduced(op)
         yield Step(record, names, tuple(op.results), targets, blocks, times, op, is_unreduced)
+
+    def _plain_step(self, op: Operation, names: tuple[Name, ...]) -> Step:
+        """The step of an op that runs no regions: nearly all are such."""
+        results = op.results
+        shardings = [*map(self.shardings.of, results)]
+        targets = (*map(self._tiling, results, shardings),)
+        is_unreduced = bool(shardings and shardings[0] is not None and shardings[0].unreduced_axes)
+        return Step(record_of(op), names, results, targets, (), 1, op, is_unreduced)
 
     def _is_unreduced(self, op: Operation) -> bool:
         sharding = self.shardings.of(op.results[0]) if op.results else None
@@ -141,7 +155,7 @@ class _Reader:
     def _with_devices(self, op: Operation) -> OpRecord:
         """The record of an op; reductions of unreduced axes name groups of devices, as they do in XLA."""
         record = record_of(op)
-        if not isinstance(op, AllReduceOp | ReduceScatterOp):
+        if not isinstance(op, _REDUCTIONS):
             return record
         before, after = (self.shardings.of(value) for value in (op.operands[0], op.results[0]))
         if before is None:
@@ -171,13 +185,14 @@ class _Reader:
 
     def _tiling(self, value: SSAValue, sharding: TensorSharding | None) -> Tiling | None:
         """The tiling of a value with this sharding; None for other values than tensors."""
-        tensor = tensor_type(type_of(value))
-        if tensor is None:
-            return None
-        key = sharding, len(tensor.shape)
-        if key not in self.known:
-            self.known[key] = the_tiling(self._tiling_of(*key))
-        return self.known[key]
+        type_ = type_of(value)
+        key = id(type_), id(sharding)
+        known = self.known.get(key)
+        if known is None:
+            tensor = tensor_type(type_)
+            tiling = None if tensor is None else the_tiling(self._tiling_of(sharding, len(tensor.shape)))
+            known = self.known[key] = tiling, type_, sharding
+        return known[0]
 
     def _tiling_of(self, sharding: TensorSharding | None, rank: int) -> Tiling:
         """Without a sharding, and on meshes of fewer devices, every device holds the whole tensor."""

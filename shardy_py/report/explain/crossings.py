@@ -137,6 +137,8 @@ class Stopping:
         return next((found[crossing.before] for crossing, _ in walk if crossing.before in found), None)
 
     def _find_beyond(self, slot: int, dimension: int, axis: AxisRef) -> Beyond | None:
+        if not (self._names_without_rule or self._without_rule):
+            return None
         around = self._around.get(slot)
         if around is None:
             around = self._around[slot] = tuple(self._ops_without_rule(slot))

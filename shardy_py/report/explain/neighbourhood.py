@@ -71,6 +71,7 @@ class Neighbourhood:
         self._regions: dict[tuple[At, AxisRef], Region] = {}
         self._joints: dict[At, tuple[Joint, ...]] = {}
         self._ways: dict[tuple[int, int], tuple[Way, ...]] = {}
+        self._known_ats: dict[tuple[int, int], Sequence[At]] = {}
         self._known_positions: dict[int, dict[int, list[int]]] = {}
         self._returned: dict[int, list[int]] = {}
         for index, returned in enumerate(propagation.program.flat.returned):
@@ -110,18 +111,55 @@ class Neighbourhood:
         region = self._regions.get((start, axis))
         if region is not None:
             return region
-        reached: dict[At, bool] = {}
-        stop_count = 0
-        for crossing, _ in self.walk(*start, axis):
-            at = crossing.before
-            if at not in reached:
-                reached[at] = self.has(*at, axis)
-            stop_count += reached[at]
+        reached, stop_count = self._reached(start, axis)
         region = Region(tuple(reached), frozenset(slot for slot, _ in reached), stop_count)
         is_inside = reached.get(start) is False
         inside = (at for at, has_axis in reached.items() if is_inside and not has_axis)
         self._regions.update(dict.fromkeys(((at, axis) for at in (start, *inside)), region))
         return region
+
+    def _reached(self, start: At, axis: AxisRef) -> tuple[dict[At, bool], int]:
+        """What the crossings of `walk` lead to, with whether it has the axis, and how often to one that has.
+
+        As `walk`, without making crossings: a region may be the whole program.
+        """
+        reached: dict[At, bool] = {}
+        left: dict[tuple[int, int], Sequence[At]] = {}
+        stop_count = 0
+        seen, waiting = {start}, deque([start])
+        while waiting:
+            slot, dimension = waiting.popleft()
+            for member in self.members(slot):
+                here = (member, dimension)
+                for step, factor, _ in self.joints(here):
+                    key = (step, factor)
+                    known = left.get(key)
+                    rest: list[At] = []
+                    is_own_left = False
+                    for at in self._ats(key) if known is None else known:
+                        if at == here:
+                            if not is_own_left or self.has(*at, axis):
+                                rest.append(at)
+                            is_own_left = True
+                            continue
+                        has_axis = reached.get(at)
+                        if has_axis is None:
+                            has_axis = reached[at] = self.has(*at, axis)
+                        if has_axis:
+                            stop_count += 1
+                            rest.append(at)
+                        elif at not in seen:
+                            seen.add(at)
+                            waiting.append(at)
+                    left[key] = rest
+        return reached, stop_count
+
+    def _ats(self, key: tuple[int, int]) -> Sequence[At]:
+        """The slots and dimensions with a factor of a step."""
+        found = self._known_ats.get(key)
+        if found is None:
+            found = self._known_ats[key] = tuple([way[1:] for way in self.ways(*key)])
+        return found
 
     def crossings(
         self, at: At, left: dict[tuple[int, int], Sequence[Way]], axis: AxisRef | None = None
