@@ -186,13 +186,12 @@ def split_scopes(name: str) -> tuple[str, ...]:
     >>> split_scopes("jit(f)/transpose(jvp(a/b))/dot")
     ('jit(f)', 'transpose(jvp(a/b))', 'dot')
     """
-    parts, depth, start = list[str](), 0, 0
-    for at, character in enumerate(name):
-        if character == "(":
-            depth += 1
-        elif character == ")":
-            depth -= 1
-        elif character == "/" and depth <= 0:
-            parts.append(name[start:at])
-            start = at + 1
-    return (*parts, name[start:])
+    parts: list[str] = []
+    depth = 0
+    for piece in name.split("/"):
+        if parts and depth > 0:
+            parts[-1] += f"/{piece}"
+        else:
+            parts.append(piece)
+        depth += piece.count("(") - piece.count(")")
+    return tuple(parts)

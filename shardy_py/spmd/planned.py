@@ -90,6 +90,30 @@ def tensor_held(value: Partitioned) -> Partitioned:
     return known
 
 
+_DIFFERENT = tuple(tuple(range(count)) for count in range(9))
+
+
+def positions_of(names: Sequence[Hashable]) -> tuple[int, ...]:
+    """For each operand the position of the first one of the same name.
+
+    >>> positions_of("aba")
+    (0, 1, 0)
+    """
+    count = len(names)
+    if count < len(_DIFFERENT) and len(set(names)) == count:
+        return _DIFFERENT[count]
+    first: dict[Hashable, int] = {}
+    return tuple([first.setdefault(name, i) for i, name in enumerate(names)])
+
+
+def known_plan(
+    step: Hashable, used: Hashable, operands: Sequence[Partitioned], names: Sequence[Hashable]
+) -> tuple[Planned, ...] | None:
+    """What `planned` made for the key of a step, if it has; names: of the operands."""
+    known = _PLANS.get(((step, used), tuple(map(id, operands)), positions_of(names)))
+    return None if known is None else known[1]
+
+
 def planned(
     key: Hashable,
     operands: Sequence[Partitioned],

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.spmd.tiling import Tiling
@@ -42,6 +43,16 @@ class Step:
     times: int = 1
     source: object = None
     is_unreduced: bool = False
+
+    @cached_property
+    def tensors(self) -> tuple[Name, ...]:
+        """The names of the results that are tensors."""
+        return tuple([n for n, target in zip(self.results, self.targets, strict=True) if target is not None])
+
+    @cached_property
+    def plan_key(self) -> Hashable:
+        """What its plan depends on, beside its operands and which results are used; by identities."""
+        return id(self.record), self.is_unreduced, *map(id, self.targets)
 
 
 @dataclass(frozen=True)

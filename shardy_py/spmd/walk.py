@@ -17,7 +17,7 @@ as often as they run. Not here: what each op needs (`handlers.py`), programs of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from shardy_py.ops import TABLE, Control
@@ -27,7 +27,7 @@ from shardy_py.spmd.handlers import partition
 from shardy_py.spmd.model import Collective, Plan
 from shardy_py.spmd.partitioned import Partitioned, Rematerialization
 from shardy_py.spmd.patterns import Pattern, patterns_of
-from shardy_py.spmd.planned import Needed, Planned, planned, tensor_held
+from shardy_py.spmd.planned import Needed, Planned, known_plan, planned, positions_of, tensor_held
 from shardy_py.spmd.program import Block, Name, Step, Value, used
 from shardy_py.spmd.reshard import reshard
 from shardy_py.spmd.tiling import Tiling
@@ -108,24 +108,28 @@ class _Walk:
             if name in self.values and target is not None:
                 self._reshard(name, target, step, times, index if step is None else -1)
 
-    def _step(self, step: Step, times: int, live: Collection[Name]) -> None:
+    def _step(self, step: Step, times: int, live: set[Name]) -> None:
         if step.blocks:
             self._run_blocks(step, times)
             return
-        names = [name for name in step.operands if name in self.values]
-        results = [name for name, t in zip(step.results, step.targets, strict=True) if t is not None]
+        results = step.tensors
         if not results:
             return
-        used = tuple([name in live for name in results])
-        key = id(step.record), tuple(map(id, step.targets)), used, step.is_unreduced
-        held = step.record, step.targets
-        found = self._planned(key, names, lambda operands: _applied(step, operands, used), held)
-        for name, is_used, result in zip(results, used, found, strict=True):
-            if is_used or result.before is None:
-                self._emit(result.needed, result.rematerialized, names, step, times)
-            else:
-                self._emit(*result.before, names, step, times)
-            self.values[name] = result.held
+        values = self.values
+        names = [name for name in step.operands if name in values]
+        used = live.issuperset(results) or tuple([name in live for name in results])
+        found = known_plan(step.plan_key, used, [values[name] for name in names], names)
+        if found is None:
+            flags = tuple([name in live for name in results])
+            key, holds = (step.plan_key, used), (step.record, step.targets)
+            found = self._planned(key, names, lambda operands: _applied(step, operands, flags), holds)
+        for name, result in zip(results, found, strict=True):
+            if result.needed or result.rematerialized:
+                if result.before is None or name in live:
+                    self._emit(result.needed, result.rematerialized, names, step, times)
+                else:
+                    self._emit(*result.before, names, step, times)
+            values[name] = result.held
 
     def _planned(
         self,
@@ -135,9 +139,7 @@ class _Walk:
         holds: object = None,
     ) -> tuple[Planned, ...]:
         """The results of `plan` for the values of these names."""
-        first: dict[Name, int] = {}
-        positions = [first.setdefault(name, i) for i, name in enumerate(names)]
-        return planned(key, [self.values[name] for name in names], positions, plan, holds)
+        return planned(key, [self.values[name] for name in names], positions_of(names), plan, holds)
 
     def _replace(self, step: Step, found: Pattern, times: int) -> None:
         """The other ops of a pattern are not made; its last one is the whole pattern."""
