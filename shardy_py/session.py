@@ -165,6 +165,14 @@ def without_collection() -> Generator[None]:
             gc.enable()
 
 
+def _alive() -> int:
+    """The number of objects that the collector knows, without a list of them."""
+    gc.freeze()
+    count = gc.get_freeze_count()
+    gc.unfreeze()
+    return count
+
+
 class _OldGeneration:
     """Counts the objects that entered the oldest generation without being traversed."""
 
@@ -179,12 +187,14 @@ class _OldGeneration:
         """Moves all young objects to the oldest generation; collects that if it may have doubled."""
         if gc.get_freeze_count():
             return  # the program froze objects, which `unfreeze` would release
-        self._entered += gc.get_count()[0]
+        made = gc.get_count()[0]
+        self._entered += made
         gc.freeze()
         gc.unfreeze()
-        if self._entered > self._bound:
+        # A call that made little leaves the collection to one that makes much, unless there is none.
+        if self._entered > self._bound * (1 if made * 4 > self._bound else 2):
             gc.collect()
-            self._entered, self._bound = 0, max(self.FEWEST, len(gc.get_objects()))
+            self._entered, self._bound = 0, max(self.FEWEST, _alive())
 
 
 _OLD = _OldGeneration()

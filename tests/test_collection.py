@@ -39,6 +39,20 @@ def test_garbage_is_collected_when_enough_came(monkeypatch: pytest.MonkeyPatch) 
     assert fresh._entered == 0
 
 
+def test_calls_that_make_little_leave_the_collection_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = session._OldGeneration()
+    fresh._bound, fresh._entered = 100_000, 150_000
+    monkeypatch.setattr(session, "_OLD", fresh)
+    with without_collection():
+        pass
+    assert fresh._entered >= 150_000
+    fresh._entered = 200_000
+    with without_collection():
+        kept = [Cyclic() for _ in range(10)]
+    assert fresh._entered == 0
+    assert len(kept) == 10
+
+
 def test_frozen_objects_stay_frozen() -> None:
     gc.freeze()
     try:

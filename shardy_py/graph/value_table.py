@@ -113,9 +113,11 @@ class ValueTable:
 
         Values of @main take precedence over values of other functions.
         """
-        found = self._by_name.get(key) or ()
-        if not found and _PLACE.search(key):
-            found = self._by_place.get(key) or ()
+        if _PLACE.search(key):  # of the whole program, which the index of names would take time for
+            named = [e for e in self.entries if key in (e.name, e.label) or (e.label and key in _names_of(e))]
+            found: Sequence[ValueEntry] = named or self._at_place(key)
+        else:
+            found = self._by_name.get(key) or ()
         if not found and key.startswith(_OP):
             found = self.of_op(key.removeprefix(_OP))
         main = [entry for entry in found if entry.function == "main"]
@@ -163,9 +165,25 @@ class ValueTable:
     def _by_name(self) -> dict[str, list[ValueEntry]]:
         return _listed((key, entry) for entry in self.entries for key in _names_of(entry))
 
+    def _at_place(self, key: str) -> list[ValueEntry]:
+        known = self._places.get(key)
+        if known is None:
+            is_there: dict[int, bool] = {}  # by identity of locations, which the ops keep alive
+            known = self._places[key] = []
+            for entry in self.entries:
+                if entry.role == "intermediate":
+                    location = entry.location
+                    here = is_there.get(id(location))
+                    if here is None:
+                        here = is_there[id(location)] = key in _places_of(location)
+                    if here:
+                        known.append(entry)
+        return known
+
     @cached_property
-    def _by_place(self) -> dict[str, list[ValueEntry]]:
-        return _listed((key, entry) for entry in self.entries for key in _places_of(entry))
+    def _places(self) -> dict[str, list[ValueEntry]]:
+        """The values of the places asked for so far."""
+        return {}
 
     def _collect(self) -> Iterator[ValueEntry]:
         names = ValueNames(self.module, syntax_table()).of
@@ -212,8 +230,8 @@ def _names_of(entry: ValueEntry) -> Iterator[str]:
         yield from (name, f"@{entry.function}:{name}")
 
 
-def _places_of(entry: ValueEntry) -> Iterator[str]:
-    position = position_of(entry.location) if entry.role == "intermediate" else None
+def _places_of(location: Attribute) -> Iterator[str]:
+    position = position_of(location)
     if position is not None:
         for file in {position.file, position.file.rpartition("/")[2]}:
             yield f"{file}:{position.line}"

@@ -17,7 +17,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, IntAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, IntAttr, NameLoc, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 
@@ -107,6 +107,8 @@ def stretch_of(location: Attribute) -> tuple[Position, Position] | None:
 
 
 def _stretch_of(location: Attribute) -> tuple[Position, Position] | None:
+    if isinstance(location, NameLoc) and not isinstance(location.location, NameLoc):
+        return stretch_of(location.location)  # known once for the many names of one place
     first: tuple[Position, Position] | None = None
     for stretch in _stretches(location):
         if not _FRAMEWORK.search(stretch[0].file):

@@ -10,7 +10,7 @@ the axis, in the directions in which axes may propagate. Not here: the way that 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shardy_py.propagation.flat import Direction
@@ -90,23 +90,28 @@ class Agreements:
         """
         if start in self._roots:
             return self._roots[start]
+        around, axis = self._neighbourhood, self._axis
         found = {start}
-        left: dict[tuple[int, int], Sequence[Way]] = {}
+        crossed: set[tuple[int, int]] = set()
         keys: set[object] = set()
         waiting = deque(found)
         while waiting:
             at = waiting.popleft()
-            if overlapping(self._journal.first_sharding(at[0]), at[1], self._axis):
+            if overlapping(self._journal.first_sharding(at[0]), at[1], axis):
                 path = next(self._tracer.paths_from(InSlot(self._event, at[0], 0, at[1], self._axis)), None)
                 if path is not None:
                     stop = self._stop(at)
                     stop.path, stop.key = path, path.root.key
                     keys.add(stop.key)
-            for crossing in self._neighbourhood.crossings(at, left):
-                before = crossing.before
-                if before not in found and self._neighbourhood.has(*before, self._axis):
-                    found.add(before)
-                    waiting.append(before)
+            for step, factor, _ in around.joints(at):
+                if (step, factor) in crossed:
+                    continue
+                crossed.add((step, factor))
+                for _, slot, dimension in around.ways(step, factor):
+                    before = slot, dimension
+                    if before not in found and around.has(slot, dimension, axis):
+                        found.add(before)
+                        waiting.append(before)
         self._roots.update(dict.fromkeys(found, frozenset(keys)))
         return self._roots[start]
 

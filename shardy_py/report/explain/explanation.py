@@ -30,6 +30,9 @@ from shardy_py.terminal import lines_text
 CHAINS_SHOWN = 4
 """Chains of an axis in the text; `to_json` has all."""
 
+LONGEST_TEXT = 80
+"""Lines of the text of several values with each step; a longer one is replaced by an outline."""
+
 
 @dataclass(frozen=True, slots=True)
 class NamedPlace:
@@ -264,13 +267,18 @@ class Explanation:
 
 
 class Explanations(tuple[Explanation, ...]):
-    """The explanation of each value of one name, in program order."""
+    """The explanation of each value of one name, in program order.
+
+    The text of many values has a line for each axis and one for its way; of few, each step.
+    """
 
     __slots__ = ()
 
     def __str__(self) -> str:
         shown: set[str] = set()
-        return "\n\n".join([each.text(shown) for each in self])
+        text = "\n\n".join([each.text(shown) for each in self])
+        is_long = len(self) > 1 and text.count("\n") > LONGEST_TEXT
+        return "\n".join(showing.outline(self)) if is_long else text
 
     def __repr__(self) -> str:
         return showing.short_explanations(self)

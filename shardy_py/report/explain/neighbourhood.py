@@ -26,6 +26,9 @@ Joint = tuple[int, int, int]
 Way = tuple[int, int, int]
 """A dimension with a factor of a step: the position of its tensor, its slot, the dimension."""
 
+_FEW_TENSORS = 8
+"""Up to so many tensors of a step are searched for a slot, rather than their positions remembered."""
+
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
@@ -73,6 +76,8 @@ class Neighbourhood:
         self._ways: dict[tuple[int, int], tuple[Way, ...]] = {}
         self._known_ats: dict[tuple[int, int], Sequence[At]] = {}
         self._known_positions: dict[int, dict[int, list[int]]] = {}
+        self._has: dict[AxisRef, dict[At, bool]] = {}
+        self._last: tuple[AxisRef, dict[At, bool]] | None = None
         self._returned: dict[int, list[int]] = {}
         for index, returned in enumerate(propagation.program.flat.returned):
             for slot in (returned.slot, returned.result_slot):
@@ -80,7 +85,18 @@ class Neighbourhood:
 
     def has(self, slot: int, dimension: int, axis: AxisRef) -> bool:
         """Returns whether a dimension of a slot is finally sharded along an axis, or a sub-axis of it."""
-        return bool(overlapping(self.propagation.journal.sharding(slot), dimension, axis))
+        known = self._of_axis(axis)
+        found = known.get((slot, dimension))
+        if found is None:
+            found = bool(overlapping(self.propagation.journal.sharding(slot), dimension, axis))
+            known[slot, dimension] = found
+        return found
+
+    def _of_axis(self, axis: AxisRef) -> dict[At, bool]:
+        """Returns what is known of an axis; that of the last one without computing its hash."""
+        if self._last is None or self._last[0] is not axis:
+            self._last = axis, self._has.setdefault(axis, {})
+        return self._last[1]
 
     def walk(self, slot: int, dimension: int, axis: AxisRef) -> Iterator[tuple[Crossing, int]]:
         """Returns crossings by distance, with that, not beyond tensors that have the axis.
@@ -190,11 +206,15 @@ class Neighbourhood:
         return found
 
     def _find_joints(self, slot: int, dimension: int) -> Iterator[Joint]:
+        arrivals = self.propagation.arrivals
         for step in (*self.propagation.steps_at.get(slot, ()), *self._returned.get(slot, ())):
-            rule = self.propagation.arrivals.rule_of(step)
+            rule = arrivals.rule_of(step)
             if rule is not None:
-                for position in self._positions(step)[slot]:
-                    yield from ((step, factor, position) for factor in rule.tensors[position][dimension])
+                tensors, slots = rule.tensors, arrivals.slots_of(step)
+                few = len(slots) <= _FEW_TENSORS
+                for position in range(len(slots)) if few else self._positions(step)[slot]:
+                    if slots[position] == slot:
+                        yield from ((step, factor, position) for factor in tensors[position][dimension])
 
     def ways(self, step: int, factor: int) -> tuple[Way, ...]:
         """Returns the dimensions with a factor of a step."""
