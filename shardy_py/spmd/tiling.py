@@ -22,7 +22,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from shardy_py.partition.device_groups import shard_indices
+from shardy_py.partition.device_groups import device_ids, shard_indices
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 
 Integers = NDArray[np.int64]
@@ -52,7 +52,7 @@ class Tiling:
         """
         lists = [tuple(AxisRef(a) if isinstance(a, str) else a for a in dimension) for dimension in axes]
         sizes = tuple(prod(axis.size(mesh) for axis in dimension) for dimension in lists)
-        tile = np.zeros(mesh.device_count, np.int64)
+        tile = np.zeros(len(device_ids(mesh)), np.int64)
         for dimension, size in zip(lists, sizes, strict=True):
             tile = tile * size + shard_indices(mesh, dimension)
         order = np.argsort(tile, kind="stable")

@@ -9,10 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
 
+from shardy_py.dialects.sdy import (
+    FuncDataFlowEdgeOp,
+    ManualComputationOp,
+    NamedComputationOp,
+    PropagationBarrierOp,
+    ShardingGroupOp,
+)
 from shardy_py.graph.build import build_program
 from shardy_py.graph.slots import Program
 from shardy_py.graph.symbols import functions_of
@@ -37,15 +44,16 @@ _DIVIDING = (
     "sdy-remove-sub-axes-in-input-output-shardings",
 )
 _UNSUPPORTED_OPS = frozenset(
-    {
-        "func.call",
-        "sdy.named_computation",
-        "sdy.manual_computation",
-        "sdy.sharding_group",
-        "sdy.propagation_barrier",
-        "sdy.func_data_flow_edge",
-        "builtin.unregistered",
-    }
+    op_class.name
+    for op_class in (
+        CallOp,
+        FuncDataFlowEdgeOp,
+        ManualComputationOp,
+        NamedComputationOp,
+        PropagationBarrierOp,
+        ShardingGroupOp,
+        UnregisteredOp,
+    )
 )
 
 
