@@ -61,6 +61,11 @@ def sdy_diff() -> int:
     return run("shardy_py.cli.diff")
 
 
+def sdy_suggest() -> int:
+    """Runs `sdy-suggest`."""
+    return run("shardy_py.cli.suggest")
+
+
 def shardy_explorer() -> int:
     """Runs `shardy-explorer`."""
     return run("shardy_py.cli.explorer")

@@ -39,6 +39,7 @@ COMMANDS = {
     "sdy-opt": "shardy_py.cli",
     "sdy-check": "shardy_py.cli.check",
     "sdy-diff": "shardy_py.cli.diff",
+    "sdy-suggest": "shardy_py.cli.suggest",
     "shardy-explorer": "shardy_py.cli.explorer",
     "shardy-view": "shardy_py.cli.view",
     "hlo-indexing": "shardy_py.cli.hlo_indexing",

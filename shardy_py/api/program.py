@@ -37,6 +37,7 @@ from shardy_py.text.bytecode import is_bytecode, text_of_bytecode
 
 if TYPE_CHECKING:
     from shardy_py.api.execution import Inputs, RunKeywords, RunResults
+    from shardy_py.suggest import Suggestion
 
 ValueKey = str | Value
 """A value, or its name, label or source location."""
@@ -229,6 +230,43 @@ class Program:
                 editor.annotate(find(key), sharding)
 
         return self._changed(edit, {name: mesh for name, mesh in named.items() if name in self.meshes})
+
+    def suggest(
+        self,
+        meshes: Iterable[MeshLike] = (),
+        *,
+        hardware: str = "tpu-v5p",
+        memory: float | None = None,
+        keep: Iterable[ValueKey] = (),
+        time_limit: float = 60,
+        tries: int = 200,
+        seed: int = 0,
+        progress: bool = True,
+    ) -> Suggestion:
+        """Returns plans: shardings for the arguments of @main, with the time of a step and memory, by search.
+
+        Annotations of the program are dropped, but those of `keep`.
+
+        meshes: tried in turn; by default the program's. hardware: a device, as for `Result.time`.
+        memory: the part of the memory of a device that a plan may need, as 0.9; None: no limit.
+        time_limit: in seconds. tries: choices that are scored at most. seed: the order of changes.
+
+        Raises:
+            ShardyError: no mesh or several, unknown hardware or names, or no choice can be scored.
+        """
+        from shardy_py.api.suggesting import suggest
+
+        wanted = tuple(map(as_mesh, meshes))
+        return suggest(
+            *(self, wanted),
+            hardware=hardware,
+            memory=memory,
+            keep=keep,
+            time_limit=time_limit,
+            tries=tries,
+            seed=seed,
+            show_progress=progress,
+        )
 
     @overload
     def run(self, name: str, /, **options: bool | int | str | Iterable[str]) -> Program: ...

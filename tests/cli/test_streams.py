@@ -21,7 +21,7 @@ from shardy_py.cli.view import main as view
 from shardy_py.files import write_whole
 
 SMALL = "func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n  return %arg0 : tensor<4xf32>\n}\n"
-NAMES = ("hlo_indexing", "layout", "check", "diff", "explorer", "view")
+NAMES = ("hlo_indexing", "layout", "check", "diff", "explorer", "suggest", "view")
 COMMANDS = ("shardy_py.cli", *(f"shardy_py.cli.{name}" for name in NAMES))
 
 

@@ -1,0 +1,124 @@
+"""`sdy-suggest`: shardings for the arguments of a program, found by search.
+
+    sdy-suggest model.mlir --mesh data=8,model=4 --hardware tpu-v5p --memory 90%
+    sdy-suggest model.mlir --devices 32 -o annotated.mlir
+
+Not here: the search (`shardy_py.suggest`).
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from shardy_py.cli.arguments import command_parser, reader
+from shardy_py.cli.as_compiled import add_flags, compiled
+from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command, usage_error
+from shardy_py.errors import ShardyError
+
+if TYPE_CHECKING:
+    from shardy_py.sharding import Mesh
+
+_MOST_DEVICES = 1 << 16
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The console script: runs the command line, returns the exit code."""
+    return run_command("sdy-suggest", _parse, _run, arguments)
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    description = "Suggests shardings for the arguments of a program, by estimated step time and memory."
+    parser = command_parser("sdy-suggest", description, "Exit codes: 0; 1: invalid input; 2: internal error.")
+    add = parser.add_argument
+    add("program", help="MLIR file; '-': standard input")
+    add("--mesh", type=reader(_mesh), metavar="AXIS=SIZE,...", help="the mesh (default: the program's)")
+    add(
+        "--devices",
+        type=reader(_count),
+        metavar="N",
+        help="try all meshes of data and model axes of N devices",
+    )
+    add("--hardware", default="tpu-v5p", help="device, as for --time-report (default: tpu-v5p)")
+    add(
+        "--memory",
+        type=reader(_part),
+        metavar="PERCENT",
+        help="most memory of a device that a plan may need: 90%%",
+    )
+    add(
+        "--keep",
+        action="append",
+        default=[],
+        metavar="VALUE",
+        help="keep the program's annotation of a value",
+    )
+    add(
+        "--time-limit", type=reader(_count), default=60, metavar="SECONDS", help="of the search (default: 60)"
+    )
+    add("--tries", type=reader(_count), default=200, help="choices that are scored at most (default: 200)")
+    add("--seed", type=int, default=0, help="order of the search (default: 0)")
+    add("-o", dest="output", metavar="FILE", help="write the program annotated with the best plan")
+    add("--code", metavar="FILE", help="write the PartitionSpecs of the best plan as Python")
+    add("--no-progress", action="store_true", help="show no progress bar on a terminal")
+    add_flags(parser, default=None)
+    options = parser.parse_args(arguments)
+    if options.mesh is not None and options.devices is not None:
+        raise usage_error("--mesh and --devices cannot be used together")
+    if options.output == options.code == STANDARD:
+        raise usage_error("standard output can take one of -o and --code only")
+    return options
+
+
+def _run(options: argparse.Namespace, files: Files) -> int:
+    from shardy_py.api import Program
+    from shardy_py.api.suggesting import factorizations
+
+    source = files.read(options.program)
+    program = Program.parse(source.text, source.file)
+    program = Program(compiled(program.module, source.file, options.as_compiled))
+    meshes = () if options.mesh is None else (options.mesh,)
+    suggestion = program.suggest(
+        meshes if options.devices is None else factorizations(options.devices),
+        hardware=options.hardware,
+        memory=options.memory,
+        keep=options.keep,
+        time_limit=options.time_limit,
+        tries=options.tries,
+        seed=options.seed,
+        progress=not options.no_progress,
+    )
+    outputs: list[tuple[str, str]] = []
+    if options.output is not None:
+        outputs.append((options.output, suggestion.program().text() + "\n"))
+    if options.code is not None:
+        outputs.append((options.code, suggestion.best.code() + "\n"))
+    if STANDARD not in (options.output, options.code):
+        outputs.append((STANDARD, f"{suggestion}\n"))
+    files.write_all(outputs)
+    return SUCCESS
+
+
+def _mesh(text: str) -> Mesh:
+    from shardy_py.sharding import Mesh
+
+    sizes: dict[str, int] = {}
+    for part in text.split(","):
+        name, equals, size = part.partition("=")
+        if not equals or not name or name in sizes:
+            raise ShardyError.unexpected("", expected="axes such as data=8,model=4", got=f"'{text}'")
+        sizes[name] = _count(size)
+    return Mesh.of(sizes)
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or not 0 < int(text[:9]) <= _MOST_DEVICES or len(text) > 9:
+        raise ShardyError.unexpected("", expected=f"a number from 1 to {_MOST_DEVICES}", got=f"'{text}'")
+    return int(text)
+
+
+def _part(text: str) -> float:
+    digits = text.removesuffix("%")
+    if not (digits.isascii() and digits.isdigit()) or not 0 < int(digits[:9]) <= 100 or len(digits) > 3:
+        raise ShardyError.unexpected("", expected="a percentage such as 90%", got=f"'{text}'")
+    return int(digits) / 100

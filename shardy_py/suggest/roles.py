@@ -1,0 +1,238 @@
+"""The roles of arguments and of their dimensions, from the sharding rules of the ops that use them.
+
+Dimensions that the rules of ops map to the same factor, from value to value, are one class: the batch is one
+class, the features of the residual stream are another. Names of arguments are not looked at.
+
+Not here: what to shard (`schemes.py`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from shardy_py.propagation.flat import FlatProgram
+from shardy_py.sharding import ShardingRule
+from shardy_py.sharding.rule import FactorType
+
+Dimension = tuple[int, int]
+"""A value, by its slot, and one of its dimensions."""
+_LEAST_SHARE = 0.25
+"""Of the products that have the batch, the part that has a dimension of the data which may be sharded too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """An argument: its name, path (numbers of layers replaced by *), slot, sizes and bytes."""
+
+    name: str
+    path: str
+    slot: int
+    shape: tuple[int, ...]
+    element: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An op that links dimensions: its rule, and the slots of its operands, then of its results."""
+
+    rule: ShardingRule
+    slots: tuple[int, ...]
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        """The slots of the operands."""
+        return self.slots[: len(self.rule.operands)]
+
+    @property
+    def is_product(self) -> bool:
+        """Returns whether it sums products: tensors that share a reduced factor."""
+        summed = {i for i, factor in enumerate(self.rule.factors) if factor.type is FactorType.REDUCTION}
+        having = sum(any(summed & {*factors} for factors in mapping) for mapping in self.rule.operands)
+        return having >= 2
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """What arguments and dimensions are for.
+
+    classes: by tensor, the class of each dimension. batch: the class of samples; sequence: that of positions;
+    features: that of the residual stream; None: there is none. experts: classes along which weights are
+    batched in products with data. inner: classes of weights of which each weight has at most one.
+    """
+
+    tensors: tuple[Tensor, ...]
+    classes: tuple[tuple[int, ...], ...]
+    batch: int | None
+    sequence: int | None
+    features: int | None
+    experts: frozenset[int]
+    inner: frozenset[int]
+
+    def is_data(self, index: int) -> bool:
+        """Returns whether a tensor is data: it has the batch dimension."""
+        return self.batch is not None and self.batch in self.classes[index]
+
+    def kind(self, each: int) -> str:
+        """Returns what a class of dimensions is for, as one word."""
+        named = {self.batch: "batch", self.sequence: "sequence", self.features: "features"}
+        return named.get(each) or (
+            "expert" if each in self.experts else "inner" if each in self.inner else "other"
+        )
+
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """Returns the tensors that share one choice: of the same path, type and kinds of dimensions."""
+        found: dict[tuple[object, ...], list[int]] = defaultdict(list)
+        for index, tensor in enumerate(self.tensors):
+            path = tensor.path if tensor.path != tensor.name else ""
+            found[path, tensor.shape, tensor.element, tuple(map(self.kind, self.classes[index]))].append(
+                index
+            )
+        return tuple(map(tuple, found.values()))
+
+
+class _Classes:
+    """Disjoint sets of dimensions."""
+
+    def __init__(self) -> None:
+        self._parent: dict[Dimension, Dimension] = {}
+
+    def find(self, item: Dimension) -> Dimension:
+        parent = self._parent.setdefault(item, item)
+        while parent != item:
+            self._parent[item] = item = self._parent[parent]
+            parent = self._parent[item]
+        return item
+
+    def join(self, one: Dimension, other: Dimension) -> None:
+        first, second = sorted((self.find(one), self.find(other)))
+        self._parent[second] = first
+
+
+def links_of(flat: FlatProgram) -> tuple[Link, ...]:
+    """Returns the ops of a program that have a rule."""
+    rules = (
+        (flat.kinds[kind].rule, slots) for kind, slots in zip(flat.step_kinds, flat.step_slots, strict=True)
+    )
+    returned = (Link(each.rule, (each.slot, each.result_slot)) for each in flat.returned)
+    return (*(Link(rule, slots) for rule, slots in rules if rule is not None), *returned)
+
+
+def roles_of(tensors: Sequence[Tensor], links: Sequence[Link]) -> Roles:
+    """Returns the roles of the arguments of a program."""
+    joined = _Classes()
+    for link in links:
+        first: dict[int, Dimension] = {}
+        for dimension, factor in _major_factors(link):
+            joined.join(first.setdefault(factor, dimension), dimension)
+    numbers: dict[Dimension, int] = {}
+
+    def number(dimension: Dimension) -> int:
+        return numbers.setdefault(joined.find(dimension), len(numbers))
+
+    classes = tuple(tuple(number((t.slot, d)) for d in range(len(t.shape))) for t in tensors)
+    products = [link for link in links if link.is_product]
+    made = [
+        {number((s, d)) for d in range(_rank(link, s))}
+        for link in products
+        for s in link.slots[len(link.operands) :]
+    ]
+    batch = _batch(classes, made)
+    weights = [i for i, own in enumerate(classes) if batch not in own and len(own) > 1]
+    features = _most_frequent([own for i in weights for own in {*classes[i]}])
+    data = [own for own in classes if batch in own]
+    sequence = _sequence(data, made, batch)
+    from_data = _depending({t.slot for t, own in zip(tensors, classes, strict=True) if batch in own}, links)
+    experts = _experts(products, from_data, number) & {own for i in weights for own in classes[i]} - {
+        batch,
+        features,
+    }
+    inner = _inner(
+        [(prod(tensors[i].shape), classes[i]) for i in weights], {batch, sequence, features, *experts}
+    )
+    return Roles(tuple(tensors), classes, batch, sequence, features, frozenset(experts), inner)
+
+
+def _major_factors(link: Link) -> Iterator[tuple[Dimension, int]]:
+    for slot, mapping in zip(link.slots, link.rule.tensors, strict=False):
+        for dimension, factors in enumerate(mapping):
+            if slot and factors and not _is_whole(link.rule, factors[0]):
+                yield (slot, dimension), factors[0]
+
+
+def _is_whole(rule: ShardingRule, factor: int) -> bool:
+    return rule.factors[factor].size == 1 or rule.factors[factor].type is FactorType.NEED_REPLICATION
+
+
+def _rank(link: Link, slot: int) -> int:
+    return len(link.rule.tensors[link.slots.index(slot)])
+
+
+def _batch(classes: Sequence[tuple[int, ...]], made: Sequence[set[int]]) -> int | None:
+    """The class in most results of products and fewest arguments; a leading dimension wins a tie."""
+    leading = {own[0] for own in classes if own}
+    counts, held = Counter(c for own in made for c in own), Counter(c for own in classes for c in {*own})
+    if not counts or not held:
+        return None
+
+    def merit(each: int) -> tuple[float, bool, int]:
+        return counts[each] / len(made) - held[each] / len(classes), each in leading, -each
+
+    best = max(held, key=merit)
+    return best if counts[best] else None
+
+
+def _sequence(data: Sequence[tuple[int, ...]], made: Sequence[set[int]], batch: int | None) -> int | None:
+    """The class next to the batch in data that many products have beside it."""
+    having = [own for own in made if batch in own]
+    for own in data:
+        for each in own[1:2]:
+            share = sum(each in result for result in having) / max(1, len(having))
+            if each != batch and own[0] == batch and share >= _LEAST_SHARE:
+                return each
+    return None
+
+
+def _most_frequent(classes: Sequence[int]) -> int | None:
+    counts = Counter(classes)
+    return max(counts, key=lambda each: (counts[each], -each), default=None)
+
+
+def _depending(slots: set[int], links: Sequence[Link]) -> set[int]:
+    """The values that depend on these; links are in program order."""
+    found = set(slots)
+    for link in links:
+        if not found.isdisjoint(link.operands):
+            found.update(link.slots[len(link.operands) :])
+    return found
+
+
+def _experts(products: Sequence[Link], from_data: set[int], number: Callable[[Dimension], int]) -> set[int]:
+    """Classes of the dimensions that data and weights share in the results of products."""
+    found: set[int] = set()
+    for link in products:
+        operands = link.rule.operands
+        if len(operands) != 2 or sum(slot in from_data for slot in link.operands) != 1:
+            continue
+        shared = {f for d in operands[0] for f in d[:1]} & {f for d in operands[1] for f in d[:1]}
+        kept = {f for mapping in link.rule.results for d in mapping for f in d[:1]}
+        for dimension, factor in _major_factors(link):
+            if factor in shared & kept:
+                found.add(number(dimension))
+    return found
+
+
+def _inner(weights: Sequence[tuple[int, tuple[int, ...]]], excluded: set[int | None]) -> frozenset[int]:
+    """Classes of which each weight has at most one; those of more elements first."""
+    sizes: Counter[int] = Counter()
+    for size, own in weights:
+        for each in {*own} - excluded:
+            sizes[each] += size
+    chosen: set[int] = set()
+    for each, _ in sorted(sizes.items(), key=lambda item: (-item[1], item[0])):
+        if all(each not in own or chosen.isdisjoint(own) for _, own in weights):
+            chosen.add(each)
+    return frozenset(chosen)

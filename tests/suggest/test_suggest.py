@@ -1,0 +1,126 @@
+"""Roles, schemes and suggestions of small programs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shardy_py import P, Program, ShardyError, propagate
+from shardy_py.api.suggesting import factorizations
+from shardy_py.cli.suggest import main
+from shardy_py.sharding import Mesh
+from shardy_py.suggest import schemes
+from shardy_py.suggest.schemes import moved
+from shardy_py.suggest.search import Cost
+from shardy_py.suggest.suggestion import pareto
+
+TEXT = """
+sdy.mesh @mesh = <["data"=4, "model"=2]>
+func.func @main(%x: tensor<1024x2048xbf16> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"data", "model"}]>},
+                %w: tensor<2048x8192xbf16>, %v: tensor<8192x2048xbf16>) -> tensor<1024x2048xbf16> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<1024x2048xbf16>, tensor<2048x8192xbf16>) -> tensor<1024x8192xbf16>
+  %1 = stablehlo.tanh %0 : tensor<1024x8192xbf16>
+  %2 = stablehlo.dot_general %1, %v, contracting_dims = [1] x [0]
+      : (tensor<1024x8192xbf16>, tensor<8192x2048xbf16>) -> tensor<1024x2048xbf16>
+  %3 = stablehlo.add %2, %x : tensor<1024x2048xbf16>
+  return %3 : tensor<1024x2048xbf16>
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    return Program.parse(TEXT)
+
+
+def test_roles_come_from_rules(program: Program) -> None:
+    roles = program.suggest(tries=1, progress=False).best.roles
+    kinds = [tuple(map(roles.kind, own)) for own in roles.classes]
+    assert kinds[0][0] == "batch"
+    assert [*kinds[1]].count("inner") == 1
+    assert kinds[1] == kinds[2][::-1]
+
+
+def test_schemes_by_name(program: Program) -> None:
+    roles = program.suggest(tries=1, progress=False).best.roles
+    found = schemes(roles, Mesh.of(data=4, model=2))
+    both = ("data", "model")
+    assert found["data parallel"] == ((both, ()), ((), ()), ((), ()))
+    assert found["FSDP"] == ((both, ()), ((), both), (both, ()))
+    assert found["Megatron 1D"] == ((("data",), ()), ((), ("model",)), (("model",), ()))
+    assert found["Megatron 2D"][1:] == ((("data",), ("model",)), (("model",), ("data",)))
+
+
+def test_the_best_plan_is_no_slower_than_the_schemes_and_costs_what_it_says(program: Program) -> None:
+    suggestion = program.suggest(tries=30, progress=False)
+    best = suggestion.best.cost
+    assert suggestion.current is not None
+    assert best.serial < suggestion.current.serial
+    assert all(best.serial <= plan.cost.serial for plan in suggestion.schemes)
+    result = propagate(suggestion.program(), progress=False)
+    assert result.time("tpu-v5p").seconds == (best.overlapped, best.serial)
+    assert result.memory("tpu").estimate.peak_bytes == best.peak_bytes
+
+
+def test_it_is_deterministic(program: Program) -> None:
+    first, second = (program.suggest(tries=20, seed=3, progress=False) for _ in range(2))
+    assert str(first) == str(second)
+
+
+def test_kept_annotations_stay(program: Program) -> None:
+    annotated = program.annotate({"%arg1": P("model")})
+    changed = annotated.suggest(tries=12, keep=["%arg1"], progress=False).program()
+    assert str(changed["%arg1"].sharding) == str(annotated["%arg1"].sharding)
+
+
+def test_a_limit_of_memory_comes_before_time(program: Program) -> None:
+    free = program.suggest(tries=40, progress=False)
+    needed = min(plan.cost.peak_bytes for plan in free.plans)
+    part = (needed + 1) / (95 * 1024**3)
+    tight = program.suggest(tries=40, memory=part, progress=False)
+    assert tight.memory_limit is not None
+    assert tight.best.cost.peak_bytes <= free.best.cost.peak_bytes
+
+
+def test_devices_give_all_meshes() -> None:
+    assert len(factorizations(12)) == 6
+
+
+def test_a_program_without_a_mesh_needs_one() -> None:
+    text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  return %x : tensor<4xf32>\n}\n"
+    with pytest.raises(ShardyError, match="expected a mesh"):
+        Program.parse(text).suggest(progress=False)
+
+
+def test_plans_that_another_beats_are_left_out(program: Program) -> None:
+    roles = program.suggest(tries=1, progress=False).plans[0]
+    costs = [Cost(1, 1, 10, 0), Cost(1, 2, 20, 0), Cost(1, 3, 5, 0)]
+    plans = [replace(roles, cost=cost) for cost in costs]
+    assert [plan.cost for plan in pareto(plans, None)] == [costs[0], costs[2]]
+    assert [plan.cost for plan in pareto(plans, 9)] == [costs[2]]
+    assert [plan.cost for plan in pareto(plans, 2)] == [costs[2]]
+
+
+def test_a_move_takes_the_axis_from_where_it_was() -> None:
+    assert moved(((("x",), ()),), (0,), "x", 1) == (((), ("x",)),)
+
+
+def test_the_command_writes_the_program_and_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, output, code = tmp_path / "in.mlir", tmp_path / "out.mlir", tmp_path / "specs.py"
+    source.write_text(TEXT)
+    outputs = ["-o", str(output), "--code", str(code)]
+    assert main([str(source), "--mesh", "data=2,model=4", "--tries", "12", *outputs]) == 0
+    assert "why the schemes lose to plan 1" in capsys.readouterr().out
+    assert str(Program.load(output).meshes["mesh"]) == '<["data"=2, "model"=4]>'
+    assert code.read_text().startswith("in_specs = (")
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--mesh", "data"], ["--memory", "0%"], ["--mesh", "a=2", "--devices", "4"]]
+)
+def test_invalid_arguments(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["-", *wrong]) == 1
+    assert "error: " in capsys.readouterr().err
