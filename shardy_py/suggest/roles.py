@@ -144,7 +144,7 @@ def roles_of(tensors: Sequence[Tensor], links: Sequence[Link]) -> Roles:
     weights = [i for i, own in enumerate(classes) if batch not in own and len(own) > 1]
     features = _most_frequent([own for i in weights for own in {*classes[i]}])
     data = [own for own in classes if batch in own]
-    sequence = _sequence(data, made, batch)
+    sequence = _sequence(data, made, batch, features)
     from_data = _depending({t.slot for t, own in zip(tensors, classes, strict=True) if batch in own}, links)
     experts = _experts(products, from_data, number) & {own for i in weights for own in classes[i]} - {
         batch,
@@ -185,13 +185,15 @@ def _batch(classes: Sequence[tuple[int, ...]], made: Sequence[set[int]]) -> int 
     return best if counts[best] else None
 
 
-def _sequence(data: Sequence[tuple[int, ...]], made: Sequence[set[int]], batch: int | None) -> int | None:
+def _sequence(
+    data: Sequence[tuple[int, ...]], made: Sequence[set[int]], batch: int | None, features: int | None
+) -> int | None:
     """The class next to the batch in data that many products have beside it."""
     having = [own for own in made if batch in own]
     for own in data:
         for each in own[1:2]:
             share = sum(each in result for result in having) / max(1, len(having))
-            if each != batch and own[0] == batch and share >= _LEAST_SHARE:
+            if each not in (batch, features) and own[0] == batch and share >= _LEAST_SHARE:
                 return each
     return None
 

@@ -123,4 +123,4 @@ def test_the_command_writes_the_program_and_code(tmp_path: Path, capsys: pytest.
 )
 def test_invalid_arguments(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["-", *wrong]) == 1
-    assert "error: " in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith("sdy-suggest: ")
