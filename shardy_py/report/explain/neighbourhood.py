@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from shardy_py.graph.run_record import Propagation
 from shardy_py.propagation.flat import UNSHARDABLE
@@ -30,8 +31,7 @@ _FEW_TENSORS = 8
 """Up to so many tensors of a step are searched for a slot, rather than their positions remembered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Crossing:
+class Crossing(NamedTuple):
     """A step between two of its tensors along a factor.
 
     position, slot, dimension: of the tensor without the axis. source, source_slot, source_dimension: of the
