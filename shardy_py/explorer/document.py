@@ -87,6 +87,8 @@ class _Writer:
         self.states: list[Sequence[TensorSharding | None]] = [self.given]
         self.matched: Sequence[tuple[ValueEntry, ValueEntry]] = ()
         self.locations: dict[int, str] = {}
+        self.alike = alike(self.items, self.given)
+        self.numbers: dict[int, tuple[int, TensorSharding | None]] = {}  # with what has the identity
         self.texts.of("")
         self.shardings.of(None)
 
@@ -110,7 +112,7 @@ class _Writer:
             "collectives": self._collectives(self.subject.communication, _same),
             "summary": _summary(self.subject.communication),
             "refused": self._refused(),
-            "alike": alike(self.items, self.given),
+            "alike": self.alike,
             "sources": [
                 [_text(f), [[n, _text(t)] for n, t in lines.items()]]
                 for f, lines in self.subject.sources.items()
@@ -146,7 +148,7 @@ class _Writer:
         """Value, dimension, axis and reasons, the nearest first."""
         return [
             [r.value, r.dimension, *(self.texts.of(_text(text)) for text in (r.axis, *r.reasons))]
-            for r in refused(self.items, self.given, self.meshes, self.subject.why_not)
+            for r in refused(self.items, self.given, self.meshes, self.subject.why_not, self.alike)
         ]
 
     def _counterparts(self) -> list[TensorSharding | None]:
@@ -266,7 +268,10 @@ class _Writer:
         ]
 
     def _sharding(self, sharding: TensorSharding | None) -> int:
-        return self.shardings.of(sharding)
+        known = self.numbers.get(id(sharding))
+        if known is None:
+            known = self.numbers[id(sharding)] = self.shardings.of(sharding), sharding
+        return known[0]
 
     def _sharding_row(self, sharding: Any) -> Any:
         """Mesh, axes of each dimension, unreduced axes, text; axes with the number of their parts."""

@@ -54,12 +54,16 @@ def refused(
     shardings: Sequence[TensorSharding | None],
     meshes: Mapping[str, Mesh],
     why_not: WhyNot | None,
+    first_alike: Sequence[int],
 ) -> Iterator[Refused]:
-    """Yields the answers for the largest drawn values; none without an explainer. shardings: by value."""
+    """Yields the answers for the largest drawn values; none without an explainer.
+
+    shardings: by value. first_alike: that of `alike`.
+    """
     if why_not is None:
         return
     entries = items.table.entries
-    drawn = [number for number in dict.fromkeys(alike(items, shardings)) if items.maker[number] >= 0]
+    drawn = [number for number in dict.fromkeys(first_alike) if items.maker[number] >= 0]
     sizes = {n: _bytes_on_a_device(entries[n].type, shardings[n], meshes) for n in drawn}
     left = min(MOST_QUESTIONS, max(_FEWEST, _VALUES_SEARCHED // max(1, len(entries))))
     for number in sorted(drawn, key=lambda n: (-sizes[n], n)):

@@ -11,10 +11,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from functools import cached_property
 
-from shardy_py.explorer.items import Item, Items, scope_of
+from shardy_py.explorer.items import Edge, Item, Items, scope_of
 
 LEAST_RUN = 6
 """The least number of ops in a run that counts as a layer."""
@@ -50,7 +49,7 @@ class _Folder:
             self._add(child, self.numbers[parent] if op < 0 else self.new.found[self.numbers[op]].parent)
         for item in self.new.found:
             item.children.sort(key=lambda child: _ORDER.get(self.new.found[child].kind, 1))
-        self.new.edges = [replace(edge, item=self.numbers[edge.item]) for edge in self.old.edges]
+        self.new.edges = [Edge(e.value, self.numbers[e.item], e.operand) for e in self.old.edges]
         self.new.of_op = {op: self.numbers[number] for op, number in self.old.of_op.items()}
         return self.new
 
@@ -185,7 +184,8 @@ class _Folder:
             self._add(child, group)
 
     def _add(self, child: int, parent: int) -> None:
-        self.numbers[child] = self.new.add(replace(self.old.found[child], parent=parent, children=[]))
+        old = self.old.found[child]
+        self.numbers[child] = self.new.add(Item(old.kind, old.label, parent, old.values, old.op))
 
 
 def _shortened(path: _Path, sizes: Counter[_Path]) -> _Path:
