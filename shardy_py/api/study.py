@@ -152,6 +152,7 @@ class _Incremental:
             base = Base.of(copy.module, options.passes())
         self.variants = Variants(base)
         _ = self.variants.skeleton
+        self._last: tuple[Mapping[int, TensorSharding | None], Decided] | None = None
         self._slots = base.program.slots
         self._counterparts = _counterparts(events, self._slots.of)
 
@@ -192,19 +193,33 @@ class _Incremental:
 
     def figures(self, initial: Mapping[int, TensorSharding | None], model: CostModel) -> Figures:
         """What the program costs with these initial shardings."""
-        variant = self.variants.variant(self.variants.base.decided(initial))
+        variant = self.variants.variant(self._decided(initial))
         return figures_of(self.variants, variant, model)
+
+    def _decided(self, initial: Mapping[int, TensorSharding | None]) -> Decided:
+        """The shardings with these initial ones; the last ones are kept, as figures and changes need them."""
+        if self._last is None or self._last[0] != initial:
+            self._last = initial, self.variants.base.decided(initial)
+        return self._last[1]
 
     @cached_property
     def _unchanged(self) -> Decided:
         return self.variants.base.decided({})
 
+    @cached_property
+    def _followed(self) -> list[tuple[Value, Sequence[int]]]:
+        """The values of the program with the slots that they become."""
+        return [(value, self._slots_of(value)) for value in self.program.values]
+
     def changes(self, initial: Mapping[int, TensorSharding | None]) -> Iterator[ShardingChange]:
         """The values whose closed shardings differ from those without edits."""
-        before, after = self._unchanged, self.variants.base.decided(initial)
-        for value in self.program.values:
+        before, after = self._unchanged, self._decided(initial)
+        old_numbers, new_numbers = before.numbers, after.numbers
+        for value, slots in self._followed:
             seen: set[tuple[int, int]] = set()
-            for slot in self._slots_of(value):
+            for slot in slots:
+                if old_numbers[slot] == new_numbers[slot]:
+                    continue
                 old, new = self._final(slot, before), self._final(slot, after)
                 if old != new and (old, new) not in seen:
                     seen.add((old, new))

@@ -58,7 +58,6 @@ class _Costs:
 
 def peak_bytes(variants: Variants, variant: Variant) -> int:
     """Returns the peak of padded bytes on each device, of linear layouts, as the memory report has it."""
-    sizes: list[int] = [0] * len(variant.types)
     known: dict[tuple[TensorType | None, int], int] = {}
 
     def size_of(type_: TensorType | None, number: int) -> int:
@@ -72,8 +71,7 @@ def peak_bytes(variants: Variants, variant: Variant) -> int:
             )
         return known[key]
 
-    for value, number in variant.numbers.items():
-        sizes[value] = size_of(variant.types[value], number)
+    sizes = [*map(size_of, variant.types, variant.numbers)]
     steps: list[MemoryStep] = []
     same: dict[int, int] = {}
 
@@ -110,4 +108,4 @@ def peak_bytes(variants: Variants, variant: Variant) -> int:
     steps.append(MemoryStep(returned, tuple(copies)))
     computation = MemoryComputation(variant.arguments, tuple(steps), tuple(arrays))
     donated = donated_arguments(variants.base.function)
-    return LivenessAnalysis((computation,), sizes).peak(0, donated).size_bytes
+    return LivenessAnalysis((computation,), sizes).peak_bytes(0, donated)

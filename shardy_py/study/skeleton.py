@@ -6,7 +6,7 @@ which propagation erases.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -62,7 +62,7 @@ class Skeleton:
     """
 
     nodes: tuple[Node, ...]
-    types: Mapping[int, TensorType | None]
+    types: Sequence[TensorType | None]
     arguments: tuple[int, ...]
     returned: tuple[int, ...]
     targets: tuple[int, ...]
@@ -94,13 +94,12 @@ class _Reader:
         end = block.last_op
         assert end is not None
         nodes = tuple([self._node(op) for op in block.ops if self._is_node(op)])
-        types = {
-            slot: None if value is None else tensor_type(type_of(value))
-            for slot, value in enumerate(self._slots.values)
-        }
+        values = self._slots.values
+        types = [None if value is None else tensor_type(type_of(value)) for value in values]
         get = self._slots.get
         targets = self._slots.function_results[id(base.function)]
-        types.update(zip(targets, [tensor_type(type_of(value)) for value in operands_of(end)], strict=True))
+        for slot, value in zip(targets, operands_of(end), strict=True):
+            types[slot] = tensor_type(type_of(value))
         return Skeleton(
             nodes,
             types,

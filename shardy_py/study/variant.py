@@ -6,7 +6,7 @@ and results of dots get reshards. The values of a variant are slots, and numbers
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -43,11 +43,11 @@ class Variant:
 
     block: Block
     lines: tuple[Line, ...]
-    numbers: dict[int, int]
+    numbers: Sequence[int]
     arguments: tuple[int, ...]
     returned: tuple[int, ...]
     targets: tuple[int, ...]
-    types: Mapping[int, TensorType | None]
+    types: Sequence[TensorType | None]
 
 
 class Variants:
@@ -58,12 +58,14 @@ class Variants:
         self.meshes: Mapping[str, Mesh] = base.program.meshes
         self.closed: list[TensorSharding | None] = [None]
         """Closed shardings by number; 0: none."""
+        self.sizes: dict[tuple[int, int], tuple[int, TensorType | None]] = {}
+        """Bytes on each device, by the identity of a type and the number of a sharding; with the type."""
         self._numbers: dict[TensorSharding, int] = {}
         self.closed_numbers: list[int] = [0]
         self._tilings: dict[tuple[int, int], Tiling] = {}
         self._dots: dict[tuple[Hashable, ...], tuple[int, int] | None] = {}
         self._reshards: dict[TensorType, OpRecord] = {}
-        self._steps: dict[int, Step] = {}
+        self._steps: dict[int, tuple[Step, Line, tuple[int, ...]]] = {}
         self._boundary: dict[tuple[int, tuple[int | None, ...]], int] = {}
         self._devices = max((mesh.device_count for mesh in self.meshes.values()), default=1)
 
@@ -148,13 +150,31 @@ class Variants:
         (wanted,) = found.seen
         return self.number(found.made), self.number(wanted)
 
-    def step(self, key: int, step: Step) -> Step:
-        """The step of an earlier variant, if it is the same."""
+    def step(
+        self,
+        key: int,
+        record: OpRecord,
+        line: Line,
+        types: Sequence[TensorType | None],
+        numbers: tuple[int, ...],
+        source: object,
+    ) -> tuple[Step, Line]:
+        """The step of an op and its line: those of an earlier variant, if they are the same.
+
+        types, numbers: of its results.
+        """
         known = self._steps.get(key)
-        if known is not None and known.operands == step.operands and known.targets == step.targets:
-            return known
-        self._steps[key] = step
-        return step
+        if known is not None and known[2] == numbers and known[1] == line:
+            return known[:2]
+        targets = tuple(
+            [
+                None if type_ is None else self.tiling(number, len(type_.shape))
+                for type_, number in zip(types, numbers, strict=True)
+            ]
+        )
+        step = Step(record, line.operands, line.results, targets, source=source)
+        self._steps[key] = step, line, numbers
+        return step, line
 
     def reshard_record(self, type_: TensorType) -> OpRecord:
         """The record of a reshard of a tensor."""
@@ -180,14 +200,11 @@ class _Maker:
     def make(self) -> Variant:
         variants, decided = self.variants, self.decided
         skeleton = variants.skeleton
-        self.types = dict(skeleton.types)
-        for number in set(decided.numbers):
-            variants.closed_number(number, decided)
-        closed = variants.closed_numbers
-        self.numbers = {slot: closed[number] for slot, number in enumerate(decided.numbers)}
+        self.types = list(skeleton.types)
+        variants.closed_number(max(decided.numbers), decided)
+        self.numbers = [*map(variants.closed_numbers.__getitem__, decided.numbers)]
         for slot in (*skeleton.arguments, *skeleton.targets):
-            type_ = self.types.get(slot)
-            self.numbers[slot] = variants.boundary_number(decided.numbers[slot], type_, decided)
+            self.numbers[slot] = variants.boundary_number(decided.numbers[slot], self.types[slot], decided)
         merged: dict[Hashable, int] = {}
         raw, same = decided.numbers, self.same
         for index, node in enumerate(skeleton.nodes):
@@ -239,8 +256,9 @@ class _Maker:
         (value,) = node.results
         new, type_ = len(self.types), self.types[value]
         assert type_ is not None
-        self.numbers[value], self.numbers[new] = found
-        self.types[new] = type_
+        self.numbers[value] = found[0]
+        self.numbers.append(found[1])
+        self.types.append(type_)
         self.same[value] = new
         self._append(2 * index, node.record, operands, (value,), node.storage, node.op)
         record = self.variants.reshard_record(type_)
@@ -255,9 +273,15 @@ class _Maker:
         storage: Storage,
         source: object,
     ) -> None:
-        targets = tuple([self._tiling(value) for value in results])
-        self.steps.append(self.variants.step(key, Step(record, operands, results, targets, source=source)))
-        self.lines.append(Line(operands, results, storage))
+        if len(results) == 1:
+            (value,) = results
+            types, numbers = (self.types[value],), (self.numbers[value],)
+        else:
+            types = tuple([self.types[value] for value in results])
+            numbers = tuple([self.numbers[value] for value in results])
+        step, line = self.variants.step(key, record, Line(operands, results, storage), types, numbers, source)
+        self.steps.append(step)
+        self.lines.append(line)
 
 
 def _size(type_: TensorType | None) -> int:

@@ -121,6 +121,13 @@ class LivenessAnalysis:
         self._sizes = sizes
         self._moments: dict[tuple[int, tuple[Owner, ...]], _Moment | None] = {}
 
+    def peak_bytes(self, computation: int, donated: Sequence[bool]) -> int:
+        """Returns the bytes of `peak` alone."""
+        owners = tuple(Owner.COMPUTATION if is_donated else Owner.OUTSIDE for is_donated in donated)
+        arguments = self._computations[computation].arguments
+        extra_bytes = self._moment(computation, owners).extra_bytes
+        return extra_bytes + sum([self._sizes[argument] for argument in arguments])
+
     def peak(self, computation: int, donated: Sequence[bool]) -> Peak:
         """Returns the peak of an outermost computation; arguments not donated are alive throughout.
 
@@ -129,12 +136,10 @@ class LivenessAnalysis:
         """
         owners = tuple(Owner.COMPUTATION if is_donated else Owner.OUTSIDE for is_donated in donated)
         arguments = self._computations[computation].arguments
-        extra_bytes = self._moment(computation, owners).extra_bytes
         kept = [a for a, owner in zip(arguments, owners, strict=True) if owner is Owner.OUTSIDE]
         place: list[tuple[int, int]] = []
         alive = self._alive(computation, owners, {}, place)
-        size_bytes = extra_bytes + sum(self._sizes[argument] for argument in arguments)
-        return Peak(size_bytes, tuple(sorted((*kept, *alive))), tuple(place))
+        return Peak(self.peak_bytes(computation, donated), tuple(sorted((*kept, *alive))), tuple(place))
 
     def _moment(self, index: int, owners: tuple[Owner, ...]) -> _Moment:
         key = (index, owners)

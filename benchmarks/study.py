@@ -1,0 +1,94 @@
+"""What a set of annotations costs in a study, beside the C++ Shardy: `python benchmarks/study.py [--count 50]`.
+
+For `transformer_train_48`: seconds of a what-if of arguments (changed shardings, collectives and memory) as a
+share of the time in which C++ propagates the program once. For `transformer_train_12`: seconds for many
+candidates, of which some are compared with propagating from scratch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import random
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+from pipeline import measure
+from programs import large_and_small
+
+from shardy_py import P, Program, Study, propagate
+from shardy_py.report.difference import Figures
+from shardy_py.session import without_collection
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--count", type=int, default=50, help="candidates (default 50)")
+    parser.add_argument("--checked", type=int, default=5, help="candidates compared (default 5)")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, without_collection():
+        large, small = large_and_small(Path(folder))
+        program = Program.parse(large.text, as_compiled=True)
+        study = Study(program)
+        study.score()
+        edits = candidates(program, 1)
+        single = median([_seconds(lambda: _what_if(study, next(edits))) for _ in range(7)])
+        print(f"{large.name}: what-if of arguments {single:.3f} s")
+        if importlib.util.find_spec("jaxlib") is not None:
+            figures = [measure("reference", large) for _ in range(3)]
+            whole = median([f["parse"] + f["passes"] for f in figures])
+            passes = median([f["passes"] for f in figures])
+            print(f"C++: passes {passes:.3f} s, ratio {single / passes:.2f}; with parse {single / whole:.2f}")
+        program = Program.parse(small.text, as_compiled=True)
+        study = Study(program)
+        study.score()
+        tried = [next(candidates(program, seed)) for seed in range(given.count)]
+        start = perf_counter()
+        scored = [study.score(each) for each in tried]
+        taken = perf_counter() - start
+        print(
+            f"{small.name}: {given.count} candidates in {taken:.2f} s, 1,000 in {1000 * taken / given.count:.0f} s"
+        )
+        equal = sum(
+            _from_scratch(program, each) == found.figures
+            for each, found in zip(tried[: given.checked], scored, strict=False)
+        )
+        print(f"{equal} of {given.checked} compared equal those from scratch")
+
+
+def candidates(program: Program, seed: int) -> Iterator[dict[str, Any]]:
+    """Shardings of some arguments along some axes."""
+    rng = random.Random(seed)
+    axes = list(next(iter(program.meshes.values())).order)
+    arguments = [v for v in program.values if v.role == "argument" and v.shape]
+    while True:
+        edits: dict[str, Any] = {}
+        for value in rng.sample(arguments, rng.choice([1, 1, 2, 4])):
+            dims: list[str | None] = [None] * len(value.shape or ())
+            dims[rng.randrange(len(dims))] = rng.choice(axes)
+            edits[value.name] = P(*dims)
+        yield edits
+
+
+def _what_if(study: Study, edits: dict[str, Any]) -> None:
+    study.score(edits)
+    study.changes(edits)
+
+
+def _from_scratch(program: Program, edits: dict[str, Any]) -> Figures:
+    result = propagate(program.annotate(edits), progress=False)
+    return Figures.of(result.communication(partitioner="xla"), result.memory())
+
+
+def _seconds(work: Any) -> float:
+    start = perf_counter()
+    work()
+    return perf_counter() - start
+
+
+if __name__ == "__main__":
+    main()
