@@ -1,4 +1,4 @@
-"""What a set of annotations costs in a study, beside the C++ Shardy: `python benchmarks/study.py [--count 50]`.
+"""What a set of annotations costs in a study, beside C++: `python benchmarks/study.py [--count 50]`.
 
 For `transformer_train_48`: seconds of a what-if of arguments (changed shardings, collectives and memory) as a
 share of the time in which C++ propagates the program once. For `transformer_train_12`: seconds for many
@@ -26,7 +26,7 @@ from shardy_py.session import without_collection
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description="What a set of annotations costs.")
     parser.add_argument("--count", type=int, default=50, help="candidates (default 50)")
     parser.add_argument("--checked", type=int, default=5, help="candidates compared (default 5)")
     given = parser.parse_args()
@@ -51,7 +51,8 @@ def main() -> None:
         scored = [study.score(each) for each in tried]
         taken = perf_counter() - start
         print(
-            f"{small.name}: {given.count} candidates in {taken:.2f} s, 1,000 in {1000 * taken / given.count:.0f} s"
+        thousand = 1000 * taken / given.count
+        print(f"{small.name}: {given.count} candidates in {taken:.2f} s, 1,000 in {thousand:.0f} s")
         )
         equal = sum(
             _from_scratch(program, each) == found.figures
