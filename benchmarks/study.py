@@ -50,10 +50,8 @@ def main() -> None:
         start = perf_counter()
         scored = [study.score(each) for each in tried]
         taken = perf_counter() - start
-        print(
         thousand = 1000 * taken / given.count
         print(f"{small.name}: {given.count} candidates in {taken:.2f} s, 1,000 in {thousand:.0f} s")
-        )
         equal = sum(
             _from_scratch(program, each) == found.figures
             for each, found in zip(tried[: given.checked], scored, strict=False)
