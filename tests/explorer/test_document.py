@@ -141,3 +141,13 @@ def test_places_keep_their_distance() -> None:
     left, right = placed.centers[1]
     assert right - left >= (120 + 80) / 2
     assert apart([5.0, 5.0, 5.0], [10, 10, 10]) == [-29.0, 5.0, 39.0]
+
+
+def test_a_repeat_is_wide_enough_for_how_often_it_recurs() -> None:
+    def width(count: int) -> int:
+        made = _document(_result(layers(count)))
+        kinds = [kind for kind, _ in _kinds(made)]
+        widths = (zip(group[1], group[5], strict=True) for group in made["layouts"])
+        return next(wide for pairs in widths for child, wide in pairs if kinds[child] == "repeat")
+
+    assert width(100) > width(10)
