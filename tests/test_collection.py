@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 from weakref import ref
 
 import pytest
@@ -16,6 +17,16 @@ class Cyclic:
 
     def __init__(self) -> None:
         self.me = self
+
+
+@pytest.fixture(autouse=True)
+def _collector() -> Iterator[None]:
+    """The collector as a process begins with it: commands that earlier tests ran leave it off, all frozen."""
+    gc.unfreeze()
+    gc.enable()
+    yield
+    gc.unfreeze()
+    gc.enable()
 
 
 def test_what_is_made_within_is_old_afterwards() -> None:
