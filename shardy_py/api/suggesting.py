@@ -76,7 +76,7 @@ def suggest(
                 start = min(named, key=lambda plan: plan.cost.rank(memory_bytes))
                 scorer = next(each for each in scorers if str(each.mesh) == start.mesh)
                 scorer.improve(start, budget, memory_bytes, seed)
-                is_complete = budget.tries >= 0
+                is_complete = not budget.is_spent
         except KeyboardInterrupt:
             named = [plan for scorer in scorers for plan in scorer.named]
             if not named:

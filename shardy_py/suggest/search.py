@@ -33,10 +33,11 @@ class Cost:
 
 @dataclass
 class Budget:
-    """How long to search: seconds, and choices that are scored."""
+    """How long to search: seconds, and choices that are scored; is_spent: whether it ended the search."""
 
     seconds: float
     tries: int
+    is_spent: bool = field(default=False, init=False)
     _end: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -46,7 +47,8 @@ class Budget:
     def take(self) -> bool:
         """Returns whether one more choice may be scored, and counts it."""
         self.tries -= 1
-        return self.tries >= 0 and monotonic() < self._end
+        self.is_spent = self.is_spent or self.tries < 0 or monotonic() >= self._end
+        return not self.is_spent
 
 
 Score = Callable[[Choice], Cost | None]

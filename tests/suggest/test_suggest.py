@@ -13,7 +13,7 @@ from shardy_py.cli.suggest import main
 from shardy_py.sharding import Mesh
 from shardy_py.suggest import schemes
 from shardy_py.suggest.schemes import moved
-from shardy_py.suggest.search import Cost
+from shardy_py.suggest.search import Budget, Cost
 from shardy_py.suggest.suggestion import pareto
 
 TEXT = """
@@ -83,6 +83,14 @@ def test_a_limit_of_memory_comes_before_time(program: Program) -> None:
     tight = program.suggest(tries=40, memory=part, progress=False)
     assert tight.memory_limit is not None
     assert tight.best.cost.peak_bytes <= free.best.cost.peak_bytes
+
+
+def test_a_search_that_time_ends_is_not_complete(program: Program) -> None:
+    assert program.suggest(progress=False).is_complete
+    assert not program.suggest(tries=8, progress=False).is_complete
+    budget = Budget(0, 10)
+    assert not budget.take()
+    assert budget.is_spent
 
 
 def test_devices_give_all_meshes() -> None:
