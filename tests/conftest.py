@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "corpus_program" in metafunc.fixturenames:
         missing = pytest.param("", marks=pytest.mark.skip(reason=NO_CORPUS))
         metafunc.parametrize("corpus_program", corpus_names() or [missing])
+
+
+@pytest.fixture(autouse=True)
+def _collector() -> Iterator[None]:
+    """Commands leave the garbage collector off, because their process ends."""
+    yield
+    gc.unfreeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

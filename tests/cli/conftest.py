@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -42,14 +40,6 @@ def break_module(module: ModuleOp) -> None:
 def crash(module: ModuleOp) -> None:
     """A bug of ours."""
     raise KeyError("lost")
-
-
-@pytest.fixture(autouse=True)
-def _collector() -> Iterator[None]:
-    """Commands leave the garbage collector off, because their process ends."""
-    yield
-    gc.unfreeze()
-    gc.enable()
 
 
 @pytest.fixture(autouse=True)

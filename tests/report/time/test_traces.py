@@ -132,13 +132,13 @@ def _messages() -> tuple[Any, Any]:
 
 
 def _decoded(data: bytes) -> tuple[Any, list[Any]]:
-    from google.protobuf.internal.decoder import _DecodeVarint32  # type: ignore[attr-defined]
+    decoder = pytest.importorskip("google.protobuf.internal.decoder")
 
     metadata, node = _messages()
     parts: list[bytes] = []
     offset = 0
     while offset < len(data):
-        size, offset = _DecodeVarint32(data, offset)
+        size, offset = decoder._DecodeVarint32(data, offset)
         parts.append(data[offset : offset + size])
         offset += size
     return metadata.FromString(parts[0]), [node.FromString(part) for part in parts[1:]]
