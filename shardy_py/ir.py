@@ -385,6 +385,21 @@ def take_out(op: Operation) -> None:
     op.parent = op._prev_op = op._next_op = None
 
 
+def set_order(block: Block, ops: Sequence[Operation]) -> None:
+    """Put the ops of `block`, all of which are given, into another order."""
+    previous: Operation | None = None
+    for op in ops:
+        op._prev_op = previous
+        if previous is None:
+            block._first_op = op
+        else:
+            previous._next_op = op
+        previous = op
+    if previous is not None:
+        previous._next_op = None
+    block._last_op = previous
+
+
 def inline_region(op: Operation, region: Region, arguments: Sequence[SSAValue] = ()) -> None:
     """Replaces `op` by the ops of `region`, and its results by the values that the region returns."""
     block, end = region.blocks[0], terminator_of(region)

@@ -58,7 +58,12 @@ def _has(op_class: type[Operation], trait: type[OpTrait]) -> bool:
 
 def is_constant(op: Operation) -> bool:
     """Returns whether the result of `op` is its attribute `value`."""
-    return is_foldable_constant(op) or _has(op.__class__, UnfoldableConstant)
+    return is_constant_class(op.__class__)
+
+
+def is_constant_class(op_class: type[Operation]) -> bool:
+    """Returns whether the results of ops of a class are their attribute `value`."""
+    return _has(op_class, ConstantLike) or _has(op_class, UnfoldableConstant)
 
 
 def is_foldable_constant(op: Operation) -> bool:

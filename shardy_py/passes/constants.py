@@ -211,7 +211,12 @@ class _Splitter:
         if is_scalar(value):
             return
         mapping: Mapping = {}
-        self._copy(value, mapping)
+        if _is_leaf(value.op):
+            if _has_one_use(value.op):
+                return
+            self._clone(value, mapping)
+        else:
+            self._copy(value, mapping)
         note_copies(mapping)
         own = mapping[value]
         if own is not value:
@@ -274,6 +279,13 @@ def is_scalar(value: SSAValue) -> bool:
     """Returns whether `value` is a tensor of rank 0."""
     tensor = tensor_type(ir.type_of(value))
     return tensor is not None and not tensor.shape
+
+
+def _is_leaf(op: Operation) -> bool:
+    """Returns whether a copy of `op` uses the same operands: scalars, or none."""
+    if op.__class__ is Constant or op.__class__ is ConstantOp:
+        return True
+    return op.__class__ is Broadcast and all(map(is_scalar, ir.operands_of(op)))
 
 
 def _has_one_use(op: Operation) -> bool:

@@ -49,15 +49,21 @@ def fold(module: ModuleOp) -> None:
     """
     splats = Splats()
     known = (name for name, row in TABLE.items() if row.is_folded or row.moves_elements)
+    has_cases = CaseOp.name in ir.op_names(module)
     _fold_each(ir.find_ops(module, *FOLDS, *known), splats)
-    while users := [
-        u for op in innermost_first(ir.find_ops(module, CaseOp.name)) for u in _choose_branch(op, splats)
-    ]:
+    while has_cases and (
+        users := [
+            u for op in innermost_first(ir.find_ops(module, CaseOp.name)) for u in _choose_branch(op, splats)
+        ]
+    ):
         _fold_each(users, splats)
-    for sort in ir.find_ops(module, SortOp.name):
-        _narrow_sort(sort)
-    for reduce in ir.find_ops(module, ReduceOp.name):
-        _narrow_reduce(reduce)
+    sorts_and_reduces = ir.find_ops(module, SortOp.name, ReduceOp.name)
+    for sort in sorts_and_reduces:
+        if isinstance(sort, SortOp):
+            _narrow_sort(sort)
+    for reduce in sorts_and_reduces:
+        if isinstance(reduce, ReduceOp) and reduce.parent is not None:
+            _narrow_reduce(reduce)
 
 
 def _fold_each(pending: Iterable[Operation], splats: Splats) -> None:

@@ -9,6 +9,7 @@ Integers are computed with, floats are only moved. Not here: the folds (`folds.p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import Enum
 from functools import lru_cache
 from typing import Any, cast
 
@@ -18,7 +19,7 @@ from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 
 from shardy_py.compute import compute_of
 from shardy_py.dialects.stablehlo import op_class
-from shardy_py.dialects.traits import is_constant
+from shardy_py.dialects.traits import is_constant_class
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import record_of
 from shardy_py.ir import build_operation, operands_of, place_before
@@ -36,6 +37,25 @@ from shardy_py.text.dense import (
 from shardy_py.text.float_formats import FORMATS
 
 
+class Way(Enum):
+    """How the element that fills the result of an op follows."""
+
+    UNKNOWN = 0
+    CONSTANT = 1
+    MOVED = 2
+    COMPUTED = 3
+
+
+@lru_cache(maxsize=4096)
+def _way(op_class: type[Operation]) -> Way:
+    if is_constant_class(op_class):
+        return Way.CONSTANT
+    row = TABLE[op_class.name]
+    if row.moves_elements:
+        return Way.MOVED
+    return Way.COMPUTED if row.is_folded and row.is_elementwise else Way.UNKNOWN
+
+
 class Splats:
     """The known elements, by the identity of the value.
 
@@ -49,8 +69,8 @@ class Splats:
         """The bytes of the element that fills `value`."""
         entry = self._elements.get(id(value))
         if entry is None:
-            owner = value.owner
-            element = self._element(owner) if isinstance(owner, Operation) else None
+            # Faster than isinstance: an ABC.
+            element = self._element(value.op) if type(value) is OpResult else None
             entry = self._elements[id(value)] = (value, element)
         return entry[1]
 
@@ -73,15 +93,21 @@ class Splats:
         return data is not None and _real(element.name, data) == number
 
     def _element(self, op: Operation) -> bytes | None:
-        if is_constant(op):
-            return _splat(op.properties["value"])
-        row = TABLE[op.name]
-        if row.moves_elements:
-            return self.of(operands_of(op)[0])
-        if not (row.is_folded and row.is_elementwise):
-            return None
-        numbers = [self.integer(operand) for operand in operands_of(op)]
-        return None if None in numbers else computed(op, cast("list[int]", numbers))
+        match _way(op.__class__):
+            case Way.CONSTANT:
+                return _splat(op.properties["value"])
+            case Way.MOVED:
+                return self.of(operands_of(op)[0])
+            case Way.COMPUTED:
+                numbers: list[int] = []
+                for operand in operands_of(op):
+                    number = self.integer(operand)
+                    if number is None:
+                        return None
+                    numbers.append(number)
+                return computed(op, numbers)
+            case Way.UNKNOWN:
+                return None
 
 
 def computed(op: Operation, numbers: Sequence[int]) -> bytes | None:

@@ -14,7 +14,7 @@ from shardy_py.graph.movements import note_copies, replace_op
 from shardy_py.graph.nesting import free_values
 from shardy_py.graph.plain import plain
 from shardy_py.graph.symbols import Symbols
-from shardy_py.ir import blocks_of, operands_of, place_at_end, take_out, walk_pre_order
+from shardy_py.ir import blocks_of, operands_of, walk_pre_order
 from shardy_py.passes.options import CopyOptions
 from shardy_py.text.source import call_site
 
@@ -49,26 +49,30 @@ def _order(block: Block) -> None:
     ops: list[Operation] = list(block.ops)
     ordered = _post_order(ops, block)
     if ordered != ops:
-        for op in ordered:
-            take_out(op)
-            place_at_end(op, block)
+        ir.set_order(block, ordered)
 
 
 def _roots(ops: list[Operation]) -> list[Operation]:
     """The ops without users in HLO: a single result is not in a tuple, inlined ops come last."""
     *body, end = ops
-    is_alone = len(operands_of(end)) == 1
+    only_user = end if len(operands_of(end)) == 1 else None
     early: list[Operation] = []
     late: list[Operation] = []
     for op in body:
-        users = (use.operation for result in op.results for use in result.uses)
-        if all(is_alone and user is end for user in users):
+        for result in op.results:
+            use = result.first_use
+            while use is not None and ir.user_of(use) is only_user:
+                use = ir.next_use(use)
+            if use is not None:
+                break
+        else:
             (early if op.attributes.pop(LATE, None) is None else late).append(op)
     return [*early, end, *late]
 
 
 def _post_order(ops: list[Operation], block: Block) -> list[Operation]:
     """Each root after its operands, the first operand first."""
+    end = ops[-1]
     ordered: list[Operation] = []
     entered: set[int] = set()
     placed: set[int] = set()
@@ -82,19 +86,17 @@ def _post_order(ops: list[Operation], block: Block) -> list[Operation]:
                 # In HLO, values that regions use from outside are operands after the others.
                 values = (*operands_of(op), *free_values(op)) if op.regions else operands_of(op)
                 for value in reversed(values):
-                    if (
-                        isinstance(value, OpResult)
-                        and value.op.parent is block
-                        and id(value.op) not in placed
-                    ):
-                        stack.append(value.op)
+                    if type(value) is OpResult:  # faster than isinstance: an ABC
+                        maker = value.op
+                        if id(maker) not in placed and maker.parent is block:
+                            stack.append(maker)
                 continue
             stack.pop()
             if key not in placed:
                 placed.add(key)
-                if op is not ops[-1]:
+                if op is not end:
                     ordered.append(op)
-    return [*ordered, ops[-1]]
+    return [*ordered, end]
 
 
 def inline_calls(module: ModuleOp) -> None:
