@@ -5,7 +5,8 @@ calls. Ops built here equal those that xDSL builds: tests compare all fields, fo
 
 - reading: `operands_of`, `type_of`, `next_use`, `terminator_of`, `owning_op`, `blocks_of`, `written_name`
 - walking: `walk_pre_order`, `walk_post_order`, `find_ops`; no recursion
-- building: `build_operation`, `attach_operands`, `append_arguments`; nothing is verified
+- building: `build_operation`, `attach_operands`, `append_arguments`; nothing is verified. Fields are set one
+  by one, so that CPython stores them in the object: as a dictionary they take twice the memory and time
 - changing: `set_type`, `replace_uses`, `place_before`, `take_out`, `erase`
 
 Uses of a value stay in MLIR's order (newest use first), because passes and propagation visit users in it. A
@@ -190,28 +191,33 @@ def build_operation(
 
     The dictionaries become the op's own; regions must be unattached. Nothing is verified.
     """
-    op = _new(op_class)
-    results: list[OpResult] = []
-    for index, type_ in enumerate(result_types):
-        result = _new(OpResult)
-        fields = {"_type": type_, "op": op, "index": index, "first_use": None, "_name": None}
-        result.__dict__ = fields  # pyright: ignore[reportAttributeAccessIssue]
-        results.append(result)
+    op: Any = _new(op_class)
+    if result_types:
+        results: list[OpResult] = []
+        for index, type_ in enumerate(result_types):
+            result = _new(OpResult)
+            result._type = type_
+            result.op = op
+            result.index = index
+            result.first_use = result._name = None
+            results.append(result)
+        op.results = SSAValues(results)
+    else:
+        op.results = _NO_VALUES
     last = block._last_op if block is not None else None
-    op.__dict__ = {  # pyright: ignore[reportAttributeAccessIssue]
-        "_operands": SSAValues(operands) if operands else _NO_VALUES,
-        "_operand_uses": _new_uses(op, operands) if operands else (),
-        "results": SSAValues(results) if results else _NO_VALUES,
-        "_successors": (),
-        "_successor_uses": (),
-        "properties": properties,
-        "attributes": attributes,
-        "location": location,
-        "regions": tuple(regions),
-        "parent": block,
-        "_next_op": None,
-        "_prev_op": last,
-    }
+    if operands:
+        op._operands = SSAValues(operands)
+        op._operand_uses = _new_uses(op, operands)
+    else:
+        op._operands, op._operand_uses = _NO_VALUES, ()
+    op._successors = op._successor_uses = ()
+    op.properties = properties
+    op.attributes = attributes
+    op.location = location
+    op.regions = tuple(regions)
+    op.parent = block
+    op._next_op = None
+    op._prev_op = last
     for region in regions:
         region.parent = op
     if block is not None:
@@ -233,9 +239,12 @@ def _new_uses(op: Operation, operands: Sequence[SSAValue]) -> tuple[Use, ...]:
     """The uses of the operands of `op`, each the newest of its value."""
     uses: list[Use] = []
     for index, value in enumerate(operands):
-        use = _new(Use)
+        use: Any = _new(Use)
         first = value.first_use
-        use.__dict__ = {"_operation": op, "_index": index, "_prev_use": None, "_next_use": first}
+        use._operation = op
+        use._index = index
+        use._prev_use = None
+        use._next_use = first
         if first is not None:
             first._prev_use = use
         value.first_use = use

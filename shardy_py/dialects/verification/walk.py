@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Block, Operation, Region
 from shardy_py.dialects.faults import Fault
 from shardy_py.dialects.verification.dominance import dominance_fault, first_violation
 from shardy_py.dialects.verification.scope import Scope
-from shardy_py.ir import operands_of
+from shardy_py.ir import operands_of, type_of
 from shardy_py.session import SESSION
 from shardy_py.text import print_module, syntax_table
 
@@ -121,29 +121,28 @@ class Walk:
         op: Any = block.first_op
         try:
             while op is not None:
-                fields = op.__dict__
                 key = [op.__class__]
                 append = key.append
-                for value in fields["_operands"]:
-                    append(id(value.type))
+                for value in operands_of(op):
+                    append(id(type_of(value)))
                     if id(value) not in defined:
                         self._undefined(op)
                 append(None)
-                for value in fields["results"]:
-                    append(id(value.type))
+                for value in op.results:
+                    append(id(type_of(value)))
                     number = id(value)
                     define(number)
                     remember(number)
-                if held := fields["properties"]:
+                if held := op.properties:
                     for name, attribute in held.items():
                         append(name)
                         append(id(attribute))
-                if held := fields["attributes"]:
+                if held := op.attributes:
                     append(None)
                     for name, attribute in held.items():
                         append(name)
                         append(id(attribute))
-                if regions := fields["regions"]:
+                if regions := op.regions:
                     key += map(body_signature, regions)
                 signature = tuple(key)
                 kind: OpKind | None = known.get(signature)
@@ -156,7 +155,7 @@ class Walk:
                         known[signature] = kind
                 following = op.next_op
                 if regions or not kind.is_plain or (kind.is_terminator and following is not None):
-                    own = set(map(id, fields["results"])) if regions and is_ordered else ()
+                    own = set(map(id, op.results)) if regions and is_ordered else ()
                     defined.difference_update(own)  # not visible in the op's own regions
                     self._special(op, kind, scope, fresh=fresh)
                     defined.update(own)
