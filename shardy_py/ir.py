@@ -87,20 +87,20 @@ def find_ops(root: Operation, *names: str) -> list[Operation]:
 def find_ops_where(root: Operation, is_wanted: Callable[[Operation], object]) -> list[Operation]:
     """The operations in `root` that are wanted, in program order, each before its nested operations.
 
-    is_wanted: called for one op of each name, so it must only depend on the class of the op.
+    is_wanted: called for one op of each class, so it must only depend on the class of the op.
 
     A list, so that the caller may change any op; cheaper than a walk with a test.
     """
-    wanted: dict[str, bool] = {}
+    wanted: dict[type[Operation], bool] = {}
     found: list[Operation] = []
     stack = _first_ops(root)
     while stack:
         op = stack.pop()
         while op is not None:
             try:
-                matches = wanted[op.name]
+                matches = wanted[op.__class__]
             except KeyError:
-                matches = wanted[op.name] = bool(is_wanted(op))
+                matches = wanted[op.__class__] = bool(is_wanted(op))
             if matches:
                 found.append(op)
             following = op._next_op
@@ -108,6 +108,23 @@ def find_ops_where(root: Operation, is_wanted: Callable[[Operation], object]) ->
                 if following is not None:
                     stack.append(following)
                 stack.extend(inner)
+                break
+            op = following
+    return found
+
+
+def ops_with_regions(root: Operation) -> list[Operation]:
+    """`root` and the operations in it that have regions, in program order, each before its nested ones."""
+    found = [root]
+    stack = _first_ops(root)
+    while stack:
+        op = stack.pop()
+        while op is not None:
+            following = op._next_op
+            if op.regions:
+                found.append(op)
+                stack.append(following)
+                stack.extend(_first_ops(op))
                 break
             op = following
     return found
@@ -174,7 +191,16 @@ def _first_ops(op: Operation) -> list[Operation | None]:
 # ---------------------------------------------------------------------- building
 
 _new = object.__new__
-_NO_VALUES: SSAValues[Any] = SSAValues()
+
+
+class _Values(SSAValues[Any]):
+    """xDSL's tuple of values; one of them is found as in other tuples, a call of Python less."""
+
+    __slots__ = ()
+    __getitem__ = tuple.__getitem__  # pyright: ignore
+
+
+_NO_VALUES = _Values()
 
 
 def build_operation(
@@ -201,12 +227,12 @@ def build_operation(
             result.index = index
             result.first_use = result._name = None
             results.append(result)
-        op.results = SSAValues(results)
+        op.results = _Values(results)
     else:
         op.results = _NO_VALUES
     last = block._last_op if block is not None else None
     if operands:
-        op._operands = SSAValues(operands)
+        op._operands = _Values(operands)
         op._operand_uses = _new_uses(op, operands)
     else:
         op._operands, op._operand_uses = _NO_VALUES, ()
@@ -231,7 +257,7 @@ def build_operation(
 
 def attach_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
     """Give an op that was built without operands its operands."""
-    op._operands = SSAValues(operands)
+    op._operands = _Values(operands)
     op._operand_uses = _new_uses(op, operands)
 
 
@@ -291,7 +317,7 @@ def operands_set_together() -> Generator[OperandChanges]:
 def set_operands(changes: OperandChanges) -> None:
     """Sets the operands of `changes`, which are then none."""
     for op, operands in changes.items():
-        op._operands = SSAValues(operands)
+        op._operands = _Values(operands)
     changes.clear()
 
 
@@ -309,7 +335,7 @@ def replace_operand(
     operands[index] = value
     value.add_use(use)
     if changes is None or len(operands) < _MANY:
-        op._operands = SSAValues(operands)
+        op._operands = _Values(operands)
 
 
 def replace_uses(

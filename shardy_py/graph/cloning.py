@@ -5,11 +5,20 @@ Uses are created in MLIR's order: op by op its operands before its regions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
-from shardy_py.ir import append_arguments, attach_operands, build_operation, next_op, operands_of, type_of
+from shardy_py.ir import (
+    append_arguments,
+    attach_operands,
+    build_operation,
+    next_op,
+    operands_of,
+    place_before,
+    type_of,
+)
 
 Mapping = dict[SSAValue, SSAValue]
 """From values to their counterparts in the copy; cloning adds the values that it defines."""
@@ -24,6 +33,32 @@ def clone(op: Operation, mapping: Mapping) -> Operation:
     for old, new in zip(op.results, copy.results, strict=True):
         mapping[old] = new
     return copy
+
+
+class Expression:
+    """The ops that compute a value, of which many copies are made.
+
+    values: a result of each op, operands before users.
+    is_simple: each op has one result and no region, so that `copy_in_place` can be used.
+    """
+
+    def __init__(self, values: Sequence[OpResult], *, is_simple: bool) -> None:
+        self.values = values
+        self.members = frozenset(values)
+        ops = [value.op for value in values]
+        self.is_simple = is_simple and all(len(op.results) == 1 and not op.regions for op in ops)
+        positions: dict[SSAValue, int] = {value: position for position, value in enumerate(values)}
+        self._operands = [[(positions.get(v, -1), v) for v in operands_of(op)] for op in ops]
+
+    def copy_in_place(self, mapping: Mapping) -> None:
+        """Places a copy of each op before it, and maps the values to those of the copies."""
+        made: list[Any] = []
+        for value, operands in zip(self.values, self._operands, strict=True):
+            op = value.op
+            copy = _shell(op, [made[position] if position >= 0 else v for position, v in operands])
+            place_before(copy, op)
+            made.append(copy.results[0])
+        mapping.update(zip(self.values, made, strict=True))
 
 
 def clone_region_into(region: Region, into: Region, mapping: Mapping) -> None:

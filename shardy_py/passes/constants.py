@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.traits import IsTerminator
 
 from shardy_py import ir
@@ -17,7 +17,7 @@ from shardy_py.dialects.sdy import ConstantOp, NamedComputationOp, ShardingGroup
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.dialects.traits import UnfoldableConstant, is_commutative, is_constant
 from shardy_py.graph.calls import FunctionCopies, functions_bottom_up, original_name
-from shardy_py.graph.cloning import Mapping, clone
+from shardy_py.graph.cloning import Expression, Mapping, clone
 from shardy_py.graph.movements import note_copies, replace_by_values, replace_op
 from shardy_py.graph.nesting import innermost_first
 from shardy_py.graph.plain import tensor_type
@@ -120,19 +120,6 @@ def split_constants(module: ModuleOp) -> None:
         splitter.split(function.regions[0], name)
 
 
-class Task(Enum):
-    """A step in making the copy of a value.
-
-    KEEP: map it to itself if nothing else uses it, else to a copy. COPY: map it to a copy. CLONE: make the
-    copy; its operands are mapped. REPLACE: replace an operand of its op by the value that it is mapped to.
-    """
-
-    KEEP = 0
-    COPY = 1
-    CLONE = 2
-    REPLACE = 3
-
-
 class _Splitter:
     """Splits region by region; keeps the functions and named computations whose results are not constant."""
 
@@ -141,56 +128,46 @@ class _Splitter:
         self._copies: FunctionCopies | None = None
         self._varying_computations: set[str] = set()
         self._varying_functions: set[str] = set()
-        self._static: dict[int, Attribute] = {}
         self._groups: dict[int, list[Operation]] = {}
+        self._expressions: dict[int, Expression] = {}
 
     def split(self, region: Region, function_name: str) -> None:
         """Splits the constants of a region, except in named computations within it."""
         constants: list[Operation] = []
         expansions: list[Operation] = []
         of_constants: set[int] = set()
-        to_split: set[int] = set()
-        static = self._static
+        to_split: set[int] = set()  # results of constants and expansions
+        noted: Block | None = None
         for op in _ops_outside_computations(region):
             kind = kind_of(op.__class__)
             if kind is Kind.IGNORED:
                 continue
             operands = ir.operands_of(op)
-            if kind is Kind.PRESERVING:
-                preserves = True
-                for value in operands:
-                    if id(ir.type_of(value)) not in static:
-                        preserves = self._preserves(op, kind)
-                        break
-            else:
-                preserves = kind is not Kind.OTHER and self._preserves(op, kind)
-            if preserves:
-                for value in operands:
-                    if id(value) not in of_constants:
-                        break
-                else:
+            if kind is not Kind.OTHER and of_constants.issuperset(map(id, operands)):
+                preserves = self._preserves(op, kind)
+                if preserves:
                     constants.append(op)
-                    of_constants.update(map(id, op.results))
+                    results = [*map(id, op.results)]
+                    of_constants.update(results)
+                    to_split.update(results)
                     continue
-            elif kind is not Kind.TERMINATOR:
+            else:
+                preserves = op.parent is noted or self._preserves(op, kind)
+            if not preserves and kind is not Kind.TERMINATOR:
                 self._note_varying(op, function_name)
+                noted = op.parent
             if op.__class__ is Broadcast and is_scalar(operands[0]):
                 expansions.append(op)
                 to_split.update(map(id, op.results))
-                continue
-            for index, value in enumerate(operands):
-                if id(value) in of_constants or id(value) in to_split:
-                    self._give_own_copy(op, index, cast("OpResult[Attribute]", value))
+            elif not to_split.isdisjoint(map(id, operands)):
+                for index, value in enumerate(operands):
+                    if id(value) in to_split:
+                        self._give_own_copy(op, index, cast("OpResult[Attribute]", value))
         for op in (*expansions, *reversed(constants)):
             _erase_if_unused(op)
 
     def _preserves(self, op: Operation, kind: Kind) -> bool:
         if kind is Kind.PRESERVING or kind is Kind.BITCAST:
-            for value in ir.operands_of(op):
-                type_ = ir.type_of(value)
-                tensor = tensor_type(type_)
-                if tensor is not None and None not in tensor.shape:
-                    self._static[id(type_)] = type_
             return is_preserving(op)
         if kind is Kind.CALL:
             return original_name(self._symbols.callee(op)).data not in self._varying_functions
@@ -211,46 +188,54 @@ class _Splitter:
         if is_scalar(value):
             return
         mapping: Mapping = {}
-        if _is_leaf(value.op):
-            if _has_one_use(value.op):
-                return
-            self._clone(value, mapping)
-        else:
+        if not _keeps(value.op):
             self._copy(value, mapping)
+        elif _is_leaf(value.op):
+            return
+        else:
+            self._copy_operands(value, mapping)
         note_copies(mapping)
         own = mapping[value]
         if own is not value:
             ir.replace_operand(user, index, own)
 
-    def _copy(self, root: OpResult, mapping: Mapping) -> None:
-        """Maps `root`, and all values that it is computed from, to copies; not recursive: chains are long.
+    def _copy_operands(self, root: OpResult, mapping: Mapping) -> None:
+        """Maps `root`, which has no other use, to itself, and what it is computed from alike or to copies.
 
-        A value with no other use than this one is its own copy.
+        Not recursive: chains are long. An index is that of an operand to replace once it is mapped.
         """
-        pending: list[tuple[OpResult, Task, int]] = [(root, Task.KEEP, 0)]
+        pending: list[tuple[OpResult, int | None]] = [(root, None)]
         while pending:
-            value, task, index = pending.pop()
+            value, index = pending.pop()
             op = value.op
-            if task is Task.REPLACE:
+            if index is not None:
                 operand = ir.operands_of(op)[index]
                 own = mapping.get(operand, operand)
                 if own is not operand:
                     ir.replace_operand(op, index, own)
-            elif task is Task.CLONE:
-                self._clone(value, mapping)
             elif value in mapping or is_scalar(value):
                 continue
-            elif task is Task.KEEP and _has_one_use(op) and not isinstance(op, CallOp):
+            elif _keeps(op):
                 mapping[value] = value
                 for index, operand in reversed([*enumerate(ir.operands_of(op))]):
                     if isinstance(operand, OpResult):
-                        pending.append((value, Task.REPLACE, index))
-                        pending.append((operand, Task.KEEP, 0))
+                        pending += (value, index), (operand, None)
             else:
-                pending.append((value, Task.CLONE, 0))
-                for operand in reversed(ir.operands_of(op)):
-                    if isinstance(operand, OpResult):
-                        pending.append((operand, Task.COPY, 0))
+                self._copy(value, mapping)
+
+    def _copy(self, root: OpResult, mapping: Mapping) -> None:
+        """Maps `root`, and all values that it is computed from, to copies."""
+        expression = self._expressions.get(id(root))
+        if expression is None:
+            values = _computed_from(root)
+            is_simple = not any(type(value.op) is CallOp or self._groups_of(value) for value in values)
+            expression = self._expressions[id(root)] = Expression(values, is_simple=is_simple)
+        if expression.is_simple and expression.members.isdisjoint(mapping):
+            expression.copy_in_place(mapping)
+            return
+        for value in expression.values:
+            if value not in mapping:
+                self._clone(value, mapping)
 
     def _clone(self, value: OpResult, mapping: Mapping) -> None:
         """Inserts a clone of the op of `value`, on copies of its operands, before it; groups include it."""
@@ -275,6 +260,21 @@ class _Splitter:
         return groups
 
 
+def _computed_from(root: OpResult) -> list[OpResult]:
+    """`root` and the results of ops that it is computed from, operands first, but scalars."""
+    ordered: dict[OpResult, None] = {}
+    pending = [(root, False)]
+    while pending:
+        value, is_ready = pending.pop()
+        if is_ready:
+            ordered[value] = None
+        elif value not in ordered and not is_scalar(value):
+            pending.append((value, True))
+            operands = reversed(ir.operands_of(value.op))
+            pending += ((operand, False) for operand in operands if isinstance(operand, OpResult))
+    return [*ordered]
+
+
 def is_scalar(value: SSAValue) -> bool:
     """Returns whether `value` is a tensor of rank 0."""
     tensor = tensor_type(ir.type_of(value))
@@ -288,10 +288,12 @@ def _is_leaf(op: Operation) -> bool:
     return op.__class__ is Broadcast and all(map(is_scalar, ir.operands_of(op)))
 
 
-def _has_one_use(op: Operation) -> bool:
-    if len(op.results) != 1:
+def _keeps(op: Operation) -> bool:
+    """Returns whether the only use of `op` may have it without a copy; calls get a callee of their own."""
+    if len(op.results) != 1 or op.__class__ is CallOp:
         return False
-    use = op.results[0].first_use
+    (result,) = op.results
+    use = result.first_use
     return use is not None and ir.next_use(use) is None
 
 
@@ -334,15 +336,12 @@ def renew_uses(module: Operation) -> None:
 
     Only operands of ops with regions can have their uses in another order.
     """
-    positions: dict[int, int] = {}
-    taken: dict[int, SSAValue] = {}
-    for position, op in enumerate(ir.walk_pre_order(module)):
-        positions[id(op)] = position
-        if op.regions:
-            for value in ir.operands_of(op):
-                if (use := value.first_use) is not None and ir.next_use(use) is not None:
-                    taken[id(value)] = value
-    for value in taken.values():
+    taken = {id(value): value for op in ir.ops_with_regions(module) for value in ir.operands_of(op)}
+    nested = [value for value in taken.values() if len({use.operation.parent for use in value.uses}) > 1]
+    if not nested:
+        return
+    positions = {id(op): position for position, op in enumerate(ir.walk_pre_order(module))}
+    for value in nested:
         for use in sorted(value.uses, key=lambda use: (positions[id(use.operation)], use.index)):
             value.remove_use(use)
             value.add_use(use)
