@@ -191,16 +191,7 @@ def _first_ops(op: Operation) -> list[Operation | None]:
 # ---------------------------------------------------------------------- building
 
 _new = object.__new__
-
-
-class _Values(SSAValues[Any]):
-    """xDSL's tuple of values; one of them is found as in other tuples, a call of Python less."""
-
-    __slots__ = ()
-    __getitem__ = tuple.__getitem__  # pyright: ignore
-
-
-_NO_VALUES = _Values()
+_NO_VALUES: SSAValues[Any] = SSAValues()
 
 
 def build_operation(
@@ -227,12 +218,12 @@ def build_operation(
             result.index = index
             result.first_use = result._name = None
             results.append(result)
-        op.results = _Values(results)
+        op.results = SSAValues(results)
     else:
         op.results = _NO_VALUES
     last = block._last_op if block is not None else None
     if operands:
-        op._operands = _Values(operands)
+        op._operands = SSAValues(operands)
         op._operand_uses = _new_uses(op, operands)
     else:
         op._operands, op._operand_uses = _NO_VALUES, ()
@@ -257,7 +248,7 @@ def build_operation(
 
 def attach_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
     """Give an op that was built without operands its operands."""
-    op._operands = _Values(operands)
+    op._operands = SSAValues(operands)
     op._operand_uses = _new_uses(op, operands)
 
 
@@ -317,7 +308,7 @@ def operands_set_together() -> Generator[OperandChanges]:
 def set_operands(changes: OperandChanges) -> None:
     """Sets the operands of `changes`, which are then none."""
     for op, operands in changes.items():
-        op._operands = _Values(operands)
+        op._operands = SSAValues(operands)
     changes.clear()
 
 
@@ -335,7 +326,7 @@ def replace_operand(
     operands[index] = value
     value.add_use(use)
     if changes is None or len(operands) < _MANY:
-        op._operands = _Values(operands)
+        op._operands = SSAValues(operands)
 
 
 def replace_uses(

@@ -161,8 +161,8 @@ def test_an_op_with_many_operands_is_copied_once(monkeypatch: pytest.MonkeyPatch
         copied.append(len(values))
         return made(values)
 
-    made = ir._Values
-    monkeypatch.setattr(ir, "_Values", copy)
+    made = ir.SSAValues
+    monkeypatch.setattr(ir, "SSAValues", copy)
     convert(module)
     assert copied.count(count) == 1
     assert "sharding_constraint" not in print_module(module)

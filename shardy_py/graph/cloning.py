@@ -57,7 +57,7 @@ class Expression:
             op = value.op
             copy = _shell(op, [made[position] if position >= 0 else v for position, v in operands])
             place_before(copy, op)
-            made.append(copy.results[0])
+            made += copy.results
         mapping.update(zip(self.values, made, strict=True))
 
 
