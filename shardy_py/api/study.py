@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 
 from shardy_py.api.annotate import Editor
 from shardy_py.api.arguments import expect
 from shardy_py.api.program import Edits, Program
 from shardy_py.api.propagate import Options, propagate
+from shardy_py.api.result import Result
 from shardy_py.api.sharding import Sharding
 from shardy_py.api.values import Value
 from shardy_py.dialects.faults import Fault
@@ -24,13 +26,15 @@ from shardy_py.dialects.sdy import ShardingConstraintOp
 from shardy_py.dialects.sdy.verify_sharding import check_priorities_and_axes
 from shardy_py.errors import ShardyError
 from shardy_py.graph.movements import Copies, recorded
+from shardy_py.hardware import AxisPlacement, placement_of
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.passes.removal import without_size_one_axes
 from shardy_py.report.difference import Figures
+from shardy_py.report.memory.chips import CHIPS
 from shardy_py.session import SESSION, without_collection
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import mesh_of
-from shardy_py.study import Base, Decided, Unsupported, Variants, figures_of
+from shardy_py.study import Base, Decided, StepCost, StepCosts, Unsupported, Variants, figures_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,28 @@ class Study:
                 return Scored(self._from_scratch(edits), str(reason))
 
     @without_collection()
+    def step(
+        self, edits: Edits | None = None, hardware: AxisPlacement | str = "tpu-v5p", *, at_most: float = inf
+    ) -> StepCost | None:
+        """Returns what a step costs on each device with annotations added, changed or (None) removed.
+
+        Times and bytes are those of `Result.time`, of the estimate of `Result.memory` and of
+        `Result.communication` by XLA. at_most: in seconds; None if a step without overlap takes longer.
+
+        Raises:
+            ShardyError: as `score`; unknown hardware, or an axis that does not fit on it.
+        """
+        edits = {} if edits is None else edits
+        placement = placement_of(hardware) if isinstance(hardware, str) else hardware
+        with SESSION.program():
+            try:
+                return self._incremental.step(self._incremental.initial(edits), placement, at_most)
+            except Unsupported:
+                result = propagate(self.program.annotate(edits), self._options, record=False, progress=False)
+                found = step_cost(result, placement)
+                return found if found.serial <= at_most else None
+
+    @without_collection()
     def changes(self, edits: Edits) -> tuple[ShardingChange, ...]:
         """Returns the values whose shardings change with these annotations, in program order.
 
@@ -152,6 +178,7 @@ class _Incremental:
             base = Base.of(copy.module, options.passes())
         self.variants = Variants(base)
         _ = self.variants.skeleton
+        self._step_costs: dict[str, StepCosts] = {}
         self._last: tuple[Mapping[int, TensorSharding | None], Decided] | None = None
         self._slots = base.program.slots
         self._counterparts = _counterparts(events, self._slots.of)
@@ -196,6 +223,15 @@ class _Incremental:
         variant = self.variants.variant(self._decided(initial))
         return figures_of(self.variants, variant, model)
 
+    def step(
+        self, initial: Mapping[int, TensorSharding | None], placement: AxisPlacement, at_most: float
+    ) -> StepCost | None:
+        """What a step costs with these initial shardings."""
+        key = str(placement)
+        if key not in self._step_costs:
+            self._step_costs[key] = StepCosts(self.variants, placement)
+        return self._step_costs[key].of(self.variants.variant(self._decided(initial)), at_most)
+
     def _decided(self, initial: Mapping[int, TensorSharding | None]) -> Decided:
         """The shardings with these initial ones; the last ones are kept, as figures and changes need them."""
         if self._last is None or self._last[0] != initial:
@@ -239,6 +275,18 @@ class _Incremental:
     def _sharding(self, number: int) -> Sharding | None:
         value = self.variants.closed[number]
         return None if value is None else Sharding(mesh_of(value, self.variants.meshes), value)
+
+
+def step_cost(result: Result, placement: AxisPlacement) -> StepCost:
+    """Returns what a step of a propagated program costs, from its reports.
+
+    Raises:
+        ShardyError: an axis does not fit on the hardware, dynamic shapes, or too many devices.
+    """
+    name = placement.hardware.name
+    time, memory = result.time(placement), result.memory(name if name in CHIPS else "linear").estimate
+    received = result.communication(partitioner="xla").total.bytes
+    return StepCost(time.overlapped, time.serial, memory.total_bytes, received)
 
 
 def _counterparts(events: Sequence[object], slots: Mapping[int, int]) -> dict[int, list[int]]:

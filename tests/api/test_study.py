@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from shardy_py import Mesh, Options, P, Program, Result, Sharding, ShardyError, Study, propagate
+from shardy_py.api.study import step_cost
+from shardy_py.hardware import placement_of
 from shardy_py.report.difference import Figures
 from tests.conftest import CORPUS
 
@@ -39,6 +41,18 @@ func.func @main(%a: tensor<8x16xf32>,
   %9 = stablehlo.slice %7 [0:4, 0:12] : (tensor<8x12xf32>) -> tensor<4x12xf32>
   %10 = stablehlo.concatenate %9, %9, dim = 0 : (tensor<4x12xf32>, tensor<4x12xf32>) -> tensor<8x12xf32>
   return %5, %8, %10 : tensor<8x6xf32>, tensor<16x12xf32>, tensor<8x12xf32>
+}
+"""
+
+LOOP = """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32>, %c: tensor<i1>) -> tensor<8xf32> {
+  %0 = stablehlo.while(%i = %a) : tensor<8xf32>
+   cond { stablehlo.return %c : tensor<i1> } do {
+    %1 = stablehlo.add %i, %i : tensor<8xf32>
+    stablehlo.return %1 : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
 }
 """
 
@@ -118,16 +132,7 @@ def test_changes_are_those_of_propagation() -> None:
 
 
 def test_programs_with_loops_are_propagated_from_scratch() -> None:
-    program = Program.parse("""
-        sdy.mesh @mesh = <["x"=2]>
-        func.func @main(%a: tensor<8xf32>, %c: tensor<i1>) -> tensor<8xf32> {
-          %0 = stablehlo.while(%i = %a) : tensor<8xf32>
-           cond { stablehlo.return %c : tensor<i1> } do {
-            %1 = stablehlo.add %i, %i : tensor<8xf32>
-            stablehlo.return %1 : tensor<8xf32>
-          }
-          return %0 : tensor<8xf32>
-        }""")
+    program = Program.parse(LOOP)
     study, edits = Study(program), {"%arg0": P("x")}
     scored = study.score(edits)
     assert scored.from_scratch == "it has stablehlo.while"
@@ -197,3 +202,24 @@ def test_axes_of_size_one() -> None:
     program = Program.parse(text)
     edits = {"%arg0": P(("one", "x"), "y"), "%arg2": P("one")}
     assert Study(program).score(edits).figures == from_scratch(program, dict(edits))[0]
+
+
+@pytest.mark.parametrize("hardware", ["tpu-v5p", "cpu"])
+def test_steps_cost_what_reports_from_scratch_say(hardware: str) -> None:
+    placement = placement_of(hardware)
+    for text in (SMALL, TRAIN.read_text()):
+        program = Program.parse(text, as_compiled=text != SMALL)
+        study = Study(program)
+        for _, edits in zip(range(6), random_edits(program, 5), strict=False):
+            expected = step_cost(propagate(program.annotate(edits), progress=False), placement)
+            assert study.step(edits, placement) == expected, edits
+            assert study.step(edits, placement, at_most=expected.serial) == expected
+            assert study.step(edits, placement, at_most=0.99 * expected.serial) is None
+
+
+def test_steps_of_programs_with_loops_are_those_of_their_reports() -> None:
+    program = Program.parse(LOOP)
+    edits = {"%arg0": P("x")}
+    expected = step_cost(propagate(program.annotate(edits), progress=False), placement_of("h100"))
+    assert Study(program).step(edits, "h100") == expected
+    assert Study(program).step(edits, "h100", at_most=0.5 * expected.serial) is None

@@ -5,6 +5,7 @@ Not here: XLA's choices (`spmd/`), the program as the planner reads it (`spmd_pr
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -89,9 +90,7 @@ class PlannedUses:
 
         Those of the mesh of the op's own tensors take precedence.
         """
-        values = (*operands_of(op), *op.results)
-        near = (s.mesh for s in map(self.shardings.of, values) if s is not None and isinstance(s.mesh, str))
-        names = dict.fromkeys((*near, *self.meshes))
+        names = self.meshes if len(self.meshes) == 1 else dict.fromkeys((*self._near(op), *self.meshes))
         is_permute = collective.kind == "collective_permute"
         key = id(collective.group), is_permute, tuple(names)
         if key not in self._known_axes:  # which holds the group, so that its identity is not used again
@@ -99,6 +98,12 @@ class PlannedUses:
             found = axes_of_collective(collective.group, meshes, is_permute=is_permute)
             self._known_axes[key] = collective.group, found
         return self._known_axes[key][1] or ((UNKNOWN_AXIS, collective.group_size),)
+
+    def _near(self, op: Operation) -> Iterator[str]:
+        """The names of the meshes of the op's own tensors."""
+        for sharding in map(self.shardings.of, (*operands_of(op), *op.results)):
+            if sharding is not None and isinstance(sharding.mesh, str):
+                yield sharding.mesh
 
     def rematerialization(self, each: Rematerialized, function: FuncOp) -> Rematerialization:
         """A warning of XLA, at the op of the function that requires the reshard."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -78,6 +78,14 @@ class SpmdProgram:
             plan = plan_program(block) if self.is_planned else ProgramPlan((), ())
             self._known[function] = block, plan
         return self._known[function]
+
+    def result_sharding(self, step: Step) -> TensorSharding | None:
+        """Returns the sharding of the first result of a step that an op of the program is."""
+        return self._shardings.of(cast("Operation", step.source).results[0])
+
+    @cached_property
+    def _shardings(self) -> ShardingReader:
+        return ShardingReader()
 
     @cached_property
     def _known(self) -> dict[FuncOp, tuple[Block, ProgramPlan]]:

@@ -65,30 +65,49 @@ class TimedBlock:
     nodes: tuple[TimedNode, ...]
 
 
-def timed_block(program: SpmdProgram, function: FuncOp, hardware: Hardware, model: CostModel) -> TimedBlock:
+@dataclass(frozen=True)
+class Priced:
+    """The collectives of a program with their costs: those that are planned, and by op those it has written.
+
+    It does not depend on shardings, so programs that differ in shardings only can share it.
+    """
+
+    uses: PlannedUses
+    written: Mapping[int, list[CollectiveUse]]
+
+    @staticmethod
+    def of(program: SpmdProgram, model: CostModel) -> Priced:
+        """Reads a program."""
+        only_written = program.is_planned
+        written = collectives_by_op(program.module, model, program.meshes, only_written=only_written)
+        return Priced(PlannedUses(program, model), written)
+
+
+def timed_block(
+    program: SpmdProgram, function: FuncOp, hardware: Hardware, model: CostModel, priced: Priced | None = None
+) -> TimedBlock:
     """Returns the nodes of a function.
+
+    priced: its collectives, if known.
 
     Raises:
         ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
     """
-    return _Timer(program, function, hardware, model).block()
+    return _Timer(program, function, hardware, priced or Priced.of(program, model)).block()
 
 
 class _Timer:
-    def __init__(self, program: SpmdProgram, function: FuncOp, hardware: Hardware, model: CostModel) -> None:
+    def __init__(self, program: SpmdProgram, function: FuncOp, hardware: Hardware, priced: Priced) -> None:
         self.program = program
         self.function = function
         self.hardware = hardware
         self.main, self.plan = program.planned(function)
         self.tilings = dict(tilings_of(self.main))
         self.equal = equal_steps(self.main)
-        self.uses = PlannedUses(program, model)
+        self.uses, self.written = priced.uses, priced.written
         self.sent = by_step(self.plan.sent)
         self.by_collective = {id(each.collective): each for each in self.plan.sent}
         self.timed: set[int] = set()
-        self.written = collectives_by_op(
-            program.module, model, program.meshes, only_written=program.is_planned
-        )
 
     def block(self) -> TimedBlock:
         again = {each.collective.key: id(each.step) for each in self.plan.merged}
@@ -202,7 +221,7 @@ class _Timer:
         type_, target, sharding = (
             step.record.results[0],
             step.targets[0],
-            self.uses.shardings.of(op.results[0]),
+            self.program.result_sharding(step),
         )
         if type_ is None or target is None or sharding is None:
             return False
