@@ -239,7 +239,7 @@ class Program:
         memory: float | None = None,
         keep: Iterable[ValueKey] = (),
         time_limit: float = 60,
-        tries: int = 200,
+        tries: int = 400,
         seed: int = 0,
         progress: bool = True,
     ) -> Suggestion:
@@ -254,19 +254,10 @@ class Program:
         Raises:
             ShardyError: no mesh or several, unknown hardware or names, or no choice can be scored.
         """
-        from shardy_py.api.suggesting import suggest
+        from shardy_py.api.suggesting import Wanted, suggest
 
-        wanted = tuple(map(as_mesh, meshes))
-        return suggest(
-            *(self, wanted),
-            hardware=hardware,
-            memory=memory,
-            keep=keep,
-            time_limit=time_limit,
-            tries=tries,
-            seed=seed,
-            show_progress=progress,
-        )
+        wanted = Wanted(hardware, memory, tuple(keep), time_limit, tries, seed, progress)
+        return suggest(self, tuple(map(as_mesh, meshes)), wanted)
 
     @overload
     def run(self, name: str, /, **options: bool | int | str | Iterable[str]) -> Program: ...

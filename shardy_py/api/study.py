@@ -67,11 +67,18 @@ class Study:
     programs without calls, loops and manual computations take a small part of its time; for others the
     program is propagated from scratch. The program must not change meanwhile.
 
-    model: the costs of links, or the text of a cost model.
+    model: the costs of links, or the text of a cost model. constraints_as_shardings: whether edits of values
+    inside, which are constraints, are taken for the shardings of these values before propagation: that is
+    fast, but not always equal.
     """
 
     def __init__(
-        self, program: Program, options: Options | None = None, *, model: CostModel | str = DEFAULT
+        self,
+        program: Program,
+        options: Options | None = None,
+        *,
+        model: CostModel | str = DEFAULT,
+        constraints_as_shardings: bool = False,
     ) -> None:
         """Raises `ShardyError` for an argument of another type."""
         expect(program, Program, "a Program", "Program.parse reads text")
@@ -80,6 +87,7 @@ class Study:
         expect(model, (str, CostModel), "a CostModel, or the text of one")
         self.program = program
         self._options = options
+        self._constraints_as_shardings = constraints_as_shardings
         self._model = cost_model(model) if isinstance(model, str) else model
         self._scored: dict[tuple[tuple[int, TensorSharding | None], ...], Scored] = {}
 
@@ -160,7 +168,7 @@ class Study:
     @cached_property
     def _prepared(self) -> _Incremental | Unsupported:
         try:
-            return _Incremental(self.program, self._options)
+            return _Incremental(self.program, self._options, inside=self._constraints_as_shardings)
         except Unsupported as reason:
             return reason
 
@@ -168,8 +176,9 @@ class Study:
 class _Incremental:
     """A prepared program, with the slots of values of the source."""
 
-    def __init__(self, program: Program, options: Options) -> None:
+    def __init__(self, program: Program, options: Options, *, inside: bool) -> None:
         self.program = program
+        self._inside = inside
         copy = program.copy()
         self._editor = Editor(copy.module)
         self._has_unit_axes = any(axis.size == 1 for mesh in copy.meshes.values() for axis in mesh.axes)
@@ -194,14 +203,17 @@ class _Incremental:
 
     def _slot(self, value: Value) -> int:
         entry, base = value.entry, self.variants.base
-        if value.role == "intermediate":
+        if value.role == "intermediate" and not self._inside:
             raise Unsupported("a value inside is annotated")
         if entry.value is None:
             return self._slots.function_results[id(base.function)][entry.index]
         copy = self._copy.origin[entry.value]
         if any(isinstance(use.operation, ShardingConstraintOp) for use in copy.uses):
             raise Unsupported("an argument with a sharding constraint is annotated")
-        return self._slots.get(copy)
+        slot = self._slots.get(copy)
+        if not slot:
+            raise Unsupported("an annotated value is replaced before propagation")
+        return slot
 
     def _resolved(self, value: Value, annotation: object) -> TensorSharding:
         rank = None if value.shape is None else len(value.shape)

@@ -1,103 +1,127 @@
-"""Suggests shardings: scores choices by propagation, XLA's collectives, the time of a step and memory.
+"""Suggests shardings: named schemes and a search, scored by propagation, time of a step and memory.
 
-Not here: which choices (`shardy_py.suggest`).
+Not here: which choices (`shardy_py.suggest`), what they cost (`suggest_scoring.py`).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 
-from shardy_py.api.partition_spec import P
 from shardy_py.api.program import Program, ValueKey
-from shardy_py.api.propagate import Options, propagate
-from shardy_py.api.values import Value
+from shardy_py.api.propagate import propagate
+from shardy_py.api.study import step_cost
+from shardy_py.api.suggest_scoring import Scorer
 from shardy_py.errors import ShardyError
-from shardy_py.graph.build import build_program
-from shardy_py.graph.plain import tensor_type
-from shardy_py.hardware import placement_of
-from shardy_py.passes.propagating import rule_deriver
-from shardy_py.passes.runner import run_passes
+from shardy_py.hardware import AxisPlacement, placement_of
 from shardy_py.progress import progress
-from shardy_py.report.sizes import tensor_size
-from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.meshes import meshes_with_axes
-from shardy_py.suggest import (
-    Budget,
-    Choice,
-    Cost,
-    Plan,
-    Roles,
-    Suggestion,
-    Tensor,
-    links_of,
-    moves_of,
-    pareto,
-    roles_of,
-    schemes,
-    search,
-)
+from shardy_py.study import StepCost
+from shardy_py.suggest import Budget, Plan, Suggestion, moves_of, pareto, rank, search
 
-TRIES = 200
+TRIES = 400
 """Choices that are scored at most, unless another number is given."""
-_NUMBER = re.compile(r"(?<=[\[_./])\d+|(?<=[a-z])\d+(?=[\].'/])")
+_STARTS = 3
+"""Choices from which the search begins, one after the other."""
+YOURS = "the program's annotations"
 
 
-def suggest(
-    program: Program,
-    meshes: Iterable[Mesh] = (),
-    *,
-    hardware: str = "tpu-v5p",
-    memory: float | None = None,
-    keep: Iterable[ValueKey] = (),
-    time_limit: float = 60,
-    tries: int = TRIES,
-    seed: int = 0,
-    show_progress: bool = True,
-) -> Suggestion:
-    """Returns plans for the arguments of @main: see `Program.suggest`."""
-    device = placement_of(hardware).hardware
-    memory_bytes = None if memory is None else int(memory * device.memory_bytes)
+@dataclass(frozen=True)
+class Wanted:
+    """What a suggestion is for, and how long to search.
+
+    hardware: as for `Result.time`. memory: the part of the memory of a device that a plan may need; None: no
+    limit. keep: values whose annotations stay. time_limit: in seconds. tries: choices scored at most.
+    """
+
+    hardware: str = "tpu-v5p"
+    memory: float | None = None
+    keep: tuple[ValueKey, ...] = ()
+    time_limit: float = 60
+    tries: int = TRIES
+    seed: int = 0
+    shows_progress: bool = True
+
+
+def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggestion:
+    """Returns plans for a program: see `Program.suggest`."""
+    placement = placement_of(wanted.hardware)
+    memory = None if wanted.memory is None else int(wanted.memory * placement.hardware.memory_bytes)
     name, own = _mesh_of(program)
-    wanted = tuple(meshes) or (() if own is None else (own,))
-    if not wanted:
+    tried = tuple(meshes) or (() if own is None else (own,))
+    if not tried:
         raise ShardyError.unexpected("", expected="a mesh", got="a program without one", remedy="pass a mesh")
-    kept = frozenset(program.find(key).name for key in keep)
-    budget, named = Budget(time_limit, tries), list[Plan]()
-    with progress(tries + len(wanted), shown=show_progress) as begin:
-        scorers = [_Scorer(program, name, mesh, hardware, kept, begin) for mesh in wanted]
-        is_complete = False
-        try:
-            named = [plan for scorer in scorers for plan in scorer.schemes(budget)]
-            if named:
-                start = min(named, key=lambda plan: plan.cost.rank(memory_bytes))
-                scorer = next(each for each in scorers if str(each.mesh) == start.mesh)
-                scorer.improve(start, budget, memory_bytes, seed)
-                is_complete = not budget.is_spent
-        except KeyboardInterrupt:
-            named = [plan for scorer in scorers for plan in scorer.named]
-            if not named:
-                raise
-    found = [plan for scorer in scorers for plan in scorer.plans()]
-    if not found:
+    kept = frozenset(program.find(key).name for key in wanted.keep)
+    with progress(wanted.tries + len(tried), shown=wanted.shows_progress) as begin:
+        scorers = [Scorer(program, name, mesh, placement, kept, begin) for mesh in tried]
+        is_complete = _Search(scorers, memory, wanted).run()
+        by_mesh = {str(scorer.mesh): scorer for scorer in scorers}
+        plans = _settled(by_mesh, memory)
+    if not plans:
         raise ShardyError(
             "no choice of shardings can be scored: XLA's collectives of the program cannot be planned"
         )
-    by_mesh = {str(scorer.mesh): scorer for scorer in scorers}
-    current = None if own is None else _cost(program, hardware)
     return Suggestion(
-        pareto(found, memory_bytes),
-        tuple(named),
-        current,
-        sum(len(scorer.costs) for scorer in scorers),
+        plans,
+        tuple(plan for scorer in scorers for plan in scorer.named),
+        None if own is None else _current(program, placement),
+        sum(scorer.tried for scorer in scorers),
         is_complete,
-        hardware,
-        memory_bytes,
+        wanted.hardware,
+        memory,
         lambda plan: by_mesh[plan.mesh].annotated(plan.choice),
     )
+
+
+@dataclass
+class _Search:
+    scorers: list[Scorer]
+    memory: int | None
+    wanted: Wanted
+
+    def run(self) -> bool:
+        """Scores schemes and searches; returns whether the search ended by itself."""
+        self.budget = Budget(self.wanted.time_limit, self.wanted.tries)
+        try:
+            for scorer, plan in self._starts():
+                self._improve(scorer, plan)
+        except KeyboardInterrupt:
+            if not any(scorer.costs for scorer in self.scorers):
+                raise
+            return False
+        return not self.budget.is_spent
+
+    def _starts(self) -> Iterator[tuple[Scorer, Plan]]:
+        """The best schemes and the program's own annotations, the best first."""
+        found: list[tuple[Scorer, Plan]] = []
+        for scorer in self.scorers:
+            found += [(scorer, plan) for plan in scorer.add_schemes(self.budget)]
+            own = scorer.own_choice()
+            is_new = own is not None and own not in scorer.names and self.budget.take()
+            if own is not None and is_new and scorer.score(own, name=YOURS) is not None:
+                found.append((scorer, scorer.plan(own, YOURS)))
+        found.sort(key=lambda item: rank(item[1].cost, self.memory))
+        return iter(found[:_STARTS])
+
+    def _improve(self, scorer: Scorer, start: Plan) -> None:
+        search(
+            *(start.choice, start.cost, moves_of(scorer.roles, scorer.mesh, scorer.fixed)),
+            partial(scorer.score, name=start.name),
+            self.budget,
+            is_valid=scorer.is_valid,
+            memory_limit=self.memory,
+            seed=self.wanted.seed,
+        )
+
+
+def _settled(scorers: dict[str, Scorer], memory: int | None) -> tuple[Plan, ...]:
+    """The plans to show; those with constraints are scored again, which may change which are shown."""
+    while True:
+        plans = pareto([plan for scorer in scorers.values() for plan in scorer.plans()], memory)
+        if all(plan == scorers[plan.mesh].settled(plan) for plan in plans):
+            return plans
 
 
 def factorizations(devices: int) -> tuple[Mesh, ...]:
@@ -117,112 +141,8 @@ def _mesh_of(program: Program) -> tuple[str, Mesh | None]:
     return next(iter(found.items()), ("mesh", None))
 
 
-def _cost(program: Program, hardware: str) -> Cost | None:
+def _current(program: Program, placement: AxisPlacement) -> StepCost | None:
     try:
-        result = propagate(program, record=False, progress=False)
-        report, memory = result.time(hardware), result.memory(placement_of(hardware).hardware.target).estimate
-        sent = result.communication(partitioner="xla").total.bytes
+        return step_cost(propagate(program, record=False, progress=False), placement)
     except ShardyError:
         return None
-    overlapped, serial = report.seconds
-    return Cost(overlapped, serial, memory.peak_bytes, sent)
-
-
-@dataclass
-class _Scorer:
-    """The choices of one mesh that were scored."""
-
-    source: Program
-    mesh_name: str
-    mesh: Mesh
-    hardware: str
-    kept: frozenset[str]
-    begin: Callable[[str], None]
-    costs: dict[Choice, Cost | None] = field(default_factory=dict[Choice, "Cost | None"])
-    names: dict[Choice, str] = field(default_factory=dict[Choice, str])
-    named: list[Plan] = field(default_factory=list[Plan])
-
-    def __post_init__(self) -> None:
-        self.base = _stripped(self.source, self.kept, self.mesh_name, self.mesh)
-        self.roles = _roles(self.base)
-        self.sizes = {axis.name: axis.size for axis in self.mesh.axes}
-        self.fixed = frozenset(i for i, t in enumerate(self.roles.tensors) if t.name in self.kept)
-
-    def schemes(self, budget: Budget) -> list[Plan]:
-        """Scores the named schemes."""
-        for name, choice in schemes(self.roles, self.mesh).items():
-            if choice not in self.costs and not budget.take():
-                break
-            cost = self.score(choice, name)
-            if cost is not None:
-                self.named.append(self._plan(name, choice, cost))
-        return self.named
-
-    def improve(self, start: Plan, budget: Budget, memory_limit: int | None, seed: int) -> None:
-        """Searches from a named scheme."""
-        moves = moves_of(self.roles, self.mesh, self.fixed)
-        search(
-            *(start.choice, moves, partial(self.score, name=start.name), budget),
-            roles=self.roles,
-            sizes=self.sizes,
-            memory_limit=memory_limit,
-            seed=seed,
-        )
-
-    def score(self, choice: Choice, name: str) -> Cost | None:
-        """What a choice costs; None if it is invalid."""
-        if choice not in self.costs:
-            self.begin(f"trying {name}")
-            self.names[choice] = name
-            try:
-                self.costs[choice] = _cost(self.annotated(choice), self.hardware)
-            except ShardyError:
-                self.costs[choice] = None
-        return self.costs[choice]
-
-    @without_collection()
-    def annotated(self, choice: Choice) -> Program:
-        """The program with the shardings of a choice; tensors that keep theirs are not changed."""
-        tensors = self.roles.tensors
-        edits = {
-            t.name: P(*own)
-            for i, (t, own) in enumerate(zip(tensors, choice, strict=True))
-            if i not in self.fixed
-        }
-        return self.base.annotate({f"@main:{name}": spec for name, spec in edits.items()})
-
-    def plans(self) -> list[Plan]:
-        """All that was scored."""
-        return [self._plan(self.names[choice], choice, cost) for choice, cost in self.costs.items() if cost]
-
-    def _plan(self, name: str, choice: Choice, cost: Cost) -> Plan:
-        return Plan(name, choice, cost, self.roles, str(self.mesh))
-
-
-def _stripped(program: Program, kept: frozenset[str], mesh_name: str, mesh: Mesh) -> Program:
-    """The program on a mesh, without annotations but those that are kept."""
-    edits: dict[Value, None] = {
-        value: None for value in program.values if value.entry.sharding is not None and value.name not in kept
-    }
-    return program.edited(edits, {mesh_name: mesh})
-
-
-def _roles(program: Program) -> Roles:
-    copy = program.copy()
-    before = Options().passes()
-    until = next(i for i, call in enumerate(before) if call.row.propagates)
-    run_passes(copy.module, before[:until], verify="never")
-    flat = build_program(copy.module, rule_deriver())
-    tensors: list[Tensor] = []
-    for value in program.values:
-        if value.role != "argument" or value.function != "main":
-            continue
-        type_ = tensor_type(value.entry.type)
-        if type_ is None or value.entry.value is None or None in type_.shape:
-            continue
-        slot = flat.slots.get(copy.origin[value.entry.value])
-        size = tensor_size(type_, None, {}, "linear").bytes.local_bytes
-        shape = tuple(n for n in type_.shape if n is not None)
-        path = _NUMBER.sub("*", value.label) if value.label else value.name
-        tensors.append(Tensor(value.name, path, slot, shape, type_.element, size))
-    return roles_of(tensors, links_of(flat.flat))

@@ -56,7 +56,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add(
         "--time-limit", type=reader(_count), default=60, metavar="SECONDS", help="of the search (default: 60)"
     )
-    add("--tries", type=reader(_count), default=200, help="choices that are scored at most (default: 200)")
+    add("--tries", type=reader(_count), default=400, help="choices that are scored at most (default: 400)")
     add("--seed", type=int, default=0, help="order of the search (default: 0)")
     add("-o", dest="output", metavar="FILE", help="write the program annotated with the best plan")
     add("--code", metavar="FILE", help="write the PartitionSpecs of the best plan as Python")

@@ -1,30 +1,36 @@
-"""Shardings for the arguments of a program: their roles, named schemes, and a search over groups.
+"""Shardings for a program: roles of its arguments, named schemes, and a search over groups of arguments.
 
     roles = roles_of(tensors, links)
     schemes(roles, mesh)                        data parallel, FSDP, Megatron, ... as choices
-    search(start, moves, score, budget)         better ones
+    search(start, cost, moves, score, budget)   better ones
 
-Start at `roles.py`, then `schemes.py`, `search.py`, and `suggestion.py` (the answer). Not here: what a choice
-costs (`api/suggesting.py`).
+Start at `roles.py`, then `schemes.py`, `points.py`, `moves.py`, `search.py`, and
+`suggestion.py` (the answer). Not here: what a choice costs (`api/suggesting.py`).
 """
 
-from shardy_py.suggest.roles import Link, Roles, Tensor, links_of, roles_of
-from shardy_py.suggest.schemes import Choice, moves_of, schemes
-from shardy_py.suggest.search import Budget, Cost, search
+from shardy_py.suggest.moves import divides, moves_of
+from shardy_py.suggest.points import points_of
+from shardy_py.suggest.roles import Link, Numbering, Roles, Tensor, links_of, roles_of
+from shardy_py.suggest.schemes import Choice, Spec, schemes
+from shardy_py.suggest.search import Budget, rank, search
 from shardy_py.suggest.suggestion import Plan, Suggestion, pareto
 
 __all__ = [
     "Budget",
     "Choice",
-    "Cost",
     "Link",
+    "Numbering",
     "Plan",
     "Roles",
+    "Spec",
     "Suggestion",
     "Tensor",
+    "divides",
     "links_of",
     "moves_of",
     "pareto",
+    "points_of",
+    "rank",
     "roles_of",
     "schemes",
     "search",

@@ -25,7 +25,11 @@ _LEAST_SHARE = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """An argument: its name, path (numbers of layers replaced by *), slot, sizes and bytes."""
+    """What may be annotated: an argument, or values inside that share a sharding constraint.
+
+    name: of the argument. path: with numbers of layers replaced by *. slot: of the first value. bytes: of one
+    value. values: the names and locations of values inside; () for an argument.
+    """
 
     name: str
     path: str
@@ -33,6 +37,7 @@ class Tensor:
     shape: tuple[int, ...]
     element: str
     bytes: int
+    values: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """What arguments and dimensions are for.
+    """What arguments, values inside and dimensions are for.
 
     classes: by tensor, the class of each dimension. batch: the class of samples; sequence: that of positions;
     features: that of the residual stream; None: there is none. experts: classes along which weights are
@@ -71,6 +76,11 @@ class Roles:
     features: int | None
     experts: frozenset[int]
     inner: frozenset[int]
+
+    @property
+    def arguments(self) -> int:
+        """The number of tensors that are arguments: they come first."""
+        return sum(not tensor.values for tensor in self.tensors)
 
     def is_data(self, index: int) -> bool:
         """Returns whether a tensor is data: it has the batch dimension."""
@@ -86,7 +96,7 @@ class Roles:
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """Returns the tensors that share one choice: of the same path, type and kinds of dimensions."""
         found: dict[tuple[object, ...], list[int]] = defaultdict(list)
-        for index, tensor in enumerate(self.tensors):
+        for index, tensor in enumerate(self.tensors[: self.arguments]):
             path = tensor.path if tensor.path != tensor.name else ""
             found[path, tensor.shape, tensor.element, tuple(map(self.kind, self.classes[index]))].append(
                 index
@@ -121,19 +131,33 @@ def links_of(flat: FlatProgram) -> tuple[Link, ...]:
     return (*(Link(rule, slots) for rule, slots in rules if rule is not None), *returned)
 
 
-def roles_of(tensors: Sequence[Tensor], links: Sequence[Link]) -> Roles:
-    """Returns the roles of the arguments of a program."""
-    joined = _Classes()
-    for link in links:
-        first: dict[int, Dimension] = {}
-        for dimension, factor in _major_factors(link):
-            joined.join(first.setdefault(factor, dimension), dimension)
-    numbers: dict[Dimension, int] = {}
+class Numbering:
+    """The class of each dimension of each value: dimensions that rules map to the same factor share one."""
 
-    def number(dimension: Dimension) -> int:
-        return numbers.setdefault(joined.find(dimension), len(numbers))
+    def __init__(self, links: Sequence[Link]) -> None:
+        self._joined = _Classes()
+        for link in links:
+            first: dict[int, Dimension] = {}
+            for dimension, factor in _major_factors(link):
+                self._joined.join(first.setdefault(factor, dimension), dimension)
+        self._numbers: dict[Dimension, int] = {}
 
-    classes = tuple(tuple(number((t.slot, d)) for d in range(len(t.shape))) for t in tensors)
+    def __call__(self, dimension: Dimension) -> int:
+        """Returns the number of the class of a dimension."""
+        return self._numbers.setdefault(self._joined.find(dimension), len(self._numbers))
+
+    def of(self, slot: int, rank: int) -> tuple[int, ...]:
+        """Returns the classes of the dimensions of a value."""
+        return tuple(self((slot, dimension)) for dimension in range(rank))
+
+
+def roles_of(tensors: Sequence[Tensor], links: Sequence[Link], number: Numbering | None = None) -> Roles:
+    """Returns the roles of the arguments of a program.
+
+    number: the classes of the links, if known.
+    """
+    number = Numbering(links) if number is None else number
+    classes = tuple(number.of(t.slot, len(t.shape)) for t in tensors)
     products = [link for link in links if link.is_product]
     made = [
         {number((s, d)) for d in range(_rank(link, s))}

@@ -1,58 +1,55 @@
-"""Named schemes: where the axes of a mesh go, by the roles of dimensions; and single changes of a choice.
+"""Named schemes: where the axes of a mesh go, by the roles of dimensions.
 
-Not here: what a choice costs.
+Not here: changes of a choice (`moves.py`), what a choice costs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 from shardy_py.sharding import Mesh
 from shardy_py.suggest.roles import Roles
 
 Axes = tuple[str, ...]
-Choice = tuple[tuple[Axes, ...], ...]
-"""By tensor, the axes of each dimension, major to minor."""
+Spec = tuple[Axes, ...]
+"""The axes of each dimension of a tensor, major to minor."""
+Choice = tuple[Spec | None, ...]
+"""By tensor, its sharding; None: values inside without a constraint."""
 
 
 def schemes(roles: Roles, mesh: Mesh) -> dict[str, Choice]:
     """Returns the named schemes that apply to a program, by name.
 
     The last axis of the mesh is that of the model, the others are of data. A dimension takes the axes whose
-    product divides it.
+    product divides it. Schemes that split weights along axes of data constrain values inside, so that these
+    stay sharded as the data.
     """
     axes = tuple(axis.name for axis in mesh.axes if axis.size > 1)
     data, model = axes[:-1], axes[-1:]
-    make = _Schemes(roles, {axis.name: axis.size for axis in mesh.axes})
-    inner, batch = roles.inner, roles.batch
+    make = _Schemes(roles, mesh.sizes)
+    inner, batch, sequence = roles.inner, roles.batch, roles.sequence
+    everywhere: dict[int, Axes] = {} if batch is None else {batch: axes}
+    rows: dict[int, Axes] = {} if batch is None else {batch: data}
+    columns = dict.fromkeys(sorted(inner), model)
     found: dict[str, Choice] = {"replicated": make.placed({})}
     if batch is not None:
-        found["data parallel"] = make.placed({batch: axes})
-        found["FSDP"] = make.with_split_weights(found["data parallel"], axes)
-        if len(axes) > 1:
-            found["FSDP along data"] = make.with_split_weights(make.placed({batch: data}), data)
+        found["data parallel"] = make.placed(everywhere)
+        found["FSDP"] = make.with_split_weights(everywhere, axes)
+        if data:
+            found["FSDP along data"] = make.with_split_weights(rows, data)
     if inner:
-        rows = {} if batch is None else {batch: data}
-        columns = dict.fromkeys(sorted(inner), model)
         found["Megatron 1D"] = make.placed(rows | columns)
-        if len(axes) > 1:
-            found["Megatron 2D"] = make.with_split_weights(found["Megatron 1D"], data)
-        if roles.sequence is not None:
-            found["Megatron 1D, sequence parallel"] = make.placed(rows | columns | {roles.sequence: model})
-    if roles.sequence is not None and batch is not None:
-        found["sequence parallel"] = make.placed({batch: data, roles.sequence: model})
+        if data:
+            found["Megatron 2D"] = make.with_split_weights(rows | columns, data)
+        if sequence is not None:
+            found["Megatron 1D, sequence parallel"] = make.placed(rows | columns | {sequence: model})
+    if sequence is not None and batch is not None:
+        found["sequence parallel"] = make.placed(rows | {sequence: model})
     if roles.experts:
-        placed = dict.fromkeys(sorted(roles.experts), model)
-        found["expert parallel"] = make.placed(({} if batch is None else {batch: axes}) | placed)
-        found["expert parallel along all axes"] = make.placed(
-            ({} if batch is None else {batch: axes}) | dict.fromkeys(sorted(roles.experts), axes)
-        )
-    return {
-        name: choice
-        for name, choice in found.items()
-        if name == "replicated" or choice != found["replicated"]
-    }
+        for name, along in (("expert parallel", model), ("expert parallel along all axes", axes)):
+            found[name] = make.placed(everywhere | dict.fromkeys(sorted(roles.experts), along))
+    return {n: c for n, c in found.items() if n == "replicated" or c != found["replicated"]}
 
 
 class _Schemes:
@@ -62,13 +59,11 @@ class _Schemes:
     def placed(self, by_class: Mapping[int, Axes]) -> Choice:
         """Shards the dimensions of some classes; an axis shards one dimension of a tensor."""
         return tuple(
-            self._tensor(tensor.shape, classes, by_class)
+            None if tensor.values else self._tensor(tensor.shape, classes, by_class)
             for tensor, classes in zip(self._roles.tensors, self._roles.classes, strict=True)
         )
 
-    def _tensor(
-        self, shape: Sequence[int], classes: Sequence[int], by_class: Mapping[int, Axes]
-    ) -> tuple[Axes, ...]:
+    def _tensor(self, shape: Sequence[int], classes: Sequence[int], by_class: Mapping[int, Axes]) -> Spec:
         used: set[str] = set()
         found: list[Axes] = []
         for size, own in zip(shape, classes, strict=True):
@@ -84,14 +79,16 @@ class _Schemes:
                 has = (*has, axis)
         return has
 
-    def with_split_weights(self, choice: Choice, axes: Axes) -> Choice:
-        """Shards all that is not data along these axes too: its largest dimension that they divide."""
-        return tuple(
-            own if self._roles.is_data(i) else self._split(self._roles.tensors[i].shape, own, axes)
-            for i, own in enumerate(choice)
-        )
+    def with_split_weights(self, by_class: Mapping[int, Axes], axes: Axes) -> Choice:
+        """Shards dimensions of classes, and what is not data along these axes: its largest dimension."""
+        roles, found = self._roles, list[Spec | None]()
+        for index, tensor in enumerate(roles.tensors):
+            own = self._tensor(tensor.shape, roles.classes[index], by_class)
+            is_weight = not (tensor.values or roles.is_data(index))
+            found.append(self._split(tensor.shape, own, axes) if is_weight else own)
+        return tuple(found)
 
-    def _split(self, shape: Sequence[int], own: tuple[Axes, ...], axes: Axes) -> tuple[Axes, ...]:
+    def _split(self, shape: Sequence[int], own: Spec, axes: Axes) -> Spec:
         left = tuple(axis for axis in axes if not any(axis in each for each in own))
         order = sorted(range(len(shape)), key=lambda d: (bool(own[d]), -shape[d], d))
         for dimension in order:
@@ -99,40 +96,3 @@ class _Schemes:
             if len(taken) == len(own[dimension]) + len(left):
                 return (*own[:dimension], taken, *own[dimension + 1 :])
         return own
-
-
-def moves_of(
-    roles: Roles, mesh: Mesh, fixed: frozenset[int]
-) -> tuple[tuple[tuple[int, ...], str, int | None], ...]:
-    """Returns single changes: a group of tensors, an axis, and the dimension to shard (None: none).
-
-    Groups of more bytes come first. fixed: tensors that keep their sharding.
-    """
-    sizes = {axis.name: axis.size for axis in mesh.axes if axis.size > 1}
-    groups = [tuple(i for i in group if i not in fixed) for group in roles.groups()]
-    groups = [group for group in groups if group and roles.tensors[group[0]].shape]
-    groups.sort(key=lambda group: (-sum(roles.tensors[i].bytes for i in group), group))
-    return tuple(_moves(roles, groups, sizes))
-
-
-def _moves(
-    roles: Roles, groups: Sequence[tuple[int, ...]], sizes: Mapping[str, int]
-) -> Iterator[tuple[tuple[int, ...], str, int | None]]:
-    for group in groups:
-        shape = roles.tensors[group[0]].shape
-        for axis, size in sizes.items():
-            yield group, axis, None
-            for dimension, extent in enumerate(shape):
-                if extent % size == 0:
-                    yield group, axis, dimension
-
-
-def moved(choice: Choice, group: Sequence[int], axis: str, dimension: int | None) -> Choice:
-    """Returns a choice in which an axis shards another dimension of some tensors, as its last axis."""
-    found = list(choice)
-    for index in group:
-        without = [tuple(each for each in axes if each != axis) for axes in choice[index]]
-        if dimension is not None:
-            without[dimension] = (*without[dimension], axis)
-        found[index] = tuple(without)
-    return tuple(found)

@@ -1,34 +1,27 @@
 """Improves a choice by single changes, while there is time: the first change that helps is kept.
 
 The order of changes, and so the answer, depends only on the seed and the number of tries, unless the time
-limit ends the search. Not here: what may change (`schemes.py`).
+limit ends the search. Not here: what may change (`moves.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import prod
 from random import Random
 from time import monotonic
 
-from shardy_py.suggest.roles import Roles
-from shardy_py.suggest.schemes import Choice, moved
+from shardy_py.study import StepCost
+from shardy_py.suggest.moves import Move
+from shardy_py.suggest.schemes import Choice
+
+Rank = tuple[int, float, float, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """Of a step on each device: seconds with perfect overlap and without, peak bytes, bytes received."""
-
-    overlapped: float
-    serial: float
-    peak_bytes: int
-    received_bytes: int
-
-    def rank(self, memory_limit: int | None) -> tuple[int, float, float, int]:
-        """Returns a key: least above the limit of memory, then fastest, then smallest."""
-        excess = 0 if memory_limit is None else max(0, self.peak_bytes - memory_limit)
-        return excess, self.serial, self.overlapped, self.peak_bytes
+def rank(cost: StepCost, memory_limit: int | None) -> Rank:
+    """Returns a key: least above the limit of memory, then fastest, then smallest."""
+    excess = 0 if memory_limit is None else max(0, cost.memory_bytes - memory_limit)
+    return excess, cost.serial, cost.overlapped, cost.memory_bytes
 
 
 @dataclass
@@ -51,26 +44,26 @@ class Budget:
         return not self.is_spent
 
 
-Score = Callable[[Choice], Cost | None]
-"""What a choice costs; None if it is invalid."""
+Score = Callable[[Choice, float], StepCost | None]
+"""What a choice costs; None if it is invalid, or a step takes longer than the given seconds."""
 
 
 def search(
     start: Choice,
-    moves: Sequence[tuple[tuple[int, ...], str, int | None]],
+    cost: StepCost,
+    moves: Sequence[Move],
     score: Score,
     budget: Budget,
     *,
-    roles: Roles,
-    sizes: dict[str, int],
+    is_valid: Callable[[Choice], bool],
     memory_limit: int | None = None,
     seed: int = 0,
 ) -> Choice:
-    """Returns a choice that no single change improves, or the best when the budget ends."""
-    first = score(start)
-    if first is None:
-        return start
-    best, rank = start, first.rank(memory_limit)
+    """Returns a choice that no single change improves, or the best when the budget ends.
+
+    cost: of the start.
+    """
+    best, held = start, rank(cost, memory_limit)
     known = {start}
     order = list(moves)
     if seed:
@@ -80,18 +73,13 @@ def search(
         move = order.pop(0)
         order.append(move)
         since += 1
-        changed = moved(best, *move)
-        if changed in known or not _divides(changed, move[0], roles, sizes):
+        changed = move.applied(best)
+        if changed in known or not is_valid(changed):
             continue
         if not budget.take():
             break
         known.add(changed)
-        cost = score(changed)
-        if cost is not None and cost.rank(memory_limit) < rank:
-            best, rank, since = changed, cost.rank(memory_limit), 0
+        found = score(changed, held[1] if held[0] == 0 else float("inf"))
+        if found is not None and rank(found, memory_limit) < held:
+            best, held, since = changed, rank(found, memory_limit), 0
     return best
-
-
-def _divides(choice: Choice, group: Sequence[int], roles: Roles, sizes: dict[str, int]) -> bool:
-    shape = roles.tensors[group[0]].shape
-    return all(n % prod(sizes[a] for a in axes) == 0 for n, axes in zip(shape, choice[group[0]], strict=True))

@@ -5,57 +5,74 @@ Not here: finding them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
+from shardy_py.study import StepCost
 from shardy_py.suggest.roles import Roles
-from shardy_py.suggest.schemes import Axes, Choice
-from shardy_py.suggest.search import Cost
+from shardy_py.suggest.schemes import Choice, Spec
+from shardy_py.suggest.search import rank
 
 _ALL_SHOWN = 40
+_VALUES_SHOWN = 3
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Shardings of all arguments, and what they cost. name: of its scheme, or of where the search began."""
+    """Shardings of arguments and constraints on values inside, and what they cost.
+
+    name: of its scheme, or of where the search began.
+    """
 
     name: str
     choice: Choice
-    cost: Cost
+    cost: StepCost
     roles: Roles = field(repr=False, compare=False)
     mesh: str = ""
 
     @property
-    def specs(self) -> Mapping[str, tuple[Axes, ...]]:
-        """The axes of each dimension, by the name of the argument."""
-        return {t.name: own for t, own in zip(self.roles.tensors, self.choice, strict=True)}
+    def specs(self) -> Mapping[str, Spec]:
+        """The axes of each dimension, by the name of the argument or value; of all that are annotated."""
+        return {
+            name: own
+            for tensor, own in zip(self.roles.tensors, self.choice, strict=True)
+            for name in ([name for name, _ in tensor.values] or [tensor.name])
+            if own is not None
+        }
 
     def code(self) -> str:
-        """Returns Python that lists the `PartitionSpec` of each argument, by path or else in order."""
-        paths = [tensor.path for tensor in self.roles.tensors]
-        rows: dict[str, list[int]] = {}
-        for index, path in enumerate(paths):
-            rows.setdefault(f"{path} {self.choice[index]} {self.roles.tensors[index].shape}", []).append(
-                index
-            )
-        if all(path and not path.startswith("%") for path in paths):
-            lines = [
-                f"    {paths[own[0]]!r}: {spec_text(self.choice[own[0]])},{self._note(own)}"
-                for own in rows.values()
-            ]
-            return "\n".join(("specs = {", *lines, "}"))
-        listed = (
-            f"    {spec_text(own)},  # {t.name}: {type_text(t.shape, t.element)}"
-            for t, own in zip(self.roles.tensors, self.choice, strict=True)
-        )
-        return "\n".join(("in_specs = (", *listed, ")"))
+        """Returns Python: the `PartitionSpec` of each argument, by path or else in order; constraints."""
+        return "\n".join((*self._arguments(), *self._constraints()))
 
-    def _note(self, own: Sequence[int]) -> str:
-        tensor = self.roles.tensors[own[0]]
-        times = f"{len(own)} x " if len(own) > 1 else ""
-        return f"  # {times}{type_text(tensor.shape, tensor.element)}"
+    def _arguments(self) -> Iterable[str]:
+        tensors = self.roles.tensors[: self.roles.arguments]
+        if not all(tensor.path and not tensor.path.startswith("%") for tensor in tensors):
+            yield "in_specs = ("
+            for tensor, own in zip(tensors, self.choice, strict=False):
+                yield f"    {spec_text(own)},  # {tensor.name}: {type_text(tensor.shape, tensor.element)}"
+            yield ")"
+            return
+        rows: dict[tuple[object, ...], list[int]] = {}
+        for index, tensor in enumerate(tensors):
+            rows.setdefault((tensor.path, self.choice[index], tensor.shape), []).append(index)
+        yield "specs = {"
+        for own in rows.values():
+            tensor, times = tensors[own[0]], f"{len(own)} x " if len(own) > 1 else ""
+            note = f"{times}{type_text(tensor.shape, tensor.element)}"
+            yield f"    {tensor.path!r}: {spec_text(self.choice[own[0]])},  # {note}"
+        yield "}"
+
+    def _constraints(self) -> Iterable[str]:
+        for tensor, own in zip(self.roles.tensors, self.choice, strict=True):
+            if not tensor.values or own is None:
+                continue
+            kind = f"{len(tensor.values)} values of {type_text(tensor.shape, tensor.element)}"
+            yield f"# {kind}: x = jax.lax.with_sharding_constraint(x, {spec_text(own)})"
+            yield from (f"#   {name} {place}".rstrip() for name, place in tensor.values[:_VALUES_SHOWN])
+            if len(tensor.values) > _VALUES_SHOWN:
+                yield f"#   ... {len(tensor.values) - _VALUES_SHOWN} more of these"
 
 
 @dataclass(frozen=True)
@@ -63,13 +80,13 @@ class Suggestion:
     """Plans that no other beats in both time and memory, the fastest first.
 
     schemes: all named schemes that apply. current: what the program's own annotations cost, None if they are
-    invalid. tried: choices scored. is_complete: whether the search ended before its budget.
+    invalid. tried: choices that were propagated. is_complete: whether the search ended before its budget.
     hardware: what times are of. memory_limit: in bytes on a device.
     """
 
     plans: tuple[Plan, ...]
     schemes: tuple[Plan, ...]
-    current: Cost | None
+    current: StepCost | None
     tried: int
     is_complete: bool
     hardware: str
@@ -89,7 +106,7 @@ class Suggestion:
         title = f"Suggested shardings for {self.hardware}: {self.tried} choices scored by propagation"
         if not self.is_complete:
             title += "; the search ended at its limit"
-        rows = [("plan", "mesh", "no overlap", "overlap", "peak memory", "received")]
+        rows = [("plan", "mesh", "no overlap", "overlap", "memory", "received")]
         named = [(f"plan {n}: from {plan.name}", plan) for n, plan in enumerate(self.plans, 1)]
         rows += [_row(name, plan.mesh, plan.cost) for name, plan in named]
         if self.current is not None:
@@ -104,11 +121,11 @@ class Suggestion:
         if lines:
             yield "why the schemes lose to plan 1:\n" + "\n".join(f"  {line}" for line in lines)
 
-    def _loses(self, cost: Cost) -> str:
+    def _loses(self, cost: StepCost) -> str:
         best, reasons = self.best.cost, list[str]()
-        if self.memory_limit is not None and cost.peak_bytes > self.memory_limit:
+        if self.memory_limit is not None and cost.memory_bytes > self.memory_limit:
             reasons.append(
-                f"needs {bytes_text(cost.peak_bytes)}, the limit is {bytes_text(self.memory_limit)}"
+                f"needs {bytes_text(cost.memory_bytes)}, the limit is {bytes_text(self.memory_limit)}"
             )
         if cost.serial > best.serial:
             reasons.append(f"{cost.serial / best.serial:.2f} times as long")
@@ -122,30 +139,30 @@ def pareto(plans: Iterable[Plan], memory_limit: int | None, most: int = 4) -> tu
 
     If none is within the limit of memory: the one that exceeds it least.
     """
-    ordered = sorted(plans, key=lambda plan: plan.cost.rank(memory_limit))
-    fitting = [plan for plan in ordered if plan.cost.rank(memory_limit)[0] == 0]
+    ordered = sorted(plans, key=lambda plan: rank(plan.cost, memory_limit))
+    fitting = [plan for plan in ordered if rank(plan.cost, memory_limit)[0] == 0]
     found: list[Plan] = []
     for plan in fitting or ordered[:1]:
-        if not found or plan.cost.peak_bytes < found[-1].cost.peak_bytes:
+        if not found or plan.cost.memory_bytes < found[-1].cost.memory_bytes:
             found.append(plan)
     return tuple(found if len(found) <= most else (*found[: most - 1], found[-1]))
 
 
-def spec_text(own: tuple[Axes, ...]) -> str:
+def spec_text(own: Spec | None) -> str:
     """Returns the `PartitionSpec` of the axes of each dimension.
 
     >>> spec_text((("data", "model"), (), ("x",))), spec_text(((), ()))
     ("P(('data', 'model'), None, 'x')", 'P()')
     """
-    parts = ["None" if not axes else repr(axes[0]) if len(axes) == 1 else repr(axes) for axes in own]
+    parts = ["None" if not axes else repr(axes[0]) if len(axes) == 1 else repr(axes) for axes in own or ()]
     while parts and parts[-1] == "None":
         parts.pop()
     return f"P({', '.join(parts)})"
 
 
-def _row(name: str, mesh: str, cost: Cost) -> tuple[str, ...]:
+def _row(name: str, mesh: str, cost: StepCost) -> tuple[str, ...]:
     times = seconds_text(cost.serial), seconds_text(cost.overlapped)
-    return name, mesh, *times, bytes_text(cost.peak_bytes), bytes_text(cost.received_bytes)
+    return name, mesh, *times, bytes_text(cost.memory_bytes), bytes_text(cost.received_bytes)
 
 
 def _shortened(code: str) -> str:

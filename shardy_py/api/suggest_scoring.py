@@ -1,0 +1,159 @@
+"""What choices of shardings cost on one mesh: by a study of the program, and from scratch for what is shown.
+
+A study takes a constraint on a value inside for the sharding of the value itself, so plans with constraints
+are scored again by propagating them. Not here: which choices (`shardy_py.suggest`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import inf
+
+from shardy_py.api.partition_spec import P
+from shardy_py.api.program import Program
+from shardy_py.api.propagate import propagate
+from shardy_py.api.result import Result
+from shardy_py.api.study import Study, step_cost
+from shardy_py.api.suggest_variables import variables_of
+from shardy_py.api.values import Value
+from shardy_py.errors import ShardyError
+from shardy_py.hardware import AxisPlacement
+from shardy_py.session import without_collection
+from shardy_py.sharding import Mesh
+from shardy_py.study import StepCost
+from shardy_py.suggest import Budget, Choice, Plan, Roles, Spec, Tensor, divides, schemes
+
+
+@dataclass
+class Scorer:
+    """The choices of one mesh that were scored.
+
+    kept: arguments whose annotation stays. begin: is called with the name of each choice.
+    """
+
+    source: Program
+    mesh_name: str
+    mesh: Mesh
+    placement: AxisPlacement
+    kept: frozenset[str]
+    begin: Callable[[str], None]
+    costs: dict[Choice, StepCost] = field(default_factory=dict[Choice, StepCost])
+    names: dict[Choice, str] = field(default_factory=dict[Choice, str])
+    named: list[Plan] = field(default_factory=list[Plan])
+    tried: int = 0
+
+    @cached_property
+    def base(self) -> Program:
+        """The program on the mesh, without annotations but those that are kept."""
+        values = self.source.values
+        edits: dict[Value, None] = {
+            v: None for v in values if v.entry.sharding is not None and v.name not in self.kept
+        }
+        return self.source.edited(edits, {self.mesh_name: self.mesh})
+
+    @cached_property
+    def roles(self) -> Roles:
+        """The variables: arguments and points."""
+        return variables_of(self.base)
+
+    @cached_property
+    def fixed(self) -> frozenset[int]:
+        """The arguments that keep their annotations."""
+        return frozenset(i for i, t in enumerate(self.roles.tensors) if t.name in self.kept and not t.values)
+
+    @cached_property
+    def _study(self) -> Study:
+        return Study(self.base, constraints_as_shardings=True)
+
+    def is_valid(self, choice: Choice) -> bool:
+        """Returns whether axes divide the dimensions, and none is used twice."""
+        return divides(choice, self.roles, self.mesh.sizes)
+
+    def add_schemes(self, budget: Budget) -> list[Plan]:
+        """Scores the named schemes; returns those that can be scored."""
+        for name, choice in schemes(self.roles, self.mesh).items():
+            if choice not in self.names and not budget.take():
+                break
+            self.score(choice, name=name)
+            cost = self.exact(choice)
+            if cost is not None:
+                self.named.append(self.plan(choice, name))
+        return self.named
+
+    def score(self, choice: Choice, at_most: float = inf, *, name: str) -> StepCost | None:
+        """What a choice costs; None if it is invalid, or a step takes longer than `at_most` seconds."""
+        if choice in self.costs:
+            return self.costs[choice]
+        if choice in self.names:
+            return None
+        self.begin(f"trying {name}")
+        self.names[choice], self.tried = name, self.tried + 1
+        try:
+            cost = self._study.step(self._edits(choice), self.placement, at_most=at_most)
+        except ShardyError:
+            return None
+        if cost is not None:
+            self.costs[choice] = cost
+        return cost
+
+    def exact(self, choice: Choice) -> StepCost | None:
+        """What a choice that was scored costs, with its constraints; None if it cannot be scored."""
+        if choice in self.costs and choice not in self._exact:
+            self._exact.add(choice)
+            if any(own is not None for own in choice[self.roles.arguments :]):
+                try:
+                    self.costs[choice] = step_cost(self._propagated(choice), self.placement)
+                except ShardyError:
+                    del self.costs[choice]
+        return self.costs.get(choice)
+
+    @cached_property
+    def _exact(self) -> set[Choice]:
+        return set()
+
+    def _propagated(self, choice: Choice) -> Result:
+        return propagate(self.annotated(choice), record=False, progress=False)
+
+    @without_collection()
+    def annotated(self, choice: Choice) -> Program:
+        """The program with the shardings of a choice; tensors that keep theirs are not changed."""
+        return self.base.annotate(self._edits(choice))
+
+    def _edits(self, choice: Choice) -> dict[str, P]:
+        edits: dict[str, P] = {}
+        for index, (tensor, own) in enumerate(zip(self.roles.tensors, choice, strict=True)):
+            if own is not None and index not in self.fixed:
+                names = [name for name, _ in tensor.values] or [tensor.name]
+                edits |= {f"@main:{name}": P(*own) for name in names}
+        return edits
+
+    def plans(self) -> list[Plan]:
+        """All choices whose costs are known."""
+        return [self.plan(choice, self.names[choice]) for choice in self.costs]
+
+    def plan(self, choice: Choice, name: str) -> Plan:
+        """A choice with its cost."""
+        return Plan(name, choice, self.costs[choice], self.roles, str(self.mesh))
+
+    def settled(self, plan: Plan) -> Plan | None:
+        """A plan with its exact cost."""
+        cost = self.exact(plan.choice)
+        return None if cost is None else replace(plan, cost=cost)
+
+    def own_choice(self) -> Choice | None:
+        """The program's own annotations of arguments as a choice; None if another mesh or sub-axes occur."""
+        choice = tuple(None if tensor.values else self._own_spec(tensor) for tensor in self.roles.tensors)
+        used = {axis for own in choice for axes in own or () for axis in axes}
+        return choice if used <= self.mesh.sizes.keys() and self.is_valid(choice) else None
+
+    def _own_spec(self, tensor: Tensor) -> Spec:
+        """The axes of an argument in the source; sub-axes have names that no mesh has."""
+        sharding = self.source.find(f"@main:{tensor.name}").entry.sharding
+        if sharding is None:
+            return ((),) * len(tensor.shape)
+        return tuple(
+            tuple(axis.name if axis.sub_axis is None else str(axis) for axis in dimension.axes)
+            for dimension in sharding.dimensions
+        )
