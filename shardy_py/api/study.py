@@ -16,6 +16,7 @@ from math import inf
 
 from shardy_py.api.annotate import Editor
 from shardy_py.api.arguments import expect
+from shardy_py.api.partition_spec import P
 from shardy_py.api.program import Edits, Program
 from shardy_py.api.propagate import Options, propagate
 from shardy_py.api.result import Result
@@ -187,6 +188,7 @@ class _Incremental:
             base = Base.of(copy.module, options.passes())
         self.variants = Variants(base)
         _ = self.variants.skeleton
+        self._specs: dict[tuple[object, P], TensorSharding] = {}
         self._step_costs: dict[str, StepCosts] = {}
         self._last: tuple[Mapping[int, TensorSharding | None], Decided] | None = None
         self._slots = base.program.slots
@@ -198,7 +200,7 @@ class _Incremental:
         for key, annotation in edits.items():
             value = self.program.find(key)
             slot = self._slot(value)
-            found[slot] = None if annotation is None else self._resolved(value, annotation)
+            found[slot] = None if annotation is None else self._known(value, annotation)
         return found
 
     def _slot(self, value: Value) -> int:
@@ -214,6 +216,14 @@ class _Incremental:
         if not slot:
             raise Unsupported("an annotated value is replaced before propagation")
         return slot
+
+    def _known(self, value: Value, annotation: object) -> TensorSharding:
+        if not isinstance(annotation, P):
+            return self._resolved(value, annotation)
+        key = value.shape, annotation
+        if key not in self._specs:
+            self._specs[key] = self._resolved(value, annotation)
+        return self._specs[key]
 
     def _resolved(self, value: Value, annotation: object) -> TensorSharding:
         rank = None if value.shape is None else len(value.shape)

@@ -112,7 +112,7 @@ class StepCosts:
         return StepCost(time.overlapped, time.serial, memory.total_bytes, received)
 
     def _least_seconds(self, variant: Variant, sent: list[tuple[Collective, Cost]]) -> float:
-        """At least the time without overlap: of collectives, and of products if all devices shared them.
+        """At most the time without overlap: of collectives, and of products if all devices shared them.
 
         An all-reduce may become a reduce-scatter, which takes half of its time.
         """

@@ -86,6 +86,7 @@ class StoredBlock:
     originals: dict[int, int] = field(default_factory=dict[int, int])
     host_bytes: int = 0
     is_entry: bool = True
+    _known_reads: dict[int, list[Name]] = field(default_factory=dict[int, "list[Name]"], init=False)
 
     def __post_init__(self) -> None:
         for value in self.block.arguments:
@@ -294,8 +295,16 @@ class StoredBlock:
         return live
 
     def _reads(self, step: Step) -> list[Name]:
-        names = [*step.operands, *(name for inner in step.blocks for name in _captured(inner))]
-        return [self.stored_name(name) for name in names]
+        """The stored names of what a step reads: known once all steps are listed."""
+        found = self._known_reads.get(id(step))
+        if found is None:
+            names = step.operands
+            if step.blocks:
+                names = (*names, *(name for inner in step.blocks for name in _captured(inner)))
+            alias = self.alias
+            found = [self.stored_name(name) if name in alias else name for name in names]
+            self._known_reads[id(step)] = found
+        return found
 
     def _in_place(self, step: Step) -> bool:
         row = TABLE[step.record.name]
