@@ -17,6 +17,7 @@ from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command, usage_err
 from shardy_py.errors import ShardyError
 
 if TYPE_CHECKING:
+    from shardy_py.assignment import Outcome, Problem
     from shardy_py.sharding import Mesh
 
 _MOST_DEVICES = 1 << 16
@@ -31,7 +32,13 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     description = "Suggests shardings for the arguments of a program, by estimated step time and memory."
     parser = command_parser("sdy-suggest", description, "Exit codes: 0; 1: invalid input; 2: internal error.")
     add = parser.add_argument
-    add("program", help="MLIR file; '-': standard input")
+    add("program", nargs="?", help="MLIR file; '-': standard input")
+    add(
+        "--iopddl",
+        nargs="+",
+        metavar="FILE",
+        help="solve problems of the ASPLOS 2025 contest (google/iopddl) instead",
+    )
     add("--mesh", type=reader(_mesh), metavar="AXIS=SIZE,...", help="the mesh (default: the program's)")
     add(
         "--devices",
@@ -63,6 +70,10 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     add_flags(parser, default=None)
     options = parser.parse_args(arguments)
+    if (options.program is None) == (options.iopddl is None):
+        raise usage_error("expected a program, or problems with --iopddl")
+    if options.iopddl is not None and options.output is not None and len(options.iopddl) > 1:
+        raise usage_error("-o takes the solution of one problem")
     if options.mesh is not None and options.devices is not None:
         raise usage_error("--mesh and --devices cannot be used together")
     if options.output == options.code == STANDARD:
@@ -71,6 +82,26 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _run(options: argparse.Namespace, files: Files) -> int:
+    return _solve(options, files) if options.iopddl is not None else _suggest(options, files)
+
+
+def _solve(options: argparse.Namespace, files: Files) -> int:
+    """Solves problems of the contest; each takes at most the time limit."""
+    from shardy_py.assignment import problem_of, results_table, solution_text, solve
+
+    results: list[tuple[Problem, Outcome]] = []
+    for name in options.iopddl:
+        source = files.read(name)
+        problem = problem_of(source.text, source.file)
+        results.append((problem, solve(problem, options.time_limit, options.seed)))
+    outputs = [] if options.output is None else [(options.output, solution_text(results[0][1]) + "\n")]
+    if options.output != STANDARD:
+        outputs.append((STANDARD, results_table(results) + "\n"))
+    files.write_all(outputs)
+    return SUCCESS
+
+
+def _suggest(options: argparse.Namespace, files: Files) -> int:
     from shardy_py.api import Program
     from shardy_py.api.suggesting import factorizations
 
