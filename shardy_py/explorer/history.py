@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.ir import Operation
 
@@ -20,8 +21,7 @@ from shardy_py.sharding import TensorSharding
 MOST_STEPS = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """An axis that appeared on a dimension of a value, and where it came from; values as table positions."""
 
     value: int
@@ -31,8 +31,7 @@ class Move:
     source_dimension: int
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A step that changed shardings.
 
     stage: the round. op: through which axes moved; None for a function result or a sharding group.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation
@@ -43,8 +43,7 @@ class Item:
     children: list[int] = field(default_factory=list[int])
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """A use of a value, by its position in the value table, by an item, as its operand of that number."""
 
     value: int

@@ -23,9 +23,9 @@ from shardy_py.sharding.meshes import mesh_of
 from shardy_py.sharding.slices import local_shape
 
 MOST_QUESTIONS = 300
-_VALUES_SEARCHED = 60_000
+_VALUES_SEARCHED = 100_000
 """The values of the program for all questions, of which at least `_FEWEST` are asked."""
-_FEWEST = 2
+_FEWEST = 4
 _MOST_REASONS = 2
 
 

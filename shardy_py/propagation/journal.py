@@ -9,7 +9,6 @@ shardings that passes move (`graph/movements.py`), tracing an axis to its origin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -85,8 +84,7 @@ class Source(NamedTuple):
     dimension: int
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(NamedTuple):
     """An axis that appeared on a dimension.
 
     entry: the number of the entry in the journal; smaller is earlier.

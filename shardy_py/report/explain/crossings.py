@@ -7,6 +7,7 @@ messages of tensors that refuse it (`refusals.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import takewhile
 
 from xdsl.dialects.func import CallOp
@@ -15,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.dialects.traits import data_flow
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.run_record import Propagation
-from shardy_py.ir import written_name
+from shardy_py.ir import find_ops, operands_of, written_name
 from shardy_py.propagation.flat import Direction
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.propagation.stops import Stop, StopKind, stop
@@ -131,13 +132,15 @@ class Stopping:
             return own
         found = self._beyond.get((region, axis))
         if found is None:
-            pairs = ((at, self._find_beyond(*at, axis)) for at in region.reached)
+            slots = self._beside_unruled.intersection(region.slots)
+            near = (at for at in region.reached if at[0] in slots) if slots else ()
+            pairs = ((at, self._find_beyond(*at, axis)) for at in near)
             found = self._beyond[region, axis] = {at: beyond for at, beyond in pairs if beyond is not None}
         walk = self._neighbourhood.walk(slot, dimension, axis) if found else ()
         return next((found[crossing.before] for crossing, _ in walk if crossing.before in found), None)
 
     def _find_beyond(self, slot: int, dimension: int, axis: AxisRef) -> Beyond | None:
-        if not (self._names_without_rule or self._without_rule):
+        if slot not in self._beside_unruled:
             return None
         around = self._around.get(slot)
         if around is None:
@@ -199,6 +202,25 @@ class Stopping:
                 if is_there and any(axis.overlaps(found) for found in given.axes):
                     return self._view.place(slot)
         return None
+
+    @cached_property
+    def _beside_unruled(self) -> frozenset[int]:
+        """The slots whose values in the final program ops without a step may define or use.
+
+        Of few programs any: found from those ops, as most slots are asked for.
+        """
+        names, table = self._view.names, self._view.names.table
+        ops = find_ops(table.module, *self._names_without_rule) if self._names_without_rule else []
+        unruled = {id(op): op for op in (*ops, *(op for op, _ in self._program.without_rule))}
+        lone = [op for key, op in unruled.items() if key in self._without_rule or key not in self._with_step]
+        beside = {id(value) for op in lone for value in (*operands_of(op), *op.results)}
+        found: set[int] = set()
+        for slot, holder in enumerate(self._program.slots.holders) if beside else ():
+            spots = () if holder is None else spots_of(self._view.propagation, slot)
+            entries = (names.entry(spot) for spot in spots)
+            if any(entry is not None and id(entry.value) in beside for entry in entries):
+                found.add(slot)
+        return frozenset(found)
 
     def _ops_without_rule(self, slot: int) -> Iterator[tuple[Operation, SSAValue]]:
         """Returns the ops that define or use the value of a slot and have no step, with that value."""

@@ -17,8 +17,7 @@ from shardy_py.graph.run_record import Propagation
 from shardy_py.propagation.flat import UNSHARDABLE
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.report.explain.states import overlapping
-from shardy_py.sharding import AxisRef
-from shardy_py.sharding.rule import TensorMapping
+from shardy_py.sharding import AxisRef, ShardingRule
 
 At = tuple[int, int]
 """A slot and a dimension of it."""
@@ -66,11 +65,38 @@ class Region:
     stop_count: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Component:
+    """The tensors that are connected along factors, whatever axes they have.
+
+    numbers: the sharding numbers of theirs in the journal, each with the dimension.
+    """
+
+    reached: tuple[At, ...]
+    slots: frozenset[int]
+    numbers: frozenset[tuple[int, int]]
+
+
+class _Mapping:
+    """Where the factors of a rule are, for all steps with the rule: by factor its positions and dimensions."""
+
+    def __init__(self, rule: ShardingRule) -> None:
+        self.rule = rule  # keeps its identity
+        self.tensors = rule.tensors
+        self.places: dict[int, list[At]] = {}
+        for position, dimensions in enumerate(self.tensors):
+            for dimension, factors in enumerate(dimensions):
+                for factor in dict.fromkeys(factors):
+                    self.places.setdefault(factor, []).append((position, dimension))
+
+
 class Neighbourhood:
     """Walks a complete propagation along factors; remembers joints, ways and regions."""
 
     def __init__(self, propagation: Propagation) -> None:
         self.propagation = propagation
+        self._mappings: dict[int, _Mapping] = {}
+        self._components: dict[At, _Component] = {}
         self._regions: dict[tuple[At, AxisRef], Region] = {}
         self._joints: dict[At, tuple[Joint, ...]] = {}
         self._ways: dict[tuple[int, int], tuple[Way, ...]] = {}
@@ -127,12 +153,47 @@ class Neighbourhood:
         region = self._regions.get((start, axis))
         if region is not None:
             return region
+        component = self._component(start)
+        values = self.propagation.journal.values
+        if not any(overlapping(values[number], at, axis) for number, at in component.numbers):
+            region = self._regions[start, axis] = Region(component.reached, component.slots, 0)
+            return region
         reached, stop_count = self._reached(start, axis)
         region = Region(tuple(reached), frozenset(slot for slot, _ in reached), stop_count)
         is_inside = reached.get(start) is False
         inside = (at for at, has_axis in reached.items() if is_inside and not has_axis)
         self._regions.update(dict.fromkeys(((at, axis) for at in (start, *inside)), region))
         return region
+
+    def _component(self, start: At) -> _Component:
+        """Returns the tensors that walks from a dimension of a slot reach, were there no axes."""
+        known = self._components.get(start)
+        if known is not None:
+            return known
+        reached: dict[At, None] = {}
+        crossed: set[tuple[int, int]] = set()
+        seen, waiting = {start}, [start]
+        while waiting:
+            slot, dimension = waiting.pop()
+            for member in self.members(slot):
+                for step, factor, _ in self.joints((member, dimension)):
+                    key = (step, factor)
+                    if key in crossed:
+                        continue
+                    crossed.add(key)
+                    ats = dict.fromkeys(self._ats(key))
+                    if len(ats) > 1:
+                        reached.update(ats)
+                    waiting += [at for at in ats if at not in seen]
+                    seen.update(ats)
+        numbers = self.propagation.journal.end_numbers
+        component = _Component(
+            tuple(reached),
+            frozenset([slot for slot, _ in reached]),
+            frozenset([(numbers[slot], dimension) for slot, dimension in (start, *reached)]),
+        )
+        self._components.update(dict.fromkeys((start, *reached), component))
+        return component
 
     def _reached(self, start: At, axis: AxisRef) -> tuple[dict[At, bool], int]:
         """What the crossings of `walk` lead to, with whether it has the axis, and how often to one that has.
@@ -174,7 +235,7 @@ class Neighbourhood:
         """The slots and dimensions with a factor of a step."""
         found = self._known_ats.get(key)
         if found is None:
-            found = self._known_ats[key] = tuple([way[1:] for way in self.ways(*key)])
+            found = self._known_ats[key] = [(slot, dimension) for _, slot, dimension in self.ways(*key)]
         return found
 
     def crossings(
@@ -202,28 +263,39 @@ class Neighbourhood:
         """Returns the steps and factors of a dimension; those of function results come last."""
         found = self._joints.get(at)
         if found is None:
-            found = self._joints[at] = tuple(self._find_joints(*at))
+            found = self._joints[at] = self._find_joints(*at)
         return found
 
-    def _find_joints(self, slot: int, dimension: int) -> Iterator[Joint]:
-        arrivals = self.propagation.arrivals
+    def _find_joints(self, slot: int, dimension: int) -> tuple[Joint, ...]:
+        slots_of = self.propagation.arrivals.slots_of
+        found: list[Joint] = []
         for step in (*self.propagation.steps_at.get(slot, ()), *self._returned.get(slot, ())):
-            rule = arrivals.rule_of(step)
-            if rule is not None:
-                tensors, slots = rule.tensors, arrivals.slots_of(step)
+            mapping = self._mapping(step)
+            if mapping is not None:
+                tensors, slots = mapping.tensors, slots_of(step)
                 few = len(slots) <= _FEW_TENSORS
                 for position in range(len(slots)) if few else self._positions(step)[slot]:
                     if slots[position] == slot:
-                        yield from ((step, factor, position) for factor in tensors[position][dimension])
+                        found += [(step, factor, position) for factor in tensors[position][dimension]]
+        return tuple(found)
+
+    def _mapping(self, step: int) -> _Mapping | None:
+        rule = self.propagation.arrivals.rule_of(step)
+        if rule is None:
+            return None
+        known = self._mappings.get(id(rule))
+        if known is None:
+            known = self._mappings[id(rule)] = _Mapping(rule)
+        return known
 
     def ways(self, step: int, factor: int) -> tuple[Way, ...]:
         """Returns the dimensions with a factor of a step."""
         found = self._ways.get((step, factor))
         if found is None:
-            arrivals = self.propagation.arrivals
-            rule = arrivals.rule_of(step)
-            tensors = () if rule is None else rule.tensors
-            found = self._ways[step, factor] = tuple(_ways(arrivals.slots_of(step), tensors, factor))
+            slots, mapping = self.propagation.arrivals.slots_of(step), self._mapping(step)
+            places = () if mapping is None else mapping.places.get(factor, ())
+            made = [(position, slots[position], dimension) for position, dimension in places]
+            found = self._ways[step, factor] = tuple([way for way in made if way[1] != UNSHARDABLE])
         return found
 
     def _positions(self, step: int) -> dict[int, list[int]]:
@@ -235,10 +307,3 @@ class Neighbourhood:
                 known.setdefault(slot, []).append(position)
         return known
 
-
-def _ways(slots: Sequence[int], tensors: Sequence[TensorMapping], factor: int) -> Iterator[Way]:
-    for position, (slot, dimensions) in enumerate(zip(slots, tensors, strict=True)):
-        if slot != UNSHARDABLE:
-            for dimension, factors in enumerate(dimensions):
-                if factor in factors:
-                    yield position, slot, dimension
