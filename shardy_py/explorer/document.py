@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from shardy_py.explorer.history import Step, history_of
 from shardy_py.explorer.items import Item, Items, collect_items
@@ -87,6 +87,7 @@ class _Writer:
         self.states: list[Sequence[TensorSharding | None]] = [self.given]
         self.matched: Sequence[tuple[ValueEntry, ValueEntry]] = ()
         self.locations: dict[int, str] = {}
+        self.known_types: dict[int, tuple[int, int]] = {}
         self.alike = alike(self.items, self.given)
         self.numbers: dict[int, tuple[int, TensorSharding | None]] = {}  # with what has the identity
         self.texts.of("")
@@ -188,9 +189,17 @@ class _Writer:
         entries = self.table.entries
         return {
             "item": self.items.maker,
-            "type": [self.types.of(_type(entry.type)) for entry in entries],
+            "type": [self._type(entry.type)[0] for entry in entries],
             "name": [self.texts.of(_text(str(entry))) for entry in entries],
         }
+
+    def _type(self, type_: Attribute) -> tuple[int, int]:
+        """The number of a type, and the length of its text; types are shared by values, and kept alive."""
+        known = self.known_types.get(id(type_))
+        if known is None:
+            element, shape, _ = row = _type(type_)
+            known = self.known_types[id(type_)] = self.types.of(row), len(type_text(shape, element))
+        return known
 
     def _edges(self) -> list[list[int]]:
         edges, made = self.items.edges, self.items.maker
@@ -211,9 +220,15 @@ class _Writer:
         between: dict[int, set[tuple[int, int]]] = {}
         for edge in self.items.edges:
             source = self.items.maker[edge.value]
-            if source >= 0 and (pair := _beside(found, depth, source, edge.item)):
-                parent = found[pair[0]].parent
-                between.setdefault(parent, set()).add((index[pair[0]], index[pair[1]]))
+            target = edge.item
+            if source < 0:
+                continue
+            if found[source].parent != found[target].parent:
+                pair = _beside(found, depth, source, target)
+                if pair is None:
+                    continue
+                source, target = pair
+            between.setdefault(found[source].parent, set()).add((index[source], index[target]))
         layouts: list[list[Any]] = []
         for number, item in enumerate(found):
             if item.children and item.kind != "repeat":
@@ -233,8 +248,7 @@ class _Writer:
             entry = entries[item.values[0]]
             title += len(entry.name) + 1
             axes = max(_axes_length(state[item.values[0]]) for state in self.states)
-            element, shape, _ = _type(entry.type)
-            below = len(type_text(shape, element)) + 2 + axes
+            below = self._type(entry.type)[1] + 2 + axes
         width = max(title * _BOLD, below * _CHARACTER) + _MARGIN
         return round(min(max(width, _NARROWEST), _WIDEST))
 

@@ -192,5 +192,6 @@ def split_scopes(name: str) -> tuple[str, ...]:
             parts[-1] += f"/{piece}"
         else:
             parts.append(piece)
-        depth += piece.count("(") - piece.count(")")
+        if "(" in piece or ")" in piece:
+            depth += piece.count("(") - piece.count(")")
     return tuple(parts)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 
 from shardy_py.explorer.items import Edge, Item, Items, scope_of
@@ -83,7 +83,7 @@ class _Folder:
                 continue
             self._add_runs(unscoped, group)
             unscoped.clear()
-            for depth in range(1, len(path) + 1):
+            for depth in range(1, len(path) + 1) if path not in tree else ():
                 prefix = path[:depth]
                 if prefix in tree:
                     continue
@@ -139,19 +139,19 @@ class _Folder:
         """The scopes of each child below those that all have; scopes of a single op are left out."""
         found = self.old.found
         paths = [scope_of(op) if (op := found[c].op) and found[c].kind == "op" else () for c in children]
-        given = [path for path in paths if path]
+        given = [path for path in dict.fromkeys(paths) if path]
         if not given:
             return paths
         shared = 0
         while all(len(p) > shared and p[shared] == given[0][shared] for p in given):
             shared += 1
-        paths = [path[shared:] for path in paths]
-        sizes = Counter(path[:depth] for path in paths for depth in range(1, len(path) + 1))
-        return [_shortened(path, sizes) for path in paths]
+        sizes = _sizes([path[shared:] for path in paths])
+        known = {path: _shortened(path[shared:], sizes) for path in set(paths)}
+        return [known[path] for path in paths]
 
     def _alike(self, paths: Sequence[_Path]) -> dict[_Path, _Path]:
         """For each scope that recurs with other numbers and about as many ops, the key of its family."""
-        sizes = Counter(path[:depth] for path in paths for depth in range(1, len(path) + 1))
+        sizes = _sizes(paths)
         families: dict[_Path, list[_Path]] = {}
         for path in sizes:
             if _NUMBER.search(path[-1]):
@@ -186,6 +186,15 @@ class _Folder:
     def _add(self, child: int, parent: int) -> None:
         old = self.old.found[child]
         self.numbers[child] = self.new.add(Item(old.kind, old.label, parent, old.values, old.op))
+
+
+def _sizes(paths: Iterable[_Path]) -> Counter[_Path]:
+    """The number of ops in each scope, those inside included; counted once for ops of one scope."""
+    sizes: Counter[_Path] = Counter()
+    for path, count in Counter(paths).items():
+        for depth in range(1, len(path) + 1):
+            sizes[path[:depth]] += count
+    return sizes
 
 
 def _shortened(path: _Path, sizes: Counter[_Path]) -> _Path:

@@ -78,7 +78,7 @@ class _Component:
 
 
 class _Mapping:
-    """Where the factors of a rule are, for all steps with the rule: by factor its positions and dimensions."""
+    """Where the factors of a rule are, for all its steps: by factor, positions and dimensions."""
 
     def __init__(self, rule: ShardingRule) -> None:
         self.rule = rule  # keeps its identity
@@ -172,20 +172,26 @@ class Neighbourhood:
             return known
         reached: dict[At, None] = {}
         crossed: set[tuple[int, int]] = set()
+        slots_of = self.propagation.arrivals.slots_of
         seen, waiting = {start}, [start]
         while waiting:
             slot, dimension = waiting.pop()
             for member in self.members(slot):
-                for step, factor, _ in self.joints((member, dimension)):
-                    key = (step, factor)
-                    if key in crossed:
+                for step in self._steps(member):
+                    mapping, slots = self._mapping(step), slots_of(step)
+                    if mapping is None:
                         continue
-                    crossed.add(key)
-                    ats = dict.fromkeys(self._ats(key))
-                    if len(ats) > 1:
-                        reached.update(ats)
-                    waiting += [at for at in ats if at not in seen]
-                    seen.update(ats)
+                    factors = {
+                        f for at in self._places_in(step, member) for f in mapping.tensors[at][dimension]
+                    }
+                    for factor in factors:
+                        if (step, factor) not in crossed:
+                            crossed.add((step, factor))
+                            ats = {(slots[position], at): None for position, at in mapping.places[factor]}
+                            found = [at for at in ats if at[0] != UNSHARDABLE]
+                            reached.update(dict.fromkeys(found) if len(found) > 1 else {})
+                            waiting += [at for at in found if at not in seen]
+                            seen.update(found)
         numbers = self.propagation.journal.end_numbers
         component = _Component(
             tuple(reached),
@@ -267,17 +273,25 @@ class Neighbourhood:
         return found
 
     def _find_joints(self, slot: int, dimension: int) -> tuple[Joint, ...]:
-        slots_of = self.propagation.arrivals.slots_of
         found: list[Joint] = []
-        for step in (*self.propagation.steps_at.get(slot, ()), *self._returned.get(slot, ())):
+        for step in self._steps(slot):
             mapping = self._mapping(step)
             if mapping is not None:
-                tensors, slots = mapping.tensors, slots_of(step)
-                few = len(slots) <= _FEW_TENSORS
-                for position in range(len(slots)) if few else self._positions(step)[slot]:
-                    if slots[position] == slot:
-                        found += [(step, factor, position) for factor in tensors[position][dimension]]
+                for position in self._places_in(step, slot):
+                    found += [(step, factor, position) for factor in mapping.tensors[position][dimension]]
         return tuple(found)
+
+    def _steps(self, slot: int) -> Sequence[int]:
+        """The steps that read or write a slot; those of function results come last."""
+        steps, returned = self.propagation.steps_at.get(slot, ()), self._returned.get(slot)
+        return (*steps, *returned) if returned else steps
+
+    def _places_in(self, step: int, slot: int) -> Sequence[int]:
+        """The positions of a slot in a step."""
+        slots = self.propagation.arrivals.slots_of(step)
+        if len(slots) > _FEW_TENSORS:
+            return self._positions(step)[slot]
+        return [position for position, other in enumerate(slots) if other == slot]
 
     def _mapping(self, step: int) -> _Mapping | None:
         rule = self.propagation.arrivals.rule_of(step)
@@ -306,4 +320,3 @@ class Neighbourhood:
             for position, slot in enumerate(self.propagation.arrivals.slots_of(step)):
                 known.setdefault(slot, []).append(position)
         return known
-
