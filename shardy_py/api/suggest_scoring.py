@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf
+from math import inf, prod
 
 from shardy_py.api.partition_spec import P
 from shardy_py.api.program import Program
@@ -20,10 +20,24 @@ from shardy_py.api.suggest_variables import variables_of
 from shardy_py.api.values import Value
 from shardy_py.errors import ShardyError
 from shardy_py.hardware import AxisPlacement
+from shardy_py.report.time.links import axis_links
 from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh
 from shardy_py.study import StepCost
-from shardy_py.suggest import Budget, Choice, Plan, Roles, Spec, Tensor, divides, schemes
+from shardy_py.suggest import (
+    Budget,
+    Choice,
+    CoarseModel,
+    Plan,
+    Prices,
+    Roles,
+    Spec,
+    Tensor,
+    Variables,
+    coarse_model,
+    divides,
+    schemes,
+)
 
 
 @dataclass
@@ -54,9 +68,25 @@ class Scorer:
         return self.source.edited(edits, {self.mesh_name: self.mesh})
 
     @cached_property
-    def roles(self) -> Roles:
-        """The variables: arguments and points."""
+    def variables(self) -> Variables:
+        """The arguments and points, and the ops that link them."""
         return variables_of(self.base)
+
+    @property
+    def roles(self) -> Roles:
+        """The roles of arguments and points."""
+        return self.variables.roles
+
+    def coarse(self, memory: int | None) -> CoarseModel:
+        """The coarse model of the program; memory: the most bytes on a device."""
+        hardware = self.placement.hardware
+        links = {each.axis: each.link.bytes_per_second for each in axis_links(self.placement, [self.mesh])}
+        tensors = self.roles.tensors[: self.roles.arguments]
+        elements = sum(prod(tensor.shape) for tensor in tensors)
+        size = sum(tensor.bytes for tensor in tensors) / max(1, elements)
+        prices = Prices(links, hardware.memory_bytes_per_second, hardware.peak_flops, size)
+        fixed = {i: self._own_spec(self.roles.tensors[i]) for i in self.fixed}
+        return coarse_model(self.variables, self.mesh, prices, fixed, memory)
 
     @cached_property
     def fixed(self) -> frozenset[int]:

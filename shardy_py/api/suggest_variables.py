@@ -16,13 +16,13 @@ from shardy_py.graph.plain import tensor_type
 from shardy_py.passes.propagating import rule_deriver
 from shardy_py.passes.runner import run_passes
 from shardy_py.report.sizes import tensor_size
-from shardy_py.suggest import Numbering, Roles, Tensor, links_of, points_of, roles_of
+from shardy_py.suggest import Numbering, Tensor, Variables, links_of, points_of, roles_of
 
 _NUMBER = re.compile(r"(?<=[\[_./])\d+|(?<=[a-z])\d+(?=[\].'/])")
 
 
-def variables_of(program: Program) -> Roles:
-    """Returns the roles of what may be annotated in a program."""
+def variables_of(program: Program) -> Variables:
+    """Returns what may be annotated in a program, with its roles."""
     copy = program.copy()
     before = Options().passes()
     until = next(i for i, call in enumerate(before) if call.row.propagates)
@@ -37,7 +37,8 @@ def variables_of(program: Program) -> Roles:
     arguments = [each for each in tensors if not each.values]
     inside = {each.slot: each for each in tensors if each.values and each.slot}
     number = Numbering(links)
-    return points_of(roles_of(arguments, links, number), links, number, inside)
+    roles = points_of(roles_of(arguments, links, number), links, number, inside)
+    return Variables(roles, links, number)
 
 
 def _tensors(program: Program, slot_of: Callable[[Value], int]) -> Iterator[Tensor]:

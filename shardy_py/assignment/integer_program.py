@@ -94,8 +94,9 @@ class _Program:
 
     def _build(self) -> None:
         """Passes all columns and rows at once."""
-        tables, offsets = self.tables, self.offsets.tolist()
-        choices = int(offsets[-1])
+        tables = self.tables
+        offsets: list[int] = [int(each) for each in self.offsets]
+        choices = offsets[-1]
         node_costs = np.concatenate(tables.costs)
         costs = [np.where(np.isfinite(node_costs), node_costs, 0.0)]
         upper = [np.isfinite(node_costs).astype(float)]
