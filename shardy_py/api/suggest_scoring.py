@@ -40,7 +40,7 @@ from shardy_py.suggest import (
 )
 
 
-@dataclass
+@dataclass(eq=False)
 class Scorer:
     """The choices of one mesh that were scored.
 

@@ -6,12 +6,13 @@ Not here: which choices (`shardy_py.suggest`), what they cost (`suggest_scoring.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from shardy_py.api.program import Program, ValueKey
 from shardy_py.api.propagate import propagate
 from shardy_py.api.study import step_cost
+from shardy_py.api.suggest_coarse import solved
 from shardy_py.api.suggest_scoring import Scorer
 from shardy_py.errors import ShardyError
 from shardy_py.hardware import AxisPlacement, placement_of
@@ -19,13 +20,27 @@ from shardy_py.progress import progress
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.meshes import meshes_with_axes
 from shardy_py.study import StepCost
-from shardy_py.suggest import Budget, Plan, Suggestion, moves_of, pareto, rank, search
+from shardy_py.suggest import (
+    Budget,
+    CoarseOutcome,
+    Plan,
+    Suggestion,
+    moves_of,
+    pareto,
+    rank,
+    search,
+)
+from shardy_py.suggest.search import Rank
 
 TRIES = 400
 """Choices that are scored at most, unless another number is given."""
 _STARTS = 3
 """Choices from which the search begins, one after the other."""
-YOURS = "the program's annotations"
+_COARSE_MESHES = 2
+"""Meshes of which the coarse model is solved: those with the best schemes."""
+_COARSE_PART = 0.3
+"""The part of the time limit for a coarse model."""
+YOURS, COARSE = "the program's annotations", "coarse model"
 
 
 @dataclass(frozen=True)
@@ -56,7 +71,8 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
     kept = frozenset(program.find(key).name for key in wanted.keep)
     with progress(wanted.tries + len(tried), shown=wanted.shows_progress) as begin:
         scorers = [Scorer(program, name, mesh, placement, kept, begin) for mesh in tried]
-        is_complete = _Search(scorers, memory, wanted).run()
+        searched = _Search(scorers, memory, wanted)
+        is_complete = searched.run()
         by_mesh = {str(scorer.mesh): scorer for scorer in scorers}
         plans = _settled(by_mesh, memory)
     if not plans:
@@ -71,6 +87,7 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
         is_complete,
         wanted.hardware,
         memory,
+        tuple(searched.coarse),
         lambda plan: by_mesh[plan.mesh].annotated(plan.choice),
     )
 
@@ -80,6 +97,7 @@ class _Search:
     scorers: list[Scorer]
     memory: int | None
     wanted: Wanted
+    coarse: list[CoarseOutcome] = field(default_factory=list[CoarseOutcome])
 
     def run(self) -> bool:
         """Scores schemes and searches; returns whether the search ended by itself."""
@@ -94,7 +112,7 @@ class _Search:
         return not self.budget.is_spent
 
     def _starts(self) -> Iterator[tuple[Scorer, Plan]]:
-        """The best schemes and the program's own annotations, the best first."""
+        """The best schemes, solutions of coarse models, and the program's own annotations; the best first."""
         found: list[tuple[Scorer, Plan]] = []
         for scorer in self.scorers:
             found += [(scorer, plan) for plan in scorer.add_schemes(self.budget)]
@@ -102,8 +120,24 @@ class _Search:
             is_new = own is not None and own not in scorer.names and self.budget.take()
             if own is not None and is_new and scorer.score(own, name=YOURS) is not None:
                 found.append((scorer, scorer.plan(own, YOURS)))
-        found.sort(key=lambda item: rank(item[1].cost, self.memory))
+        found.sort(key=self._rank)
+        for scorer in dict.fromkeys(scorer for scorer, _ in found[:_COARSE_MESHES]):
+            found += self._coarse(scorer)
+        found.sort(key=self._rank)
         return iter(found[:_STARTS])
+
+    def _rank(self, item: tuple[Scorer, Plan]) -> Rank:
+        return rank(item[1].cost, self.memory)
+
+    def _coarse(self, scorer: Scorer) -> Iterator[tuple[Scorer, Plan]]:
+        """The best solutions of the coarse model on a mesh."""
+        seconds = min(_COARSE_PART * self.wanted.time_limit, self.budget.left)
+        outcome, choices = solved(scorer.coarse(self.memory), seconds, self.wanted.seed)
+        self.coarse.append(outcome)
+        for choice in choices:
+            is_new = scorer.is_valid(choice) and choice not in scorer.names and self.budget.take()
+            if is_new and scorer.score(choice, name=COARSE) is not None:
+                yield scorer, scorer.plan(choice, COARSE)
 
     def _improve(self, scorer: Scorer, start: Plan) -> None:
         search(

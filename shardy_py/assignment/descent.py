@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from itertools import count
 from random import Random
 from time import monotonic
 
@@ -23,10 +24,13 @@ _DISTURBED = 12
 """Nodes that a restart changes."""
 
 
-def descend(tables: Tables, seconds: float, seed: int = 0) -> Solution | None:
-    """Returns the best solution found in this time; None if no start is within the limit of usage."""
+def descend(tables: Tables, seconds: float, seed: int = 0, *, restarts: int | None = None) -> Solution | None:
+    """Returns the best solution found in this time; None if no start is within the limit of usage.
+
+    restarts: that are tried at most; None: as many as there is time for.
+    """
     search = _Descent(tables, monotonic() + seconds, Random(seed))
-    return search.run()
+    return search.run(restarts)
 
 
 class _Descent:
@@ -37,12 +41,13 @@ class _Descent:
         self.used = np.zeros(max(1, tables.moments), np.int64)
         self.chosen: list[int] = []
 
-    def run(self) -> Solution | None:
+    def run(self, restarts: int | None) -> Solution | None:
         if not self._start():
             return None
         self._sweep(range(len(self.chosen)))
-        while monotonic() < self.end and self._restart():
-            pass
+        for _ in count() if restarts is None else range(restarts):
+            if monotonic() >= self.end or not self._restart():
+                break
         return tuple(self.chosen)
 
     def _set(self, node: int, strategy: int) -> None:
@@ -58,6 +63,8 @@ class _Descent:
             self._choose_by(weight)
             if self.used.max() <= self.limit:
                 return True
+            if monotonic() >= self.end:
+                break
             weight = weight * _PENALTY or self._first_weight()
         self._choose_by(np.inf)
         return bool(self.used.max() <= self.limit)

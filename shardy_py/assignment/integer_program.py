@@ -7,8 +7,12 @@ the limit of usage are added when a solution exceeds it at a moment. Not here: p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from time import monotonic
 from typing import Any
 
@@ -34,6 +38,11 @@ class Proved:
     is_optimal: bool
 
 
+def has_highs() -> bool:
+    """Returns whether HiGHS is installed."""
+    return find_spec("highspy") is not None
+
+
 def highs() -> Any:
     """Returns the module of HiGHS.
 
@@ -47,6 +56,24 @@ def highs() -> Any:
             "integer programs without highspy", remedy="pip install 'shardy_py[suggest]'"
         ) from None
     return highspy
+
+
+@contextmanager
+def _without_output() -> Generator[None]:
+    """Discards what C++ writes to standard output: HiGHS prints its version before it has options."""
+    sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:  # standard output is closed
+        yield
+        return
+    try:
+        with open(os.devnull, "wb") as sink:
+            os.dup2(sink.fileno(), 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def prove(
@@ -86,7 +113,8 @@ class _Program:
         finite = [c[np.isfinite(c)] for c in (*tables.costs, *(m.ravel() for m in tables.edges.values()))]
         largest = max((float(np.abs(each).max()) for each in finite if each.size), default=1.0)
         self.scale = max(largest, 1e-300) / _SCALE
-        self.solver = self.highs.Highs()
+        with _without_output():
+            self.solver = self.highs.Highs()
         self.solver.setOptionValue("output_flag", False)
         self.solver.setOptionValue("mip_rel_gap", 0.0)
         self.solver.setOptionValue("threads", 1)
@@ -110,10 +138,8 @@ class _Program:
             pairs = np.arange(column, column + len(i))
             costs.append(matrix[i, j])
             upper.append(np.ones(len(i)))
-            rows += [row + i, row + height + j, np.arange(row, row + height)]
-            rows.append(np.arange(row + height, row + height + width))
-            columns += [pairs, pairs, np.arange(offsets[first], offsets[first] + height)]
-            columns.append(np.arange(offsets[second], offsets[second] + width))
+            rows += [row + i, row + height + j, _range(row, height), _range(row + height, width)]
+            columns += [pairs, pairs, _range(offsets[first], height), _range(offsets[second], width)]
             values += [np.ones(2 * len(i)), -np.ones(height + width)]
             row, column = row + height + width, column + len(i)
         right = np.zeros(row)
@@ -193,3 +219,7 @@ class _Program:
         values = np.array(self.solver.getSolution().col_value[: int(self.offsets[-1])])
         parts = np.split(values, self.offsets[1:-1])
         return Proved(tuple(int(part.argmax()) for part in parts), bound, is_optimal)
+
+
+def _range(start: int, count: int) -> NDArray[np.int64]:
+    return np.arange(start, start + count, dtype=np.int64)

@@ -8,7 +8,7 @@ Start at `roles.py`, then `schemes.py`, `points.py`, `moves.py`, `search.py`, an
 `suggestion.py` (the answer). Not here: what a choice costs (`api/suggesting.py`).
 """
 
-from shardy_py.suggest.coarse import CoarseModel, Prices, Variables, coarse_model
+from shardy_py.suggest.coarse import CoarseModel, CoarseOutcome, Prices, Variables, coarse_model
 from shardy_py.suggest.moves import divides, moves_of
 from shardy_py.suggest.points import points_of
 from shardy_py.suggest.roles import Link, Numbering, Roles, Tensor, links_of, roles_of
@@ -20,6 +20,7 @@ __all__ = [
     "Budget",
     "Choice",
     "CoarseModel",
+    "CoarseOutcome",
     "Link",
     "Numbering",
     "Plan",

@@ -31,6 +31,8 @@ _STORED = 0.25
 """The part of the results of other ops than products that is read from and written to memory: the rest is
 fused."""
 _MOST_STRATEGIES = 200
+_SMALL = 0.01
+"""The part of the elements of all arguments below which a group does not make a solution another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,33 @@ class Variables:
     roles: Roles
     links: tuple[Link, ...]
     number: Numbering
+
+
+@dataclass(frozen=True, slots=True)
+class CoarseOutcome:
+    """How well a coarse model was solved.
+
+    nodes, edges: its size. cost: seconds of the best solution, None if there is none. bound: no solution
+    takes less. is_optimal: whether the best one is proved. has_proof: whether HiGHS is installed.
+    """
+
+    nodes: int
+    edges: int
+    cost: float | None
+    bound: float
+    is_optimal: bool
+    has_proof: bool
+
+    def __str__(self) -> str:
+        size = f"coarse model of {self.nodes} groups and {self.edges} edges between them"
+        if not self.has_proof:
+            return f"{size}: solved without a bound, as highspy is missing (pip install 'shardy_py[suggest]')"
+        if self.cost is None:
+            return f"{size}: no solution in time"
+        if self.is_optimal:
+            return f"{size}: certified gap 0.0% (of the coarse model, not of the time of a step)"
+        gap = max(0.0, 1 - self.bound / self.cost) if self.cost else 0.0
+        return f"{size}: certified gap {gap:.1%} (of the coarse model, not of the time of a step)"
 
 
 @dataclass(eq=False)
@@ -204,8 +233,10 @@ class CoarseModel:
         return tuple(() if p is None else tuple(by_position.get(p, ())) for p in made)
 
     def of_arguments(self, solution: Solution) -> dict[int, int]:
-        """Returns the strategies of the nodes that are arguments, for `prove(excluded=...)`."""
-        return {n: solution[n] for n, group in enumerate(self.groups) if group.members}
+        """Returns the strategies of the nodes that are arguments of many bytes, to exclude what is alike."""
+        sizes = {n: group.elements * group.count for n, group in enumerate(self.groups) if group.members}
+        least = _SMALL * sum(sizes.values())
+        return {n: solution[n] for n, size in sizes.items() if size >= least}
 
 
 def coarse_model(

@@ -37,6 +37,11 @@ class Budget:
         """Starts the clock."""
         self._end = monotonic() + self.seconds
 
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return max(0.0, self._end - monotonic())
+
     def take(self) -> bool:
         """Returns whether one more choice may be scored, and counts it."""
         self.tries -= 1

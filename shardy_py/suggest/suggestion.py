@@ -11,6 +11,7 @@ from typing import Any
 
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
 from shardy_py.study import StepCost
+from shardy_py.suggest.coarse import CoarseOutcome
 from shardy_py.suggest.roles import Roles
 from shardy_py.suggest.schemes import Choice, Spec
 from shardy_py.suggest.search import rank
@@ -81,7 +82,8 @@ class Suggestion:
 
     schemes: all named schemes that apply. current: what the program's own annotations cost, None if they are
     invalid. tried: choices that were propagated. is_complete: whether the search ended before its budget.
-    hardware: what times are of. memory_limit: in bytes on a device.
+    hardware: what times are of. memory_limit: in bytes on a device. coarse: how well coarse models were
+    solved.
     """
 
     plans: tuple[Plan, ...]
@@ -91,6 +93,7 @@ class Suggestion:
     is_complete: bool
     hardware: str
     memory_limit: int | None
+    coarse: tuple[CoarseOutcome, ...]
     _annotate: Callable[[Plan], Any] = field(repr=False, compare=False)
 
     @property
@@ -106,6 +109,7 @@ class Suggestion:
         title = f"Suggested shardings for {self.hardware}: {self.tried} choices scored by propagation"
         if not self.is_complete:
             title += "; the search ended at its limit"
+        title = "\n".join((title, *map(str, self.coarse)))
         rows = [("plan", "mesh", "no overlap", "overlap", "memory", "received")]
         named = [(f"plan {n}: from {plan.name}", plan) for n, plan in enumerate(self.plans, 1)]
         rows += [_row(name, plan.mesh, plan.cost) for name, plan in named]

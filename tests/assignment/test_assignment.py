@@ -136,3 +136,9 @@ def test_the_command_prints_a_table(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert output.read_text() == "[0, 0, 2, 1, 0]\n"
     assert main(["--iopddl", str(EXAMPLE), str(EXAMPLE), "-o", str(output)]) == 1
     assert main([]) == 1
+
+
+def test_the_solver_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("highspy")
+    solve(problem_of(EXAMPLE.read_text()), 5)
+    assert capfd.readouterr() == ("", "")
