@@ -2,8 +2,8 @@
 
 A scope that recurs with another number (`layer_0`, `layer_1`, ...) and about as many ops is one group of kind
 "repeat", whose children are the scopes: one is shown at a time. Without scopes, runs of equal ops one after
-the other (an unrolled loop over layers) are found in the sequence of ops. Not here: placement
-(`placement.py`).
+the other (an unrolled loop over layers) are found in the sequence of ops, and of what is left the sections
+between values through which all has to pass (`sections.py`). Not here: placement (`placement.py`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 
 from shardy_py.explorer.items import Edge, Item, Items, scope_of
+from shardy_py.explorer.sections import sections
 
 LEAST_RUN = 6
 """The least number of ops in a run that counts as a layer."""
 LEAST_REPEATS = 3
+MOST_FLAT = 40
+"""Longer sequences of ops without scopes and repeats are folded into sections."""
 _DIFFERENCE = 0.25
 """Scopes of one family have this much more or fewer ops than the middle one, as a share of those."""
 _NUMBER = re.compile(r"\d+")
@@ -169,19 +172,57 @@ class _Folder:
         return item.label, *(id(entries[value].type) for value in item.values), len(item.children)
 
     def _add_runs(self, children: Sequence[int], group: int) -> None:
-        """Adds children without scopes: repeated runs as groups."""
+        """Adds children without scopes: repeated runs as groups, and sections of long sequences."""
         at = 0
         for start, period, count in repeated_runs([self._signature(child) for child in children]):
-            for child in children[at:start]:
-                self._add(child, group)
+            self._add_sections(children[at:start], group)
             repeat = self.new.add(Item("repeat", f"{period} ops", group))
             for number in range(count):
                 run = self.new.add(Item("scope", f"repeat {number}", repeat))
                 for child in children[start + number * period : start + (number + 1) * period]:
                     self._add(child, run)
             at = start + period * count
+        self._add_sections(children[at:], group)
+
+    def _add_sections(self, children: Sequence[int], group: int) -> None:
+        found = sections(self._last_uses(children), least=LEAST_RUN) if len(children) > MOST_FLAT else []
+        at = 0
+        for start, end in found:
+            for child in children[at:start]:
+                self._add(child, group)
+            section = self.new.add(Item("scope", self._range(children[start:end]), group))
+            for child in children[start:end]:
+                self._add(child, section)
+            at = end
         for child in children[at:]:
             self._add(child, group)
+
+    def _last_uses(self, children: Sequence[int]) -> list[int]:
+        """As `sections` takes them; values that need no argument, such as masks, do not count."""
+        position = {child: at for at, child in enumerate(children)}
+        return [
+            max((position.get(user, len(children)) for user in self.users.get(child, ())), default=at)
+            if child in self._fed
+            else at
+            for at, child in enumerate(children)
+        ]
+
+    def _range(self, children: Sequence[int]) -> str:
+        """The names of the first and the last value of some ops."""
+        entries = self.old.table.entries
+        names = [entries[value].name for child in children for value in self.old.found[child].values[:1]]
+        return f"{names[0]} to {names[-1]}" if names else f"{len(children)} ops"
+
+    @cached_property
+    def _fed(self) -> set[int]:
+        """The items that need an argument beside them, directly or not."""
+        waiting = [number for number, item in enumerate(self.old.found) if item.kind == "argument"]
+        fed = set(waiting)
+        while waiting:
+            new = self.users.get(waiting.pop(), set()) - fed
+            fed |= new
+            waiting.extend(new)
+        return fed
 
     def _add(self, child: int, parent: int) -> None:
         old = self.old.found[child]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -70,12 +71,45 @@ def test_programs_of_any_size_open(page: Browser, tmp_path: Path, count: int) ->
 def test_a_click_selects_and_opens(page: Browser, written: Path) -> None:
     page.open(written)
     before = len(page.texts("svg .item"))
-    page.run("app.select(app.model.kind.indexOf('repeat'), true)")
-    page.settle()
-    page.click(".item.repeat")
-    assert "layer_* \u00d76" in page.texts("#panel h2")[0]
+    page.run("app.select(app.model.kind.findIndex((k, i) => k === 'scope' && app.model.label(i) === 'mlp'))")
+    page.click(".item.scope")
+    assert page.texts("#panel h2") == ["mlp"]
     assert len(page.texts("svg .item")) > before
+    page.click(".item.open .title")
+    assert len(page.texts("svg .item")) < before
+
+
+def test_what_is_alone_is_open_and_fits(page: Browser, written: Path) -> None:
+    page.open(written)
+    assert any("layer_* \u00d76" in text for text in page.texts("svg .title"))
     assert any("1 of 6" in text for text in page.texts("svg text"))
+    assert page.run("return app.camera.scale") > 1
+    page.key("f")
+    left, right = page.run(
+        "const b = document.querySelector('.item.open .box').getBoundingClientRect();"
+        "const v = document.querySelector('#views').getBoundingClientRect();"
+        "return [b.left - v.left, v.right - b.right]"
+    )
+    assert left > 0
+    assert right > 0
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (2560, 1440)], ids=["laptop", "wide"])
+def test_controls_have_room(written: Path, size: tuple[int, int]) -> None:
+    with browser(size) as wide:
+        wide.open(written)
+        field = "const e = document.getElementById('search'), s = getComputedStyle(e)"
+        canvas = "const c = document.createElement('canvas').getContext('2d')"
+        font = "c.font = `${s.fontSize} ${s.fontFamily}`"
+        room = wide.run(
+            f"{field}; {canvas}; {font}; return e.clientWidth - c.measureText(e.placeholder).width"
+        )
+        assert room > 16
+        boxes = wide.run(
+            "return [...document.querySelectorAll('#bar > *:not([hidden])')]"
+            ".map((e) => e.getBoundingClientRect()).map((b) => [b.left, b.right])"
+        )
+        assert all(before[1] <= after[0] for before, after in pairwise(boxes))
 
 
 def test_the_slider_moves_shardings(page: Browser, written: Path) -> None:
@@ -116,7 +150,7 @@ def test_search_finds_names_ops_and_axes(page: Browser, written: Path) -> None:
 
 def test_filters_dim_what_does_not_match(page: Browser, written: Path) -> None:
     page.open(written)
-    page.run("app.select(app.model.kind.indexOf('repeat'), true); app.toggle(app.selected)")
+    page.run("app.toggle(app.model.kind.findIndex((k, i) => k === 'scope' && app.model.label(i) === 'mlp'))")
     _put(page, "filter", "sends", "change")
     assert 0 < len(page.texts("svg .item.off")) < len(page.texts("svg .item"))
 

@@ -151,3 +151,31 @@ def test_a_repeat_is_wide_enough_for_how_often_it_recurs() -> None:
         return next(wide for pairs in widths for child, wide in pairs if kinds[child] == "repeat")
 
     assert width(100) > width(10)
+
+
+def _residual_blocks(count: int) -> str:
+    """Blocks of 20 ops without scopes that add to their input; every second one has another op."""
+    type_ = "tensor<8x16xf32>"
+    lines = [f"  %x0 = stablehlo.negate %arg0 : {type_}"]
+    for block in range(count):
+        before = f"%x{block}"
+        for at in range(19):
+            op = "tanh" if block % 2 else "sine"
+            lines.append(f"  %b{block}_{at} = stablehlo.{op} {before} : {type_}")
+            before = f"%b{block}_{at}"
+        lines.append(f"  %x{block + 1} = stablehlo.add %x{block}, {before} : {type_}")
+    head = f"func.func @main(%arg0: {type_}) -> {type_} {{"
+    return "\n".join([head, *lines, f"  return %x{count} : {type_}", "}", ""])
+
+
+def test_residual_blocks_without_scopes_are_sections() -> None:
+    made = _document(_result(_residual_blocks(3)))
+    assert [label for kind, label in _kinds(made) if kind == "scope"] == [
+        "%1 to %20",
+        "%21 to %40",
+        "%41 to %60",
+    ]
+
+
+def test_short_programs_are_not_folded() -> None:
+    assert "scope" not in {kind for kind, _ in _kinds(_document(_result(_residual_blocks(1))))}

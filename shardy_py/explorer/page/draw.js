@@ -158,8 +158,11 @@ class View {
     return this.state ? [] : app.way.flatMap(([from, to]) => {
       const a = app.layout.boxes.get(app.layout.visible(from)), b = app.layout.boxes.get(app.layout.visible(to));
       if (!a || !b || a === b) return [];
-      const [x1, y1, x2, y2] = [a[0] + a[2] / 2, a[1] + a[3] / 2, b[0] + b[2] / 2, b[1] + b[3] / 2];
-      return [svg("path", { d: `M${x1} ${y1}C${x1} ${(y1 + y2) / 2} ${x2} ${(y1 + y2) / 2} ${x2} ${y2}`, class: "edge on", "stroke-dasharray": "6 4", "pointer-events": "none" })];
+      const edge = app.layout.edges.find((e) => !e.isStub && app.layout.boxes.get(e.from) === a && app.layout.boxes.get(e.to) === b);
+      const isDown = b[1] >= a[1] + a[3], isUp = a[1] >= b[1] + b[3]; // from border to border, not across the words
+      const [x1, y1, x2, y2] = [a[0] + a[2] / 2, a[1] + (isUp ? 0 : a[3]), b[0] + b[2] / 2, b[1] + (isDown ? 0 : b[3])];
+      const way = `M${x1} ${y1}C${x1} ${(y1 + y2) / 2} ${x2} ${(y1 + y2) / 2} ${x2} ${y2}`;
+      return [svg("path", { d: edge ? app.layout.path(edge) : way, class: "edge on", "stroke-dasharray": "6 4", "pointer-events": "none" })];
     });
   }
 }

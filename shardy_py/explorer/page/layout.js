@@ -1,7 +1,7 @@
 // Where boxes are: rows and order come with the data; opening a group moves what is beside and below it.
 "use strict";
 
-const LEAF = 44, HEAD = 28, PAD = 16, ROW = 36, GAP = 24, WAYPOINT = 6;
+const LEAF = 44, HEAD = 34, PAD = 16, ROW = 36, GAP = 24, WAYPOINT = 6;
 
 /** Centers nearest to the wanted ones that keep the order and do not overlap (pooling adjacent violators). */
 function apart(wanted, sizes) {
@@ -27,7 +27,7 @@ class Layout {
     this.shown = new Map(); // of a repeated group, the index of the child that is shown
     this.widths = new Float64Array(model.count).fill(84);
     for (const [group, { widths }] of model.layouts) model.children[group].forEach((child, i) => { this.widths[child] = widths[i]; });
-    for (const child of model.children[0]) if (model.children[0].length === 1 || model.label(child) === "@main") this.open.add(child);
+    for (const child of model.children[0]) if (model.children[0].length === 1 || model.label(child) === "@main") this.openInto(child);
     this.pairs = this.pairsByGroup();
     this.update();
   }
@@ -40,11 +40,16 @@ class Layout {
 
   toggle(item, isOpen = !this.open.has(item)) {
     if (!this.model.children[item].length) return;
-    if (isOpen) {
-      this.open.add(item);
-      if (this.model.kind[item] === "repeat") for (const child of this.model.children[item]) this.open.add(child);
-    } else this.open.delete(item);
+    if (isOpen) this.openInto(item); else this.open.delete(item);
     this.update();
+  }
+
+  /** Opens a group, all members of a repeated one, and a group that is alone in it. */
+  openInto(item) {
+    const children = this.model.children[item];
+    this.open.add(item);
+    if (this.model.kind[item] === "repeat") for (const child of children) this.openInto(child);
+    else if (children.length === 1 && this.model.children[children[0]].length) this.openInto(children[0]);
   }
 
   /** Opens all groups around an item. */

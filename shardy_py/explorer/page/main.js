@@ -1,6 +1,8 @@
 // The page: the state of what is shown, and what keys, mouse and controls do to it.
 "use strict";
 
+const SMALLEST = 0.8, LARGEST = 1.6; // scales of what is shown without zooming
+
 class App {
   constructor(data) {
     this.model = new Model(data);
@@ -170,9 +172,10 @@ class App {
 
   size() { const { clientWidth, clientHeight } = this.views[0].root; return [clientWidth, clientHeight]; }
 
+  /** The whole program, or as much as can be read: from the top, at its middle. */
   fit(isWhole) {
     const [, , width, height] = this.layout.bounds, [w, h] = this.size();
-    const whole = Math.min(w / (width + 40), h / (height + 40), 1), scale = isWhole ? whole : Math.max(whole, 0.6);
+    const whole = Math.min(w / (width + 40), h / (height + 40), LARGEST), scale = isWhole ? whole : Math.max(whole, SMALLEST);
     const seen = [...this.layout.boxes].filter(([item, [, y]]) => !this.layout.isOpen(item) && y * scale < h).map(([, [x, , size]]) => x + size / 2).sort((a, b) => a - b);
     const middle = scale === whole ? width / 2 : seen[seen.length >> 1] ?? width / 2;
     this.camera = { scale, x: middle - w / scale / 2, y: height * scale < h ? height / 2 - h / scale / 2 : -20 };
@@ -181,7 +184,7 @@ class App {
 
   center(item) {
     const box = this.layout.boxes.get(this.layout.visible(item)), [w, h] = this.size();
-    const scale = Math.max(this.camera.scale, 0.8);
+    const scale = Math.max(this.camera.scale, SMALLEST);
     this.camera = { scale, x: box[0] + box[2] / 2 - w / scale / 2, y: box[1] + Math.min(box[3], h / scale) / 2 - h / scale / 2 };
   }
 
@@ -319,10 +322,10 @@ class App {
     const w = root.clientWidth, h = 40, most = Math.max(1, ...bytes);
     if (!bytes.length || !w) return;
     root.setAttribute("viewBox", `0 0 ${w} ${h}`);
-    const x = (i) => (i / Math.max(1, bytes.length - 1)) * w, y = (b) => h - 3 - (b / most) * (h - 18);
+    const x = (i) => (i / Math.max(1, bytes.length - 1)) * w, y = (b) => h - 3 - (b / most) * (h - 20);
     const line = bytes.map((b, i) => `${x(i).toFixed(1)} ${y(b).toFixed(1)}`).join("L"), peak = bytes.indexOf(most);
     const isRight = x(peak) > w * 0.7;
-    const label = text(x(peak) + (isRight ? -6 : 6), 12, `peak ${bytesText(most)} of values alive on a device, at ${this.title(items[peak])}`, "", isRight ? "end" : null);
+    const label = text(x(peak) + (isRight ? -6 : 6), 11, `peak ${bytesText(most)} of values alive on a device, at ${this.title(items[peak])}`, "", isRight ? "end" : null);
     const parts = [svg("path", { d: `M0 ${h}L${line}L${w} ${h}z`, class: "curve" }), svg("path", { d: `M${line}`, class: "curve-line" }), svg("path", { d: `M${x(peak)} 0V${h}`, class: "peak" }), label];
     const at = items.indexOf(this.selected);
     if (at >= 0) parts.push(svg("path", { d: `M${x(at)} 0V${h}`, class: "cursor" }));

@@ -107,9 +107,9 @@ class Panel {
     for (const state of model.states) {
       if (!state.summary.length) continue;
       const [bytes, seconds, count, partitioner, links] = state.summary;
-      parts.push(node("h3", {}, state.name), this.rows([["collectives", String(count)], ["each device receives", bytesText(bytes)], ["time", `${secondsText(seconds)} on ${links}`], ["partitioner", partitioner]]));
+      parts.push(node("h3", {}, model.states.length > 1 ? state.name : "Communication"), this.rows([["collectives", String(count)], ["each device receives", bytesText(bytes)], ["time", `${secondsText(seconds)} on ${links}`], ["partitioner", partitioner]]));
     }
-    parts.push(node("h3", {}, "Keys"), this.rows([["drag, wheel", "move, zoom"], ["click", "select; opens and closes groups"], ["f", "fit the program"], ["/", "find"], ["\u2190 \u2192", "steps of propagation"], ["space", "play"], ["esc", "clear the selection"]]));
+    parts.push(node("h3", {}, "Keys"), this.rows([["drag, wheel", "move, zoom"], ["click", "select; opens and closes groups"], ["+ \u2212", "zoom"], ["f", "fit the program"], ["/", "find"], ["\u2190 \u2192", "steps of propagation"], ["space", "play"], ["enter", "open or close the selected group"], ["esc", "clear the selection"]]));
     return parts;
   }
 
