@@ -248,7 +248,7 @@ class Program:
         Annotations of the program are dropped, but those of `keep`.
 
         meshes: tried in turn; by default the program's. hardware: a device, as for `Result.time`.
-        memory: the part of the memory of a device that a plan may need, as 0.9; None: no limit.
+        memory: the part of the memory of a device that a plan may need, as 0.9, or bytes above 1; None: all.
         time_limit: in seconds. tries: choices that are scored at most. seed: the order of changes.
 
         Raises:

@@ -13,9 +13,7 @@ from math import inf, prod
 
 from shardy_py.api.partition_spec import P
 from shardy_py.api.program import Program
-from shardy_py.api.propagate import propagate
-from shardy_py.api.result import Result
-from shardy_py.api.study import Study, step_cost
+from shardy_py.api.study import Study
 from shardy_py.api.suggest_variables import variables_of
 from shardy_py.api.values import Value
 from shardy_py.errors import ShardyError
@@ -106,11 +104,13 @@ class Scorer:
         for name, choice in schemes(self.roles, self.mesh).items():
             if choice not in self.names and not budget.take():
                 break
-            self.score(choice, name=name)
-            cost = self.exact(choice)
-            if cost is not None:
+            if self.score(choice, name=name) is not None:
                 self.named.append(self.plan(choice, name))
         return self.named
+
+    def settled_schemes(self) -> list[Plan]:
+        """The named schemes with their exact costs."""
+        return [plan for plan in map(self.settled, self.named) if plan is not None]
 
     def score(self, choice: Choice, at_most: float = inf, *, name: str) -> StepCost | None:
         """What a choice costs; None if it is invalid, or a step takes longer than `at_most` seconds."""
@@ -134,17 +134,18 @@ class Scorer:
             self._exact.add(choice)
             if any(own is not None for own in choice[self.roles.arguments :]):
                 try:
-                    self.costs[choice] = step_cost(self._propagated(choice), self.placement)
+                    cost = Study(self.annotated(choice)).step({}, self.placement)
                 except ShardyError:
+                    cost = None
+                if cost is None:
                     del self.costs[choice]
+                else:
+                    self.costs[choice] = cost
         return self.costs.get(choice)
 
     @cached_property
     def _exact(self) -> set[Choice]:
         return set()
-
-    def _propagated(self, choice: Choice) -> Result:
-        return propagate(self.annotated(choice), record=False, progress=False)
 
     @without_collection()
     def annotated(self, choice: Choice) -> Program:

@@ -38,6 +38,8 @@ _STARTS = 3
 """Choices from which the search begins, one after the other."""
 _COARSE_MESHES = 2
 """Meshes of which the coarse model is solved: those with the best schemes."""
+_SEARCHED_PART = 0.75
+"""The part of the time limit after which what is shown is scored again with its constraints."""
 _COARSE_PART = 0.3
 """The part of the time limit for a coarse model."""
 YOURS, COARSE = "the program's annotations", "coarse model"
@@ -47,8 +49,9 @@ YOURS, COARSE = "the program's annotations", "coarse model"
 class Wanted:
     """What a suggestion is for, and how long to search.
 
-    hardware: as for `Result.time`. memory: the part of the memory of a device that a plan may need; None: no
-    limit. keep: values whose annotations stay. time_limit: in seconds. tries: choices scored at most.
+    hardware: as for `Result.time`. memory: the part of the memory of a device that a plan may need, or bytes
+    above 1; None: no limit. keep: values whose annotations stay. time_limit: in seconds. tries: choices
+    scored at most.
     """
 
     hardware: str = "tpu-v5p"
@@ -63,7 +66,7 @@ class Wanted:
 def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggestion:
     """Returns plans for a program: see `Program.suggest`."""
     placement = placement_of(wanted.hardware)
-    memory = None if wanted.memory is None else int(wanted.memory * placement.hardware.memory_bytes)
+    memory = _memory_limit(wanted.memory, placement)
     name, own = _mesh_of(program)
     tried = tuple(meshes) or (() if own is None else (own,))
     if not tried:
@@ -75,13 +78,14 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
         is_complete = searched.run()
         by_mesh = {str(scorer.mesh): scorer for scorer in scorers}
         plans = _settled(by_mesh, memory)
+        named = tuple(plan for scorer in scorers for plan in scorer.settled_schemes())
     if not plans:
         raise ShardyError(
             "no choice of shardings can be scored: XLA's collectives of the program cannot be planned"
         )
     return Suggestion(
         plans,
-        tuple(plan for scorer in scorers for plan in scorer.named),
+        named,
         None if own is None else _current(program, placement),
         sum(scorer.tried for scorer in scorers),
         is_complete,
@@ -90,6 +94,13 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
         tuple(searched.coarse),
         lambda plan: by_mesh[plan.mesh].annotated(plan.choice),
     )
+
+
+def _memory_limit(given: float | None, placement: AxisPlacement) -> int | None:
+    """The bytes of a limit that is a part of the memory, or bytes if it is above 1."""
+    if given is None:
+        return None
+    return int(given if given > 1 else given * placement.hardware.memory_bytes)
 
 
 @dataclass
@@ -101,7 +112,7 @@ class _Search:
 
     def run(self) -> bool:
         """Scores schemes and searches; returns whether the search ended by itself."""
-        self.budget = Budget(self.wanted.time_limit, self.wanted.tries)
+        self.budget = Budget(_SEARCHED_PART * self.wanted.time_limit, self.wanted.tries)
         try:
             for scorer, plan in self._starts():
                 self._improve(scorer, plan)

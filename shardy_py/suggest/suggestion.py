@@ -101,6 +101,11 @@ class Suggestion:
         """The fastest plan."""
         return self.plans[0]
 
+    @property
+    def fits(self) -> bool:
+        """Whether the plans are within the limit of memory."""
+        return self.memory_limit is None or self.best.cost.memory_bytes <= self.memory_limit
+
     def program(self, plan: Plan | None = None) -> Any:
         """Returns the program annotated with a plan, by default the best one."""
         return self._annotate(self.best if plan is None else plan)
@@ -109,6 +114,8 @@ class Suggestion:
         title = f"Suggested shardings for {self.hardware}: {self.tried} choices scored by propagation"
         if not self.is_complete:
             title += "; the search ended at its limit"
+        if not self.fits:
+            title += "\nno choice within the limit of memory was found: plan 1 exceeds it least"
         title = "\n".join((title, *map(str, self.coarse)))
         rows = [("plan", "mesh", "no overlap", "overlap", "memory", "received")]
         named = [(f"plan {n}: from {plan.name}", plan) for n, plan in enumerate(self.plans, 1)]
