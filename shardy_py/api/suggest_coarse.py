@@ -12,7 +12,7 @@ from shardy_py.assignment.descent import descend
 from shardy_py.assignment.integer_program import has_highs
 from shardy_py.suggest import Choice, CoarseModel, CoarseOutcome
 
-_SOLUTIONS = 6
+_SOLUTIONS = 4
 _RESTARTS = 200
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 
 from shardy_py.api.program import Program, ValueKey
 from shardy_py.api.propagate import propagate
 from shardy_py.api.study import step_cost
 from shardy_py.api.suggest_coarse import solved
+from shardy_py.api.suggest_explaining import explained
 from shardy_py.api.suggest_scoring import Scorer
 from shardy_py.errors import ShardyError
 from shardy_py.hardware import AxisPlacement, placement_of
@@ -40,6 +42,8 @@ _COARSE_MESHES = 2
 """Meshes of which the coarse model is solved: those with the best schemes."""
 _SEARCHED_PART = 0.75
 """The part of the time limit after which what is shown is scored again with its constraints."""
+_FAR = 1.2
+"""How much longer than the best one a step of a start may take."""
 _COARSE_PART = 0.3
 """The part of the time limit for a coarse model."""
 YOURS, COARSE = "the program's annotations", "coarse model"
@@ -83,6 +87,10 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
         raise ShardyError(
             "no choice of shardings can be scored: XLA's collectives of the program cannot be planned"
         )
+
+    def annotate(plan: Plan) -> Program:
+        return by_mesh[plan.mesh].annotated(plan.choice)
+
     return Suggestion(
         plans,
         named,
@@ -92,7 +100,8 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
         wanted.hardware,
         memory,
         tuple(searched.coarse),
-        lambda plan: by_mesh[plan.mesh].annotated(plan.choice),
+        annotate,
+        partial(explained, program, annotate, placement),
     )
 
 
@@ -133,21 +142,22 @@ class _Search:
                 found.append((scorer, scorer.plan(own, YOURS)))
         found.sort(key=self._rank)
         for scorer in dict.fromkeys(scorer for scorer, _ in found[:_COARSE_MESHES]):
-            found += self._coarse(scorer)
+            found += self._coarse(scorer, found[0][1].cost)
         found.sort(key=self._rank)
         return iter(found[:_STARTS])
 
     def _rank(self, item: tuple[Scorer, Plan]) -> Rank:
         return rank(item[1].cost, self.memory)
 
-    def _coarse(self, scorer: Scorer) -> Iterator[tuple[Scorer, Plan]]:
-        """The best solutions of the coarse model on a mesh."""
+    def _coarse(self, scorer: Scorer, best: StepCost) -> Iterator[tuple[Scorer, Plan]]:
+        """The solutions of the coarse model on a mesh that are not far from the best choice so far."""
+        at_most = _FAR * best.serial if self.memory is None else inf
         seconds = min(_COARSE_PART * self.wanted.time_limit, self.budget.left)
         outcome, choices = solved(scorer.coarse(self.memory), seconds, self.wanted.seed)
         self.coarse.append(outcome)
         for choice in choices:
             is_new = scorer.is_valid(choice) and choice not in scorer.names and self.budget.take()
-            if is_new and scorer.score(choice, name=COARSE) is not None:
+            if is_new and scorer.score(choice, at_most, name=COARSE) is not None:
                 yield scorer, scorer.plan(choice, COARSE)
 
     def _improve(self, scorer: Scorer, start: Plan) -> None:

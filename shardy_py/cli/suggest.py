@@ -67,6 +67,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--seed", type=int, default=0, help="order of the search (default: 0)")
     add("-o", dest="output", metavar="FILE", help="write the program annotated with the best plan")
     add("--code", metavar="FILE", help="write the PartitionSpecs of the best plan as Python")
+    add("--explain", action="store_true", help="print bills side by side, and what changes")
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     add_flags(parser, default=None)
     options = parser.parse_args(arguments)
@@ -126,6 +127,8 @@ def _suggest(options: argparse.Namespace, files: Files) -> int:
         outputs.append((options.code, suggestion.best.code() + "\n"))
     if STANDARD not in (options.output, options.code):
         outputs.append((STANDARD, f"{suggestion}\n"))
+        if options.explain:
+            outputs[-1] = STANDARD, f"{suggestion}\n\n{suggestion.explain()}\n"
     files.write_all(outputs)
     return SUCCESS
 

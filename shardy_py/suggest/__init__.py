@@ -14,7 +14,7 @@ from shardy_py.suggest.points import points_of
 from shardy_py.suggest.roles import Link, Numbering, Roles, Tensor, links_of, roles_of
 from shardy_py.suggest.schemes import Choice, Spec, schemes
 from shardy_py.suggest.search import Budget, rank, search
-from shardy_py.suggest.suggestion import Plan, Suggestion, pareto
+from shardy_py.suggest.suggestion import Plan, Suggestion, pareto, spec_text
 
 __all__ = [
     "Budget",
@@ -40,4 +40,5 @@ __all__ = [
     "roles_of",
     "schemes",
     "search",
+    "spec_text",
 ]

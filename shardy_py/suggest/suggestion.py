@@ -95,6 +95,7 @@ class Suggestion:
     memory_limit: int | None
     coarse: tuple[CoarseOutcome, ...]
     _annotate: Callable[[Plan], Any] = field(repr=False, compare=False)
+    _explain: Callable[[Suggestion], str] = field(repr=False, compare=False)
 
     @property
     def best(self) -> Plan:
@@ -109,6 +110,10 @@ class Suggestion:
     def program(self, plan: Plan | None = None) -> Any:
         """Returns the program annotated with a plan, by default the best one."""
         return self._annotate(self.best if plan is None else plan)
+
+    def explain(self) -> str:
+        """Returns why the best plan is better: bills side by side, and what changes from the program."""
+        return self._explain(self)
 
     def __str__(self) -> str:
         title = f"Suggested shardings for {self.hardware}: {self.tried} choices scored by propagation"

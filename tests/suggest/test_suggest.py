@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from shardy_py import P, Program, ShardyError, propagate
+from shardy_py import P, Program, ShardyError, Study, propagate
+from shardy_py.api.suggest_variables import variables_of
 from shardy_py.api.suggesting import factorizations
 from shardy_py.cli.suggest import main
+from shardy_py.report.tables import seconds_text
 from shardy_py.sharding import Mesh
 from shardy_py.study import StepCost
 from shardy_py.suggest import schemes
@@ -135,3 +138,90 @@ def test_the_command_writes_the_program_and_code(tmp_path: Path, capsys: pytest.
 def test_invalid_arguments(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["-", *wrong]) == 1
     assert capsys.readouterr().err.startswith("sdy-suggest: ")
+
+
+def test_it_explains_by_bills_and_changes(program: Program) -> None:
+    suggestion = program.suggest(tries=14, progress=False)
+    bills, changes = suggestion.explain().split("\n\n")
+    lines = bills.splitlines()
+    assert lines[1].split()[:3] == ["yours", "plan", "1"]
+    assert seconds_text(suggestion.best.cost.serial) in lines[2]
+    assert "all_reduce" in bills
+    assert changes.splitlines()[2].split("  ")[0] == "1024x2048xbf16"
+    assert "P(None, ('data', 'model'))" in changes
+
+
+LAYERS = """
+sdy.mesh @mesh = <["data"=2, "model"=2]>
+func.func @main(%x: tensor<64x256xf32>, %a: tensor<256x1024xf32>, %b: tensor<1024x256xf32>,
+                %c: tensor<256x1024xf32>, %d: tensor<1024x256xf32>) -> tensor<64x256xf32> {
+  %0 = stablehlo.dot_general %x, %a, contracting_dims = [1] x [0]
+      : (tensor<64x256xf32>, tensor<256x1024xf32>) -> tensor<64x1024xf32>
+  %1 = stablehlo.dot_general %0, %b, contracting_dims = [1] x [0]
+      : (tensor<64x1024xf32>, tensor<1024x256xf32>) -> tensor<64x256xf32>
+  %2 = stablehlo.add %1, %x : tensor<64x256xf32>
+  %3 = stablehlo.dot_general %2, %c, contracting_dims = [1] x [0]
+      : (tensor<64x256xf32>, tensor<256x1024xf32>) -> tensor<64x1024xf32>
+  %4 = stablehlo.dot_general %3, %d, contracting_dims = [1] x [0]
+      : (tensor<64x1024xf32>, tensor<1024x256xf32>) -> tensor<64x256xf32>
+  %5 = stablehlo.add %4, %2 : tensor<64x256xf32>
+  return %5 : tensor<64x256xf32>
+}
+"""
+
+
+def test_values_of_repeated_blocks_are_points() -> None:
+    variables = variables_of(Program.parse(LAYERS))
+    roles = variables.roles
+    points = [tensor for tensor in roles.tensors if tensor.values]
+    assert [(each.shape, len(each.values)) for each in points] == [((64, 1024), 2), ((64, 256), 2)]
+    assert points[0].values[0][0] == "%0"
+    found = schemes(roles, Mesh.of(data=2, model=2))
+    assert found["FSDP"][-2:] == ((("data", "model"), ()),) * 2
+    assert found["Megatron 2D"][-2:] == ((("data",), ("model",)), (("data",), ()))
+    assert found["data parallel"][-2:] == (None, None)
+
+
+def test_plans_with_constraints_cost_what_propagation_says() -> None:
+    program = Program.parse(LAYERS)
+    suggestion = program.suggest(tries=30, progress=False)
+    plans = [*suggestion.plans, *suggestion.schemes]
+    assert any(plan.choice[-1] is not None for plan in plans)
+    for plan in plans:
+        result = propagate(suggestion.program(plan), progress=False)
+        assert result.time("tpu-v5p").seconds == (plan.cost.overlapped, plan.cost.serial), plan.name
+    fsdp = next(plan for plan in plans if plan.name == "FSDP")
+    assert "# 2 values of 64x1024xf32: x = jax.lax.with_sharding_constraint(x, P((" in fsdp.code()
+
+
+def test_the_coarse_model_folds_layers_and_is_proved() -> None:
+    pytest.importorskip("highspy")
+    # Three groups of arguments; the first product reads an argument, those of both layers are one otherwise.
+    for text, nodes in ((LAYERS, 3 + 3), (TEXT, 3 + 2)):
+        suggestion = Program.parse(text).suggest(tries=30, progress=False)
+        (outcome,) = suggestion.coarse
+        assert outcome.is_optimal
+        assert "certified gap 0.0%" in str(outcome)
+        assert outcome.nodes == nodes
+
+
+def test_a_limit_in_bytes_that_nothing_is_within(program: Program) -> None:
+    suggestion = program.suggest(tries=14, memory=1000, progress=False)
+    assert not suggestion.fits
+    assert "plan 1 exceeds it least" in str(suggestion)
+
+
+def test_an_interrupt_gives_the_best_so_far(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    step, calls = Study.step, 0
+
+    def interrupted(*arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 4:
+            raise KeyboardInterrupt
+        return step(*arguments, **options)
+
+    monkeypatch.setattr(Study, "step", interrupted)
+    suggestion = program.suggest(progress=False)
+    assert not suggestion.is_complete
+    assert suggestion.plans
