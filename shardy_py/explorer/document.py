@@ -14,9 +14,9 @@ from typing import Any
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.explorer.history import Step, history_of
-from shardy_py.explorer.items import Item, Items, collect_items
+from shardy_py.explorer.items import Item, Items, collect_items, main_first
 from shardy_py.explorer.lives import lives
-from shardy_py.explorer.placement import place
+from shardy_py.explorer.placement import place, wrapped
 from shardy_py.explorer.refused import alike, refused
 from shardy_py.explorer.scopes import folded
 from shardy_py.graph.plain import tensor_type
@@ -233,7 +233,10 @@ class _Writer:
         for number, item in enumerate(found):
             if item.children and item.kind != "repeat":
                 widths = tuple(self._width(found[child]) for child in item.children)
-                placed = place(widths, frozenset(between.get(number, ())))
+                if item.kind == "root":
+                    placed = wrapped(widths, item.children.index(next(main_first(self.items))))
+                else:
+                    placed = place(widths, frozenset(between.get(number, ())))
                 points = [[*pair, *chain] for pair, chain in placed.waypoints.items()]
                 layouts.append([number, item.children, placed.rows, placed.centers, points, widths])
         return layouts

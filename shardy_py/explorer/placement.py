@@ -12,7 +12,7 @@ opens groups by moving what is beside and below; order and rows never change.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,6 +21,8 @@ GAP = 24
 LONGEST = 6
 """Edges across more rows are stubs."""
 WAYPOINT = 6
+WIDEST_ROW = 1400
+"""Pixels of a row of items without edges."""
 _SWEEPS = 4
 
 
@@ -70,6 +72,30 @@ def place(widths: tuple[float, ...], edges: frozenset[tuple[int, int]]) -> Place
     shift = min((centers[item] - sizes[item] / 2 for each in rows for item in each), default=0.0)
     placed = tuple(tuple(round(centers[item] - shift, 1) for item in each) for each in rows)
     return Placed(tuple(map(tuple, rows)), placed, waypoints)
+
+
+def wrapped(widths: Sequence[float], first: int) -> Placed:
+    """Returns the places of functions, which have no edges: one, by its index, above rows of the others."""
+    rows: list[list[int]] = [[first]]
+    room = 0.0
+    for item, width in enumerate(widths):
+        if item != first:
+            room -= width + GAP
+            if room < 0:
+                rows.append([])
+                room = WIDEST_ROW - width - GAP
+            rows[-1].append(item)
+    centers = (_side_by_side([widths[item] for item in row]) for row in rows)
+    placed = tuple(tuple(round(center, 1) for center in row) for row in centers)
+    return Placed(tuple(map(tuple, rows)), placed, {})
+
+
+def _side_by_side(sizes: Sequence[float]) -> Iterator[float]:
+    """The centers of boxes around 0."""
+    at = -(sum(sizes) + GAP * (len(sizes) - 1)) / 2
+    for size in sizes:
+        yield at + size / 2
+        at += size + GAP
 
 
 def _rows(count: int, forward: Sequence[tuple[int, int]]) -> list[int]:

@@ -11,7 +11,7 @@ from shardy_py import Program, Result, propagate
 from shardy_py.api.explorer import Subject
 from shardy_py.explorer import document
 from shardy_py.explorer.items import split_scopes
-from shardy_py.explorer.placement import apart, place
+from shardy_py.explorer.placement import apart, place, wrapped
 from shardy_py.explorer.scopes import repeated_runs
 from tests.explorer.programs import OPS_IN_LAYER, layers
 
@@ -179,3 +179,12 @@ def test_residual_blocks_without_scopes_are_sections() -> None:
 
 def test_short_programs_are_not_folded() -> None:
     assert "scope" not in {kind for kind, _ in _kinds(_document(_result(_residual_blocks(1))))}
+
+
+def test_functions_stand_in_rows_below_the_main_one() -> None:
+    placed = wrapped([100.0] * 30, 3)
+    assert placed.rows[0] == (3,)
+    assert sorted(item for row in placed.rows for item in row) == [*range(30)]
+    assert len(placed.rows) == 1 + 3
+    assert placed.centers[0] == (0.0,)
+    assert all(centers[-1] + 50 <= 700 for centers in placed.centers)
