@@ -7,6 +7,7 @@ import re
 import zlib
 from base64 import b64decode, b64encode
 from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from shardy_py import Program, ShardyError, propagate
 from shardy_py.api.explorer import Explorer
+from shardy_py.notebook import PALETTE
 from tests.explorer.programs import layers
 
 HOSTILE = (
@@ -98,3 +100,43 @@ def test_a_result_is_shown_in_a_browser(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(("count", "most"), [(1000, 1_000_000), (4000, 3_000_000)], ids=["5,000", "20,000"])
 def test_files_stay_small(count: int, most: int) -> None:
     assert len(_explorer(layers(count)).html) < most
+
+
+_GROUNDS = ("paper", "ground", "group")
+_ON_GROUNDS = ("ink", "soft", "accent", "send")
+_GRAPHICS = (("edge", "group"), ("edge", "ground"))
+
+
+def _themes() -> dict[str, dict[str, str]]:
+    """The colours of each theme by name; those of the dark one replace those of the light one."""
+    style = (files("shardy_py.explorer") / "page" / "style.css").read_text("utf-8")
+    blocks = re.findall(r":root[^{]*{[^}]*}", style)[:2]
+    light, dark = (dict(re.findall(r"--(\w+): (#\w{6})", block)) for block in blocks)
+    return {"light": light, "dark": light | dark}
+
+
+def _luminance(colour: str) -> float:
+    """Of WCAG 2.2."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def _contrast(one: str, other: str) -> float:
+    low, high = sorted((_luminance(one), _luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_contrast_is_that_of_wcag_aa(theme: str) -> None:
+    colours = _themes()[theme]
+    texts = [(text, ground) for text in _ON_GROUNDS for ground in _GROUNDS] + [("ink", "mark")]
+    low = {pair: _contrast(colours[pair[0]], colours[pair[1]]) for pair in texts}
+    assert {pair: ratio for pair, ratio in low.items() if ratio < 4.5} == {}
+    graphics = {pair: _contrast(colours[pair[0]], colours[pair[1]]) for pair in _GRAPHICS}
+    assert {pair: ratio for pair, ratio in graphics.items() if ratio < 3} == {}
+
+
+def test_names_of_axes_can_be_read_on_their_colours() -> None:
+    full = {"#fff": "#ffffff", "#000": "#000000"}
+    assert [fill for fill, ink in PALETTE if _contrast(fill, full.get(ink, ink)) < 4.5] == []
