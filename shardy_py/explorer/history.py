@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 
 from shardy_py.graph.run_record import Propagation, Record
 from shardy_py.graph.value_table import ValueTable
+from shardy_py.propagation.flat import UNSHARDABLE
 from shardy_py.propagation.journal import FUNCTION_RESULT, Arrival
 from shardy_py.report.explain import Names, spots_of
 from shardy_py.sharding import TensorSharding
@@ -71,8 +72,8 @@ def history_of(
     steps: list[Step] = []
     for propagation in record.propagations:
         places: dict[int, int] = {}
-        for slot, holder in enumerate(propagation.program.slots.holders):
-            entry = None if holder is None else names.entry(spots_of(propagation, slot)[-1])
+        for slot in range(UNSHARDABLE + 1, len(propagation.program.slots.values)):
+            entry = names.entry(spots_of(propagation, slot)[-1])
             if entry is not None:
                 number = places[slot] = numbers[id(entry)]
                 start.setdefault(number, propagation.journal.first_sharding(slot))

@@ -147,8 +147,9 @@ class _Builder:
         if kinds is None:
             self._check_types(op)
             kinds = self._first_of(op, signature, given)
-        self.slots.add(op)
-        for result in op.results:
+        slots, results = self.slots, op.results
+        slots.add(op)
+        for result in results:
             if result.first_use is not None:
                 break
         else:
@@ -163,9 +164,11 @@ class _Builder:
                 if use is not None and next_use(use) is not None and not self._is_scalar(operand):
                     number = kinds.shared_number
                     break
-        of = self.slots.of
+        of = slots.of
         reads = map(of.get, map(id, operands), _UNSHARDABLES)
-        self._new_step(op, number, (*reads, *map(of.__getitem__, map(id, op.results))))
+        # The slots of results are the last ones.
+        written = (len(slots.values) - 1,) if len(results) == 1 else map(of.__getitem__, map(id, results))
+        self._new_step(op, number, (*reads, *written))
 
     def _first_of(self, op: Operation, signature: tuple[Hashable, ...], given: Attribute | None) -> _Kinds:
         """The kinds of the steps of all ops with the signature of `op`."""

@@ -20,7 +20,7 @@ from shardy_py.dialects.sdy import DataFlowEdgeOp
 from shardy_py.dialects.traits import data_flow_of, is_terminator
 from shardy_py.graph.calls import Calls
 from shardy_py.graph.data_flow import edge_of_source, edge_targets
-from shardy_py.ir import next_use, operands_of, owning_op
+from shardy_py.ir import next_use, operands_of, owning_op, user_of
 
 
 @lru_cache(maxsize=4096)
@@ -54,18 +54,17 @@ class Dependents:
         """Append the steps for all uses of `value`."""
         entered: set[SSAValue] | None = None  # values that were followed into or out of functions
         pending: list[Use | None] = []
-        use = value.first_use
+        use, step_of = value.first_use, self._step_of.get
         while use is not None or pending:
             if use is None:
                 use = pending.pop()
                 continue
-            user = use.operation
-            index, use_after = use.index, next_use(use)
-            step = self._step_of.get(id(user))
+            user, use_after = user_of(use), next_use(use)
+            step = step_of(id(user))
             if step is not None:
                 steps.append(step)
             elif _is_forwarding(user.__class__):
-                forwarded = self._forwarded(user, index, steps)
+                forwarded = self._forwarded(user, use.index, steps)
                 if forwarded:
                     # Calls may form cycles: a value is followed once, as its steps are enqueued once.
                     if entered is None:

@@ -48,8 +48,8 @@ class Propagation:
         """The record of a propagation through `program`, before it runs."""
         values: dict[int, tuple[SSAValue, Operation | None]] = {}
         owners: dict[int, SSAValue] = {}
-        for slot, holder in enumerate(program.slots.holders):
-            if holder is not None and holder.op.name in EDGES:
+        for slot, holder in program.slots.places.items():
+            if holder.op.name in EDGES:
                 owner = owners[slot] = holder.op.operands[0]
                 for value in edge_targets(owner) if isinstance(holder.op, DataFlowEdgeOp) else (owner,):
                     values[id(value)] = (value, owning_op(value))

@@ -15,7 +15,7 @@ from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.traits import data_flow_of
@@ -41,7 +41,7 @@ class Slots:
     """The slots of one module, filled op by op in program order.
 
     values: by slot, its value; None for function results.
-    holders: by slot, the place of its sharding; None for slot 0.
+    places: by slot, the place of its sharding; not of the only result of an op, see `holder`.
     shardings, ranks: by slot.
     of: the slot by the identity of a value.
     siblings: by slot, the slots of all results of its op.
@@ -51,7 +51,7 @@ class Slots:
 
     def __init__(self) -> None:
         self.values: list[SSAValue | None] = [None]
-        self.holders: list[Holder | None] = [None]
+        self.places: dict[int, Holder] = {}
         self.shardings: list[TensorSharding | None] = [None]
         self.ranks: list[int] = [0]
         self.of: dict[int, int] = {}
@@ -64,6 +64,13 @@ class Slots:
     def get(self, value: SSAValue) -> int:
         """The slot of `value`."""
         return self.of.get(id(value), UNSHARDABLE)
+
+    def holder(self, slot: int) -> Holder | None:
+        """The place of the sharding of a slot; None for slot 0."""
+        place = self.places.get(slot)
+        if place is None and (value := self.values[slot]) is not None:
+            place = Holder(Place.RESULT, cast("OpResult[Attribute]", value).op)
+        return place
 
     def add(self, op: Operation) -> None:
         """Add the results of `op` and the arguments of its regions."""
@@ -78,11 +85,10 @@ class Slots:
             # The most frequent case, inlined for speed.
             (result,) = results  # faster than an index: xDSL's tuple has its own `__getitem__`
             type_ = type_of(result)
-            given = op.attributes.get(SHARDING)
             self.of[id(result)] = len(self.values)
             self.values.append(result)
-            self.holders.append(Holder(Place.RESULT, op))
-            self.shardings.append(None if given is None else read(Holder(Place.RESULT, op)))
+            has_sharding = SHARDING in op.attributes
+            self.shardings.append(read(Holder(Place.RESULT, op)) if has_sharding else None)
             rank = self._ranks.get(id(type_))
             self.ranks.append(self.rank(type_) if rank is None else rank)
         elif results:
@@ -120,7 +126,7 @@ class Slots:
         if value is not None:
             self.of[id(value)] = slot
         self.values.append(value)
-        self.holders.append(holder)
+        self.places[slot] = holder
         self.shardings.append(sharding)
         self.ranks.append(self.rank(type_))
         return slot
@@ -206,11 +212,12 @@ class Program:
         written: by slot, the shardings in the IR; None: the initial ones.
         """
         old = self.flat.shardings if written is None else written
-        write_all(
-            (holder, new)
-            for holder, new, before in zip(self.slots.holders, shardings, old, strict=True)
-            if new is not before and new is not None and holder is not None and new != before
+        changed = (
+            (self.slots.holder(slot), new)
+            for slot, (new, before) in enumerate(zip(shardings, old, strict=True))
+            if new is not before and new is not None and new != before
         )
+        write_all((holder, new) for holder, new in changed if holder is not None)
         for op in self.dead_ops:
             if op.parent is not None:  # otherwise it was erased with the op around it
                 op.detach()

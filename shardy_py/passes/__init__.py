@@ -106,7 +106,7 @@ sdy-auto-partition
     Runs the registered auto-partitioner, which may change shardings only.
 sdy-insert-func-call-reshards in function_shardings
     Inserts reshards where the result shardings of a call and its function differ.
-sdy-constant-or-scalar-merger in constants on func.func
+sdy-constant-or-scalar-merger in equal_constants on func.func
     Merges equal constants and broadcast scalars that have the same sharding.
 sdy-sink-data-flow-edges in data_flow_edges with SinkDataFlowEdgesOptions on func.func
     Erases data-flow edges and moves their shardings to their inputs.

@@ -1,8 +1,8 @@
-"""Splits constants before propagation, so that each has one use, and merges them afterwards."""
+"""Splits constants before propagation, so that each has one use; see `equal_constants.py` for the reverse."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from enum import Enum
 from functools import lru_cache
 from typing import Any, cast
@@ -15,10 +15,10 @@ from xdsl.traits import IsTerminator
 from shardy_py import ir
 from shardy_py.dialects.sdy import ConstantOp, NamedComputationOp, ShardingGroupOp
 from shardy_py.dialects.stablehlo import op_class
-from shardy_py.dialects.traits import UnfoldableConstant, is_commutative, is_constant
+from shardy_py.dialects.traits import UnfoldableConstant, is_commutative
 from shardy_py.graph.calls import FunctionCopies, functions_bottom_up, original_name
 from shardy_py.graph.cloning import Expression, Mapping, clone
-from shardy_py.graph.movements import note_copies, replace_by_values, replace_op
+from shardy_py.graph.movements import note_copies, replace_op
 from shardy_py.graph.nesting import innermost_first
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import Symbols, set_callee
@@ -345,61 +345,3 @@ def renew_uses(module: Operation) -> None:
         for use in sorted(value.uses, key=lambda use: (positions[id(use.operation)], use.index)):
             value.remove_use(use)
             value.add_use(use)
-
-
-def constant_or_scalar_merger(module: ModuleOp) -> None:
-    """`sdy-constant-or-scalar-merger`: merges equal constants and broadcast scalars of a region.
-
-    The reverse of `sdy-constant-or-scalar-splitter` for copies that got equal shardings. Other common
-    subexpressions are not merged.
-
-    before  %0 = sdy.constant dense<1.0>   %1 = sdy.constant dense<1.0>   "use"(%0)   "use"(%1)
-    after   %0 = sdy.constant dense<1.0>   "use"(%0)   "use"(%0)
-    """
-    by_identity: dict[Hashable, Operation] = {}
-    by_value: dict[Hashable, Operation] = {}
-    numbers = _Numbers()
-    for op in ir.find_ops_where(module, lambda op: op.__class__ is Broadcast or is_constant(op)):
-        block, operands, properties, attributes = op.parent, ir.operands_of(op), op.properties, op.attributes
-        (result,) = op.results
-        key = (
-            op.__class__,
-            id(block and block.parent),
-            *properties,
-            *map(id, properties.values()),
-            *attributes,
-            *map(id, attributes.values()),
-            *map(id, operands),
-            id(result.type),
-        )
-        earlier = by_identity.get(key)
-        if earlier is None:
-            if operands and not is_scalar(operands[0]):
-                continue
-            entries = {**properties, **attributes}
-            value = (
-                op.__class__ is Broadcast,
-                id(block and block.parent),
-                tuple(sorted((name, numbers.of(entry)) for name, entry in entries.items())),
-                *map(id, operands),
-                numbers.of(result.type),
-            )
-            earlier = by_identity[key] = by_value.setdefault(value, op)
-            if earlier is op:
-                continue
-        replace_by_values(op, earlier.results)
-
-
-class _Numbers:
-    """Numbers attributes so that equal ones have equal numbers; hashes each object once."""
-
-    def __init__(self) -> None:
-        self._by_identity: dict[int, tuple[int, Attribute]] = {}
-        self._by_value: dict[Attribute, int] = {}
-
-    def of(self, attribute: Attribute) -> int:
-        known = self._by_identity.get(id(attribute))
-        if known is None:
-            number = self._by_value.setdefault(attribute, len(self._by_value))
-            known = self._by_identity[id(attribute)] = (number, attribute)
-        return known[0]

@@ -302,7 +302,7 @@ def synchronize_groups(root: Operation) -> None:
         first = members[shardings.index(common)]
         for member in members:
             slot = slots.get(member)
-            if (holder := slots.holders[slot]) is not None:
+            if (holder := slots.holder(slot)) is not None:
                 if slots.shardings[slot] != common:
                     note_moved((member,), (first,), "sdy-sharding-group-import")
                 slots.shardings[slot] = common

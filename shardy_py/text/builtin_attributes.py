@@ -54,7 +54,7 @@ def is_integer(type_: object) -> TypeIs[IntegerType]:
 
 def is_integral(type_: object) -> TypeIs[IntegerType | IndexType]:
     """Whether a type is an integer type or `index`."""
-    return isinstance(type_, IntegerType | IndexType)
+    return type_.__class__ is IntegerType or type_.__class__ is IndexType  # faster than isinstance: ABCs
 
 
 def is_complex(type_: object) -> TypeIs[ComplexType[Any]]:

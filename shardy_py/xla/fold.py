@@ -37,15 +37,8 @@ from shardy_py.xla.folds import FOLDS
 def fold(module: ModuleOp) -> None:
     """`xla-fold`: the simplifications of StableHLO's target independent optimization that affect shardings.
 
-    | before | after | |---|---| | `dynamic_slice` at constants | `slice` | | `broadcast_in_dim` that adds
-    dimensions of size 1 | `reshape` | | a reshape of a reshape, a transpose of a transpose, a broadcast of a
-    broadcast | one of them | | a concatenate in a concatenate, a slice of a part of a concatenate | one
-    concatenate, a slice of the part | | ops without effect: `x + 0`, `x * 1`, padding by nothing, `select` of
-    a known one, ... | their operand | | shape ops of constants | constants | | a `case` of a known index |
-    its branch |
-
-    XLA does this function by function, before calls are inlined. Not here: which values are known
-    (`folding.py`).
+    before  %0 = reshape %a   %1 = reshape %0   %2 = add %1, %zeros   "use"(%2)
+    after   %1 = reshape %a   "use"(%1)
     """
     splats = Splats()
     known = (name for name, row in TABLE.items() if row.is_folded or row.moves_elements)
@@ -80,7 +73,7 @@ def _fold_each(pending: Iterable[Operation], splats: Splats) -> None:
                     _replace(op, value)
                     break
             else:
-                value = op.results[0]
+                value = next(iter(op.results))  # faster than an index: xDSL's tuple has its own `__getitem__`
                 if splats.of(value) is None or is_first:
                     continue
             for user in (value.owner, *(use.operation for use in value.uses)):

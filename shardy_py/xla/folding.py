@@ -22,7 +22,7 @@ from shardy_py.dialects.stablehlo import op_class
 from shardy_py.dialects.traits import is_constant_class
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import record_of
-from shardy_py.ir import build_operation, operands_of, place_before
+from shardy_py.ir import build_operation, operands_of, place_before, type_of
 from shardy_py.layout.element_types import element_type
 from shardy_py.ops import TABLE
 from shardy_py.text.builtin_attributes import is_integral
@@ -68,11 +68,12 @@ class Splats:
     def of(self, value: SSAValue) -> bytes | None:
         """The bytes of the element that fills `value`."""
         entry = self._elements.get(id(value))
-        if entry is None:
-            # Faster than isinstance: an ABC.
-            element = self._element(value.op) if type(value) is OpResult else None
-            entry = self._elements[id(value)] = (value, element)
-        return entry[1]
+        if entry is not None:
+            return entry[1]
+        # Faster than isinstance: an ABC.
+        element = self._element(value.op) if type(value) is OpResult else None
+        self._elements[id(value)] = (value, element)
+        return element
 
     def forget(self, value: SSAValue) -> None:
         """Makes the next question about `value` look at it again: its operands have changed."""
@@ -219,4 +220,5 @@ def is_static(*values: SSAValue) -> bool:
 
 def same_type(op: Operation) -> bool:
     """Returns whether the result of `op` has the type of its first operand."""
-    return operands_of(op)[0].type == op.results[0].type
+    (result,), source = op.results, next(iter(operands_of(op)))
+    return type_of(source) is type_of(result) or type_of(source) == type_of(result)

@@ -25,8 +25,9 @@ from shardy_py.graph.record import record_of
 from shardy_py.graph.symbols import meshes_of
 from shardy_py.graph.value_shardings import ShardingReader, rank_of
 from shardy_py.ir import find_ops_where, operands_of, walk_pre_order
-from shardy_py.passes.constants import constant_or_scalar_merger, constant_or_scalar_splitter
+from shardy_py.passes.constants import constant_or_scalar_splitter
 from shardy_py.passes.data_flow_edges import add_data_flow_edges, sink_data_flow_edges
+from shardy_py.passes.equal_constants import constant_or_scalar_merger
 from shardy_py.passes.options import SinkDataFlowEdgesOptions, UserPriorityPropagateOptions
 from shardy_py.passes.propagating import user_priority_propagate
 from shardy_py.passes.removal import close_shardings

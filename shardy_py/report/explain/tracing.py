@@ -246,9 +246,9 @@ class Tracer:
 def spots_of(propagation: Propagation, slot: int) -> tuple[Spot, ...]:
     """Returns the spots of a slot: its value, for an edge its owner too; or the result of a function."""
     program = propagation.program
-    value, holder = program.slots.values[slot], program.slots.holders[slot]
-    assert holder is not None
+    value = program.slots.values[slot]
     if value is None:
+        holder = program.slots.places[slot]
         return (Holder(Place.FUNCTION_RESULT, holder.op, holder.position),)
     owner = propagation.edge_owners.get(slot)
     return (value,) if owner is None else (value, owner)

@@ -54,7 +54,7 @@ def questions(propagation: Propagation) -> list[Question]:
     return [
         Question(slot, dimension, axis)
         for slot, rank in enumerate(program.flat.ranks)
-        for dimension in range(rank if program.slots.holders[slot] is not None else 0)
+        for dimension in range(rank if program.slots.holder(slot) is not None else 0)
         for axis in axes
     ]
 
