@@ -28,6 +28,7 @@ from shardy_py.errors import ShardyError, collected_warnings
 from shardy_py.graph.cloning import clone
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.movements import Copies, DroppedRules, carried_over, recorded
+from shardy_py.graph.value_table import ValueTable
 from shardy_py.ir import find_ops, walk_pre_order
 from shardy_py.partition.cost import DEFAULT, CostModel
 from shardy_py.passes import pipelines
@@ -114,13 +115,16 @@ def communication(
     return copy, communication_report(copy, model, causes, originals, warnings)
 
 
-def spmd_program(module: ModuleOp, *, is_planned: bool = True) -> SpmdProgram:
+def spmd_program(
+    module: ModuleOp, *, is_planned: bool = True, table: ValueTable | None = None
+) -> SpmdProgram:
     """Returns a propagated program as XLA partitions it, with its calls inlined.
 
-    The module itself if it has no calls. is_planned: whether XLA's partitioner adds collectives to it.
+    The module itself if it has no calls. is_planned: whether XLA's partitioner adds collectives to it. table:
+    of the module, for those who have it.
     """
     if not find_ops(module, CallOp.name):
-        return SpmdProgram(module, is_planned=is_planned)
+        return SpmdProgram(module, is_planned=is_planned, table=table)
     copy = cast(ModuleOp, clone(module, {}))
     sources = dict(zip(walk_pre_order(copy), walk_pre_order(module), strict=True))
     with recorded() as events:

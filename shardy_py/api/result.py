@@ -251,7 +251,7 @@ class Result:
 
     @cached_property
     def _spmd(self) -> SpmdProgram:
-        return spmd_program(self.program.module)
+        return spmd_program(self.program.module, table=self.values.table)
 
     @without_collection()
     def communication(

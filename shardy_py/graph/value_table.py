@@ -22,7 +22,7 @@ from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.holders import Holder, Place, read
 from shardy_py.graph.symbols import function_name, functions_of
 from shardy_py.graph.value_shardings import holder_of
-from shardy_py.ir import blocks_of, walk_pre_order
+from shardy_py.ir import blocks_of, type_of, walk_pre_order
 from shardy_py.sharding import TensorSharding
 from shardy_py.text.naming import ValueNames
 from shardy_py.text.source import position_of
@@ -40,9 +40,9 @@ Role = Literal["argument", "result", "intermediate"]
 """Argument or result of a function; results of ops and block arguments in it are intermediates."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(slots=True, eq=False, repr=False)  # not frozen, which would triple the time to make it
 class ValueEntry:
-    """One value of a module.
+    """One value of a module; never changed.
 
     name: `%3`, `%arg0`, `%0#1`; of a function's result `result 0`.
     function: the symbol of the function around it, without `@`; "" outside of functions.
@@ -190,13 +190,12 @@ class ValueTable:
         function: Operation | None = None
         symbol = ""
         for op in walk_pre_order(self.module, include_root=False):
-            if isinstance(op, FuncOp):
+            if op.__class__ is FuncOp:
                 yield from _results(function)
                 function, symbol = op, function_name(op)
-            for result in op.results:
-                index = cast(Any, result).index
+            for index, result in enumerate(op.results):
                 name = names.get(id(result), "")
-                yield ValueEntry(name, symbol, "intermediate", result.type, op, index, result)
+                yield ValueEntry(name, symbol, "intermediate", type_of(result), op, index, result)
             for block in blocks_of(op) if op.regions else ():
                 for index, argument in enumerate(block.args):
                     role: Role = "argument" if op is function else "intermediate"

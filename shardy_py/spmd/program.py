@@ -6,8 +6,7 @@ Not here: what is sent for it (`walk.py`), programs of IR as blocks.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.spmd.tiling import Tiling
@@ -25,9 +24,9 @@ class Value:
     tiling: Tiling | None
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, eq=False)  # not frozen, which would triple the time to make it
 class Step:
-    """One op.
+    """One op; never changed.
 
     operands, results: names of values; operands of a manual computation are in its in-shardings.
     targets: the tilings of the results, None for other values than tensors. blocks: its regions. times: how
@@ -43,16 +42,20 @@ class Step:
     times: int = 1
     source: object = None
     is_unreduced: bool = False
+    tensors: tuple[Name, ...] = field(init=False)
+    """The names of the results that are tensors."""
+    plan_key: Hashable = field(init=False)
+    """What its plan depends on, beside its operands and which results are used; by identities."""
 
-    @cached_property
-    def tensors(self) -> tuple[Name, ...]:
-        """The names of the results that are tensors."""
-        return tuple([n for n, target in zip(self.results, self.targets, strict=True) if target is not None])
-
-    @cached_property
-    def plan_key(self) -> Hashable:
-        """What its plan depends on, beside its operands and which results are used; by identities."""
-        return id(self.record), self.is_unreduced, *map(id, self.targets)
+    def __post_init__(self) -> None:
+        targets = self.targets
+        self.plan_key = id(self.record), self.is_unreduced, *map(id, targets)
+        self.tensors = self.results
+        for target in targets:
+            if target is None:
+                pairs = zip(self.results, targets, strict=True)
+                self.tensors = tuple([name for name, target in pairs if target is not None])
+                return
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,8 @@ def collectives_by_xla(
         ShardyError: a mesh has too many devices to list them, or a tensor has a dynamic shape.
     """
     module, meshes = program.module, program.meshes
-    written = collect_collectives(module, model, Causes(()), meshes, only_written=True)  # with their axes
+    table = program.values
+    written = collect_collectives(module, model, Causes(()), meshes, only_written=True, table=table)
     uses = PlannedUses(program, model)
     plans = [(f, program.planned(f)[1]) for f in program.entries]
     sent = ((f, each) for f, plan in plans for each in plan.sent)

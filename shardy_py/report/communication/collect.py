@@ -17,7 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.graph.value_table import ValueEntry, ValueTable
-from shardy_py.ir import operands_of
+from shardy_py.ir import op_names, operands_of
 from shardy_py.ops import TABLE, Collective, TensorType
 from shardy_py.partition.cost import AxisSize, Cost, CostModel
 from shardy_py.report.communication.causes import Cause, Causes
@@ -78,13 +78,22 @@ def collect_collectives(
     meshes: Mapping[str, Mesh],
     *,
     only_written: bool = False,
+    table: ValueTable | None = None,
 ) -> tuple[CollectiveUse, ...]:
     """Returns all collectives of `module` in program order.
 
-    meshes: by name. only_written: those of StableHLO only, which list devices.
+    meshes: by name. only_written: those of StableHLO only, which list devices. table: of the module, for
+    those who have it.
     """
-    found = _CollectiveCollector(module, model, causes, meshes).collectives(only_written=only_written)
-    return tuple(use for _, use in found)
+    if only_written and not any(map(_is_written, op_names(module))):
+        return ()
+    collector = _CollectiveCollector(module, model, causes, meshes, table)
+    return tuple(use for _, use in collector.collectives(only_written=only_written))
+
+
+def _is_written(op_name: str) -> bool:
+    collective = TABLE[op_name].collective
+    return collective is not None and collective.names_devices
 
 
 def collectives_by_op(
@@ -100,9 +109,14 @@ def collectives_by_op(
 
 class _CollectiveCollector:
     def __init__(
-        self, module: ModuleOp, model: CostModel, causes: Causes, meshes: Mapping[str, Mesh]
+        self,
+        module: ModuleOp,
+        model: CostModel,
+        causes: Causes,
+        meshes: Mapping[str, Mesh],
+        table: ValueTable | None = None,
     ) -> None:
-        self.table = ValueTable(module)
+        self.table = table or ValueTable(module)
         self.meshes = meshes
         self.model = model
         self.reader = ShardingReader()
@@ -115,7 +129,7 @@ class _CollectiveCollector:
             if entry.role != "intermediate" or entry.index or entry.value not in entry.op.results:
                 continue  # each op once, by its first result
             collective = TABLE[entry.op.name].collective
-            if only_written and (collective is None or not collective.names_devices):
+            if only_written and not _is_written(entry.op.name):
                 continue
             if collective is None:
                 yield from ((entry.op, self._exchange(entry, halo)) for halo in self.halos.of(entry.op))

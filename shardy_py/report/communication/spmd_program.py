@@ -7,7 +7,7 @@ it (`by_xla.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -21,7 +21,7 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.dialects.sdy import AllReduceOp, ManualComputationOp, ReduceScatterOp, ReshardOp
 from shardy_py.graph.holders import attribute_list_shardings
 from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.record import record_of
+from shardy_py.graph.record import record_of, signature_of
 from shardy_py.graph.symbols import MAIN, Symbols, function_name, functions_of
 from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.graph.value_table import ValueTable
@@ -44,12 +44,14 @@ class SpmdProgram:
     """A propagated program without calls as XLA partitions it, for all reports on it.
 
     originals: for ops of inlined functions, those of the program with calls. is_planned: whether collectives
-    are planned; otherwise the program has them all. The module must not change while this is in use.
+    are planned; otherwise the program has them all. table: the values, for those who have them; see `values`.
+    The module must not change while this is in use.
     """
 
     module: ModuleOp
     originals: Mapping[Operation, Operation] = field(default_factory=dict[Operation, Operation])
     is_planned: bool = True
+    table: ValueTable | None = None
 
     @cached_property
     def meshes(self) -> dict[str, Mesh]:
@@ -59,7 +61,7 @@ class SpmdProgram:
     @cached_property
     def values(self) -> ValueTable:
         """All values."""
-        return ValueTable(self.module)
+        return self.table or ValueTable(self.module)
 
     @cached_property
     def entries(self) -> tuple[FuncOp, ...]:
@@ -111,6 +113,10 @@ class _Reader:
         default_factory=dict[tuple[int, int], Any]
     )
     """Tilings by the identities of a type and a sharding, which are kept with them."""
+    records: dict[tuple[Hashable, ...], OpRecord] = field(
+        default_factory=dict[tuple[Hashable, ...], OpRecord]
+    )
+    """Records by signatures of identities, which live as long as the module."""
 
     def function(self, function: FuncOp) -> Block:
         """Results are resharded to the shardings of the function."""
@@ -154,7 +160,11 @@ class _Reader:
         shardings = [*map(self.shardings.of, results)]
         targets = (*map(self._tiling, results, shardings),)
         is_unreduced = bool(shardings and shardings[0] is not None and shardings[0].unreduced_axes)
-        return Step(record_of(op), names, results, targets, (), 1, op, is_unreduced)
+        signature = signature_of(op)
+        record = self.records.get(signature)
+        if record is None:
+            record = self.records[signature] = record_of(op)
+        return Step(record, names, results, targets, (), 1, op, is_unreduced)
 
     def _is_unreduced(self, op: Operation) -> bool:
         sharding = self.shardings.of(op.results[0]) if op.results else None
