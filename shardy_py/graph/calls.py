@@ -80,6 +80,8 @@ def is_defined_function(op: Operation) -> bool:
 def functions_bottom_up(module: ModuleOp) -> list[Operation]:
     """The functions with a body, callees before callers except in recursion; nested modules included."""
     functions = list(_defined_functions(module))
+    if len(functions) < 2:
+        return functions
     by_name = {(id(f.parent), function_name(f)): f for f in functions}
     ordered: list[Operation] = []
     seen: set[Operation] = set()

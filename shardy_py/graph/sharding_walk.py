@@ -25,12 +25,16 @@ def transform_shardings(root: Operation, change: Change) -> None:
     """Replace each sharding in `root` by the result of `change`."""
     changed = _Changed(change)
     known = changed.known
+    others: dict[type[Operation], tuple[str, ...]] = {}
     for op in walk_pre_order(root):
-        if (given := op.attributes.get(SHARDING)) is not None:
+        if (attributes := op.attributes) and (given := attributes.get(SHARDING)) is not None:
             new = (known.get(id(given)) or changed.add(given))[1]
             if new is not given:
-                op.attributes[SHARDING] = new
-        for name in sharding_attributes(op.__class__):
+                attributes[SHARDING] = new
+        names = others.get(op.__class__)
+        if names is None:
+            names = others[op.__class__] = sharding_attributes(op.__class__)
+        for name in names:
             entries = op.properties if name in op.properties else op.attributes
             if (given := entries.get(name)) is not None:
                 entries[name] = (known.get(id(given)) or changed.add(given))[1]
@@ -94,12 +98,16 @@ def survey(root: Operation, *names: str, include_root: bool = True) -> Survey:
     wanted = frozenset(names)
     attributes: dict[int, Attribute] = {}
     ops: list[Operation] = []
+    others: dict[type[Operation], tuple[str, ...]] = {}
     for op in walk_pre_order(root, include_root=include_root):
-        if op.name in wanted:
+        properties = others.get(op.__class__)
+        if properties is None:
+            properties = others[op.__class__] = sharding_attributes(op.__class__)
+        if wanted and op.name in wanted:
             ops.append(op)
-        if (given := op.attributes.get(SHARDING)) is not None:
+        if op.attributes and (given := op.attributes.get(SHARDING)) is not None:
             attributes[id(given)] = given
-        for name in sharding_attributes(op.__class__):
+        for name in properties:
             if (given := op.properties.get(name) or op.attributes.get(name)) is not None:
                 attributes[id(given)] = given
     return Survey(tuple(attributes.values()), tuple(ops))

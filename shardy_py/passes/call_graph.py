@@ -17,7 +17,7 @@ from shardy_py.graph import calls
 from shardy_py.graph.movements import Merger, is_recording, note
 from shardy_py.graph.symbols import Symbols, callee_name, function_name, set_callee, symbol_name
 from shardy_py.graph.value_shardings import function_argument_shardings, function_result_shardings
-from shardy_py.ir import erase, find_ops, place_at_end, take_out, walk_pre_order
+from shardy_py.ir import erase, ops_with_regions, place_at_end, take_out, walk_pre_order
 from shardy_py.passes.options import CopyOptions, UnflattenCallGraphOptions
 from shardy_py.sharding import TensorSharding
 
@@ -183,8 +183,10 @@ def unflatten_call_graph(module: ModuleOp, options: UnflattenCallGraphOptions) -
     `dedup_functions_fully` ignores shardings: all calls use the clone with the shardings with which the
     function is called most often.
     """
+    functions = [op for op in ops_with_regions(module) if isinstance(op, FuncOp)]
     symbols = Symbols(module)
-    callees = [(call, symbols.callee(call)) for call in calls.calls_in(module)]
+    made = calls.calls_in(module) if len(functions) > 1 else []
+    callees = [(call, symbols.callee(call)) for call in made]
     choose = most_called if options.dedup_functions_fully else first_called
     mergers: dict[int, tuple[Operation, Operation]] = {}
     for (call, old), function in zip(callees, choose([f for _, f in callees], symbols), strict=True):
@@ -193,7 +195,7 @@ def unflatten_call_graph(module: ModuleOp, options: UnflattenCallGraphOptions) -
             mergers[id(old)] = (old, function)
     if is_recording():
         note_mergers(mergers.values())
-    for function in find_ops(module, FuncOp.name):
+    for function in functions:
         function.attributes.pop(calls.ORIGINAL_NAME, None)
         function.attributes.pop(MANUAL_AXES, None)
 
