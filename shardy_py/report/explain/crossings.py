@@ -215,9 +215,8 @@ class Stopping:
         lone = [op for key, op in unruled.items() if key in self._without_rule or key not in self._with_step]
         beside = {id(value) for op in lone for value in (*operands_of(op), *op.results)}
         found: set[int] = set()
-        for slot, holder in enumerate(self._program.slots.holders) if beside else ():
-            spots = () if holder is None else spots_of(self._view.propagation, slot)
-            entries = (names.entry(spot) for spot in spots)
+        for slot in range(1, len(self._program.slots.values)) if beside else ():
+            entries = map(names.entry, spots_of(self._view.propagation, slot))
             if any(entry is not None and id(entry.value) in beside for entry in entries):
                 found.add(slot)
         return frozenset(found)
