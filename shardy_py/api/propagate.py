@@ -105,6 +105,8 @@ def propagate(
 ) -> Result:
     """Returns a copy of `program` with every sharding decided.
 
+    The program was verified when it was made; the copy is not verified again, as XLA does not either.
+
     record: keep the record that `Result.explain` and `why_not` need.
     progress: show a progress bar if standard error is a terminal and it takes more than a second.
 
@@ -121,7 +123,7 @@ def propagate(
         progress_of(len(calls), shown=progress) as begin,
     ):
         copy = program.copy()
-        run_passes(copy.module, calls, observers=(progress_observer(begin),))
+        run_passes(copy.module, calls, verify="never", observers=(progress_observer(begin),))
     truncated = truncation_warnings(program) if options.update_non_divisible_input_output_shardings else ()
     result = Program(copy.module)
     result.origin = copy.origin

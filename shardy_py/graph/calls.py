@@ -11,7 +11,7 @@ Not here: symbols and their names (`symbols.py`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
@@ -77,19 +77,36 @@ def is_defined_function(op: Operation) -> bool:
     return isinstance(op, FuncOp) and op.body.first_block is not None
 
 
+CallsByFunction = dict[Operation, list[Operation]]
+"""The calls in each function with a body; the functions in program order."""
+
+
+def calls_by_function(module: ModuleOp) -> CallsByFunction:
+    """Returns the calls in each function with a body, those of nested modules included."""
+    return {function: calls_in(function) for function in _defined_functions(module)}
+
+
 def functions_bottom_up(module: ModuleOp) -> list[Operation]:
     """The functions with a body, callees before callers except in recursion; nested modules included."""
     functions = list(_defined_functions(module))
-    if len(functions) < 2:
-        return functions
-    by_name = {(id(f.parent), function_name(f)): f for f in functions}
+    return functions if len(functions) < 2 else bottom_up({f: calls_in(f) for f in functions})
+
+
+def bottom_up(calls: CallsByFunction) -> list[Operation]:
+    """These functions, callees before callers except in recursion."""
+    by_name = {(id(function.parent), function_name(function)): function for function in calls}
+
+    def callees(function: Operation) -> Iterator[Operation]:
+        keys = dict.fromkeys((id(function.parent), callee_name(call)) for call in calls[function])
+        return iter([by_name[key] for key in keys if key in by_name])
+
     ordered: list[Operation] = []
     seen: set[Operation] = set()
-    for root in functions:
+    for root in calls:
         if root in seen:
             continue
         seen.add(root)
-        pending = [(root, _callees(root, by_name))]
+        pending = [(root, callees(root))]
         while pending:
             function, rest = pending[-1]
             callee = next((c for c in rest if c not in seen), None)
@@ -98,7 +115,7 @@ def functions_bottom_up(module: ModuleOp) -> list[Operation]:
                 pending.pop()
             else:
                 seen.add(callee)
-                pending.append((callee, _callees(callee, by_name)))
+                pending.append((callee, callees(callee)))
     return ordered
 
 
@@ -136,11 +153,11 @@ class FunctionCopies:
             raise self._too_many(function, self._copied)
         return self._copy(function)
 
-    def check(self, functions: Iterable[Operation]) -> None:
-        """Checks that each call of `functions`, directly or not, can have a copy of its callee."""
-        calls = Counter(callee_name(call) for function in functions for call in calls_in(function))
-        if max(calls.values(), default=0) > 1:
-            roots = [function for function in functions if function_name(function) not in calls]
+    def check(self, calls: CallsByFunction) -> None:
+        """Checks that each of these calls, and those in the callees, can have a copy of its callee."""
+        counts = Counter(callee_name(call) for made in calls.values() for call in made)
+        if max(counts.values(), default=0) > 1:
+            roots = [function for function in calls if function_name(function) not in counts]
             total = sum(map(self._size, roots))
             if total > self._limit:
                 raise self._too_many(max(roots, key=self._size), total)
@@ -198,9 +215,3 @@ def _defined_functions(module: ModuleOp) -> Iterator[Operation]:
             yield from _defined_functions(op)
         elif is_defined_function(op):
             yield op
-
-
-def _callees(function: Operation, by_name: Mapping[tuple[int, str], Operation]) -> Iterator[Operation]:
-    """The callees in the same module, each once."""
-    keys = dict.fromkeys((id(function.parent), callee_name(call)) for call in calls_in(function))
-    return iter([by_name[key] for key in keys if key in by_name])

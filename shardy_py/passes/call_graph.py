@@ -141,11 +141,11 @@ def flatten_call_graph(module: ModuleOp, options: CopyOptions) -> None:
     """
     symbols = Symbols(module)
     copies = calls.FunctionCopies(symbols, options.max_copied_ops, options.remedy)
-    functions = calls.functions_bottom_up(module)
-    copies.check(functions)
+    made = calls.calls_by_function(module)
+    copies.check(made)
     called: set[str] = set()
-    for function in functions:
-        for call in calls.calls_in(function):
+    for function in calls.bottom_up(made):
+        for call in made[function]:
             callee = symbols.callee(call)
             name = function_name(callee)
             if name in called:

@@ -16,7 +16,7 @@ from shardy_py import ir
 from shardy_py.dialects.sdy import ConstantOp, NamedComputationOp, ShardingGroupOp
 from shardy_py.dialects.stablehlo import op_class
 from shardy_py.dialects.traits import UnfoldableConstant, is_commutative
-from shardy_py.graph.calls import FunctionCopies, functions_bottom_up, original_name
+from shardy_py.graph.calls import FunctionCopies, calls_by_function, functions_bottom_up, original_name
 from shardy_py.graph.cloning import Expression, Mapping, clone
 from shardy_py.graph.movements import note_copies, replace_op
 from shardy_py.graph.nesting import innermost_first
@@ -245,7 +245,7 @@ class _Splitter:
         if isinstance(copy, CallOp):
             if self._copies is None:
                 self._copies = FunctionCopies(self._symbols, CopyOptions.max_copied_ops)
-                self._copies.check(functions_bottom_up(self._symbols.module))
+                self._copies.check(calls_by_function(self._symbols.module))
             function = self._copies.copy(self._symbols.callee(copy))
             set_callee(copy, self._symbols.insert(function))
         for group in self._groups_of(value):

@@ -17,7 +17,7 @@ from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, ShardyError, warn_once
-from shardy_py.graph.calls import ORIGINAL_NAME, FunctionCopies, calls_in, functions_bottom_up, original_name
+from shardy_py.graph.calls import ORIGINAL_NAME, FunctionCopies, bottom_up, calls_by_function, original_name
 from shardy_py.graph.cloning import clone_region_into
 from shardy_py.graph.data_flow import EDGE_NAME, argument_owners
 from shardy_py.graph.holders import SHARDING
@@ -57,12 +57,12 @@ THREAD = "execution_thread"
 def import_calls(module: ModuleOp, options: CopyOptions) -> None:
     """Replace all calls by named computations, and erase the callees."""
     symbols = Symbols(module)
-    functions = functions_bottom_up(module)
-    FunctionCopies(symbols, options.max_copied_ops, options.remedy).check(functions)
+    calls = calls_by_function(module)
+    FunctionCopies(symbols, options.max_copied_ops, options.remedy).check(calls)
     separate_names(module, symbols)
     bodies = _Bodies()
-    for function in functions:
-        for call in calls_in(function):
+    for function in bottom_up(calls):
+        for call in calls[function]:
             _import_call(call, bodies, symbols)
     for name in bodies.used:
         symbols.erase(symbols.function(name))

@@ -8,13 +8,13 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
 from shardy_py import ir
 from shardy_py.dialects.stablehlo import CompositeOp
-from shardy_py.graph.calls import FunctionCopies, calls_in, functions_bottom_up
+from shardy_py.graph.calls import FunctionCopies, bottom_up, calls_by_function
 from shardy_py.graph.cloning import clone_region_into
 from shardy_py.graph.movements import note_copies, replace_op
 from shardy_py.graph.nesting import free_values
 from shardy_py.graph.plain import plain
 from shardy_py.graph.symbols import Symbols
-from shardy_py.ir import blocks_of, operands_of, walk_pre_order
+from shardy_py.ir import blocks_of, operands_of
 from shardy_py.passes.options import CopyOptions
 from shardy_py.text.source import call_site
 
@@ -31,8 +31,8 @@ def order_ops(module: ModuleOp) -> None:
     Propagation visits ops in program order, so of two that disagree the first one decides. As
     HloComputation::MakeInstructionPostOrder.
     """
-    for inner in walk_pre_order(module, include_root=False):
-        if inner.regions and not isinstance(inner, ModuleOp):
+    for inner in ir.ops_with_regions(module):
+        if not isinstance(inner, ModuleOp):
             for block in blocks_of(inner):
                 if block.first_op is not None:  # unregistered ops may have empty blocks
                     _order(block)
@@ -85,11 +85,12 @@ def _post_order(ops: list[Operation], block: Block) -> list[Operation]:
                 entered.add(key)
                 # In HLO, values that regions use from outside are operands after the others.
                 values = (*operands_of(op), *free_values(op)) if op.regions else operands_of(op)
-                for value in reversed(values):
-                    if type(value) is OpResult:  # faster than isinstance: an ABC
-                        maker = value.op
-                        if id(maker) not in placed and maker.parent is block:
-                            stack.append(maker)
+                # Faster than isinstance: an ABC.
+                makers = [value.op for value in values if type(value) is OpResult]
+                makers.reverse()
+                for maker in makers:
+                    if id(maker) not in placed and maker.parent is block:
+                        stack.append(maker)
                 continue
             stack.pop()
             if key not in placed:
@@ -112,10 +113,10 @@ def inline_calls(module: ModuleOp) -> None:
         _replace_by_call(composite)
     inlined: set[Operation] = set()
     kept: set[Operation] = set()
-    functions = functions_bottom_up(module)
-    FunctionCopies(symbols, CopyOptions.max_copied_ops).check(functions)
-    for function in functions:
-        for call in calls_in(function):
+    calls = calls_by_function(module)
+    FunctionCopies(symbols, CopyOptions.max_copied_ops).check(calls)
+    for function in bottom_up(calls):
+        for call in calls[function]:
             callee = symbols.callee(call)
             if _is_inlineable(call, callee):
                 _inline(call, callee.regions[0])
