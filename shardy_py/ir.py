@@ -209,18 +209,15 @@ def build_operation(
     The dictionaries become the op's own; regions must be unattached. Nothing is verified.
     """
     op: Any = _new(op_class)
-    if result_types:
-        results: list[OpResult] = []
-        for index, type_ in enumerate(result_types):
-            result = _new(OpResult)
-            result._type = type_
-            result.op = op
-            result.index = index
-            result.first_use = result._name = None
-            results.append(result)
-        op.results = SSAValues(results)
-    else:
-        op.results = _NO_VALUES
+    results: list[OpResult] = []
+    for index, type_ in enumerate(result_types):
+        result = _new(OpResult)
+        result._type = type_
+        result.op = op
+        result.index = index
+        result.first_use = result._name = None
+        results.append(result)
+    op.results = SSAValues(results) if results else _NO_VALUES
     last = block._last_op if block is not None else None
     if operands:
         op._operands = SSAValues(operands)
@@ -231,12 +228,15 @@ def build_operation(
     op.properties = properties
     op.attributes = attributes
     op.location = location
-    op.regions = tuple(regions)
     op.parent = block
     op._next_op = None
     op._prev_op = last
-    for region in regions:
-        region.parent = op
+    if regions:
+        op.regions = tuple(regions)
+        for region in regions:
+            region.parent = op
+    else:
+        op.regions = ()
     if block is not None:
         if last is None:
             block._first_op = op

@@ -131,7 +131,6 @@ def _clone_blocks(region: Region, into: Region, mapping: Mapping) -> None:
 
 def _shell(op: Operation, operands: list[SSAValue] | tuple[()], block: Block | None = None) -> Operation:
     """A copy of `op` with empty regions."""
-    types = [*map(type_of, op.results)]
-    entries = op.properties.copy(), op.attributes.copy()
+    types, properties, attributes = [*map(type_of, op.results)], op.properties.copy(), op.attributes.copy()
     regions = [Region() for _ in op.regions] if op.regions else ()
-    return build_operation(op.__class__, operands, types, *entries, op.location, block, regions)
+    return build_operation(op.__class__, operands, types, properties, attributes, op.location, block, regions)

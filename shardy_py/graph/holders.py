@@ -84,14 +84,16 @@ def read(holder: Holder) -> TensorSharding | None:
 def write_all(changes: Iterable[tuple[Holder, TensorSharding]]) -> None:
     """Write shardings to their places, those of one op together; equal lists share an attribute."""
     by_op: dict[tuple[Place, int], tuple[Operation, dict[int, TensorSharding]]] = {}
-    cache: dict[tuple[TensorSharding, ...], TensorShardingPerValueAttr] = {}
+    lists: dict[TensorSharding, TensorShardingPerValueAttr] = {}
+    by_identity: dict[int, tuple[TensorSharding, TensorShardingPerValueAttr]] = {}
     for holder, sharding in changes:
         op, place = holder.op, holder.place
         if place is Place.RESULT and len(op.results) == 1:
-            attribute = cache.get((sharding,))
-            if attribute is None:
-                attribute = cache[(sharding,)] = TensorShardingPerValueAttr((sharding,))
-            op.attributes[SHARDING] = attribute
+            known = by_identity.get(id(sharding))
+            if known is None:
+                attribute = lists.setdefault(sharding, TensorShardingPerValueAttr((sharding,)))
+                known = by_identity[id(sharding)] = sharding, attribute
+            op.attributes[SHARDING] = known[1]
         elif place is Place.PROPERTY:
             op.properties[sharding_attributes(type(op))[0]] = TensorShardingAttr(sharding)
         else:

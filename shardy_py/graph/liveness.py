@@ -20,7 +20,10 @@ from shardy_py.propagation.flat import Liveness
 
 def is_dead(op: Operation) -> bool:
     """Returns whether `op` can be erased now."""
-    return all(result.first_use is None for result in op.results) and is_dead_when_unused(op)
+    for result in op.results:  # faster than `all`: most ops have one result, which is used
+        if result.first_use is not None:
+            return False
+    return is_dead_when_unused(op)
 
 
 def dead_ops(candidates: Iterable[Operation]) -> dict[int, Operation]:

@@ -190,6 +190,7 @@ def replace_by_values(
     """Replace the results of `op` by `values` and erase it; changes: see `ir.operands_set_together`."""
     for before, after in zip(op.results, values, strict=True):
         replace_uses(before, after, changes=changes)
-    if is_recording():
-        note_copies(dict(zip(op.results, values, strict=True)))
+    events = _EVENTS.get()
+    if events is not None:
+        events.append(Copies(dict(zip(op.results, values, strict=True))))
     erase(op)

@@ -81,17 +81,21 @@ class Splats:
 
     def integer(self, value: SSAValue) -> int | None:
         """The integer that fills `value`."""
+        data = self.of(value)
+        if data is None:
+            return None
         element = _element_type(value)
-        data = self.of(value) if is_integral(element) else None
-        return None if data is None else load_integer(data, element)
+        return load_integer(data, element) if is_integral(element) else None
 
     def is_number(self, value: SSAValue, number: int) -> bool:
         """Returns whether this real number fills `value`."""
+        data = self.of(value)
+        if data is None:
+            return False
         element = _element_type(value)
         if is_integral(element):
-            return self.integer(value) == number
-        data = self.of(value) if getattr(element, "name", None) in FORMATS else None
-        return data is not None and _real(element.name, data) == number
+            return load_integer(data, element) == number
+        return getattr(element, "name", None) in FORMATS and _real(element.name, data) == number
 
     def _element(self, op: Operation) -> bytes | None:
         match _way(op.__class__):
@@ -200,7 +204,7 @@ def integers(values: Sequence[int]) -> Attribute:
 
 def producer(value: SSAValue, name: str) -> Operation | None:
     """The op of that name that defines `value`."""
-    return value.op if isinstance(value, OpResult) and value.op.name == name else None
+    return value.op if type(value) is OpResult and value.op.name == name else None  # faster than isinstance
 
 
 def sizes_of(value: SSAValue) -> tuple[int, ...]:

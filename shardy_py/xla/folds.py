@@ -169,15 +169,18 @@ def fold_broadcast(op: Operation, splats: folding.Splats) -> SSAValue | None:
     (source,), (result,) = operands_of(op), op.results
     if not folding.is_static(source, result):
         return None
+    inner = folding.producer(source, BROADCAST)
+    repeats = prod(folding.sizes_of(source)) != prod(folding.sizes_of(result))
+    if repeats and inner is None:
+        return None
     dimensions: tuple[int, ...] = plain(op.properties["broadcast_dimensions"])
-    inner = None if folding.same_type(op) else folding.producer(source, BROADCAST)
-    if inner is not None:
+    if inner is not None and not folding.same_type(op):
         inner_dimensions: tuple[int, ...] = plain(inner.properties["broadcast_dimensions"])
         merged = [dimensions[dimension] for dimension in inner_dimensions]
         return folding.make(
             op, "broadcast_in_dim", operands_of(inner), {"broadcast_dimensions": folding.integers(merged)}
         )
-    if prod(folding.sizes_of(source)) == prod(folding.sizes_of(result)):
+    if not repeats:
         if dimensions == tuple(sorted(dimensions)):
             return folding.reshaped(op, source)
         if len(folding.sizes_of(source)) == len(folding.sizes_of(result)):
