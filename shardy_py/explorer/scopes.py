@@ -84,8 +84,9 @@ class _Folder:
             if not path:
                 unscoped += [] if child in around else [child]
                 continue
-            self._add_runs(unscoped, group)
-            unscoped.clear()
+            if unscoped:
+                self._add_runs(unscoped, group)
+                unscoped.clear()
             for depth in range(1, len(path) + 1) if path not in tree else ():
                 prefix = path[:depth]
                 if prefix in tree:

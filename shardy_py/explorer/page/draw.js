@@ -34,7 +34,7 @@ class View {
     const items = [...layout.boxes.keys()].filter((item) => item && inView(layout.boxes.get(item)));
     const groups = items.filter((item) => layout.isOpen(item)), ops = items.filter((item) => !layout.isOpen(item));
     const parts = camera.scale < READABLE || items.length > MOST_DRAWN ? this.far(ops) : ops.map((item) => this.item(item));
-    this.layer.replaceChildren(...groups.map((item) => this.group(item)), ...this.edges(inView), ...parts, ...this.ways());
+    this.layer.replaceChildren(...groups.map((item) => this.group(item)), ...this.edges(inView), ...this.ways(), ...parts);
   }
 
   /** Boxes too small to read, as one path for each colour. */

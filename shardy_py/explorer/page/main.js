@@ -178,13 +178,14 @@ class App {
     const whole = Math.min(w / (width + 40), h / (height + 40), LARGEST), scale = isWhole ? whole : Math.max(whole, SMALLEST);
     const seen = [...this.layout.boxes].filter(([item, [, y]]) => !this.layout.isOpen(item) && y * scale < h).map(([, [x, , size]]) => x + size / 2).sort((a, b) => a - b);
     const middle = scale === whole ? width / 2 : seen[seen.length >> 1] ?? width / 2;
+    this.isFitted = true;
     this.camera = { scale, x: middle - w / scale / 2, y: height * scale < h ? height / 2 - h / scale / 2 : -20 };
     this.draw();
   }
 
   center(item) {
     const box = this.layout.boxes.get(this.layout.visible(item)), [w, h] = this.size();
-    const scale = Math.max(this.camera.scale, SMALLEST);
+    const scale = Math.max(this.isFitted ? Math.min(this.camera.scale, 1) : this.camera.scale, SMALLEST);
     this.camera = { scale, x: box[0] + box[2] / 2 - w / scale / 2, y: box[1] + Math.min(box[3], h / scale) / 2 - h / scale / 2 };
   }
 
@@ -193,6 +194,7 @@ class App {
     this.camera.x += x / this.camera.scale - x / scale;
     this.camera.y += y / this.camera.scale - y / scale;
     this.camera.scale = scale;
+    this.isFitted = false;
     this.draw();
   }
 
