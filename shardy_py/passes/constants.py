@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from enum import Enum
 from functools import lru_cache
 from typing import Any, cast
@@ -68,8 +69,8 @@ def is_preserving(op: Operation) -> bool:
     It has if the op is valid for all sizes of its dynamic dimensions.
     """
     row = TABLE[op.name]
-    operands = [tensor_type(value.type) for value in ir.operands_of(op)]
-    result = tensor_type(op.results[0].type)
+    operands = [tensor_type(ir.type_of(value)) for value in ir.operands_of(op)]
+    result = tensor_type(ir.type_of(next(iter(op.results))))
     shapes = [operand.shape if operand else () for operand in operands]
     if callable(row.is_elementwise) and (result is None or shapes[0] != result.shape):
         return False
@@ -143,7 +144,7 @@ class _Splitter:
             if kind is Kind.IGNORED:
                 continue
             operands = ir.operands_of(op)
-            if kind is not Kind.OTHER and of_constants.issuperset(map(id, operands)):
+            if kind is not Kind.OTHER and _are_in(operands, of_constants):
                 preserves = self._preserves(op, kind)
                 if preserves:
                     constants.append(op)
@@ -156,7 +157,7 @@ class _Splitter:
             if not preserves and kind is not Kind.TERMINATOR:
                 self._note_varying(op, function_name)
                 noted = op.parent
-            if op.__class__ is Broadcast and is_scalar(operands[0]):
+            if op.__class__ is Broadcast and is_scalar(*operands):
                 expansions.append(op)
                 to_split.update(map(id, op.results))
             elif not to_split.isdisjoint(map(id, operands)):
@@ -273,6 +274,14 @@ def _computed_from(root: OpResult) -> list[OpResult]:
             operands = reversed(ir.operands_of(value.op))
             pending += ((operand, False) for operand in operands if isinstance(operand, OpResult))
     return [*ordered]
+
+
+def _are_in(values: Iterable[SSAValue], identities: AbstractSet[int]) -> bool:
+    """Returns whether the identity of each value is in the set."""
+    for value in values:  # faster than `issuperset`: the first is rarely there
+        if id(value) not in identities:
+            return False
+    return True
 
 
 def is_scalar(value: SSAValue) -> bool:

@@ -74,29 +74,32 @@ def _post_order(ops: list[Operation], block: Block) -> list[Operation]:
     """Each root after its operands, the first operand first."""
     end = ops[-1]
     ordered: list[Operation] = []
-    entered: set[int] = set()
     placed: set[int] = set()
-    for root in _roots(ops):
-        stack = [root]
-        while stack:
-            op = stack[-1]
-            key = id(op)
-            if key not in entered:
-                entered.add(key)
-                # In HLO, values that regions use from outside are operands after the others.
-                values = (*operands_of(op), *free_values(op)) if op.regions else operands_of(op)
-                # Faster than isinstance: an ABC.
-                makers = [value.op for value in values if type(value) is OpResult]
-                makers.reverse()
-                for maker in makers:
+    stack = _roots(ops)
+    stack.reverse()
+    waiting: set[int] = set()  # ops whose operands are above them on the stack
+    while stack:
+        op = stack[-1]
+        key = id(op)
+        if key not in waiting and key not in placed:
+            # In HLO, values that regions use from outside are operands after the others.
+            values = (*operands_of(op), *free_values(op)) if op.regions else operands_of(op)
+            makers: list[Operation] = []
+            for value in values:
+                if type(value) is OpResult:  # faster than isinstance: an ABC
+                    maker = value.op
                     if id(maker) not in placed and maker.parent is block:
-                        stack.append(maker)
+                        makers.append(maker)
+            if makers:
+                waiting.add(key)
+                makers.reverse()
+                stack += makers
                 continue
-            stack.pop()
-            if key not in placed:
-                placed.add(key)
-                if op is not end:
-                    ordered.append(op)
+        stack.pop()
+        if key not in placed:
+            placed.add(key)
+            if op is not end:
+                ordered.append(op)
     return [*ordered, end]
 
 
