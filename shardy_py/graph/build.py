@@ -72,10 +72,14 @@ def build_program(module: ModuleOp, rule_of: RuleOf) -> Program:
 
 
 class _Kinds(NamedTuple):
-    """The kinds of steps of ops with one signature, without and with a shared operand; -1: no step."""
+    """The kinds of steps of ops with one signature, without and with a shared operand; -1: no step.
+
+    rank: of the only result, see `Slots.rank_of_only_result`.
+    """
 
     number: int
     shared_number: int
+    rank: int | None
 
 
 class _Builder:
@@ -148,43 +152,47 @@ class _Builder:
             self._check_types(op)
             kinds = self._first_of(op, signature, given)
         slots, results = self.slots, op.results
-        slots.add(op)
-        for result in results:
-            if result.first_use is not None:
-                break
+        number, shared_number, rank = kinds
+        if rank is None:
+            slots.add(op)
+            self.note_unused(op)
         else:
-            self._maybe_dead.append(op)
-        number = kinds.number
+            # The most frequent case.
+            (result,) = results
+            slots.add_only_result(op, result, rank)
+            if result.first_use is None:
+                self._maybe_dead.append(op)
         if number < 0:
             return
         operands = operands_of(op)
-        if kinds.shared_number != number:
+        if shared_number != number:
             for operand in operands:
                 use = operand.first_use
                 if use is not None and next_use(use) is not None and not self._is_scalar(operand):
-                    number = kinds.shared_number
+                    number = shared_number
                     break
         of = slots.of
         reads = map(of.get, map(id, operands), _UNSHARDABLES)
         # The slots of results are the last ones.
-        written = (len(slots.values) - 1,) if len(results) == 1 else map(of.__getitem__, map(id, results))
+        written = (len(slots.values) - 1,) if rank is not None else map(of.__getitem__, map(id, results))
         self._new_step(op, number, (*reads, *written))
 
     def _first_of(self, op: Operation, signature: tuple[Hashable, ...], given: Attribute | None) -> _Kinds:
         """The kinds of the steps of all ops with the signature of `op`."""
-        record = record_of(op)
+        record, rank = record_of(op), self.slots.rank_of_only_result(op)
         with located(place_of(op)):
             rule = self._rule_of(record) if given is None else cast(ShardingRule, plain(given))
         if rule is None:
             if data_flow(op) is None:  # shardings propagate along the edges of these
                 self._without_rule.append((op, record))
-            kinds = _Kinds(-1, -1)
+            kinds = _Kinds(-1, -1, rank)
         else:
             row = row_of(record)
             elementwise = row.elementwise(record)
             role = Role.PASS_THROUGH if elementwise else row.role
             both = (StepKind(rule, role, elementwise, s) for s in (False, role in _SINGLE_USE_ROLES))
-            kinds = _Kinds(*map(self.flat.kind_number, both))
+            number, shared_number = map(self.flat.kind_number, both)
+            kinds = _Kinds(number, shared_number, rank)
         self._kinds[signature if given is None else (signature, id(given))] = kinds
         return kinds
 

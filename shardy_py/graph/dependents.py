@@ -44,17 +44,29 @@ class Dependents:
         if type(owner) is DataFlowEdgeOp:
             for target in edge_targets(operands_of(owner)[0])[1:]:
                 self.add_users(target, steps)
-        step = self._step_of.get(id(owner))
+        step_of = self._step_of.get
+        step = step_of(id(owner))
         if step is not None:
             steps.append(step)
-        self.add_users(value, steps)
+        use = value.first_use
+        while use is not None:
+            step = step_of(id(user_of(use)))
+            if step is None:
+                self._add_users_from(use, value, steps)
+                break
+            steps.append(step)
+            use = next_use(use)
         return tuple(steps)
 
     def add_users(self, value: SSAValue, steps: list[int]) -> None:
         """Append the steps for all uses of `value`."""
+        self._add_users_from(value.first_use, value, steps)
+
+    def _add_users_from(self, use: Use | None, value: SSAValue, steps: list[int]) -> None:
+        """Append the steps for the uses of `value` from `use` on."""
         entered: set[SSAValue] | None = None  # values that were followed into or out of functions
         pending: list[Use | None] = []
-        use, step_of = value.first_use, self._step_of.get
+        step_of = self._step_of.get
         while use is not None or pending:
             if use is None:
                 use = pending.pop()

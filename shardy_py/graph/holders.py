@@ -81,20 +81,24 @@ def read(holder: Holder) -> TensorSharding | None:
             return _at(required_data_flow(op).op_result_edge_owner_shardings(op), index)
 
 
-def write_all(changes: Iterable[tuple[Holder, TensorSharding]]) -> None:
-    """Write shardings to their places, those of one op together; equal lists share an attribute."""
-    by_op: dict[tuple[Place, int], tuple[Operation, dict[int, TensorSharding]]] = {}
+def write_only_results(changes: Iterable[tuple[Operation, TensorSharding]]) -> None:
+    """Write the shardings of the only results of ops; equal shardings share an attribute."""
     lists: dict[TensorSharding, TensorShardingPerValueAttr] = {}
     by_identity: dict[int, tuple[TensorSharding, TensorShardingPerValueAttr]] = {}
+    for op, sharding in changes:
+        known = by_identity.get(id(sharding))
+        if known is None:
+            attribute = lists.setdefault(sharding, TensorShardingPerValueAttr((sharding,)))
+            known = by_identity[id(sharding)] = sharding, attribute
+        op.attributes[SHARDING] = known[1]
+
+
+def write_all(changes: Iterable[tuple[Holder, TensorSharding]]) -> None:
+    """Write shardings to their places, those of one op together."""
+    by_op: dict[tuple[Place, int], tuple[Operation, dict[int, TensorSharding]]] = {}
     for holder, sharding in changes:
         op, place = holder.op, holder.place
-        if place is Place.RESULT and len(op.results) == 1:
-            known = by_identity.get(id(sharding))
-            if known is None:
-                attribute = lists.setdefault(sharding, TensorShardingPerValueAttr((sharding,)))
-                known = by_identity[id(sharding)] = sharding, attribute
-            op.attributes[SHARDING] = known[1]
-        elif place is Place.PROPERTY:
+        if place is Place.PROPERTY:
             op.properties[sharding_attributes(type(op))[0]] = TensorShardingAttr(sharding)
         else:
             by_op.setdefault((place, id(op)), (op, {}))[1][holder.position] = sharding

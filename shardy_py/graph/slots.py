@@ -29,6 +29,7 @@ from shardy_py.graph.holders import (
     read,
     sharding_attributes,
     write_all,
+    write_only_results,
 )
 from shardy_py.graph.plain import tensor_type
 from shardy_py.ir import operands_of, type_of
@@ -75,25 +76,35 @@ class Slots:
     def add(self, op: Operation) -> None:
         """Add the results of `op` and the arguments of its regions."""
         results = op.results
-        op_class = op.__class__
-        if op_class not in self._adders:
-            self._adders[op_class] = _adder_of(op_class)
-        add = self._adders[op_class]
+        add = self._adder(op.__class__)
         if add is not None:
             add(self, op)
         elif len(results) == 1:
-            # The most frequent case, inlined for speed.
             (result,) = results  # faster than an index: xDSL's tuple has its own `__getitem__`
-            type_ = type_of(result)
-            self.of[id(result)] = len(self.values)
-            self.values.append(result)
-            has_sharding = SHARDING in op.attributes
-            self.shardings.append(read(Holder(Place.RESULT, op)) if has_sharding else None)
-            rank = self._ranks.get(id(type_))
-            self.ranks.append(self.rank(type_) if rank is None else rank)
+            self.add_only_result(op, result, self.rank(type_of(result)))
         elif results:
             slots = [self._new(result, Holder(Place.RESULT, op, i)) for i, result in enumerate(results)]
             self._relate(slots)
+
+    def rank_of_only_result(self, op: Operation) -> int | None:
+        """The rank of the only result of `op`; None unless `sdy.sharding` holds just its sharding."""
+        if len(op.results) != 1 or self._adder(op.__class__) is not None:
+            return None
+        (result,) = op.results
+        return self.rank(type_of(result))
+
+    def add_only_result(self, op: Operation, result: SSAValue, rank: int) -> None:
+        """Add the only result of `op`, see `rank_of_only_result`."""
+        values = self.values
+        self.of[id(result)] = len(values)
+        values.append(result)
+        self.shardings.append(read(Holder(Place.RESULT, op)) if SHARDING in op.attributes else None)
+        self.ranks.append(rank)
+
+    def _adder(self, op_class: type[Operation]) -> Adder | None:
+        if op_class not in self._adders:
+            self._adders[op_class] = _adder_of(op_class)
+        return self._adders[op_class]
 
     def add_property(self, op: Operation) -> None:
         """Add an op that keeps its sharding in a property."""
@@ -212,12 +223,20 @@ class Program:
         written: by slot, the shardings in the IR; None: the initial ones.
         """
         old = self.flat.shardings if written is None else written
-        changed = (
-            (self.slots.holder(slot), new)
+        changed = [
+            (slot, new)
             for slot, (new, before) in enumerate(zip(shardings, old, strict=True))
             if new is not before and new is not None and new != before
+        ]
+        places, values = self.slots.places, self.slots.values
+        write_all((places[slot], new) for slot, new in changed if slot in places)
+        # Slot 0 has no place.
+        results = (
+            (cast("OpResult[Attribute]", values[slot]), new)
+            for slot, new in changed
+            if slot not in places and slot
         )
-        write_all((holder, new) for holder, new in changed if holder is not None)
+        write_only_results((result.op, new) for result, new in results)
         for op in self.dead_ops:
             if op.parent is not None:  # otherwise it was erased with the op around it
                 op.detach()
