@@ -1,13 +1,15 @@
 """A training step of a Llama with many layers, unrolled: `python benchmarks/big_program.py [--layers 80]`.
 
-On a mesh of 16 x 16 x 4 devices: tensors sharded along fsdp and tensor, batch along data and fsdp. Prints CPU
-seconds of this process: JAX's own lowering, then each step here. Needs JAX.
+On a mesh of 16 x 16 x 4 devices: tensors sharded along fsdp and tensor, batch along data and fsdp. With `--mixed`
+the layers are in bfloat16 and rematerialized, and gradients clipped by their global norm. Prints CPU seconds of this
+process: JAX's own lowering, then each step here. Needs JAX.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from time import process_time
 from typing import Any, TypeVar
 
@@ -63,26 +65,39 @@ def layer(x: Any, w: Any) -> Any:
     return x + (jax.nn.silu(normed @ w["gate"]) * (normed @ w["up"])) @ w["down"]
 
 
-def loss(weights: Any, tokens: Any) -> Any:
+def mixed_layer(x: Any, w: Any) -> Any:
+    """A layer in bfloat16, computed again in the backward pass."""
+    return jax.checkpoint(layer)(x.astype(jnp.bfloat16), jax.tree.map(lambda a: a.astype(jnp.bfloat16), w))
+
+
+def loss(weights: Any, tokens: Any, apply: Callable[[Any, Any], Any] = layer) -> Any:
     """The cross entropy of the next token."""
     x = weights["embedding"][tokens[:, :-1]]
     for number, w in enumerate(weights["layers"]):
         with jax.named_scope(f"layer_{number}"):
-            x = layer(x, w)
+            x = apply(x, w)
     logits = jax.nn.log_softmax(x @ weights["embedding"].T)
     return -jnp.mean(jnp.take_along_axis(logits, tokens[:, 1:, None], -1))
 
 
-def step(weights: Any, first: Any, second: Any, tokens: Any) -> Any:
+def clipped(gradients: Any) -> Any:
+    """The gradients scaled to a global norm of at most 1."""
+    norm = jnp.sqrt(sum(jnp.sum(jnp.square(g)) for g in jax.tree.leaves(gradients)))
+    return jax.tree.map(lambda g: g * jnp.minimum(1.0, 1.0 / norm), gradients)
+
+
+def step(weights: Any, first: Any, second: Any, tokens: Any, *, mixed: bool = False) -> Any:
     """One step of Adam."""
-    value, gradients = jax.value_and_grad(loss)(weights, tokens)
+    apply = mixed_layer if mixed else layer
+    value, gradients = jax.value_and_grad(loss)(weights, tokens, apply)
+    gradients = clipped(gradients) if mixed else gradients
     first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, gradients)
     second = jax.tree.map(lambda v, g: 0.95 * v + 0.05 * g * g, second, gradients)
     weights = jax.tree.map(lambda w, m, v: w - 3e-4 * m / (jnp.sqrt(v) + 1e-8), weights, first, second)
     return value, weights, first, second
 
 
-def lowered(layers: int) -> Any:
+def lowered(layers: int, *, mixed: bool = False) -> Any:
     """The step as JAX lowers it."""
 
     def array(shape: tuple[int, ...], spec: Any, dtype: Any = jnp.float32) -> Any:
@@ -91,7 +106,11 @@ def lowered(layers: int) -> Any:
     one = {name: array(shape, spec) for name, (shape, spec) in LAYER.items()}
     weights = {"embedding": array((TOKENS, WIDTH), P("tensor", "fsdp")), "layers": [one] * layers}
     tokens = array((BATCH, LENGTH + 1), P(("data", "fsdp")), jnp.int32)
-    return jax.jit(step).trace(weights, weights, weights, tokens).lower(lowering_platforms=("tpu",))
+    return (
+        jax.jit(partial(step, mixed=mixed))
+        .trace(weights, weights, weights, tokens)
+        .lower(lowering_platforms=("tpu",))
+    )
 
 
 def timed(name: str, make: Callable[[], Made]) -> Made:
@@ -106,7 +125,10 @@ def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--layers", type=int, default=80)
-    step_ = timed("JAX's lowering", lambda: lowered(parser.parse_args().layers))
+    parser.add_argument("--mixed", action="store_true", help="bfloat16, rematerialization, clipping")
+    options = parser.parse_args()
+    step_ = timed("JAX's lowering", lambda: lowered(options.layers, mixed=options.mixed))
+    timed("its text, printed by JAX", lambda: step_.as_text(debug_info=True))
     program = timed("Program.from_jax", lambda: Program.from_jax(step_))
     result = timed("propagate", lambda: propagate(program, progress=False))
     print(f"{len(result.values):,} values")
