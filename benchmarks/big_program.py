@@ -1,8 +1,8 @@
 """A training step of a Llama with many layers, unrolled: `python benchmarks/big_program.py [--layers 80]`.
 
-On a mesh of 16 x 16 x 4 devices: tensors sharded along fsdp and tensor, batch along data and fsdp. With `--mixed`
-the layers are in bfloat16 and rematerialized, and gradients clipped by their global norm. Prints CPU seconds of this
-process: JAX's own lowering, then each step here. Needs JAX.
+On a mesh of 16 x 16 x 4 devices: tensors sharded along fsdp and tensor, batch along data and fsdp. With
+`--mixed` the layers are in bfloat16 and rematerialized, and the gradients are clipped by their global norm.
+Prints CPU seconds of this process: JAX's own lowering, then each step here. Needs JAX.
 """
 
 from __future__ import annotations
