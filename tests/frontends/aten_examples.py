@@ -108,8 +108,12 @@ def _pointwise() -> Iterator[Call]:
     yield call("leaky_relu.default", f(3, 5), 0.1)
     yield call("elu.default", f(3, 5), 1.5, 2, 0.5)
     strange = torch.tensor([0.0, -1.0, float("inf"), -float("inf"), float("nan")])
-    for name in ("isnan", "isinf"):
+    for name in ("isnan", "isinf", "sign"):
         yield call(f"{name}.default", strange)
+    yield call("sign.default", n(5))
+    for divisor in (2.0, -0.3, 0.0, float("inf")):
+        values = torch.cat([strange, torch.tensor([0.9, -0.9, 7.5])])
+        yield call("div.Tensor_mode", values, torch.tensor(divisor), rounding_mode="floor")
     yield call("isinf.default", n(4))
     yield call("acosh.default", positive(3, 5) + 1)
     for name in ("bitwise_left_shift.Tensor_Scalar", "__lshift__.Scalar", "__rshift__.Scalar"):
@@ -158,7 +162,12 @@ def _shapes() -> Iterator[Call]:
     yield call("view_as_real.default", c(3, 4))
     yield call("permute.default", f(2, 3, 4), [0, -1, 1])
     yield call("repeat.default", f(2, 3), [2, 1, 3])
+    yield call("roll.default", f(3, 5), [2])
+    yield call("roll.default", f(3, 5, 4), [-2, 9], [1, -1])
     yield call("select.int", f(2, 3, 4), 1, -1)
+    yield call("stack.default", [f(3, 5), f(3, 5)], 1)
+    yield call("stack.default", [f(3), n(3)], -1)
+    yield call("unbind.int", f(2, 3, 4), -2)
     yield call("slice.Tensor", f(5, 9), 1, 1, 9223372036854775807, 3)
     yield call("slice.Tensor", f(5, 9), 0, -3, -1)
 
@@ -174,6 +183,7 @@ def _scatters() -> Iterator[Call]:
         index = n(4, 3, low=0, high=5)
         yield call("scatter_reduce.two", f(4, 5), 1, index, f(4, 3), reduction, include_self=False)
     yield call("scatter_reduce.two", f(4, 5), 1, n(4, 7, low=0, high=5), f(4, 7), "mean")
+    yield call("scatter_reduce.two", n(4, 5), 1, n(4, 7, low=0, high=5), n(4, 7), "mean")
     yield call("scatter.reduce", f(4, 5), 0, n(2, 5, low=0, high=4), f(2, 5), reduce="add")
     yield call("scatter.value_reduce", f(4, 5), 1, places, 2.0, reduce="multiply")
     yield call("masked_scatter.default", f(4, 5), b(4, 1), f(4, 5))
@@ -199,6 +209,20 @@ def _products() -> Iterator[Call]:
     yield call("bmm.default", f(2, 3, 4), f(2, 4, 5))
     yield call("addmm.default", f(5), f(3, 4), f(4, 5), beta=2, alpha=0.5)
     yield call("addmm.default", f(5), f(3, 4), f(4, 5), beta=0)
+    yield call("addbmm.default", f(3, 5), f(2, 3, 4), f(2, 4, 5), beta=2, alpha=0.5)
+    for equation, *shapes in (
+        ("bsnd,btnd->bnst", (2, 3, 4, 5), (2, 6, 4, 5)),
+        ("ij,jk,kl->il", (2, 3), (3, 4), (4, 5)),
+        ("...ij,...jk", (7, 2, 3), (3, 4)),
+        ("ii->i", (3, 3)),
+        ("iij,j->", (3, 3, 2), (2,)),
+        ("b i, b j -> i j", (2, 3), (2, 4)),
+        ("i,j", (2,), (3,)),
+        ("ba", (2, 3)),
+        ("ij,ij->ij", (2, 3), (1, 3)),
+        ("ia,ja->ij", (2, 1), (3, 1)),
+    ):
+        yield call("einsum.default", equation, [f(*shape) for shape in shapes])
     yield call("addmv.default", f(3), f(3, 4), f(4))
     yield call("linear.default", f(2, 3, 4), f(5, 4), f(5))
     yield call("linear.default", f(4), f(5, 4))
@@ -250,6 +274,16 @@ def _reductions() -> Iterator[Call]:
     for name in ("argmax.default", "argmin.default", "sort.default", "max.dim", "min.dim"):
         yield call(name, torch.tensor([[1.0, float("nan"), 3.0, float("nan")], [2.0, 0.0, 2.0, 1.0]]), 1)
     yield call("cumsum.default", f(3, 5), 1)
+    for name in ("cummax", "cummin"):
+        yield call(f"{name}.default", n(3, 9, low=0, high=4), 1)
+        yield call(f"{name}.default", f(5, 3), 0)
+    line = torch.tensor([1.0, 3.0, 3.0, 5.0])
+    for right in (False, True):
+        yield call("searchsorted.Tensor", line, n(2, 3, low=0, high=7).float(), right=right)
+        yield call("bucketize.Tensor", n(2, 3, low=0, high=7).float(), line, right=right)
+    yield call("searchsorted.Tensor", torch.sort(f(2, 6)).values, f(2, 3), out_int32=True, side="right")
+    yield call("histc.default", n(4, 5, low=0, high=8).float(), 8, 0, 7)
+    yield call("histc.default", f(40), 5)
     yield call("cumprod.default", f(3, 5), 0)
     yield call("mean.default", torch.full((300,), 1000.0, dtype=torch.float16))
     yield call("var.correction", torch.full((300,), 1000.0, dtype=torch.float16), None)

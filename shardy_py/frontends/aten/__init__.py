@@ -15,6 +15,7 @@ from typing import Any
 
 from shardy_py.api import ShardyError
 from shardy_py.frontends.aten import (
+    einsum,
     normalizations,
     pointwise,
     pooling,
@@ -26,7 +27,10 @@ from shardy_py.frontends.aten import (
 
 Row = Callable[..., Any]
 
-KEPT_WHOLE = ("aten.linear", "aten.matmul", "aten.scaled_dot_product_attention")
+KEPT_WHOLE = tuple(
+    f"aten.{name}"
+    for name in ("einsum", "linear", "matmul", "roll", "scaled_dot_product_attention", "stack", "unbind")
+)
 """Ops that torch would decompose into reshapes through which few shardings propagate."""
 
 
@@ -41,6 +45,7 @@ _TABLES = (
     shapes.ROWS,
     scatters.ROWS,
     products.ROWS,
+    einsum.ROWS,
     reductions.ROWS,
     normalizations.ROWS,
     pooling.ROWS,

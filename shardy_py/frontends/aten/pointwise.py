@@ -67,7 +67,25 @@ def _divide(out: TensorType, self: Operand, other: Operand, *, rounding_mode: st
         return quotient
     if rounding_mode == "trunc":
         return trunc(quotient)
-    return ops.select(_falls_short(lhs, rhs), quotient - 1, quotient) if whole else ops.floor(quotient)
+    return floor_quotient(lhs, rhs) if whole else _float_floor_quotient(lhs, rhs)
+
+
+def floor_quotient(lhs: Operand, rhs: Operand) -> Tensor:
+    """The quotient of integers, rounded down."""
+    quotient = ops.divide(lhs, rhs)
+    return ops.select(_falls_short(lhs, rhs), quotient - 1, quotient)
+
+
+def _float_floor_quotient(lhs: Operand, rhs: Operand) -> Tensor:
+    """Python's `//`, but the quotient for a divisor 0; NaN for an infinite dividend."""
+    rest, quotient = ops.remainder(lhs, rhs), ops.divide(lhs, rhs)
+    exact = ops.divide(lhs - rest, rhs)
+    exact = ops.round_nearest_even(ops.select(_falls_short(lhs, rhs), exact - 1, exact))
+    floor = ops.select(ops.compare(exact, 0, "EQ"), quotient * 0, exact)  # 0 with the sign of the quotient
+    if not isinstance(rhs, Tensor):
+        return quotient if rhs == 0 else floor
+    is_zero = ops.broadcast_to(ops.compare(rhs, 0, "EQ"), sizes(quotient.type))
+    return ops.select(is_zero, quotient, floor)
 
 
 def _falls_short(lhs: Operand, rhs: Operand) -> Tensor:
@@ -101,6 +119,13 @@ def _power(out: TensorType, self: Operand, exponent: Operand) -> Tensor:
 def trunc(operand: Tensor) -> Tensor:
     """Towards 0."""
     return ops.select(operand < 0, ops.ceil(operand), ops.floor(operand))
+
+
+def _sign(operand: Tensor) -> Tensor:
+    """0 for NaN, unlike StableHLO's."""
+    sign = ops.sign(operand)
+    is_float = operand.element_type.startswith(("f", "bf"))
+    return ops.select(ops.compare(operand, operand, "NE"), 0, sign) if is_float else sign
 
 
 def _where(out: TensorType, condition: Tensor, self: Operand, other: Operand) -> Tensor:
@@ -164,7 +189,7 @@ def _polar(out: TensorType, abs: Tensor, angle: Tensor) -> Tensor:
 
 
 _UNARY: dict[str, Callable[[Tensor], Tensor]] = {
-    **{name: ops.FUNCTIONS[name] for name in names("ceil floor log rsqrt sign sqrt tan tanh")},
+    **{name: ops.FUNCTIONS[name] for name in names("ceil floor log rsqrt sqrt tan tanh")},
     **{name: _chlo(name) for name in names("acos acosh asin asinh atan atanh cosh erf erfc sinh")},
     "_conj": lambda x: ops.complex(ops.real(x), -ops.imag(x)),
     "bitwise_not": ops.not_,
@@ -183,6 +208,7 @@ _UNARY: dict[str, Callable[[Tensor], Tensor]] = {
     "reciprocal": lambda x: ops.divide(1, x),
     "relu": lambda x: ops.maximum(x, 0),
     "sigmoid": ops.logistic,
+    "sign": _sign,
     "sin": ops.sine,
     "trunc": trunc,
 }

@@ -23,6 +23,11 @@ def _bmm(out: TensorType, self: Tensor, mat2: Tensor) -> Tensor:
     return dot_general(self, mat2, ((2,), (1,)), ((0,), (0,)))
 
 
+def _addbmm_product(out: TensorType, batch1: Tensor, batch2: Tensor) -> Tensor:
+    """The sum of the products of all pairs of matrices."""
+    return dot_general(batch1, batch2, ((0, 2), (0, 1)))
+
+
 def _added(product: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """beta * self + alpha * (mat1 @ mat2)."""
 
@@ -167,6 +172,7 @@ def _for_all_heads(tensor: Tensor, heads: int) -> Tensor:
 
 
 ROWS: dict[str, Callable[..., Any]] = {
+    "addbmm": _added(_addbmm_product),
     "addmm": _added(_mm),
     "addmv": _added(_mm),
     "bmm": _bmm,

@@ -10,10 +10,30 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.builder import Tensor, TensorType, ops, reduce, reduce_max, reduce_sum, reduce_window, sort
+from shardy_py.api import ShardyError
+from shardy_py.builder import (
+    Tensor,
+    TensorType,
+    ops,
+    reduce,
+    reduce_max,
+    reduce_min,
+    reduce_sum,
+    reduce_window,
+    sort,
+)
 from shardy_py.builder.regions import bounds
 from shardy_py.builder.tensor import elementwise
-from shardy_py.frontends.aten.elements import convert, dimension, dimensions, is_float, sizes, widened
+from shardy_py.frontends.aten.elements import (
+    convert,
+    dimension,
+    dimensions,
+    filled,
+    is_float,
+    promoted,
+    sizes,
+    widened,
+)
 from shardy_py.frontends.aten.shapes import part
 
 Dims = int | Sequence[int] | None
@@ -195,6 +215,88 @@ def cumulative(op_name: str, self: Tensor, number: int, start: int = 0) -> Tenso
     )[0]
 
 
+def _cumulative_extreme(direction: str) -> Callable[..., tuple[Tensor, ...]]:
+    """The greatest (GE) or smallest (LE) element so far along a dimension, and the index of the last such."""
+
+    def later(value: Tensor, place: Tensor, other: Tensor, other_place: Tensor) -> tuple[Tensor, Tensor]:
+        strict = "GT" if direction == "GE" else "LT"
+        ahead, behind = _leads(strict, value, other), _leads(strict, other, value)
+        kept = ops.or_(ahead, ops.and_(ops.not_(behind), place > other_place))
+        return ops.select(kept, value, other), ops.select(kept, place, other_place)
+
+    def row(out: Sequence[TensorType], self: Tensor, dim: int) -> tuple[Tensor, ...]:
+        if not self.rank:
+            return self, filled(out[1], 0)
+        number, shape = dimension(dim, self.rank), sizes(self.type)
+        size, start = shape[number], bounds(self.element_type)[direction == "LE"]
+        return reduce_window(
+            (self, ops.iota(shape, number, "i64")),
+            (start, np.iinfo(np.int64).min),
+            later,
+            [size if d == number else 1 for d in range(self.rank)],
+            padding=[(size - 1, 0) if d == number else (0, 0) for d in range(self.rank)],
+        )
+
+    return row
+
+
+def _ranks(sequence: Tensor, values: Tensor, element_type: str, direction: str) -> Tensor:
+    """The number of elements of each sorted sequence that are less (LT) than a value, or not greater (LE).
+
+    sequence: one for all values, or one for each leading index. Compares all pairs, so dimensions stay apart.
+    """
+    shape = (*sizes(values.type), sizes(sequence.type)[-1])
+    rank = values.rank
+    lead = range(rank - 1) if sequence.rank > 1 else ()
+    spread = ops.broadcast_in_dim(sequence, shape, (*lead, rank))
+    smaller = ops.compare(spread, ops.broadcast_in_dim(values, shape, range(rank)), direction)
+    return reduce_sum(convert(smaller, element_type), (rank,))
+
+
+def _search_sorted(
+    out: TensorType,
+    sorted_sequence: Tensor,
+    self: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """Where values go in sorted sequences; right: behind equal elements."""
+    if sorter is not None:
+        raise ShardyError.unsupported("searchsorted with sorter", remedy="gather the sorted sequence first")
+    values = self if isinstance(self, Tensor) else filled(TensorType((), sorted_sequence.element_type), self)
+    sequence, values = promoted(sorted_sequence, values)
+    return _ranks(sequence, values, out.element_type, "LE" if right or side == "right" else "LT")
+
+
+def _bucketize(
+    out: TensorType, self: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Tensor:
+    return _search_sorted(out, boundaries, self, right=right)
+
+
+def _histogram(out: TensorType, self: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """The number of elements in each of equal intervals; the last one includes its end.
+
+    Equal bounds stand for the smallest and the largest element; if these are equal, for 1 less and 1 more.
+    """
+    flat = ops.reshape(self, (-1,))
+    low, high = filled(TensorType((), flat.element_type), min), filled(TensorType((), flat.element_type), max)
+    if min == max:
+        low, high = reduce_min(flat, (0,)), reduce_max(flat, (0,))
+        is_one = ops.compare(low, high, "EQ")
+        low, high = ops.select(is_one, low - 1, low), ops.select(is_one, high + 1, high)
+    inside = ops.and_(flat >= low, flat <= high)
+    place = ops.floor((flat - low) * float(bins) / (high - low))
+    place = ops.minimum(place, float(bins - 1))
+    place = ops.select(inside, place, -1)
+    shape = (bins, sizes(flat.type)[0])
+    hits = ops.compare(ops.broadcast_in_dim(place, shape, (1,)), ops.iota(shape, 0, place.element_type), "EQ")
+    return reduce_sum(convert(hits, out.element_type), (1,))
+
+
 _MAXIMUM, _MINIMUM = _reduction("maximum", lowest), _reduction("minimum", highest)
 ROWS: dict[str, Callable[..., Any]] = {
     "_log_softmax": _log_softmax,
@@ -204,12 +306,17 @@ ROWS: dict[str, Callable[..., Any]] = {
     "any": _reduction("or", lambda _: False),
     "argmax": _argument("GT"),
     "argmin": _argument("LT"),
+    "bucketize": _bucketize,
+    "cummax": _cumulative_extreme("GE"),
+    "cummin": _cumulative_extreme("LE"),
     "cumprod": _cumulative("multiply", 1),
     "cumsum": _cumulative("add", 0),
+    "histc": _histogram,
     "max": _extreme("GT", _MAXIMUM),
     "mean": _mean,
     "min": _extreme("LT", _MINIMUM),
     "prod": _reduction("multiply", lambda _: 1),
+    "searchsorted": _search_sorted,
     "sort": _sort,
     "sum": _reduction("add", lambda _: 0),
     "topk": _top_k,

@@ -10,7 +10,8 @@ from shardy_py.api import ShardyError
 from shardy_py.builder import Tensor, TensorType, ops, scatter
 from shardy_py.builder.tensor import elementwise
 from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
-from shardy_py.frontends.aten.elements import Bound, convert, dimension, filled, sizes
+from shardy_py.frontends.aten.elements import Bound, convert, dimension, filled, is_float, sizes
+from shardy_py.frontends.aten.pointwise import floor_quotient
 from shardy_py.frontends.aten.reductions import cumulative, highest, lowest
 from shardy_py.frontends.aten.shapes import adjacent, index_vectors, reordered
 
@@ -88,8 +89,8 @@ def _scatter_reduce(
     result = _along(start, dim, index, src, combine)
     if reduce != "mean":
         return result
-    counts = _along(filled(self.type, int(include_self)), dim, index, 1, _ADD)
-    return result / ops.maximum(counts, 1)
+    counts = ops.maximum(_along(filled(self.type, int(include_self)), dim, index, 1, _ADD), 1)
+    return result / counts if is_float(self.element_type) else floor_quotient(result, counts)
 
 
 def _index_put(

@@ -130,12 +130,41 @@ def reordered(self: Tensor, order: Sequence[int]) -> Tensor:
 
 
 def _diagonal(out: TensorType, self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """A diagonal of two dimensions, as the last dimension."""
-    pair = [dimension(d, self.rank) for d in (dim1, dim2)]
-    last = reordered(self, [*(d for d in range(self.rank) if d not in pair), *pair])
-    count = ops.iota(sizes(out)[-1:], 0, "i64")
+    return diagonal(self, *(dimension(d, self.rank) for d in (dim1, dim2)), offset=offset)
+
+
+def diagonal(self: Tensor, row: int, column: int, *, offset: int = 0) -> Tensor:
+    """A diagonal of two dimensions, as the last dimension; it starts at row 0 and column `offset`.
+
+    offset: if negative, it starts at column 0 and row `-offset`.
+    """
+    shape = sizes(self.type)
+    last = reordered(self, [*(d for d in range(self.rank) if d not in (row, column)), row, column])
+    size = max(min(shape[row] + min(offset, 0), shape[column] - max(offset, 0)), 0)
+    count = ops.iota((size,), 0, "i64")
     places = [count - min(offset, 0) if offset < 0 else count, count + offset if offset > 0 else count]
     return _indexed(last, self.rank - 2, places)
+
+
+def _roll(out: TensorType, self: Tensor, shifts: int | Sequence[int], dims: Any = ()) -> Tensor:
+    """Elements move by the shift along each dimension, those beyond its end to its start.
+
+    Without dimensions, along the tensor as a vector.
+    """
+    if not isinstance(dims, int) and not dims:
+        return ops.reshape(_roll(out, ops.reshape(self, (-1,)), shifts, (0,)), sizes(out))
+    pairs = [(given,) if isinstance(given, int) else given for given in (shifts, dims)]
+    for shift, dim in zip(*pairs, strict=True):
+        number = dimension(dim, self.rank)
+        size = sizes(self.type)[number]
+        if size and (cut := -shift % size):
+            parts = (part(self, number, cut, size), part(self, number, 0, cut))
+            self = ops.concatenate(parts, number)
+    return self
+
+
+def _unbind(out: Sequence[TensorType], self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    return tuple(_select(type_, self, dim, index) for index, type_ in enumerate(out))
 
 
 def _unfold(out: TensorType, self: Tensor, dim: int, size: int, step: int) -> Tensor:
@@ -234,10 +263,13 @@ ROWS: dict[str, Callable[..., Any]] = {
     "index": _index,
     "index_select": _index_select,
     "repeat": _repeat,
+    "roll": _roll,
     "scalar_tensor": _scalar,
     "select": _select,
     "slice": _slice,
     "split_with_sizes": _split,
+    "stack": _stack,
+    "unbind": _unbind,
     "unfold": _unfold,
 }
 """The rows by the name of the op without overload."""

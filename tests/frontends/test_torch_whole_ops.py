@@ -1,0 +1,65 @@
+"""Ops that stay whole keep their dimensions apart: shardings propagate without communication."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+# ruff: noqa: E402
+from shardy_py import Mesh, P, propagate
+from shardy_py.frontends.torch import from_exported
+
+MESH = Mesh.of(dp=4, tp=2)
+
+
+class Calls(torch.nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Any, y: Any) -> Any:
+        return self.function(x, y)
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "specs", "expected"),
+    [
+        (
+            lambda x, y: torch.einsum("bsnd,btnd->bnst", x, y),
+            [(8, 16, 4, 32), (8, 24, 4, 32)],
+            [P("dp", None, "tp", None)] * 2,
+            P("dp", "tp", None, None),
+        ),
+        (lambda x, y: torch.stack([x, y], 1), [(8, 6)] * 2, [P("dp", "tp")] * 2, P("dp", None, "tp")),
+        (lambda x, y: torch.roll(x + y, 3, 1), [(8, 6)] * 2, [P("dp", None)] * 2, P("dp", None)),
+        (lambda x, y: (x + y).unbind(1)[1], [(8, 6, 4)] * 2, [P("dp", None, "tp")] * 2, P("dp", "tp")),
+    ],
+    ids=["einsum", "stack", "roll", "unbind"],
+)
+def test_shardings_pass_whole_ops_without_communication(
+    function: Callable[..., Any], shapes: list[tuple[int, ...]], specs: list[Any], expected: Any
+) -> None:
+    exported = torch.export.export(Calls(function), tuple(torch.randn(shape) for shape in shapes))
+    result = propagate(from_exported(exported, MESH, dict(zip(("x", "y"), specs, strict=True))))
+    sharding = result["output"].sharding
+    assert sharding is not None
+    assert sharding.spec == expected
+    assert not result.communication().collectives
+
+
+def test_einsum_contracts_sharded_dimensions_with_one_sum() -> None:
+    exported = torch.export.export(
+        Calls(lambda x, y: torch.einsum("bsnd,nde->bse", x, y)),
+        (torch.randn(8, 16, 4, 32), torch.randn(4, 32, 6)),
+    )
+    specs = {"x": P("dp", None, "tp", None), "y": P("tp", None, None)}
+    result = propagate(from_exported(exported, MESH, specs))
+    assert [(use.kind, use.axes) for use in result.communication().collectives] == [
+        ("all_reduce", (("tp", 2),))
+    ]
