@@ -50,7 +50,7 @@ def test_readme_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     Path("README.md").write_text(text)
     page = Page(Path("README.md"))
     page.run()
-    assert page.checked == (4 if has_jax else 3)
+    assert page.checked == (5 if has_jax else 4)
 
 
 def demo(*arguments: Path) -> subprocess.CompletedProcess[str]:
