@@ -143,6 +143,7 @@ class FunctionCopies:
         self._limit = limit
         self._remedy = remedy
         self._sizes: dict[Operation, int] = {}
+        self._callees: dict[Operation, list[Operation]] = {}
         self._copied = 0
         self._copying: set[Operation] = set()
 
@@ -157,6 +158,8 @@ class FunctionCopies:
         """Checks that each of these calls, and those in the callees, can have a copy of its callee."""
         counts = Counter(callee_name(call) for made in calls.values() for call in made)
         if max(counts.values(), default=0) > 1:
+            callee = self._symbols.callee
+            self._callees.update((function, [*map(callee, made)]) for function, made in calls.items())
             roots = [function for function in calls if function_name(function) not in counts]
             total = sum(map(self._size, roots))
             if total > self._limit:
@@ -183,7 +186,10 @@ class FunctionCopies:
         pending = [root]
         while root not in self._sizes:
             function = pending[-1]
-            callees = [self._symbols.callee(call) for call in calls_in(function)]
+            callees = self._callees.get(function)
+            if callees is None:
+                callees = [self._symbols.callee(call) for call in calls_in(function)]
+                self._callees[function] = callees
             missing = [callee for callee in dict.fromkeys(callees) if callee not in self._sizes]
             if missing and function not in entered:
                 entered.add(function)

@@ -81,10 +81,13 @@ class _References:
         seen = self._seen
         found: set[str] = set()
         for op in walk_pre_order(root):
-            for attribute in (*op.properties.values(), *op.attributes.values()):
-                if id(attribute) not in seen:
-                    seen[id(attribute)] = attribute
-                    found.update(_names(attribute))
+            for held in op.properties, op.attributes:
+                if held:
+                    for attribute in held.values():
+                        if id(attribute) not in seen:
+                            seen[id(attribute)] = attribute
+                            if _parts_of(attribute.__class__) is not _no_parts:
+                                found.update(_names(attribute))
         return found
 
 

@@ -42,9 +42,13 @@ def import_func_calls(module: ModuleOp, options: ImportFuncCallsOptions) -> None
     before  %0 = call @f(%a)                               func.func private @f(%b) { ... return %c }
     after   %0 = sdy.named_computation<"f">(%a) (%b) { ... sdy.return %c }
     """
-    import_calls(module, options)
-    if options.add_data_flow_edges_on_named_computations:
-        for computation in find_ops(module, NAMED):
+    is_changed = import_calls(module, options)
+    wants_edges = options.add_data_flow_edges_on_named_computations
+    computations = find_ops(module, NAMED, MANUAL) if is_changed or wants_edges else []
+    if is_changed and any(_binds_an_axis_twice(each) for each in computations if each.name == MANUAL):
+        verify_module(module)
+    for computation in computations if wants_edges else ():
+        if computation.name == NAMED:
             insert_edges(argument_owners(computation))
             insert_edges(computation.results)
 
@@ -54,8 +58,8 @@ THREAD = "execution_thread"
 """The attribute with the thread that a function runs on; it moves with the body."""
 
 
-def import_calls(module: ModuleOp, options: CopyOptions) -> None:
-    """Replace all calls by named computations, and erase the callees."""
+def import_calls(module: ModuleOp, options: CopyOptions) -> bool:
+    """Replaces all calls by named computations, and erases the callees; returns whether there were any."""
     symbols = Symbols(module)
     calls = calls_by_function(module)
     FunctionCopies(symbols, options.max_copied_ops, options.remedy).check(calls)
@@ -66,17 +70,13 @@ def import_calls(module: ModuleOp, options: CopyOptions) -> None:
             _import_call(call, bodies, symbols)
     for name in bodies.used:
         symbols.erase(symbols.function(name))
-    if bodies.used and _binds_an_axis_twice(module):
-        verify_module(module)
+    return bool(bodies.used)
 
 
-def _binds_an_axis_twice(module: ModuleOp) -> bool:
-    """Whether a manual computation holds, now that calls are imported, a sharding along its manual axes."""
-    for computation in find_ops(module, sdy.ManualComputationOp.name):
-        axes = frozenset(manual_axes(computation))
-        if axes and survey(computation, include_root=False).any_sharding(partial(_uses_any, axes)):
-            return True
-    return False
+def _binds_an_axis_twice(computation: Operation) -> bool:
+    """Returns whether a manual computation holds a sharding along its manual axes."""
+    axes = frozenset(manual_axes(computation))
+    return bool(axes) and survey(computation, include_root=False).any_sharding(partial(_uses_any, axes))
 
 
 def _uses_any(names: frozenset[str], sharding: TensorSharding) -> bool:
@@ -142,7 +142,7 @@ def replace_terminators(region: Region, terminator: type[Operation]) -> None:
         erase(old)
 
 
-NAMED = sdy.NamedComputationOp.name
+NAMED, MANUAL = sdy.NamedComputationOp.name, sdy.ManualComputationOp.name
 
 
 def separate_names(module: ModuleOp, symbols: Symbols) -> None:
