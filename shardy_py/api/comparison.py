@@ -1,16 +1,17 @@
 """Two results and their differences: what changed, and what both cost.
 
-Not here: how shardings are matched (`report/difference.py`).
+Not here: how shardings are matched (`report/difference.py`), what-ifs (`what_if.py`).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, cast
 
+from typing_extensions import override
 from xdsl.ir import SSAValue
 
 from shardy_py.api.arguments import expect
@@ -19,7 +20,14 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.value_table import ValueEntry
 from shardy_py.notebook import Rows, Tabular
 from shardy_py.report.communication import Partitioner
-from shardy_py.report.difference import Change, Difference, Figures, changed_meshes, difference_text
+from shardy_py.report.difference import (
+    Change,
+    Difference,
+    Figures,
+    MeshChange,
+    changed_meshes,
+    difference_text,
+)
 from shardy_py.report.difference_shown import COLUMNS as CHANGE_COLUMNS
 from shardy_py.report.difference_shown import change_rows
 from shardy_py.session import without_collection
@@ -32,20 +40,29 @@ if TYPE_CHECKING:
     from shardy_py.api.result import Result
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Tabular):
+class Comparison(Tabular, ABC):
     """Two results, usually of one source program; `changes` are in its order.
 
     partitioner: whose collectives are compared; None: those of `communication`, the same for both.
     removed, added: values of one program only, if the source programs differ.
     """
 
-    before: Result
-    after: Result
-    changes: tuple[Change, ...]
-    partitioner: Partitioner | None = None
     removed: tuple[ValueEntry, ...] = ()
     added: tuple[ValueEntry, ...] = ()
+
+    def __init__(self, before: Result, partitioner: Partitioner | None) -> None:
+        self.before = before
+        self.partitioner: Partitioner | None = partitioner
+
+    @property
+    @abstractmethod
+    def after(self) -> Result:
+        """The other result."""
+
+    @property
+    @abstractmethod
+    def changes(self) -> tuple[Change, ...]:
+        """The values whose shardings differ."""
 
     @cached_property
     @without_collection()
@@ -57,6 +74,11 @@ class Comparison(Tabular):
             bills = [result.communication(partitioner="shardy") for result in results]
         old, new = (Figures.of(bill, result.memory()) for bill, result in zip(bills, results, strict=True))
         return old, new
+
+    @property
+    def mesh_changes(self) -> tuple[MeshChange, ...]:
+        """The meshes that differ."""
+        return changed_meshes(self.before.program.meshes, self.after.program.meshes)
 
     def explorer(self) -> Explorer:
         """Returns an HTML file that shows both results, side by side or one at a time."""
@@ -87,8 +109,29 @@ class Comparison(Tabular):
         return f"<Comparison: {len(self.changes)} changed>"
 
     def __str__(self) -> str:
-        meshes = changed_meshes(self.before.program.meshes, self.after.program.meshes)
-        return difference_text(Difference(self.changes, self.removed, self.added, meshes), *self.figures)
+        delta = Difference(self.changes, self.removed, self.added, self.mesh_changes)
+        return difference_text(delta, *self.figures)
+
+
+class ComparedResults(Comparison):
+    """A comparison of two results at hand."""
+
+    def __init__(
+        self, before: Result, after: Result, found: Difference, partitioner: Partitioner | None
+    ) -> None:
+        super().__init__(before, partitioner)
+        self._after = after
+        self._changes, self.removed, self.added = found.changes, found.removed, found.added
+
+    @property
+    @override
+    def after(self) -> Result:
+        return self._after
+
+    @property
+    @override
+    def changes(self) -> tuple[Change, ...]:
+        return self._changes
 
 
 def pairs_of(

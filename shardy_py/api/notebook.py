@@ -93,7 +93,8 @@ def sharding_block(sharding: Sharding) -> str:
 
 def comparison_html(comparison: Comparison) -> str:
     """Returns the costs before and after, and the changed shardings."""
-    meshes = (*comparison.before.program.meshes.values(), *comparison.after.program.meshes.values())
+    replaced = (each.after for each in comparison.mesh_changes if each.after is not None)
+    meshes = (*comparison.before.program.meshes.values(), *replaced)
     title = counted(len(comparison.changes), "changed sharding")
     parts = figures_html(*comparison.figures), changes_html(comparison.changes, colours_of(meshes))
     return block(title, *parts)

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.advice import NO_ADVICE, Advice, Adviser, Placements, Remedy
 from shardy_py.api.arguments import expect, expect_one_of
-from shardy_py.api.comparison import Comparison, pairs_of, replaced_meshes
+from shardy_py.api.comparison import ComparedResults, Comparison
 from shardy_py.api.foreign import MeshLike
 from shardy_py.api.program import Edits, Program, ValueKey, pass_calls
 from shardy_py.api.values import Value, Values
@@ -36,10 +36,7 @@ from shardy_py.report.communication import (
     Partitioner,
     SpmdProgram,
 )
-from shardy_py.report.difference import (
-    changed,
-    difference,
-)
+from shardy_py.report.difference import difference
 from shardy_py.report.explain import MOST_CHAINS, Explainer, Explanations, Reasons, Side, WhyNot, sides
 from shardy_py.report.memory import CHIPS, TARGETS, MemoryReport, Target, memory_report
 from shardy_py.session import without_collection
@@ -54,6 +51,7 @@ if TYPE_CHECKING:
     from shardy_py.api.explorer import Explorer
     from shardy_py.api.local_program import LocalProgram
     from shardy_py.api.model_explorer import ModelExplorerGraphs
+    from shardy_py.api.study import Study
     from shardy_py.explorer import Subject
     from shardy_py.report.time import TimeReport
 
@@ -161,7 +159,7 @@ class Result:
         """
         expect(other, Result, "a result to compare with")
         found = difference(self.values.table, other.values.table)
-        return Comparison(self, other, found.changes, partitioner, found.removed, found.added)
+        return ComparedResults(self, other, found, partitioner)
 
     def _repr_html_(self) -> str:
         from shardy_py.api.notebook import result_html
@@ -525,9 +523,15 @@ class Result:
         Raises:
             ShardyError: unknown mesh, or edits that `Program.annotate` rejects.
         """
+        from shardy_py.api.what_if import what_if
+
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
-        meshes = replaced_meshes(self.source, {} if mesh is None else mesh)
-        edited = self.source.edited({} if edits is None else edits, meshes)
-        after = self.again(edited)
-        return Comparison(self, after, changed(pairs_of(self, after, edited.origin)), partitioner)
+        return what_if(self, {} if edits is None else edits, mesh, partitioner, self._study)
+
+    @cached_property
+    def _study(self) -> Study | None:
+        from shardy_py.api.propagate import Options
+        from shardy_py.api.study import Study
+
+        return Study(self.source, self.options) if isinstance(self.options, Options) else None

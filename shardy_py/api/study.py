@@ -35,7 +35,7 @@ from shardy_py.report.memory.chips import CHIPS
 from shardy_py.session import SESSION, without_collection
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import mesh_of
-from shardy_py.study import Base, Decided, StepCost, StepCosts, Unsupported, Variants, figures_of
+from shardy_py.study import Base, StepCost, StepCosts, Unsupported, Variant, Variants, figures_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,18 @@ class Study:
                 return Scored(self._from_scratch(edits), str(reason))
 
     @without_collection()
+    def is_incremental(self, edits: Edits) -> bool:
+        """Returns whether these edits are scored without propagating the program from scratch."""
+        expect(edits, Mapping, 'shardings by value, as {"%arg0": P("x")}')
+        with SESSION.program():
+            try:
+                prepared = self._incremental
+                prepared.variant(prepared.initial(edits))
+            except Unsupported:
+                return False
+            return True
+
+    @without_collection()
     def step(
         self, edits: Edits | None = None, hardware: AxisPlacement | str = "tpu-v5p", *, at_most: float = inf
     ) -> StepCost | None:
@@ -190,7 +202,7 @@ class _Incremental:
         _ = self.variants.skeleton
         self._specs: dict[tuple[object, P], TensorSharding] = {}
         self._step_costs: dict[str, StepCosts] = {}
-        self._last: tuple[Mapping[int, TensorSharding | None], Decided] | None = None
+        self._last: tuple[Mapping[int, TensorSharding | None], Variant] | None = None
         self._slots = base.program.slots
         self._counterparts = _counterparts(events, self._slots.of)
 
@@ -242,8 +254,7 @@ class _Incremental:
 
     def figures(self, initial: Mapping[int, TensorSharding | None], model: CostModel) -> Figures:
         """What the program costs with these initial shardings."""
-        variant = self.variants.variant(self._decided(initial))
-        return figures_of(self.variants, variant, model)
+        return figures_of(self.variants, self.variant(initial), model)
 
     def step(
         self, initial: Mapping[int, TensorSharding | None], placement: AxisPlacement, at_most: float
@@ -252,17 +263,22 @@ class _Incremental:
         key = str(placement)
         if key not in self._step_costs:
             self._step_costs[key] = StepCosts(self.variants, placement)
-        return self._step_costs[key].of(self.variants.variant(self._decided(initial)), at_most)
+        return self._step_costs[key].of(self.variant(initial), at_most)
 
-    def _decided(self, initial: Mapping[int, TensorSharding | None]) -> Decided:
-        """The shardings with these initial ones; the last ones are kept, as figures and changes need them."""
+    def variant(self, initial: Mapping[int, TensorSharding | None]) -> Variant:
+        """The program with these initial shardings; the last is kept, as figures and changes need it."""
+        if not initial:
+            return self._unchanged
         if self._last is None or self._last[0] != initial:
-            self._last = initial, self.variants.base.decided(initial)
+            self._last = initial, self._made(initial)
         return self._last[1]
 
     @cached_property
-    def _unchanged(self) -> Decided:
-        return self.variants.base.decided({})
+    def _unchanged(self) -> Variant:
+        return self._made({})
+
+    def _made(self, initial: Mapping[int, TensorSharding | None]) -> Variant:
+        return self.variants.variant(self.variants.base.decided(initial))
 
     @cached_property
     def _followed(self) -> list[tuple[Value, Sequence[int]]]:
@@ -271,28 +287,19 @@ class _Incremental:
 
     def changes(self, initial: Mapping[int, TensorSharding | None]) -> Iterator[ShardingChange]:
         """The values whose closed shardings differ from those without edits."""
-        before, after = self._unchanged, self._decided(initial)
-        old_numbers, new_numbers = before.numbers, after.numbers
+        before, after = self._unchanged.numbers, self.variant(initial).numbers
         for value, slots in self._followed:
             seen: set[tuple[int, int]] = set()
             for slot in slots:
-                if old_numbers[slot] == new_numbers[slot]:
-                    continue
-                old, new = self._final(slot, before), self._final(slot, after)
-                if old != new and (old, new) not in seen:
-                    seen.add((old, new))
+                sides = old, new = before[slot], after[slot]
+                if old != new and sides not in seen:
+                    seen.add(sides)
                     yield ShardingChange(value, self._sharding(old), self._sharding(new))
 
     def _slots_of(self, value: Value) -> Sequence[int]:
         if value.entry.value is None:
             return (self._slots.function_results[id(self.variants.base.function)][value.entry.index],)
         return self._counterparts.get(id(self._copy.origin[value.entry.value]), ())
-
-    def _final(self, slot: int, decided: Decided) -> int:
-        skeleton, number = self.variants.skeleton, decided.numbers[slot]
-        if slot in skeleton.boundary:
-            return self.variants.boundary_number(number, skeleton.types[slot], decided)
-        return self.variants.closed_number(number, decided)
 
     def _sharding(self, number: int) -> Sharding | None:
         value = self.variants.closed[number]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
 
 from xdsl.ir import Operation
 
@@ -66,11 +65,6 @@ class Skeleton:
     arguments: tuple[int, ...]
     returned: tuple[int, ...]
     targets: tuple[int, ...]
-
-    @cached_property
-    def boundary(self) -> frozenset[int]:
-        """The slots of arguments and results."""
-        return frozenset((*self.arguments, *self.targets))
 
 
 def skeleton_of(base: Base) -> Skeleton:
