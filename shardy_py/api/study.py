@@ -35,7 +35,7 @@ from shardy_py.report.memory.chips import CHIPS
 from shardy_py.session import SESSION, without_collection
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import mesh_of
-from shardy_py.study import Base, StepCost, StepCosts, Unsupported, Variant, Variants, figures_of
+from shardy_py.study import Base, FigureCosts, StepCost, StepCosts, Unsupported, Variant, Variants
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Study:
                 initial = prepared.initial(edits)
                 key = tuple(sorted(initial.items(), key=lambda item: item[0]))
                 if key not in self._scored:
-                    self._scored[key] = Scored(prepared.figures(initial, self._model))
+                    self._scored[key] = Scored(prepared.figures(initial))
                 return self._scored[key]
             except Unsupported as reason:
                 return Scored(self._from_scratch(edits), str(reason))
@@ -181,7 +181,9 @@ class Study:
     @cached_property
     def _prepared(self) -> _Incremental | Unsupported:
         try:
-            return _Incremental(self.program, self._options, inside=self._constraints_as_shardings)
+            return _Incremental(
+                self.program, self._options, self._model, inside=self._constraints_as_shardings
+            )
         except Unsupported as reason:
             return reason
 
@@ -189,7 +191,7 @@ class Study:
 class _Incremental:
     """A prepared program, with the slots of values of the source."""
 
-    def __init__(self, program: Program, options: Options, *, inside: bool) -> None:
+    def __init__(self, program: Program, options: Options, model: CostModel, *, inside: bool) -> None:
         self.program = program
         self._inside = inside
         copy = program.copy()
@@ -201,7 +203,9 @@ class _Incremental:
         self.variants = Variants(base)
         _ = self.variants.skeleton
         self._specs: dict[tuple[object, P], TensorSharding] = {}
+        self._shardings: dict[int, Sharding] = {}
         self._step_costs: dict[str, StepCosts] = {}
+        self._figure_costs = FigureCosts(self.variants, model)
         self._last: tuple[Mapping[int, TensorSharding | None], Variant] | None = None
         self._slots = base.program.slots
         self._counterparts = _counterparts(events, self._slots.of)
@@ -252,9 +256,9 @@ class _Incremental:
             raise Unsupported("annotations are invalid") from error  # propagation from scratch says why
         return without_size_one_axes(sharding, mesh) if self._has_unit_axes else sharding
 
-    def figures(self, initial: Mapping[int, TensorSharding | None], model: CostModel) -> Figures:
+    def figures(self, initial: Mapping[int, TensorSharding | None]) -> Figures:
         """What the program costs with these initial shardings."""
-        return figures_of(self.variants, self.variant(initial), model)
+        return self._figure_costs.of(self.variant(initial))
 
     def step(
         self, initial: Mapping[int, TensorSharding | None], placement: AxisPlacement, at_most: float
@@ -303,7 +307,11 @@ class _Incremental:
 
     def _sharding(self, number: int) -> Sharding | None:
         value = self.variants.closed[number]
-        return None if value is None else Sharding(mesh_of(value, self.variants.meshes), value)
+        if value is None:
+            return None
+        if number not in self._shardings:
+            self._shardings[number] = Sharding(mesh_of(value, self.variants.meshes), value)
+        return self._shardings[number]
 
 
 def step_cost(result: Result, placement: AxisPlacement) -> StepCost:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import is_
 
 from shardy_py.ops import TABLE, Control
 from shardy_py.session import SESSION
@@ -71,9 +72,16 @@ class ProgramPlan:
         return Plan(tuple(each.collective for each in self.sent))
 
 
-def plan_program(main: Block) -> ProgramPlan:
-    """Plans a program; raises ShardyError for tensors of dynamic shape."""
-    walk = _Walk()
+StepPlans = dict[int, tuple[Step, Hashable, Sequence[Partitioned], tuple[Planned, ...]]]
+"""By the identity of a step: the step, which results were used, its operands, and its plan."""
+
+
+def plan_program(main: Block, plans: StepPlans | None = None) -> ProgramPlan:
+    """Plans a program; raises ShardyError for tensors of dynamic shape.
+
+    plans: those of steps that this program may share with others; receives those of its own.
+    """
+    walk = _Walk({} if plans is None else plans)
     with SESSION.program():
         walk.bind(main.arguments)
         walk.run(main, None, 1)
@@ -82,6 +90,7 @@ def plan_program(main: Block) -> ProgramPlan:
 
 @dataclass
 class _Walk:
+    plans: StepPlans
     values: dict[Name, Partitioned] = field(default_factory=dict[Name, Partitioned])
     keys: set[Hashable] = field(default_factory=set[Hashable])
     sent: list[Sent] = field(default_factory=list[Sent])
@@ -116,13 +125,23 @@ class _Walk:
         if not results:
             return
         values = self.values
-        names = [name for name in step.operands if name in values]
+        names: Sequence[Name] = step.operands
+        try:
+            operands = [values[name] for name in names]
+        except KeyError:  # other values than tensors
+            names = [name for name in names if name in values]
+            operands = [values[name] for name in names]
         used = live.issuperset(results) or tuple([name in live for name in results])
-        found = known_plan(step.plan_key, used, [values[name] for name in names], names)
-        if found is None:
-            flags = tuple([name in live for name in results])
-            key, holds = (step.plan_key, used), (step.record, step.targets)
-            found = self._planned(key, names, lambda operands: _applied(step, operands, flags), holds)
+        last = self.plans.get(id(step))
+        if last is not None and last[0] is step and last[1] == used and all(map(is_, last[2], operands)):
+            found = last[3]
+        else:
+            found = known_plan(step.plan_key, used, operands, names)
+            if found is None:
+                flags = tuple([name in live for name in results])
+                key, holds = (step.plan_key, used), (step.record, step.targets)
+                found = self._planned(key, names, lambda operands: _applied(step, operands, flags), holds)
+            self.plans[id(step)] = step, used, operands, found
         for name, result in zip(results, found, strict=True):
             if result.needed or result.rematerialized:
                 if result.before is None or name in live:

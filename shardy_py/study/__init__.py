@@ -2,7 +2,7 @@
 
     variants = Variants(Base.of(module, calls))                 prepared once
     variant = variants.variant(variants.base.decided(initial))  for other initial shardings
-    figures_of(variants, variant, model)
+    FigureCosts(variants, model).of(variant)
     StepCosts(variants, placement).of(variant)                  time and memory on hardware
 
 Programs are flattened to numbers once; each set of annotations costs a run of propagation through the
@@ -12,8 +12,8 @@ values as users name them (`api/study.py`).
 """
 
 from shardy_py.study.base import Base, Decided, Unsupported
-from shardy_py.study.figures import figures_of
+from shardy_py.study.figures import FigureCosts
 from shardy_py.study.step_cost import StepCost, StepCosts
 from shardy_py.study.variant import Variant, Variants
 
-__all__ = ["Base", "Decided", "StepCost", "StepCosts", "Unsupported", "Variant", "Variants", "figures_of"]
+__all__ = ["Base", "Decided", "FigureCosts", "StepCost", "StepCosts", "Unsupported", "Variant", "Variants"]

@@ -40,6 +40,7 @@ class Node:
 
     operands, results: slots. storage: how it uses memory. merge_key: equal for constants and broadcasts of
     scalars that are merged if their operands and shardings are equal; None for other ops. rule: of dots.
+    is_plain: whether it has one result, around which nothing is inserted or merged.
     """
 
     op: Operation
@@ -50,6 +51,7 @@ class Node:
     merge_key: Hashable = None
     around: Around = Around.NONE
     rule: ShardingRule | None = None
+    is_plain: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +120,9 @@ class _Reader:
             around, rule = Around.DOT, self._rules.get(id(op))
         elif isinstance(op, ConcatenateOp):
             around = Around.CONCATENATE
-        return Node(op, record, operands, results, TABLE[name].storage, _merge_key(op), around, rule)
+        key = _merge_key(op)
+        is_plain = len(results) == 1 and around is Around.NONE and key is None
+        return Node(op, record, operands, results, TABLE[name].storage, key, around, rule, is_plain)
 
 
 def _merge_key(op: Operation) -> Hashable:

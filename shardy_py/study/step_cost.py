@@ -20,7 +20,6 @@ from xdsl.dialects.func import FuncOp
 from shardy_py.hardware import AxisPlacement
 from shardy_py.partition.cost import Cost
 from shardy_py.report.communication.by_xla import PlannedUses
-from shardy_py.report.communication.device_groups import UNKNOWN_AXIS, axes_of_collective
 from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.report.memory import estimate_memory
 from shardy_py.report.memory.chips import CHIPS
@@ -34,6 +33,7 @@ from shardy_py.sharding import TensorSharding
 from shardy_py.spmd.model import Collective
 from shardy_py.spmd.program import Block, Step
 from shardy_py.spmd.walk import ProgramPlan, plan_program
+from shardy_py.study.figures import CollectiveCosts
 from shardy_py.study.variant import Variant, Variants
 
 
@@ -72,9 +72,9 @@ class StepCosts:
         self._variants = variants
         self.hardware = placement.hardware
         meshes = [mesh for mesh in variants.meshes.values() if not mesh.is_maximal]
-        self._meshes = tuple(variants.meshes.values())
         self._devices = max((mesh.device_count for mesh in meshes), default=1)
         self._model = cost_model_of(placement, axis_links(placement, meshes))
+        self._costs = CollectiveCosts(tuple(variants.meshes.values()), self._model)
         function = variants.base.function
         self._function = function
         self._donated = donated_arguments(function)
@@ -92,8 +92,8 @@ class StepCosts:
         Raises:
             ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
         """
-        plan = plan_program(variant.block)
-        sent = [(each.collective, self._cost(each.collective)) for each in plan.sent]
+        plan = plan_program(variant.block, self._variants.plans)
+        sent = [(each.collective, self._costs.of(each.collective)) for each in plan.sent]
         if self._least_seconds(variant, sent) > at_most:
             return None
         program = _VariantProgram(self._program, self._variants, variant, plan)
@@ -127,9 +127,3 @@ class StepCosts:
             fastest = max(self.hardware.matrix_flops.values())
             self._ideal = work.product_flops / self._devices / fastest
         return self._ideal
-
-    def _cost(self, collective: Collective) -> Cost:
-        is_permute = collective.kind == "collective_permute"
-        found = axes_of_collective(collective.group, self._meshes, is_permute=is_permute)
-        axes = found or ((UNKNOWN_AXIS, collective.group_size),)
-        return getattr(self._model, collective.kind)(axes, collective.held_bytes)

@@ -16,11 +16,13 @@ from shardy_py.dialects.sdy import ReshardOp
 from shardy_py.ops import TABLE, OpRecord, Storage, TensorType
 from shardy_py.partition import reshard_plan as plans
 from shardy_py.partition.boundary import closed_like, evenly_divided, without_sub_axes
+from shardy_py.report.sizes import tensor_size
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of, mesh_to_work_in, resolve
 from shardy_py.spmd.planned import the_tiling
 from shardy_py.spmd.program import Block, Step, Value
 from shardy_py.spmd.tiling import Tiling
+from shardy_py.spmd.walk import StepPlans
 from shardy_py.study.base import Base, Decided, Unsupported
 from shardy_py.study.skeleton import Around, Node, Skeleton, skeleton_of
 
@@ -58,14 +60,17 @@ class Variants:
         self.meshes: Mapping[str, Mesh] = base.program.meshes
         self.closed: list[TensorSharding | None] = [None]
         """Closed shardings by number; 0: none."""
-        self.sizes: dict[tuple[int, int], tuple[int, TensorType | None]] = {}
+        self._sizes: dict[tuple[int, int], tuple[int, TensorType | None]] = {}
         """Bytes on each device, by the identity of a type and the number of a sharding; with the type."""
+        self.plans: StepPlans = {}
+        """What the planner made of steps in earlier variants."""
         self._numbers: dict[TensorSharding, int] = {}
         self.closed_numbers: list[int] = [0]
         self._tilings: dict[tuple[int, int], Tiling] = {}
         self._dots: dict[tuple[Hashable, ...], tuple[int, int] | None] = {}
         self._reshards: dict[TensorType, OpRecord] = {}
-        self._steps: dict[int, tuple[Step, Line, tuple[int, ...]]] = {}
+        self.steps: dict[int, tuple[Step, Line, tuple[int, ...]]] = {}
+        """By the key of an op, its step and line in the last variant, and the numbers of its results."""
         self._boundary: dict[tuple[int, tuple[int | None, ...]], int] = {}
         self._devices = max((mesh.device_count for mesh in self.meshes.values()), default=1)
 
@@ -126,6 +131,17 @@ class Variants:
             self._tilings[key] = the_tiling(found)
         return self._tilings[key]
 
+    def padded_bytes(self, type_: TensorType | None, number: int) -> int:
+        """The bytes of a tensor on each device, padded, in a linear layout; 0 for other values."""
+        key = id(type_), number
+        known = self._sizes.get(key)
+        if known is None:
+            sharding, size = self.closed[number], 0
+            if type_ is not None:
+                size = tensor_size(type_, sharding, self.meshes, "linear").bytes.padded_bytes
+            known = self._sizes[key] = size, type_
+        return known[0]
+
     def reshard_of_dot(self, node: Node, numbers: tuple[int, ...]) -> tuple[int, int] | None:
         """The shardings in which a dot makes its result and to which that is resharded, if they differ."""
         key = id(node.record), id(node.rule), numbers
@@ -163,7 +179,7 @@ class Variants:
 
         types, numbers: of its results.
         """
-        known = self._steps.get(key)
+        known = self.steps.get(key)
         if known is not None and known[2] == numbers and known[1] == line:
             return known[:2]
         targets = tuple(
@@ -173,7 +189,7 @@ class Variants:
             ]
         )
         step = Step(record, line.operands, line.results, targets, source=source)
-        self._steps[key] = step, line, numbers
+        self.steps[key] = step, line, numbers
         return step, line
 
     def reshard_record(self, type_: TensorType) -> OpRecord:
@@ -206,12 +222,22 @@ class _Maker:
         for slot in (*skeleton.arguments, *skeleton.targets):
             self.numbers[slot] = variants.boundary_number(decided.numbers[slot], self.types[slot], decided)
         merged: dict[Hashable, int] = {}
-        raw, same = decided.numbers, self.same
+        raw, same, numbers = decided.numbers, self.same, self.numbers
+        known_steps, add_step, add_line = variants.steps, self.steps.append, self.lines.append
         for index, node in enumerate(skeleton.nodes):
             operands = node.operands
             if same:
                 operands = tuple([same.get(value, value) for value in operands])
-            if node.merge_key is not None:
+            if node.is_plain:
+                # The most frequent case: an op as it was in the variant before.
+                known = known_steps.get(2 * index)
+                if known is not None:
+                    step, line, (number,) = known
+                    if number == numbers[node.results[0]] and line[0] == operands:
+                        add_step(step)
+                        add_line(line)
+                        continue
+            elif node.merge_key is not None:
                 (value,) = node.results
                 first = merged.setdefault((node.merge_key, operands, raw[value]), value)
                 if first != value:

@@ -146,7 +146,11 @@ class LivenessAnalysis:
         if key not in self._moments:
             self._moments[key] = None
             frame = _Frame(self._computations[index], owners, self._sizes)
-            self._moments[key] = max(self._sweep(frame), key=lambda moment: moment.extra_bytes)
+            self._moments[key] = (
+                _highest(frame)
+                if not any(step.runs for step in frame.computation.steps)
+                else max(self._sweep(frame), key=lambda moment: moment.extra_bytes)
+            )
         found = self._moments[key]
         if found is None:
             raise ShardyError.unsupported("a function calls itself: memory use of recursive functions")
@@ -190,6 +194,36 @@ class LivenessAnalysis:
         kept = frame.alive.keys() - given.values()
         inner = self._alive(nested.computation, inner_owners, given, place)
         return [outside.get(value, value) for value in (*kept, *inner)]
+
+
+def _highest(frame: _Frame) -> _Moment:
+    """Sweeps a computation whose steps run no others; returns the first moment with most bytes alive.
+
+    One loop for what `LivenessAnalysis._sweep` does in general: a study sweeps thousands of large programs.
+    """
+    alive, sizes, last_use = frame.alive, frame.sizes, frame.last_use
+    highest, place = frame.extra_bytes, ENTRY
+    frame.leave_entry()
+    extra = frame.extra_bytes
+    for number, step in enumerate(frame.computation.steps):
+        reads, makes, updates, _ = step
+        if updates:
+            frame.update(number, step)
+        for value in makes:
+            if value not in alive:
+                alive[value] = None
+                extra += sizes[value]
+        if extra > highest:
+            highest, place = extra, number
+        for value in reads:
+            if last_use[value] == number and value in alive:
+                del alive[value]
+                extra -= sizes[value]
+        for value in makes:
+            if value not in last_use and value in alive:
+                del alive[value]
+                extra -= sizes[value]
+    return _Moment(highest, place)
 
 
 class _Frame:
