@@ -12,6 +12,7 @@ from functools import cached_property
 from shardy_py.api.program import Program
 from shardy_py.api.propagate import propagate
 from shardy_py.api.result import Result
+from shardy_py.api.suggest_code import own_spec
 from shardy_py.hardware import AxisPlacement
 from shardy_py.report.communication import CommunicationReport
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
@@ -87,7 +88,8 @@ def _changes(program: Program, plan: Plan) -> Iterator[tuple[str, ...]]:
         kind = type_text(tensor.shape, tensor.element)
         if tensor.values:
             if own is not None:
-                found[f"inside: {kind}", "-", spec_text(own)] = len(tensor.values)
+                where = "inside" if tensor.is_point else "results"
+                found[f"{where}: {kind}", "-", spec_text(own)] = len(tensor.values)
             continue
         before, after = _annotation(program, tensor.name), spec_text(own)
         if before != after:
@@ -99,12 +101,5 @@ def _changes(program: Program, plan: Plan) -> Iterator[tuple[str, ...]]:
 
 def _annotation(program: Program, name: str) -> str:
     """The annotation of an argument, with sub-axes as sdy writes them."""
-    sharding = program.find(f"@main:{name}").entry.sharding
-    if sharding is None:
-        return "-"
-    return spec_text(
-        tuple(
-            tuple(axis.name if axis.sub_axis is None else str(axis) for axis in dimension.axes)
-            for dimension in sharding.dimensions
-        )
-    )
+    own = own_spec(program.find(f"@main:{name}"))
+    return "-" if own is None else spec_text(own)

@@ -14,6 +14,7 @@ from math import inf, prod
 from shardy_py.api.partition_spec import P
 from shardy_py.api.program import Program
 from shardy_py.api.study import Study
+from shardy_py.api.suggest_code import own_spec
 from shardy_py.api.suggest_variables import variables_of
 from shardy_py.api.values import Value
 from shardy_py.errors import ShardyError
@@ -26,6 +27,7 @@ from shardy_py.suggest import (
     Budget,
     Choice,
     CoarseModel,
+    Constraint,
     Plan,
     Prices,
     Roles,
@@ -42,7 +44,8 @@ from shardy_py.suggest import (
 class Scorer:
     """The choices of one mesh that were scored.
 
-    kept: arguments whose annotation stays. begin: is called with the name of each choice.
+    kept: values whose annotation stays. begin: is called with the name of each choice. constraints: the
+    program's own ones inside, if they stay too.
     """
 
     source: Program
@@ -51,6 +54,7 @@ class Scorer:
     placement: AxisPlacement
     kept: frozenset[str]
     begin: Callable[[str], None]
+    constraints: tuple[Constraint, ...] = ()
     costs: dict[Choice, StepCost] = field(default_factory=dict[Choice, StepCost])
     names: dict[Choice, str] = field(default_factory=dict[Choice, str])
     named: list[Plan] = field(default_factory=list[Plan])
@@ -61,9 +65,14 @@ class Scorer:
         """The program on the mesh, without annotations but those that are kept."""
         values = self.source.values
         edits: dict[Value, None] = {
-            v: None for v in values if v.entry.sharding is not None and v.name not in self.kept
+            v: None
+            for v in values
+            if v.entry.sharding is not None and v.name not in self.kept and not self._stays(v)
         }
         return self.source.edited(edits, {self.mesh_name: self.mesh})
+
+    def _stays(self, value: Value) -> bool:
+        return bool(self.constraints) and value.role == "intermediate"
 
     @cached_property
     def variables(self) -> Variables:
@@ -83,7 +92,7 @@ class Scorer:
         elements = sum(prod(tensor.shape) for tensor in tensors)
         size = sum(tensor.bytes for tensor in tensors) / max(1, elements)
         prices = Prices(links, hardware.memory_bytes_per_second, hardware.peak_flops, size)
-        fixed = {i: self._own_spec(self.roles.tensors[i]) for i in self.fixed}
+        fixed = {i: self._own_spec(self.roles.tensors[i]) or () for i in self.fixed}
         return coarse_model(self.variables, self.mesh, prices, fixed, memory)
 
     @cached_property
@@ -101,7 +110,9 @@ class Scorer:
 
     def add_schemes(self, budget: Budget) -> list[Plan]:
         """Scores the named schemes; returns those that can be scored."""
-        for name, choice in schemes(self.roles, self.mesh).items():
+        for name, made in schemes(self.roles, self.mesh).items():
+            own = {i: self._own_spec(self.roles.tensors[i]) for i in self.fixed}
+            choice = tuple(own.get(i, spec) for i, spec in enumerate(made))
             if choice not in self.names and not budget.take():
                 break
             if self.score(choice, name=name) is not None:
@@ -132,7 +143,7 @@ class Scorer:
         """What a choice that was scored costs, with its constraints; None if it cannot be scored."""
         if choice in self.costs and choice not in self._exact:
             self._exact.add(choice)
-            if any(own is not None for own in choice[self.roles.arguments :]):
+            if self._has_constraints(choice):
                 try:
                     cost = Study(self.annotated(choice)).step({}, self.placement)
                 except ShardyError:
@@ -147,6 +158,9 @@ class Scorer:
     def _exact(self) -> set[Choice]:
         return set()
 
+    def _has_constraints(self, choice: Choice) -> bool:
+        return any(t.is_point and own is not None for t, own in zip(self.roles.tensors, choice, strict=True))
+
     @without_collection()
     def annotated(self, choice: Choice) -> Program:
         """The program with the shardings of a choice; tensors that keep theirs are not changed."""
@@ -155,9 +169,13 @@ class Scorer:
     def _edits(self, choice: Choice) -> dict[str, P]:
         edits: dict[str, P] = {}
         for index, (tensor, own) in enumerate(zip(self.roles.tensors, choice, strict=True)):
-            if own is not None and index not in self.fixed:
+            if own is not None and index not in self.fixed and not tensor.is_result:
                 names = [name for name, _ in tensor.values] or [tensor.name]
                 edits |= {f"@main:{name}": P(*own) for name in names}
+        for result in self.roles.returned:
+            own = None if result.of is None or result.of in self.fixed else choice[result.of]
+            if own is not None and result.name not in self.kept:
+                edits[f"@main:{result.name}"] = P(*own)
         return edits
 
     def plans(self) -> list[Plan]:
@@ -166,7 +184,7 @@ class Scorer:
 
     def plan(self, choice: Choice, name: str) -> Plan:
         """A choice with its cost."""
-        return Plan(name, choice, self.costs[choice], self.roles, str(self.mesh))
+        return Plan(name, choice, self.costs[choice], self.mesh, self.roles, self.constraints)
 
     def settled(self, plan: Plan) -> Plan | None:
         """A plan with its exact cost."""
@@ -175,16 +193,11 @@ class Scorer:
 
     def own_choice(self) -> Choice | None:
         """The program's own annotations of arguments as a choice; None if another mesh or sub-axes occur."""
-        choice = tuple(None if tensor.values else self._own_spec(tensor) for tensor in self.roles.tensors)
+        choice = tuple(None if t.is_point else self._own_spec(t) for t in self.roles.tensors)
         used = {axis for own in choice for axes in own or () for axis in axes}
         return choice if used <= self.mesh.sizes.keys() and self.is_valid(choice) else None
 
-    def _own_spec(self, tensor: Tensor) -> Spec:
-        """The axes of an argument in the source; sub-axes have names that no mesh has."""
-        sharding = self.source.find(f"@main:{tensor.name}").entry.sharding
-        if sharding is None:
-            return ((),) * len(tensor.shape)
-        return tuple(
-            tuple(axis.name if axis.sub_axis is None else str(axis) for axis in dimension.axes)
-            for dimension in sharding.dimensions
-        )
+    def _own_spec(self, tensor: Tensor) -> Spec | None:
+        """The axes of an argument or result in the source; sub-axes have names that no mesh has."""
+        found = own_spec(self.source.find(f"@main:{tensor.name}"))
+        return ((),) * len(tensor.shape) if found is None and not tensor.is_result else found

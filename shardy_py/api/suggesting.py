@@ -5,7 +5,7 @@ Not here: which choices (`shardy_py.suggest`), what they cost (`suggest_scoring.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
@@ -14,6 +14,7 @@ from shardy_py.api.program import Program, ValueKey
 from shardy_py.api.propagate import propagate
 from shardy_py.api.study import step_cost
 from shardy_py.api.suggest_coarse import solved
+from shardy_py.api.suggest_code import own_code, own_constraints
 from shardy_py.api.suggest_explaining import explained
 from shardy_py.api.suggest_scoring import Scorer
 from shardy_py.errors import ShardyError
@@ -25,8 +26,10 @@ from shardy_py.study import StepCost
 from shardy_py.suggest import (
     Budget,
     CoarseOutcome,
+    Constraint,
     Plan,
     Suggestion,
+    absent_schemes,
     moves_of,
     pareto,
     rank,
@@ -36,7 +39,7 @@ from shardy_py.suggest.search import Rank
 
 TRIES = 400
 """Choices that are scored at most, unless another number is given."""
-_STARTS = 3
+_STARTS = 2
 """Choices from which the search begins, one after the other."""
 _COARSE_MESHES = 2
 """Meshes of which the coarse model is solved: those with the best schemes."""
@@ -78,10 +81,13 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
     kept = frozenset(program.find(key).name for key in wanted.keep)
     with progress(wanted.tries + len(tried), shown=wanted.shows_progress) as begin:
         scorers = [Scorer(program, name, mesh, placement, kept, begin) for mesh in tried]
+        constraints = own_constraints(program)
+        if constraints and own is not None and own in tried:
+            scorers.append(Scorer(program, name, own, placement, kept, begin, constraints))
         searched = _Search(scorers, memory, wanted)
         is_complete = searched.run()
-        by_mesh = {str(scorer.mesh): scorer for scorer in scorers}
-        plans = _settled(by_mesh, memory)
+        by_key = {(scorer.mesh, scorer.constraints): scorer for scorer in scorers}
+        plans = _settled(by_key, memory)
         named = tuple(plan for scorer in scorers for plan in scorer.settled_schemes())
     if not plans:
         raise ShardyError(
@@ -89,12 +95,14 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
         )
 
     def annotate(plan: Plan) -> Program:
-        return by_mesh[plan.mesh].annotated(plan.choice)
+        return by_key[plan.mesh, plan.kept].annotated(plan.choice)
 
     return Suggestion(
         plans,
         named,
+        _absent(scorers),
         None if own is None else _current(program, placement),
+        None if own is None else own_code(program, own),
         sum(scorer.tried for scorer in scorers),
         is_complete,
         wanted.hardware,
@@ -135,7 +143,8 @@ class _Search:
         """The best schemes, solutions of coarse models, and the program's own annotations; the best first."""
         found: list[tuple[Scorer, Plan]] = []
         for scorer in self.scorers:
-            found += [(scorer, plan) for plan in scorer.add_schemes(self.budget)]
+            if not scorer.constraints:  # the schemes are without them
+                found += [(scorer, plan) for plan in scorer.add_schemes(self.budget)]
             own = scorer.own_choice()
             is_new = own is not None and own not in scorer.names and self.budget.take()
             if own is not None and is_new and scorer.score(own, name=YOURS) is not None:
@@ -171,12 +180,21 @@ class _Search:
         )
 
 
-def _settled(scorers: dict[str, Scorer], memory: int | None) -> tuple[Plan, ...]:
+_Scorers = Mapping[tuple[Mesh, tuple[Constraint, ...]], Scorer]
+
+
+def _settled(scorers: _Scorers, memory: int | None) -> tuple[Plan, ...]:
     """The plans to show; those with constraints are scored again, which may change which are shown."""
     while True:
         plans = pareto([plan for scorer in scorers.values() for plan in scorer.plans()], memory)
-        if all(plan == scorers[plan.mesh].settled(plan) for plan in plans):
+        if all(plan == scorers[plan.mesh, plan.kept].settled(plan) for plan in plans):
             return plans
+
+
+def _absent(scorers: Sequence[Scorer]) -> dict[str, str]:
+    """Why named schemes do not apply on any of the meshes."""
+    found = [absent_schemes(scorer.roles, scorer.mesh) for scorer in scorers]
+    return {name: why for name, why in found[0].items() if all(name in each for each in found)}
 
 
 def factorizations(devices: int) -> tuple[Mesh, ...]:

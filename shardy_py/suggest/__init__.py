@@ -4,32 +4,40 @@
     schemes(roles, mesh)                        data parallel, FSDP, Megatron, ... as choices
     search(start, cost, moves, score, budget)   better ones
 
-Start at `roles.py`, then `schemes.py`, `points.py`, `moves.py`, `search.py`, and
-`suggestion.py` (the answer). Not here: what a choice costs (`api/suggesting.py`).
+Start at `roles.py`, then `results.py`, `points.py`, `schemes.py`, `moves.py`, `search.py`, and
+`suggestion.py` (the answer), which `code.py` writes as Python. Not here: what a choice costs
+(`api/suggesting.py`).
 """
 
 from shardy_py.suggest.coarse import CoarseModel, CoarseOutcome, Prices, Variables, coarse_model
+from shardy_py.suggest.code import Code, Constraint, Row, row_of, spec_text
 from shardy_py.suggest.moves import divides, moves_of
 from shardy_py.suggest.points import points_of
-from shardy_py.suggest.roles import Link, Numbering, Roles, Tensor, links_of, roles_of
-from shardy_py.suggest.schemes import Choice, Spec, schemes
+from shardy_py.suggest.results import with_results
+from shardy_py.suggest.roles import Link, Numbering, Returned, Roles, Tensor, links_of, roles_of
+from shardy_py.suggest.schemes import Choice, Spec, absent_schemes, schemes
 from shardy_py.suggest.search import Budget, rank, search
-from shardy_py.suggest.suggestion import Plan, Suggestion, pareto, spec_text
+from shardy_py.suggest.suggestion import Plan, Suggestion, pareto
 
 __all__ = [
     "Budget",
     "Choice",
     "CoarseModel",
     "CoarseOutcome",
+    "Code",
+    "Constraint",
     "Link",
     "Numbering",
     "Plan",
     "Prices",
+    "Returned",
     "Roles",
+    "Row",
     "Spec",
     "Suggestion",
     "Tensor",
     "Variables",
+    "absent_schemes",
     "coarse_model",
     "divides",
     "links_of",
@@ -38,7 +46,9 @@ __all__ = [
     "points_of",
     "rank",
     "roles_of",
+    "row_of",
     "schemes",
     "search",
     "spec_text",
+    "with_results",
 ]

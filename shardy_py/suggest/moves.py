@@ -17,9 +17,9 @@ from shardy_py.suggest.schemes import Choice, Spec
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """An axis, and by tensor the dimension that it shards (None: none). An empty axis lifts constraints.
+    """An axis, and by tensor the dimension that it shards (None: none). An empty axis removes annotations.
 
-    rank: of tensors that may have no constraint yet.
+    rank: of tensors that may have no annotation yet.
     """
 
     axis: str

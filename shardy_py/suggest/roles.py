@@ -25,10 +25,11 @@ _LEAST_SHARE = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """What may be annotated: an argument, or values inside that share a sharding constraint.
+    """What may be annotated: an argument, or results or values inside that share a sharding.
 
     name: of the argument. path: with numbers of layers replaced by *. slot: of the first value. bytes: of one
-    value. values: the names and locations of values inside; () for an argument.
+    value. values: the names and locations of results or values inside; () for an argument. is_result: whether
+    they are results of @main.
     """
 
     name: str
@@ -38,6 +39,27 @@ class Tensor:
     element: str
     bytes: int
     values: tuple[tuple[str, str], ...] = ()
+    is_result: bool = False
+
+    @property
+    def is_point(self) -> bool:
+        """Whether these are values inside, which are annotated by sharding constraints."""
+        return bool(self.values) and not self.is_result
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A result of @main, and the number of the tensor whose sharding it gets.
+
+    of: the argument whose next value it is, or the tensor of the results that it is one of; None:
+    propagation decides.
+    """
+
+    name: str
+    path: str
+    shape: tuple[int, ...]
+    element: str
+    of: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +88,8 @@ class Roles:
 
     classes: by tensor, the class of each dimension. batch: the class of samples; sequence: that of positions;
     features: that of the residual stream; None: there is none. experts: classes along which weights are
-    batched in products with data. inner: classes of weights of which each weight has at most one.
+    batched in products with data. inner: classes of weights of which each weight has at most one. returned:
+    the results of @main.
     """
 
     tensors: tuple[Tensor, ...]
@@ -76,6 +99,7 @@ class Roles:
     features: int | None
     experts: frozenset[int]
     inner: frozenset[int]
+    returned: tuple[Returned, ...] = ()
 
     @property
     def arguments(self) -> int:

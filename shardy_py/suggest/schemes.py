@@ -5,7 +5,8 @@ Not here: changes of a choice (`moves.py`), what a choice costs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 
 from shardy_py.sharding import Mesh
@@ -18,6 +19,74 @@ Choice = tuple[Spec | None, ...]
 """By tensor, its sharding; None: values inside without a constraint."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What schemes are made of: axes of the mesh, and the classes that they shard."""
+
+    make: _Schemes
+    roles: Roles
+    axes: Axes
+
+    @property
+    def data(self) -> Axes:
+        return self.axes[:-1]
+
+    @property
+    def model(self) -> Axes:
+        return self.axes[-1:]
+
+    def batch(self, axes: Axes) -> dict[int, Axes]:
+        return {} if self.roles.batch is None else {self.roles.batch: axes}
+
+    def positions(self) -> dict[int, Axes]:
+        return {} if self.roles.sequence is None else {self.roles.sequence: self.model}
+
+    def inner(self) -> dict[int, Axes]:
+        return dict.fromkeys(sorted(self.roles.inner), self.model)
+
+    def experts(self, axes: Axes) -> dict[int, Axes]:
+        return dict.fromkeys(sorted(self.roles.experts), axes)
+
+
+_NEEDS: dict[str, tuple[Callable[[_Parts], bool], str]] = {
+    "batch": (lambda p: p.roles.batch is not None, "no dimension of samples"),
+    "data axis": (lambda p: bool(p.data), "the mesh has no second axis"),
+    "inner": (lambda p: bool(p.roles.inner), "no inner dimension of weights"),
+    "positions": (lambda p: p.roles.sequence is not None, "no dimension of positions beside the samples"),
+    "experts": (lambda p: bool(p.roles.experts), "no weights that are batched in products with data"),
+}
+"""Conditions of schemes, and what is missing where they do not hold."""
+
+_SCHEMES: dict[str, tuple[tuple[str, ...], Callable[[_Parts], Choice]]] = {
+    "replicated": ((), lambda p: p.make.placed({})),
+    "data parallel": (("batch",), lambda p: p.make.placed(p.batch(p.axes))),
+    "FSDP": (("batch",), lambda p: p.make.with_split_weights(p.batch(p.axes), p.axes)),
+    "FSDP along data": (
+        ("batch", "data axis"),
+        lambda p: p.make.with_split_weights(p.batch(p.data), p.data),
+    ),
+    "Megatron 1D": (("inner",), lambda p: p.make.placed(p.batch(p.data) | p.inner())),
+    "Megatron 2D": (
+        ("inner", "data axis"),
+        lambda p: p.make.with_split_weights(p.batch(p.data) | p.inner(), p.data),
+    ),
+    "Megatron 1D, sequence parallel": (
+        ("inner", "positions"),
+        lambda p: p.make.placed(p.batch(p.data) | p.inner() | p.positions()),
+    ),
+    "sequence parallel": (
+        ("positions", "batch"),
+        lambda p: p.make.placed(p.batch(p.data) | p.positions()),
+    ),
+    "expert parallel": (("experts",), lambda p: p.make.placed(p.batch(p.axes) | p.experts(p.model))),
+    "expert parallel along all axes": (
+        ("experts",),
+        lambda p: p.make.placed(p.batch(p.axes) | p.experts(p.axes)),
+    ),
+}
+"""By name, the conditions of a scheme and how it is made."""
+
+
 def schemes(roles: Roles, mesh: Mesh) -> dict[str, Choice]:
     """Returns the named schemes that apply to a program, by name.
 
@@ -25,31 +94,23 @@ def schemes(roles: Roles, mesh: Mesh) -> dict[str, Choice]:
     product divides it. Schemes that split weights along axes of data constrain values inside, so that these
     stay sharded as the data.
     """
+    return {name: found for name, found in _tried(roles, mesh) if not isinstance(found, str)}
+
+
+def absent_schemes(roles: Roles, mesh: Mesh) -> dict[str, str]:
+    """Returns why the other named schemes do not apply, by name."""
+    return {name: found for name, found in _tried(roles, mesh) if isinstance(found, str)}
+
+
+def _tried(roles: Roles, mesh: Mesh) -> Iterator[tuple[str, Choice | str]]:
     axes = tuple(axis.name for axis in mesh.axes if axis.size > 1)
-    data, model = axes[:-1], axes[-1:]
-    make = _Schemes(roles, mesh.sizes)
-    inner, batch, sequence = roles.inner, roles.batch, roles.sequence
-    everywhere: dict[int, Axes] = {} if batch is None else {batch: axes}
-    rows: dict[int, Axes] = {} if batch is None else {batch: data}
-    columns = dict.fromkeys(sorted(inner), model)
-    found: dict[str, Choice] = {"replicated": make.placed({})}
-    if batch is not None:
-        found["data parallel"] = make.placed(everywhere)
-        found["FSDP"] = make.with_split_weights(everywhere, axes)
-        if data:
-            found["FSDP along data"] = make.with_split_weights(rows, data)
-    if inner:
-        found["Megatron 1D"] = make.placed(rows | columns)
-        if data:
-            found["Megatron 2D"] = make.with_split_weights(rows | columns, data)
-        if sequence is not None:
-            found["Megatron 1D, sequence parallel"] = make.placed(rows | columns | {sequence: model})
-    if sequence is not None and batch is not None:
-        found["sequence parallel"] = make.placed(rows | {sequence: model})
-    if roles.experts:
-        for name, along in (("expert parallel", model), ("expert parallel along all axes", axes)):
-            found[name] = make.placed(everywhere | dict.fromkeys(sorted(roles.experts), along))
-    return {n: c for n, c in found.items() if n == "replicated" or c != found["replicated"]}
+    parts = _Parts(_Schemes(roles, mesh.sizes), roles, axes)
+    replicated = parts.make.placed({})
+    for name, (needs, make) in _SCHEMES.items():
+        missing = next((why for holds, why in map(_NEEDS.__getitem__, needs) if not holds(parts)), None)
+        found = make(parts) if missing is None else missing
+        is_same = found == replicated and name != "replicated"
+        yield name, "the axes divide none of its dimensions" if is_same else found
 
 
 class _Schemes:

@@ -7,88 +7,85 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import unified_diff
 from typing import Any
 
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
+from shardy_py.sharding import Mesh
 from shardy_py.study import StepCost
 from shardy_py.suggest.coarse import CoarseOutcome
+from shardy_py.suggest.code import Code, Constraint, row_of
 from shardy_py.suggest.roles import Roles
 from shardy_py.suggest.schemes import Choice, Spec
 from shardy_py.suggest.search import rank
 
 _ALL_SHOWN = 40
-_VALUES_SHOWN = 3
+_LAST_SHOWN = 3
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Shardings of arguments and constraints on values inside, and what they cost.
+    """Shardings of arguments and results, constraints on values inside, and what they cost.
 
-    name: of its scheme, or of where the search began.
+    name: of its scheme, or of where the search began. kept: the program's own constraints that stay.
     """
 
     name: str
     choice: Choice
     cost: StepCost
+    mesh: Mesh
     roles: Roles = field(repr=False, compare=False)
-    mesh: str = ""
+    kept: tuple[Constraint, ...] = field(default=(), repr=False)
 
     @property
     def specs(self) -> Mapping[str, Spec]:
-        """The axes of each dimension, by the name of the argument or value; of all that are annotated."""
-        return {
+        """The axes of each dimension, by the name of the argument, result or value; of all annotated ones."""
+        own = {
             name: own
             for tensor, own in zip(self.roles.tensors, self.choice, strict=True)
             for name in ([name for name, _ in tensor.values] or [tensor.name])
             if own is not None
         }
+        given = ((each.name, each.of) for each in self.roles.returned if each.of is not None)
+        results = ((name, self.choice[of]) for name, of in given)
+        return own | {name: spec for name, spec in results if spec is not None}
 
     def code(self) -> str:
-        """Returns Python: the `PartitionSpec` of each argument, by path or else in order; constraints."""
-        return "\n".join((*self._arguments(), *self._constraints()))
-
-    def _arguments(self) -> Iterable[str]:
-        tensors = self.roles.tensors[: self.roles.arguments]
-        if not all(tensor.path and not tensor.path.startswith("%") for tensor in tensors):
-            yield "in_specs = ("
-            for tensor, own in zip(tensors, self.choice, strict=False):
-                yield f"    {spec_text(own)},  # {tensor.name}: {type_text(tensor.shape, tensor.element)}"
-            yield ")"
-            return
-        rows: dict[tuple[object, ...], list[int]] = {}
-        for index, tensor in enumerate(tensors):
-            rows.setdefault((tensor.path, self.choice[index], tensor.shape), []).append(index)
-        yield "specs = {"
-        for own in rows.values():
-            tensor, times = tensors[own[0]], f"{len(own)} x " if len(own) > 1 else ""
-            note = f"{times}{type_text(tensor.shape, tensor.element)}"
-            yield f"    {tensor.path!r}: {spec_text(self.choice[own[0]])},  # {note}"
-        yield "}"
-
-    def _constraints(self) -> Iterable[str]:
-        for tensor, own in zip(self.roles.tensors, self.choice, strict=True):
-            if not tensor.values or own is None:
-                continue
-            kind = f"{len(tensor.values)} values of {type_text(tensor.shape, tensor.element)}"
-            yield f"# {kind}: x = jax.lax.with_sharding_constraint(x, {spec_text(own)})"
-            yield from (f"#   {name} {place}".rstrip() for name, place in tensor.values[:_VALUES_SHOWN])
-            if len(tensor.values) > _VALUES_SHOWN:
-                yield f"#   ... {len(tensor.values) - _VALUES_SHOWN} more of these"
+        """Returns Python for JAX: the mesh, a `PartitionSpec` for each argument and result, constraints."""
+        roles, tensors = self.roles, self.roles.tensors
+        first = zip(tensors[: roles.arguments], self.choice, strict=False)
+        pairs = list(zip(tensors, self.choice, strict=True))
+        constraints = [
+            Constraint(type_text(t.shape, t.element), own, t.values)
+            for t, own in pairs
+            if t.is_point and own is not None
+        ]
+        return Code(
+            self.mesh,
+            tuple(row_of(t.name, t.path, t.shape, t.element, own) for t, own in first),
+            tuple(
+                row_of(r.name, r.path, r.shape, r.element, None if r.of is None else self.choice[r.of])
+                for r in roles.returned
+            ),
+            (*constraints, *self.kept),
+        ).text()
 
 
 @dataclass(frozen=True)
 class Suggestion:
     """Plans that no other beats in both time and memory, the fastest first.
 
-    schemes: all named schemes that apply. current: what the program's own annotations cost, None if they are
-    invalid. tried: choices that were propagated. is_complete: whether the search ended before its budget.
-    hardware: what times are of. memory_limit: in bytes on a device. coarse: how well coarse models were
-    solved.
+    schemes: all named schemes that apply. absent: why the others do not, by name. current: what the program's
+    own annotations cost, None if they are invalid; own: as code. tried: choices that were propagated.
+    is_complete: whether the search ended before its budget. hardware: what times are of. memory_limit: in
+    bytes on a device. coarse: how well coarse models were solved.
     """
 
     plans: tuple[Plan, ...]
     schemes: tuple[Plan, ...]
+    absent: Mapping[str, str]
     current: StepCost | None
+    own: Code | None
     tried: int
     is_complete: bool
     hardware: str
@@ -111,6 +108,18 @@ class Suggestion:
         """Returns the program annotated with a plan, by default the best one."""
         return self._annotate(self.best if plan is None else plan)
 
+    def diff(self, plan: Plan | None = None) -> str:
+        """Returns a unified diff of code, from the program's annotations to a plan, by default the best one.
+
+        It is empty if nothing changes, or the program has no mesh.
+        """
+        plan = self.best if plan is None else plan
+        if self.own is None:
+            return ""
+        name = f"plan {self.plans.index(plan) + 1}" if plan in self.plans else plan.name
+        before, after = [*self.own.lines()], plan.code().split("\n")
+        return "\n".join(unified_diff(before, after, "the program's annotations", name, lineterm=""))
+
     def explain(self) -> str:
         """Returns why the best plan is better: bills side by side, and what changes from the program."""
         return self._explain(self)
@@ -130,12 +139,17 @@ class Suggestion:
         rows += [_row(plan.name, plan.mesh, plan.cost) for plan in self.schemes]
         parts = [title, table(rows, left=(0, 1)), *self._reasons()]
         parts += [f"plan {n}:\n{_shortened(plan.code())}" for n, plan in enumerate(self.plans, 1)]
+        if self.current is not None and (difference := self.diff()):
+            parts.append(f"from the program's annotations to plan 1:\n{_shortened(difference)}")
         return "\n\n".join(parts)
 
     def _reasons(self) -> Iterable[str]:
         lines = [f"{plan.name}: {reason}" for plan in self.schemes if (reason := self._loses(plan.cost))]
         if lines:
             yield "why the schemes lose to plan 1:\n" + "\n".join(f"  {line}" for line in lines)
+        if self.absent:
+            rows = (f"  {name}: {reason}" for name, reason in self.absent.items())
+            yield "schemes that do not apply:\n" + "\n".join(rows)
 
     def _loses(self, cost: StepCost) -> str:
         best, reasons = self.best.cost, list[str]()
@@ -164,26 +178,15 @@ def pareto(plans: Iterable[Plan], memory_limit: int | None, most: int = 4) -> tu
     return tuple(found if len(found) <= most else (*found[: most - 1], found[-1]))
 
 
-def spec_text(own: Spec | None) -> str:
-    """Returns the `PartitionSpec` of the axes of each dimension.
-
-    >>> spec_text((("data", "model"), (), ("x",))), spec_text(((), ()))
-    ("P(('data', 'model'), None, 'x')", 'P()')
-    """
-    parts = ["None" if not axes else repr(axes[0]) if len(axes) == 1 else repr(axes) for axes in own or ()]
-    while parts and parts[-1] == "None":
-        parts.pop()
-    return f"P({', '.join(parts)})"
-
-
-def _row(name: str, mesh: str, cost: StepCost) -> tuple[str, ...]:
+def _row(name: str, mesh: object, cost: StepCost) -> tuple[str, ...]:
     times = seconds_text(cost.serial), seconds_text(cost.overlapped)
-    return name, mesh, *times, bytes_text(cost.memory_bytes), bytes_text(cost.received_bytes)
+    return name, str(mesh), *times, bytes_text(cost.memory_bytes), bytes_text(cost.received_bytes)
 
 
-def _shortened(code: str) -> str:
-    lines = code.split("\n")
+def _shortened(text: str) -> str:
+    lines = text.split("\n")
     if len(lines) <= _ALL_SHOWN:
-        return code
+        return text
     left = len(lines) - _ALL_SHOWN + 1
-    return "\n".join((*lines[: _ALL_SHOWN - 2], f"    # ... {left} more: -o writes them all", lines[-1]))
+    first, last = lines[: _ALL_SHOWN - 1 - _LAST_SHOWN], lines[-_LAST_SHOWN:]
+    return "\n".join((*first, f"    ... {left} more lines, which --output-dir writes", *last))

@@ -129,7 +129,7 @@ def test_the_command_writes_the_program_and_code(tmp_path: Path, capsys: pytest.
     assert main([str(source), "--mesh", "data=2,model=4", "--tries", "12", *outputs]) == 0
     assert "why the schemes lose to plan 1" in capsys.readouterr().out
     assert str(Program.load(output).meshes["mesh"]) == '<["data"=2, "model"=4]>'
-    assert code.read_text().startswith("in_specs = (")
+    assert code.read_text().startswith("mesh = jax.make_mesh((2, 4), ('data', 'model'))\nin_specs = (")
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ func.func @main(%x: tensor<64x256xf32>, %a: tensor<256x1024xf32>, %b: tensor<102
 def test_values_of_repeated_blocks_are_points() -> None:
     variables = variables_of(Program.parse(LAYERS))
     roles = variables.roles
-    points = [tensor for tensor in roles.tensors if tensor.values]
+    points = [tensor for tensor in roles.tensors if tensor.is_point]
     assert [(each.shape, len(each.values)) for each in points] == [((64, 1024), 2), ((64, 256), 2)]
     assert points[0].values[0][0] == "%0"
     found = schemes(roles, Mesh.of(data=2, model=2))
