@@ -11,14 +11,14 @@ from shardy_py.api.program import Program
 from shardy_py.api.values import Value
 from shardy_py.report.tables import type_text
 from shardy_py.sharding import Mesh
-from shardy_py.suggest import Code, Constraint, Row, Spec, row_of
+from shardy_py.suggest import Code, Constraint, Row, Spec
 
 _NUMBER = re.compile(r"(?<=[\[_./])\d+|(?<=[a-z])\d+(?=[\].'/])")
 
 
 def path_of(value: Value) -> str:
-    """Returns JAX's name of a value with numbers, as of layers, replaced by *; its name if it has none."""
-    return _NUMBER.sub("*", value.label) if value.label else value.name
+    """Returns JAX's name of a value with numbers, as of layers, replaced by *; "" if it has none."""
+    return _NUMBER.sub("*", value.label)
 
 
 def own_spec(value: Value) -> Spec | None:
@@ -50,7 +50,8 @@ def own_code(program: Program, mesh: Mesh) -> Code:
     def rows(role: str) -> tuple[Row, ...]:
         given = (v for v in values if v.role == role)
         return tuple(
-            row_of(v.name, path_of(v), v.shape or (), v.element_type or "", own_spec(v)) for v in given
+            Row(v.name, path_of(v), v.label, type_text(v.shape or (), v.element_type or ""), own_spec(v))
+            for v in given
         )
 
     return Code(mesh, rows("argument"), rows("result"), own_constraints(program))

@@ -93,7 +93,7 @@ def _changes(program: Program, plan: Plan) -> Iterator[tuple[str, ...]]:
             continue
         before, after = _annotation(program, tensor.name), spec_text(own)
         if before != after:
-            name = tensor.path if not tensor.path.startswith("%") else kind
+            name = tensor.path or kind
             found[name, before, after] = found.get((name, before, after), 0) + 1
     for (name, before, after), count in found.items():
         yield (f"{count} x {name}" if count > 1 else name), before, after

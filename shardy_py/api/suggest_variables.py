@@ -77,7 +77,7 @@ def _tensor(value: Value, slot: int, *, is_inside: bool = False) -> Tensor:
     assert shape is not None
     size = tensor_size(type_, None, {}, "linear").bytes.local_bytes
     listed = ((value.name, value.location),) if is_inside else ()
-    return Tensor(value.name, path_of(value), slot, shape, type_.element, size, listed)
+    return Tensor(value.name, value.label, path_of(value), slot, shape, type_.element, size, listed)
 
 
 def _donated(main: FuncOp, arguments: list[str], results: list[str]) -> dict[int, int]:

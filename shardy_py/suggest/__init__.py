@@ -10,7 +10,7 @@ Start at `roles.py`, then `results.py`, `points.py`, `schemes.py`, `moves.py`, `
 """
 
 from shardy_py.suggest.coarse import CoarseModel, CoarseOutcome, Prices, Variables, coarse_model
-from shardy_py.suggest.code import Code, Constraint, Row, row_of, spec_text
+from shardy_py.suggest.code import Code, Constraint, Row, spec_text
 from shardy_py.suggest.moves import divides, moves_of
 from shardy_py.suggest.points import points_of
 from shardy_py.suggest.results import with_results
@@ -46,7 +46,6 @@ __all__ = [
     "points_of",
     "rank",
     "roles_of",
-    "row_of",
     "schemes",
     "search",
     "spec_text",

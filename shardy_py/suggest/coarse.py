@@ -127,6 +127,10 @@ class _Reader:
                 self._product(link)
             else:
                 self._other(link)
+        for each in self.roles.returned:
+            argument = None if each.of is None else self.roles.tensors[each.of]
+            if argument is not None and not argument.values and each.slot in self.origins:
+                self._edge(self.origins[each.slot], self.origins[argument.slot], each.shape)
 
     def _product(self, link: Link) -> None:
         rule, (*operands, result) = link.rule, link.slots

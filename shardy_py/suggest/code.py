@@ -15,11 +15,9 @@ Not here: what is suggested (`suggestion.py`).
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from shardy_py.report.tables import type_text
 from shardy_py.sharding import Mesh
 from shardy_py.suggest.schemes import Spec
 
@@ -29,10 +27,11 @@ _MOST_PERIOD = 64
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An argument or result. path: its name with numbers replaced by *; "" if JAX gave none."""
+    """An argument or result. label: its name in JAX, "" if it has none; path: with numbers replaced by *."""
 
     name: str
     path: str
+    label: str
     type: str
     spec: Spec | None
 
@@ -89,40 +88,46 @@ def spec_text(own: Spec | None) -> str:
     return f"P({', '.join(parts)})"
 
 
-def row_of(name: str, path: str, shape: Iterable[int | None], element: str, spec: Spec | None) -> Row:
-    """Returns the row of a value; path: its name if JAX gave none."""
-    return Row(name, "" if path == name else path, type_text(shape, element), spec)
-
-
 def _listed(name: str, rows: Sequence[Row]) -> Iterator[str]:
     return _by_path(name, rows) if rows and all(row.path for row in rows) else _in_order(name, rows)
 
 
 def _by_path(name: str, rows: Sequence[Row]) -> Iterator[str]:
-    """A dictionary; numbers in paths are those of layers, unless their shardings differ."""
-    counts = Counter((row.path, row.key) for row in rows)
+    """A dictionary; rows of a path share a line if all have equal shardings."""
+    by_path: dict[str, list[Row]] = {}
+    for row in rows:
+        by_path.setdefault(row.path, []).append(row)
     yield f"{name} = {{"
-    for (path, _), row in {(row.path, row.key): row for row in rows}.items():
-        times = counts[path, row.key]
-        note = f"{times} x {row.type}" if times > 1 else row.type
-        yield f"    {path!r}: {spec_text(row.spec)},  # {note}"
+    for path, own in by_path.items():
+        if len({row.spec for row in own}) == 1:
+            types = ", ".join(dict.fromkeys(row.type for row in own))
+            note = f"{len(own)} x {types}" if len(own) > 1 else types
+            yield f"    {path!r}: {spec_text(own[0].spec)},  # {note}"
+        else:
+            yield from (f"    {row.label!r}: {spec_text(row.spec)},  # {row.type}" for row in own)
     yield "}"
 
 
 def _in_order(name: str, rows: Sequence[Row]) -> Iterator[str]:
     yield f"{name} = ("
+    yield from _parts(rows, "    ", is_repeated=False)
+    yield ")"
+
+
+def _parts(rows: Sequence[Row], indent: str, *, is_repeated: bool) -> Iterator[str]:
+    """The rows of a tuple; what repeats is a tuple times a number."""
     position = 0
     while position < len(rows):
         period, times = _repeated(rows, position)
         part = rows[position : position + period]
         if times == 1:
-            yield from (f"    {spec_text(row.spec)},  # {row.name}: {row.type}" for row in part)
+            more = ", ..." if is_repeated else ""
+            yield from (f"{indent}{spec_text(row.spec)},  # {row.name}{more}: {row.type}" for row in part)
         else:
-            yield "    *("
-            yield from (f"        {spec_text(row.spec)},  # {row.name}, ...: {row.type}" for row in part)
-            yield f"    ) * {times},"
+            yield f"{indent}*("
+            yield from _parts(part, f"{indent}    ", is_repeated=True)
+            yield f"{indent}) * {times},"
         position += period * times
-    yield ")"
 
 
 def _repeated(rows: Sequence[Row], start: int) -> tuple[int, int]:

@@ -23,15 +23,16 @@ def with_results(
 
     donated: the argument in whose memory the program puts a result, by the number of the result.
     """
-    rows = [Returned(each.name, each.path, each.shape, each.element) for each in results]
+    rows = [
+        Returned(each.name, each.path, each.label, each.slot, each.shape, each.element) for each in results
+    ]
     for result, argument in next_values(roles, number, results, donated).items():
         rows[result] = replace(rows[result], of=argument)
     groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for index, (row, each) in enumerate(zip(rows, results, strict=True)):
         if row.of is None and each.shape and each.slot:
             kinds = tuple(map(roles.kind, number.of(each.slot, len(each.shape))))
-            path = each.path if each.path != each.name else ""
-            groups[path, each.shape, each.element, kinds].append(index)
+            groups[each.path, each.shape, each.element, kinds].append(index)
     largest = sorted(groups.values(), key=lambda group: -sum(results[i].bytes for i in group))[:_MOST]
     tensors, classes = [*roles.tensors], [*roles.classes]
     for group in largest:

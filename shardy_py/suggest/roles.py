@@ -27,12 +27,14 @@ _LEAST_SHARE = 0.25
 class Tensor:
     """What may be annotated: an argument, or results or values inside that share a sharding.
 
-    name: of the argument. path: with numbers of layers replaced by *. slot: of the first value. bytes: of one
+    name: of the argument. label: its name in JAX, "" if there is none. path: that with numbers of layers
+    replaced by *. slot: of the first value. bytes: of one
     value. values: the names and locations of results or values inside; () for an argument. is_result: whether
     they are results of @main.
     """
 
     name: str
+    label: str
     path: str
     slot: int
     shape: tuple[int, ...]
@@ -49,7 +51,7 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """A result of @main, and the number of the tensor whose sharding it gets.
+    """A result of @main, its slot, and the number of the tensor whose sharding it gets.
 
     of: the argument whose next value it is, or the tensor of the results that it is one of; None:
     propagation decides.
@@ -57,6 +59,8 @@ class Returned:
 
     name: str
     path: str
+    label: str
+    slot: int
     shape: tuple[int, ...]
     element: str
     of: int | None = None
@@ -121,10 +125,9 @@ class Roles:
         """Returns the tensors that share one choice: of the same path, type and kinds of dimensions."""
         found: dict[tuple[object, ...], list[int]] = defaultdict(list)
         for index, tensor in enumerate(self.tensors[: self.arguments]):
-            path = tensor.path if tensor.path != tensor.name else ""
-            found[path, tensor.shape, tensor.element, tuple(map(self.kind, self.classes[index]))].append(
-                index
-            )
+            found[
+                tensor.path, tensor.shape, tensor.element, tuple(map(self.kind, self.classes[index]))
+            ].append(index)
         return tuple(map(tuple, found.values()))
 
 

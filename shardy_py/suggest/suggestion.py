@@ -14,7 +14,7 @@ from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
 from shardy_py.sharding import Mesh
 from shardy_py.study import StepCost
 from shardy_py.suggest.coarse import CoarseOutcome
-from shardy_py.suggest.code import Code, Constraint, row_of
+from shardy_py.suggest.code import Code, Constraint, Row
 from shardy_py.suggest.roles import Roles
 from shardy_py.suggest.schemes import Choice, Spec
 from shardy_py.suggest.search import rank
@@ -62,10 +62,11 @@ class Plan:
         ]
         return Code(
             self.mesh,
-            tuple(row_of(t.name, t.path, t.shape, t.element, own) for t, own in first),
+            tuple(Row(t.name, t.path, t.label, type_text(t.shape, t.element), own) for t, own in first),
             tuple(
-                row_of(r.name, r.path, r.shape, r.element, None if r.of is None else self.choice[r.of])
+                Row(r.name, r.path, r.label, type_text(r.shape, r.element), own)
                 for r in roles.returned
+                for own in (None if r.of is None else self.choice[r.of],)
             ),
             (*constraints, *self.kept),
         ).text()
