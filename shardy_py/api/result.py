@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from shardy_py.api.local_program import LocalProgram
     from shardy_py.api.model_explorer import ModelExplorerGraphs
     from shardy_py.api.study import Study
+    from shardy_py.check import Findings
     from shardy_py.explorer import Subject
     from shardy_py.report.time import TimeReport
 
@@ -506,6 +508,21 @@ class Result:
     def show(self) -> Path:
         """Opens the explorer in a browser; returns its file, in a temporary folder."""
         return self.explorer().show()
+
+    def check(
+        self, *, ignored: Iterable[str] = (), selected: Iterable[str] = (), expected: Iterable[str] = ()
+    ) -> Findings:
+        """Returns what `sdy-check` finds: unintended memory use and implicit communication.
+
+        ignored, selected: codes of rules to skip, or to run only. expected: communication that is meant, such
+        as "all_gather:fsdp". `shardy_py.check.check` has levels and limits too.
+
+        Raises:
+            ShardyError: an unknown code, or an expectation is invalid or names an unknown axis.
+        """
+        lint = import_module("shardy_py.check")  # which is above this folder
+        choice = lint.Choice(tuple(selected), tuple(ignored))
+        return lint.check(self, choice, expected=tuple(expected))
 
     @without_collection()
     def what_if(

@@ -141,18 +141,25 @@ class Scorer:
 
     def exact(self, choice: Choice) -> StepCost | None:
         """What a choice that was scored costs, with its constraints; None if it cannot be scored."""
-        if choice in self.costs and choice not in self._exact:
+        if choice in self.costs and not self._is_exact(choice):
+            try:
+                cost = Study(self.annotated(choice)).step({}, self.placement)
+            except ShardyError:
+                cost = None
             self._exact.add(choice)
-            if self._has_constraints(choice):
-                try:
-                    cost = Study(self.annotated(choice)).step({}, self.placement)
-                except ShardyError:
-                    cost = None
-                if cost is None:
-                    del self.costs[choice]
-                else:
-                    self.costs[choice] = cost
+            if cost is None:
+                del self.costs[choice]
+            else:
+                self.costs[choice] = cost
         return self.costs.get(choice)
+
+    def drop_inexact(self) -> None:
+        """Forgets the choices whose costs are not exact."""
+        self.costs = {choice: cost for choice, cost in self.costs.items() if self._is_exact(choice)}
+        self.named = [plan for plan in self.named if plan.choice in self.costs]
+
+    def _is_exact(self, choice: Choice) -> bool:
+        return choice in self._exact or not self._has_constraints(choice)
 
     @cached_property
     def _exact(self) -> set[Choice]:

@@ -87,8 +87,15 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
         searched = _Search(scorers, memory, wanted)
         is_complete = searched.run()
         by_key = {(scorer.mesh, scorer.constraints): scorer for scorer in scorers}
-        plans = _settled(by_key, memory)
-        named = tuple(plan for scorer in scorers for plan in scorer.settled_schemes())
+        try:
+            plans = _settled(by_key, memory)
+            named = [plan for scorer in scorers for plan in scorer.settled_schemes()]
+        except KeyboardInterrupt:
+            is_complete = False
+            for scorer in scorers:
+                scorer.drop_inexact()
+            plans = _settled(by_key, memory)
+            named = [plan for scorer in scorers for plan in scorer.settled_schemes()]
     if not plans:
         raise ShardyError(
             "no choice of shardings can be scored: XLA's collectives of the program cannot be planned"
@@ -99,7 +106,7 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
 
     return Suggestion(
         plans,
-        named,
+        tuple(named),
         _absent(scorers),
         None if own is None else _current(program, placement),
         None if own is None else own_code(program, own),

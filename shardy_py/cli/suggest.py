@@ -1,7 +1,8 @@
 """`sdy-suggest`: shardings for the arguments of a program, found by search.
 
     sdy-suggest model.mlir --mesh data=8,model=4 --hardware tpu-v5p --memory 90%
-    sdy-suggest model.mlir --devices 32 -o annotated.mlir
+    sdy-suggest model.mlir --devices 32 -o annotated.mlir --diff changes.diff
+    sdy-suggest model.mlir --output-dir plans
 
 Not here: the search (`shardy_py.suggest`).
 """
@@ -9,6 +10,8 @@ Not here: the search (`shardy_py.suggest`).
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from shardy_py.cli.arguments import command_parser, reader
@@ -19,6 +22,7 @@ from shardy_py.errors import ShardyError
 if TYPE_CHECKING:
     from shardy_py.assignment import Outcome, Problem
     from shardy_py.sharding import Mesh
+    from shardy_py.suggest import Suggestion
 
 _MOST_DEVICES = 1 << 16
 
@@ -67,6 +71,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--seed", type=int, default=0, help="order of the search (default: 0)")
     add("-o", dest="output", metavar="FILE", help="write the program annotated with the best plan")
     add("--code", metavar="FILE", help="write the PartitionSpecs of the best plan as Python")
+    add("--diff", metavar="FILE", help="write what the best plan changes in the program's annotations")
+    add("--output-dir", metavar="DIR", help="write each plan: plan-1.mlir, plan-1.py, plan-1.diff, ...")
     add("--explain", action="store_true", help="print bills side by side, and what changes")
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     add_flags(parser, default=None)
@@ -77,8 +83,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         raise usage_error("-o takes the solution of one problem")
     if options.mesh is not None and options.devices is not None:
         raise usage_error("--mesh and --devices cannot be used together")
-    if options.output == options.code == STANDARD:
-        raise usage_error("standard output can take one of -o and --code only")
+    if (options.output, options.code, options.diff).count(STANDARD) > 1:
+        raise usage_error("standard output can take one of -o, --code and --diff only")
     return options
 
 
@@ -125,12 +131,29 @@ def _suggest(options: argparse.Namespace, files: Files) -> int:
         outputs.append((options.output, suggestion.program().text() + "\n"))
     if options.code is not None:
         outputs.append((options.code, suggestion.best.code() + "\n"))
-    if STANDARD not in (options.output, options.code):
+    if options.diff is not None:
+        outputs.append((options.diff, f"{suggestion.diff()}\n"))
+    if options.output_dir is not None:
+        outputs += _of_plans(options.output_dir, suggestion)
+    if STANDARD not in (options.output, options.code, options.diff):
         outputs.append((STANDARD, f"{suggestion}\n"))
         if options.explain:
             outputs[-1] = STANDARD, f"{suggestion}\n\n{suggestion.explain()}\n"
     files.write_all(outputs)
     return SUCCESS
+
+
+def _of_plans(folder: str, suggestion: Suggestion) -> Iterator[tuple[str, str]]:
+    """The files of each plan; makes the folder."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise ShardyError(f"cannot make folder '{folder}': {error.strerror or error}") from None
+    for number, plan in enumerate(suggestion.plans, 1):
+        stem = os.path.join(folder, f"plan-{number}")
+        yield f"{stem}.mlir", f"{suggestion.program(plan).text()}\n"
+        yield f"{stem}.py", f"{plan.code()}\n"
+        yield f"{stem}.diff", f"{suggestion.diff(plan)}\n"
 
 
 def _mesh(text: str) -> Mesh:

@@ -128,7 +128,7 @@ class Suggestion:
     def __str__(self) -> str:
         title = f"Suggested shardings for {self.hardware}: {self.tried} choices scored by propagation"
         if not self.is_complete:
-            title += "; the search ended at its limit"
+            title += "; the search was ended by its limit or an interrupt"
         if not self.fits:
             title += "\nno choice within the limit of memory was found: plan 1 exceeds it least"
         title = "\n".join((title, *map(str, self.coarse)))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,13 +13,16 @@ from typing import Any
 import pytest
 
 from shardy_py import P, Program, ShardyError, Study, propagate
+from shardy_py.api.suggest_code import own_constraints
+from shardy_py.api.suggest_scoring import Scorer
 from shardy_py.api.suggest_variables import variables_of
 from shardy_py.api.suggesting import factorizations
 from shardy_py.cli.suggest import main
+from shardy_py.hardware import placement_of
 from shardy_py.report.tables import seconds_text
 from shardy_py.sharding import Mesh
 from shardy_py.study import StepCost
-from shardy_py.suggest import schemes
+from shardy_py.suggest import Code, Row, schemes
 from shardy_py.suggest.moves import Move
 from shardy_py.suggest.search import Budget
 from shardy_py.suggest.suggestion import pareto
@@ -225,3 +232,164 @@ def test_an_interrupt_gives_the_best_so_far(program: Program, monkeypatch: pytes
     suggestion = program.suggest(progress=False)
     assert not suggestion.is_complete
     assert suggestion.plans
+
+
+INTERRUPTED = """
+import sys, time
+from shardy_py import Study
+from shardy_py.commands import sdy_suggest
+
+step, calls = Study.step, 0
+
+def slow(*arguments, **options):
+    global calls
+    calls += 1
+    if calls == 4:
+        print("ready", flush=True)
+        time.sleep(60)
+    return step(*arguments, **options)
+
+Study.step = slow
+sys.exit(sdy_suggest())
+"""
+
+
+def test_a_signal_gives_the_best_so_far(tmp_path: Path, root: Path) -> None:
+    source = tmp_path / "in.mlir"
+    source.write_text(TEXT)
+    command = [sys.executable, "-c", INTERRUPTED, str(source)]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "ready\n"
+        run.send_signal(signal.SIGINT)
+        text = run.stdout.read()
+    assert run.returncode == 0
+    assert text.startswith("Suggested shardings for tpu-v5p: 4 choices")
+    assert "ended by its limit or an interrupt" in text
+    assert "\nplan 1: from " in text
+
+
+def test_an_interrupt_while_plans_are_scored_again_shows_exact_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = Program.parse(LAYERS)
+
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Scorer, "annotated", interrupted)
+    suggestion = program.suggest(tries=12, progress=False)
+    assert not suggestion.is_complete
+    shown = [*suggestion.plans, *suggestion.schemes]
+    assert {"data parallel", "Megatron 1D"} <= {plan.name for plan in shown}
+    assert all(own is None for plan in shown for own in plan.choice[-2:])
+
+
+STEP = """
+sdy.mesh @mesh = <["data"=2, "model"=2]>
+func.func @main(%w: tensor<256x512xf32>, %v: tensor<512x128xf32>, %m: tensor<256x512xf32>,
+                %x: tensor<64x256xf32>)
+    -> (tensor<256x512xf32>, tensor<512x128xf32>, tensor<256x512xf32>, tensor<64x128xf32>) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<64x256xf32>, tensor<256x512xf32>) -> tensor<64x512xf32>
+  %1 = stablehlo.dot_general %0, %v, contracting_dims = [1] x [0]
+      : (tensor<64x512xf32>, tensor<512x128xf32>) -> tensor<64x128xf32>
+  %2 = stablehlo.dot_general %0, %1, contracting_dims = [0] x [0]
+      : (tensor<64x512xf32>, tensor<64x128xf32>) -> tensor<512x128xf32>
+  %3 = stablehlo.dot_general %1, %v, contracting_dims = [1] x [1]
+      : (tensor<64x128xf32>, tensor<512x128xf32>) -> tensor<64x512xf32>
+  %4 = stablehlo.dot_general %x, %3, contracting_dims = [0] x [0]
+      : (tensor<64x256xf32>, tensor<64x512xf32>) -> tensor<256x512xf32>
+  %5 = stablehlo.add %m, %4 : tensor<256x512xf32>
+  %6 = stablehlo.subtract %w, %5 : tensor<256x512xf32>
+  %7 = stablehlo.subtract %v, %2 : tensor<512x128xf32>
+  return %6, %7, %5, %1 : tensor<256x512xf32>, tensor<512x128xf32>, tensor<256x512xf32>, tensor<64x128xf32>
+}
+"""
+"""A step of training: new weights %w and %v, a new state %m, and what the products make of %x."""
+
+
+def test_results_that_replace_arguments_get_their_shardings() -> None:
+    program = Program.parse(STEP)
+    roles = variables_of(program).roles
+    assert [each.of for each in roles.returned] == [0, 1, 2, 4]
+    assert roles.tensors[4].is_result
+    suggestion = program.suggest(tries=40, progress=False)
+    for plan in (*suggestion.plans, *suggestion.schemes):
+        result = propagate(suggestion.program(plan), progress=False)
+        for argument, number in (("%arg0", 0), ("%arg1", 1), ("%arg2", 2)):
+            assert result[argument].sharding == result[f"result {number}"].sharding, plan.name
+    assert "out_specs = (" in suggestion.best.code()
+
+
+def test_a_donated_argument_is_replaced_by_the_result_in_its_memory() -> None:
+    text = STEP.replace("%m: tensor<256x512xf32>", "%m: tensor<256x512xf32> {tf.aliasing_output = 0 : i32}")
+    assert [each.of for each in variables_of(Program.parse(text)).roles.returned][:3] == [2, 1, 0]
+
+
+def test_the_programs_own_constraints_may_stay() -> None:
+    annotated = Program.parse(LAYERS).annotate({"%arg0": P("data"), "%2": P("data")})
+    suggestion = annotated.suggest(tries=80, progress=False)
+    assert suggestion.current is not None
+    assert suggestion.best.cost.serial <= suggestion.current.serial
+    kept = Scorer(annotated, "mesh", Mesh.of(data=2, model=2), placement_of("tpu-v5p"), frozenset(), print)
+    kept.constraints = own_constraints(annotated)
+    own = kept.own_choice()
+    assert own is not None
+    cost = kept.score(own, name="own")
+    assert cost is not None
+    assert cost.serial == suggestion.current.serial
+    assert "with_sharding_constraint(x, P('data'))" in kept.plan(own, "own").code()
+
+
+def test_code_folds_layers_and_halves() -> None:
+    layer = [Row(f"%a{i}", "", "", f"{i % 3}", ((),)) for i in range(12)]
+    rows = (Row("%x", "", "", "x", (("d",),)), *layer)
+    lines = [*Code(Mesh.of(d=2), (*rows, *rows), (), ()).lines()]
+    assert [line.strip().split("#")[0].strip() for line in lines[2:]] == [
+        *("*(", "P('d'),", "*(", "P(),", "P(),", "P(),", ") * 4,", ") * 2,", ")")
+    ]
+    namespace: dict[str, Any] = {"P": lambda *axes: axes}
+    exec("\n".join(lines[1:]), namespace)
+    assert namespace["in_specs"] == (("d",), *[()] * 12) * 2
+
+
+def test_code_by_path_has_each_path_once() -> None:
+    specs = [((),), ((),), (("d",),)]
+    rows = [
+        Row("%x", f"{n}[*]", f"{n}[{i}]", "4xf32", s) for n in "ab" for i, s in enumerate(specs[n == "b" :])
+    ]
+    lines = [*Code(Mesh.of(d=2), tuple(rows), (), ()).lines()]
+    assert [line.split("#")[0].strip() for line in lines[2:]] == [
+        *("'a[0]': P(),", "'a[1]': P(),", "'a[2]': P('d'),", "'b[0]': P(),", "'b[1]': P('d'),", "}")
+    ]
+
+
+def test_the_diff_leads_from_the_programs_annotations_to_a_plan(program: Program, tmp_path: Path) -> None:
+    suggestion = program.suggest(tries=14, progress=False)
+    lines = suggestion.diff().splitlines()
+    assert lines[:2] == ["--- the program's annotations", "+++ plan 1"]
+    assert "-    P(None, ('data', 'model')),  # %arg0: 1024x2048xbf16" in lines
+    assert "+    P(('data', 'model')),  # %arg0: 1024x2048xbf16" in lines
+    source = tmp_path / "in.mlir"
+    source.write_text(TEXT)
+    assert main([str(source), "--tries", "14", "--output-dir", str(tmp_path / "plans")]) == 0
+    written = sorted(path.name for path in (tmp_path / "plans").iterdir())
+    numbers = range(1, len(suggestion.plans) + 1)
+    assert written == sorted(f"plan-{n}.{ending}" for n in numbers for ending in ("mlir", "py", "diff"))
+    for number, plan in enumerate(suggestion.plans, 1):
+        made = Program.load(tmp_path / "plans" / f"plan-{number}.mlir")
+        assert made.text() == suggestion.program(plan).text()
+
+
+def test_schemes_that_do_not_apply_are_named(program: Program) -> None:
+    suggestion = program.suggest(tries=12, progress=False)
+    assert "expert parallel: no weights that are batched in products with data" in str(suggestion)
+    names = {plan.name for plan in suggestion.schemes} | {*suggestion.absent}
+    assert {
+        "data parallel",
+        "FSDP",
+        "Megatron 1D",
+        "Megatron 2D",
+        "sequence parallel",
+        "expert parallel",
+    } <= names
