@@ -16,7 +16,7 @@ endif
 INPUT := examples/transformer_train.mlir
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest filecheck check lint format types imports bench fuzz docs build clean
+.PHONY: help demo test pytest filecheck check lint format types imports torch bench fuzz docs build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ types: $(DEV) ## check types, strictly
 
 imports: $(DEV) ## check that imports point one way
 	$(BIN)/lint-imports
+
+torch: $(DEV) ## install PyTorch, for the tests of its adaptor
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[torch-tests]'
 
 bench: $(DEV) ## time the pipeline beside the C++ reference
 	$(BIN)/python benchmarks/pipeline.py
