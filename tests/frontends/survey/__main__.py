@@ -1,0 +1,103 @@
+"""Converts models by name and compares their numbers with torch's; prints a table with counts.
+
+    python -m tests.frontends.survey [PATTERN ...] [--seconds 180] [--record FILE] [--jobs 1]
+
+Models are of transformers, torchvision and timm, if they are installed, and written in this folder. Each runs
+in a process of its own that is ended after a number of seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import multiprocessing
+import sys
+from collections import Counter
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tests.frontends.survey import attempts, generators, hugging_face, images, recommenders, sequence_models
+from tests.frontends.survey.attempts import Attempt
+from tests.frontends.survey.rows import Row
+
+ROWS = (
+    *hugging_face.ROWS,
+    *images.ROWS,
+    *recommenders.ROWS,
+    *generators.ROWS,
+    *sequence_models.ROWS,
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("patterns", nargs="*", default=["*"])
+    parser.add_argument("--seconds", type=float, default=180.0, help="the most for one model")
+    parser.add_argument("--record", type=Path, help="a file for the results, one JSON object a line")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    for package in ("transformers", "timm", "torchvision"):
+        if find_spec(package):
+            __import__(package)
+    rows = [row for row in ROWS if any(fnmatch.fnmatch(row.name, p) for p in options.patterns)]
+    found: list[Attempt] = []
+    for row in rows:
+        if row.source != "written" and not find_spec(row.source):
+            continue
+        found.append(limited(row, options.seconds))
+        print(line(found[-1]), flush=True)
+        if options.record:
+            with options.record.open("a") as file:
+                file.write(json.dumps(found[-1].record()) + "\n")
+    print(summary(found))
+
+
+def limited(row: Row, seconds: float) -> Attempt:
+    """The attempt of a process of its own."""
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_send, args=(row, theirs))
+    process.start()
+    theirs.close()
+    stopped = Attempt(row.name, row.source, attempts.STOPPED, (f"more than {seconds:.0f} s",))
+    try:
+        found = ours.recv() if ours.poll(seconds) else stopped
+    except EOFError:
+        found = Attempt(row.name, row.source, attempts.STOPPED, ("the process ended",))
+    process.kill()
+    process.join()
+    return found
+
+
+def _send(row: Row, connection: Any) -> None:
+    sys.setrecursionlimit(20_000)
+    connection.send(attempts.attempt(row))
+    connection.close()
+
+
+def line(found: Attempt) -> str:
+    return (
+        f"{found.name:38} {found.parameters:>10,} {found.nodes:>6} {found.export_seconds:6.1f} "
+        f"{found.seconds:6.2f} {found.difference:8.1e} {found.outcome:14} {'; '.join(found.reasons)[:300]}"
+    )
+
+
+def summary(found: list[Attempt]) -> str:
+    counts = Counter(each.outcome for each in found)
+    exported = sum(each.outcome not in (attempts.NOT_EXPORTED, attempts.NOT_BUILT) for each in found)
+    reasons = Counter(reason for each in found for reason in set(each.reasons))
+    return "\n".join(
+        [
+            f"{len(found)} models, {exported} exported: "
+            + ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common()),
+            *(f"{count:4} {reason[:200]}" for reason, count in reasons.most_common()),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""One model of the survey: exported, converted, run by our interpreter, compared with torch."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import torch
+
+from shardy_py import ShardyError
+from shardy_py.frontends.torch import from_exported
+from tests.frontends.survey.rows import Row
+from tests.frontends.test_aten import as_array
+
+EQUAL, WRONG, STOPPED, UNSUPPORTED, NOT_EXPORTED, NOT_BUILT = (
+    "equal",
+    "wrong numbers",
+    "not run",
+    "not converted",
+    "not exported",
+    "not built",
+)
+"""The outcomes, best first; `not run`: the interpreter stops or takes too long."""
+
+RELATIVE = 2e-4
+"""The largest difference of equal numbers, relative to the largest element of a result in float32."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What became of a model. reason: the first line of each error. seconds: of CPU, export and conversion.
+
+    parameters, nodes: of the exported graph. difference: relative, of the worst result.
+    """
+
+    name: str
+    source: str
+    outcome: str
+    reasons: tuple[str, ...] = ()
+    parameters: int = 0
+    nodes: int = 0
+    export_seconds: float = 0.0
+    seconds: float = 0.0
+    difference: float = 0.0
+    ops: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def record(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def attempt(row: Row) -> Attempt:
+    """Builds, exports, converts and runs a model. Every error is an outcome."""
+    warnings.simplefilter("ignore")
+    torch.manual_seed(0)
+    found = Attempt(row.name, row.source, NOT_BUILT)
+    try:
+        model, arguments, keywords = row.build()
+        model = varied(model.eval())
+        with torch.no_grad():
+            wanted = tensors_in(model(*arguments, **keywords))
+    except Exception as error:  # the survey reports what others raise
+        return _failed(found, NOT_BUILT, error)
+    start = time.process_time()
+    try:
+        with torch.no_grad():
+            exported = torch.export.export(model, arguments, dict(keywords), **row.options)
+    except Exception as error:
+        return _failed(found, NOT_EXPORTED, error)
+    nodes = [node for node in exported.graph.nodes if node.op == "call_function"]
+    found = Attempt(
+        row.name,
+        row.source,
+        UNSUPPORTED,
+        parameters=sum(each.numel() for each in model.parameters()),
+        nodes=len(nodes),
+        export_seconds=time.process_time() - start,
+        ops=dict(Counter(str(node.target) for node in nodes)),
+    )
+    start = time.process_time()
+    try:
+        program = from_exported(exported)
+    except ShardyError as error:
+        return _with(found, reasons=tuple(each.message for each in error.diagnostics))
+    except Exception as error:
+        return _failed(found, UNSUPPORTED, error)
+    found = _with(found, outcome=STOPPED, seconds=time.process_time() - start)
+    try:
+        results = program.run(inputs_of(exported, program, arguments, keywords))
+        arrays = [results[value.label] for value in program.values.results()][-len(wanted) :]
+        difference, reasons = compared(arrays, [as_array(tensor) for tensor in wanted])
+    except Exception as error:
+        return _failed(found, STOPPED, error)
+    return _with(found, outcome=WRONG if reasons else EQUAL, reasons=reasons, difference=difference)
+
+
+def varied(model: Any) -> Any:
+    """The model with noise on parameters and statistics, so that zeros and ones hide no fault."""
+    with torch.no_grad():
+        for name, tensor in chain(model.named_parameters(), model.named_buffers()):
+            if not tensor.is_floating_point():
+                continue
+            if isinstance(tensor, torch.nn.Parameter):
+                tensor.add_(0.02 * torch.randn_like(tensor))
+            elif name.endswith(("running_mean", "running_var")):
+                tensor.add_(0.1 * torch.rand_like(tensor))
+    return model
+
+
+def tensors_in(tree: Any) -> list[Any]:
+    leaves = torch.utils._pytree.tree_leaves(tree)
+    return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+
+def inputs_of(exported: Any, program: Any, arguments: Any, keywords: Any) -> list[Any]:
+    """An array for each argument of the program, in its order."""
+    state = {**exported.state_dict, **exported.constants}
+    flat = torch.utils._pytree.tree_leaves((arguments, dict(keywords)))
+    inputs = iter([leaf for leaf in flat if isinstance(leaf, torch.Tensor)])
+    labels = [value.label for value in program.values.arguments()]
+    return [as_array(state[label].detach() if label in state else next(inputs)) for label in labels]
+
+
+def compared(arrays: list[Any], wanted: list[Any]) -> tuple[float, tuple[str, ...]]:
+    """The largest relative difference, and the results that differ."""
+    worst, reasons = 0.0, []
+    for number, (ours, theirs) in enumerate(zip(arrays, wanted, strict=True)):
+        a, b = (np.asarray(each, np.complex128).ravel() for each in (ours, theirs))
+        finite = np.isfinite(b)
+        if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+            reasons.append(f"result {number} of {len(wanted)}: not finite in other places than torch")
+            continue
+        apart = np.abs(a[finite] - b[finite]).max(initial=0) / (np.abs(b[finite]).max(initial=0) + 1e-6)
+        worst = max(worst, float(apart))
+        if not apart <= (RELATIVE if "bfloat16" not in str(theirs.dtype) else 0.05):
+            reasons.append(f"result {number} of {len(wanted)}: relative difference {apart:.1e}")
+    return worst, tuple(reasons)
+
+
+def _failed(found: Attempt, outcome: str, error: Exception) -> Attempt:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return _with(found, outcome=outcome, reasons=(f"{type(error).__name__}: {lines[0] if lines else ''}",))
+
+
+def _with(found: Attempt, **changes: Any) -> Attempt:
+    return Attempt(**{**found.record(), **changes})

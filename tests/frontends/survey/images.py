@@ -1,0 +1,90 @@
+"""Models of torchvision and timm without weights, on small images."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import torch
+
+from tests.frontends.survey.rows import Called, Row
+
+
+def of_torchvision(path: str, shape: tuple[int, ...], **settings: Any) -> Called:
+    module, name = path.rsplit(".", 1)
+    function = getattr(import_module(f"torchvision.models.{module}"), name)
+    return function(weights=None, **settings), (torch.randn(shape),), {}
+
+
+def of_timm(name: str, size: int, **settings: Any) -> Called:
+    model = import_module("timm").create_model(name, pretrained=False, num_classes=10, **settings)
+    return model, (torch.randn(1, 3, size, size),), {}
+
+
+def in_torchvision(path: str, *shape: int, **settings: Any) -> Row:
+    name = path.rsplit(".", 1)[1]
+    return Row(name, "torchvision", partial(of_torchvision, path, shape or (1, 3, 64, 64), **settings))
+
+
+def in_timm(name: str, size: int = 64, **settings: Any) -> Row:
+    return Row(f"timm/{name}", "timm", partial(of_timm, name, size, **settings))
+
+
+BACKBONE = {"weights_backbone": None}
+
+TORCHVISION = (
+    in_torchvision("resnet.resnet18"),
+    in_torchvision("resnet.resnext50_32x4d"),
+    in_torchvision("alexnet.alexnet"),
+    in_torchvision("vgg.vgg11_bn", 1, 3, 32, 32),
+    in_torchvision("densenet.densenet121"),
+    in_torchvision("googlenet.googlenet", init_weights=False, aux_logits=False),
+    in_torchvision("inception.inception_v3", 1, 3, 96, 96, init_weights=False),
+    in_torchvision("mobilenetv2.mobilenet_v2"),
+    in_torchvision("mobilenetv3.mobilenet_v3_small"),
+    in_torchvision("shufflenetv2.shufflenet_v2_x0_5"),
+    in_torchvision("squeezenet.squeezenet1_1"),
+    in_torchvision("mnasnet.mnasnet0_5"),
+    in_torchvision("efficientnet.efficientnet_b0"),
+    in_torchvision("regnet.regnet_y_400mf"),
+    in_torchvision("convnext.convnext_tiny", 1, 3, 32, 32),
+    in_torchvision("vision_transformer.vit_b_32", 1, 3, 64, 64, image_size=64),
+    in_torchvision("swin_transformer.swin_t"),
+    in_torchvision("swin_transformer.swin_v2_t"),
+    in_torchvision("maxvit.maxvit_t", 1, 3, 64, 64, input_size=(64, 64), partition_size=2),
+    in_torchvision("segmentation.fcn_resnet50", 1, 3, 32, 32, **BACKBONE),
+    in_torchvision("segmentation.deeplabv3_mobilenet_v3_large", **BACKBONE),
+    in_torchvision("segmentation.lraspp_mobilenet_v3_large", **BACKBONE),
+    in_torchvision("video.r3d_18", 1, 3, 4, 32, 32),
+    in_torchvision("video.r2plus1d_18", 1, 3, 4, 32, 32),
+    in_torchvision("video.s3d", 1, 3, 16, 64, 64),
+    in_torchvision("video.mvit_v1_b", 1, 3, 16, 224, 224),
+    in_torchvision("detection.ssdlite320_mobilenet_v3_large", 1, 3, 64, 64, **BACKBONE),
+    in_torchvision("detection.retinanet_resnet50_fpn", 1, 3, 64, 64, **BACKBONE),
+)
+
+TIMM = tuple(
+    in_timm(name)
+    for name in (
+        "resnet26d efficientnet_lite0 mobilenetv3_small_050 convnext_atto convnextv2_atto mixnet_s ghostnet_100 "
+        "hardcorenas_a lcnet_050 mobileone_s0 repvgg_a0 regnetx_002 seresnet18 skresnet18 res2net50_14w_8s "
+        "resnest14d rexnet_100 dla34 dpn48b cspresnet50 darknet17 ese_vovnet19b_slim_dw vovnet39a hgnetv2_b0 "
+        "starnet_s050 repvit_m0_9 mambaout_femto inception_next_atto fastvit_t8 edgenext_xx_small "
+        "mobilevit_xxs mobilevitv2_050 efficientformerv2_s0 efficientvit_b0 poolformerv2_s12 nf_regnet_b0 "
+        "dm_nfnet_f0 selecsls42 tresnet_m hrnet_w18_small_v2 nextvit_small lambda_resnet26t botnet26t_256 "
+        "halonet26t shvit_s1 swiftformer_xs convmixer_768_32 focalnet_tiny_srf davit_tiny pvt_v2_b0 "
+        "twins_pcpvt_small"
+    ).split()
+) + tuple(
+    in_timm(name, 64, img_size=64)
+    for name in (
+        "vit_tiny_patch16_224 deit3_small_patch16_224 beit_base_patch16_224 cait_xxs24_224 xcit_nano_12_p16_224 "
+        "mixer_s32_224 gmlp_ti16_224 resmlp_12_224 eva02_tiny_patch14_224 vit_relpos_small_patch16_224 "
+        "maxvit_rmlp_pico_rw_256 coatnet_nano_rw_224 hiera_tiny_224 tiny_vit_5m_224 pit_ti_224 tnt_s_legacy_patch16_224 "
+        "swin_tiny_patch4_window7_224 swinv2_cr_tiny_224 mvitv2_tiny nest_tiny volo_d1_224 crossvit_tiny_240 "
+        "coat_lite_tiny gcvit_xxtiny visformer_tiny sequencer2d_s vit_small_patch16_rope_224 levit_128s"
+    ).split()
+)
+
+ROWS = (*TORCHVISION, *TIMM)
