@@ -1,9 +1,10 @@
 """Converts models by name and compares their numbers with torch's; prints a table with counts.
 
-    python -m tests.frontends.survey [PATTERN ...] [--seconds 180] [--record FILE] [--jobs 1]
+    python -m tests.frontends.survey [PATTERN ...] [--seconds 180] [--record FILE]
 
 Models are of transformers, torchvision and timm, if they are installed, and written in this folder. Each runs
-in a process of its own that is ended after a number of seconds.
+in a process of its own that is ended after a number of seconds. A run with the record of one that was
+interrupted continues it.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from tests.frontends.survey.attempts import Attempt
 from tests.frontends.survey.rows import Row
 
 ROWS = (
-    *hugging_face.ROWS,
-    *images.ROWS,
     *recommenders.ROWS,
     *generators.ROWS,
     *sequence_models.ROWS,
+    *hugging_face.ROWS,
+    *images.ROWS,
 )
 
 
@@ -44,9 +45,10 @@ def main() -> None:
         if find_spec(package):
             __import__(package)
     rows = [row for row in ROWS if any(fnmatch.fnmatch(row.name, p) for p in options.patterns)]
-    found: list[Attempt] = []
+    found = recorded(options.record)
+    known = {each.name for each in found}
     for row in rows:
-        if row.source != "written" and not find_spec(row.source):
+        if row.name in known or (row.source != "written" and not find_spec(row.source)):
             continue
         found.append(limited(row, options.seconds))
         print(line(found[-1]), flush=True)
@@ -54,6 +56,13 @@ def main() -> None:
             with options.record.open("a") as file:
                 file.write(json.dumps(found[-1].record()) + "\n")
     print(summary(found))
+
+
+def recorded(file: Path | None) -> list[Attempt]:
+    """The attempts of an interrupted run."""
+    if file is None or not file.exists():
+        return []
+    return [Attempt(**json.loads(each)) for each in file.read_text().splitlines()]
 
 
 def limited(row: Row, seconds: float) -> Attempt:
