@@ -79,9 +79,7 @@ def model_of(kind: str, layers: int) -> Any:
     from transformers import LlamaConfig, LlamaForCausalLM
 
     sizes = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2}
-    return LlamaForCausalLM(
-        LlamaConfig(vocab_size=64, num_hidden_layers=layers, use_cache=False, **sizes)
-    )
+    return LlamaForCausalLM(LlamaConfig(vocab_size=64, num_hidden_layers=layers, use_cache=False, **sizes))
 
 
 def seconds(function: Callable[[], Any]) -> tuple[float, Any]:

@@ -21,6 +21,7 @@ from typing import Any, cast
 from shardy_py.api import Mesh, P, Program, Result, Sharding, ShardyError, Value
 from shardy_py.api.annotate import annotation_of
 from shardy_py.frontends.aten import register_aten, unregister_aten
+from shardy_py.frontends.torch_constraints import planned
 from shardy_py.frontends.torch_export import program_of, tied_names
 from shardy_py.frontends.torch_placements import (
     as_mesh,
@@ -29,15 +30,19 @@ from shardy_py.frontends.torch_placements import (
     to_placements,
     torch_module,
 )
+from shardy_py.frontends.torch_plans import FullyShard, Plan, TensorParallel, modules_of
 
 __all__ = [
+    "FullyShard",
     "Placements",
+    "TensorParallel",
     "from_exported",
     "from_placements",
     "mesh_of",
     "placements_of",
     "register_aten",
     "to_placements",
+    "under_plan",
     "unregister_aten",
 ]
 
@@ -45,7 +50,12 @@ _WILD = frozenset("*?")
 
 
 def from_exported(
-    exported: Any, mesh: Any = None, shardings: Mapping[str, Any] | None = None, *, name: str = "main"
+    exported: Any,
+    mesh: Any = None,
+    shardings: Mapping[str, Any] | None = None,
+    *,
+    plan: Any = None,
+    name: str = "main",
 ) -> Program:
     """The program of an exported model, the result of `torch.export.export`.
 
@@ -54,6 +64,8 @@ def from_exported(
         (`output`, `output[0]`, `output['logits']`), or a pattern (`layers.*.weight`; exact names take
         precedence over patterns, later patterns over earlier ones). Each is a list of placements, one a mesh
         dimension, or a sharding as `Program.annotate` takes it: `P(...)`, a `Sharding`, sdy text.
+    plan: what `parallelize_module` and `fully_shard` are called with: styles by module, `TensorParallel`,
+        `FullyShard`, or a list of these. `shardings` take precedence over it.
     Parameters that share a tensor (tied weights) get one sharding.
     Raises `ShardyError` if torch is not installed, for ops without a row (`register_aten`), dynamic sizes,
     unknown names, and placements that a sharding cannot express.
@@ -63,6 +75,8 @@ def from_exported(
     for names in tied_names(exported):
         arguments = {value.label: value for value in program.values.arguments(name)}
         program = program.group(*(arguments[each] for each in names))
+    if plan is not None:
+        program = under_plan(program, exported, ours, plan, name)
     values = {value.label or value.name: value for value in _named_values(program, name)}
     given = _by_label(shardings, values)
     if not given:
@@ -75,6 +89,18 @@ def from_exported(
         for label, value in values.items():
             message = message.replace(f"{annotation_of(value)}:", f"{label}:")
         raise ShardyError(message) from None
+
+
+def under_plan(program: Program, exported: Any, mesh: Any, plan: Any, function: str = "main") -> Program:
+    """The program of a model under a plan of DTensor; as `from_exported` with `plan`.
+
+    program: of the model, or of a training step of it. Raises `ShardyError` without a mesh, and for modules,
+    axes and styles that are unknown.
+    """
+    if mesh is None:
+        raise ShardyError("a plan without a mesh; pass one: from_exported(exported, mesh, plan=...)")
+    ours = as_mesh(mesh)
+    return planned(program, Plan.of(plan, ours, modules_of(exported)), ours, exported.state_dict, function)
 
 
 def _named_values(program: Program, function: str) -> list[Value]:

@@ -6,7 +6,7 @@ Not here: shardings (`value_shardings.py`), reports on values (`report/`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from shardy_py.dialects.registry import syntax_table
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.holders import Holder, Place, read
+from shardy_py.graph.module_paths import ops_by_module, outputs_of
 from shardy_py.graph.symbols import function_name, functions_of
 from shardy_py.graph.value_shardings import holder_of
 from shardy_py.ir import blocks_of, type_of, walk_pre_order
@@ -29,7 +30,7 @@ from shardy_py.text.source import position_of
 
 _NAMES = (
     "an SSA name ('%3', '@f:%3'), 'result 0', the name of an argument, jax.result_info, a source location "
-    "('model.py:12'), or all of an op ('op=dot_general')"
+    "('model.py:12'), a module ('layers.0.mlp'), or all of an op ('op=dot_general')"
 )
 _OP = "op="
 _WORD = re.compile(r"\w+")
@@ -109,7 +110,8 @@ class ValueTable:
         return tuple(map(function_name, functions_of(self.module)))
 
     def find_all(self, key: str) -> Sequence[ValueEntry]:
-        """All values named `key`: a name, `@function:name`, label, source `file:line[:column]`, `op=NAME`.
+        """All values named `key`: a name, `@function:name`, label, source `file:line[:column]`, `op=NAME`,
+        and the outputs of a module.
 
         Values of @main take precedence over values of other functions.
         """
@@ -120,6 +122,7 @@ class ValueTable:
             found = self._by_name.get(key) or ()
         if not found and key.startswith(_OP):
             found = self.of_op(key.removeprefix(_OP))
+        found = found or self._of_module(key)
         main = [entry for entry in found if entry.function == "main"]
         return main or found
 
@@ -164,6 +167,15 @@ class ValueTable:
     @cached_property
     def _by_name(self) -> dict[str, list[ValueEntry]]:
         return _listed((key, entry) for entry in self.entries for key in _names_of(entry))
+
+    def _of_module(self, path: str) -> Sequence[ValueEntry]:
+        """The outputs of the module of that path, as `layers.0.mlp`; () unless ops have such names."""
+        outputs = outputs_of(self._by_module.get(path, ()), path)
+        return [self.by_value[id(value)] for value in outputs]
+
+    @cached_property
+    def _by_module(self) -> Mapping[str, list[Operation]]:
+        return ops_by_module(walk_pre_order(self.module, include_root=False))
 
     def _at_place(self, key: str) -> list[ValueEntry]:
         known = self._places.get(key)

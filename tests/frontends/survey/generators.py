@@ -70,7 +70,9 @@ class UNet(nn.Module):
         super().__init__()
         self.first, self.second = self.block(3, 8), self.block(8, 16)
         self.up = (
-            nn.Sequential(nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True), nn.Conv2d(16, 8, 1))
+            nn.Sequential(
+                nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True), nn.Conv2d(16, 8, 1)
+            )
             if bilinear
             else nn.ConvTranspose2d(16, 8, 2, stride=2)
         )
@@ -135,7 +137,9 @@ class DCGAN(nn.Sequential):
 class SuperResolution(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.convs = nn.Sequential(nn.ReflectionPad2d(2), nn.Conv2d(1, 8, 5), nn.ELU(), nn.Conv2d(8, 9, 3, 1, 1))
+        self.convs = nn.Sequential(
+            nn.ReflectionPad2d(2), nn.Conv2d(1, 8, 5), nn.ELU(), nn.Conv2d(8, 9, 3, 1, 1)
+        )
 
     def forward(self, x: Any) -> Any:
         up = F.interpolate(x, scale_factor=3, mode="bicubic", align_corners=False)
@@ -163,7 +167,10 @@ class Conformer(nn.Module):
         super().__init__()
         self.before, self.after = dense(width, 32, width), dense(width, 32, width)
         self.attention, self.norm = nn.MultiheadAttention(width, 4, batch_first=True), nn.LayerNorm(width)
-        self.wide, self.depth = nn.Conv1d(width, 2 * width, 1), nn.Conv1d(width, width, 5, padding=2, groups=width)
+        self.wide, self.depth = (
+            nn.Conv1d(width, 2 * width, 1),
+            nn.Conv1d(width, width, 5, padding=2, groups=width),
+        )
         self.batch = nn.BatchNorm1d(width)
 
     def forward(self, x: Any) -> Any:
@@ -256,7 +263,9 @@ class Flow(nn.Module):
         x = x @ self.mix
         a, b = x.chunk(2, -1)
         scale, shift = self.couple(a).chunk(2, -1)
-        return torch.cat([a, b * torch.exp(scale.tanh()) + shift], -1), torch.linalg.slogdet(self.mix)[1] + scale.sum(-1)
+        return torch.cat([a, b * torch.exp(scale.tanh()) + shift], -1), torch.linalg.slogdet(self.mix)[
+            1
+        ] + scale.sum(-1)
 
 
 class GaussianProcess(nn.Module):
@@ -294,6 +303,10 @@ ROWS = tuple(
         "spatial transformer": lambda: (SpatialTransformer(), (torch.randn(2, 1, 8, 8),), {}),
         "PointNet": lambda: (PointNet(), (torch.randn(2, 7, 3),), {}),
         "normalizing flow": lambda: (Flow(), (torch.randn(5, 4),), {}),
-        "Gaussian process": lambda: (GaussianProcess(), (torch.randn(6, 2), torch.randn(6, 1), torch.randn(3, 2)), {}),
+        "Gaussian process": lambda: (
+            GaussianProcess(),
+            (torch.randn(6, 2), torch.randn(6, 1), torch.randn(3, 2)),
+            {},
+        ),
     }.items()
 )

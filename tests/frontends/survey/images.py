@@ -66,25 +66,10 @@ TORCHVISION = (
 
 TIMM = tuple(
     in_timm(name)
-    for name in (
-        "resnet26d efficientnet_lite0 mobilenetv3_small_050 convnext_atto convnextv2_atto mixnet_s ghostnet_100 "
-        "hardcorenas_a lcnet_050 mobileone_s0 repvgg_a0 regnetx_002 seresnet18 skresnet18 res2net50_14w_8s "
-        "resnest14d rexnet_100 dla34 dpn48b cspresnet50 darknet17 ese_vovnet19b_slim_dw vovnet39a hgnetv2_b0 "
-        "starnet_s050 repvit_m0_9 mambaout_femto inception_next_atto fastvit_t8 edgenext_xx_small "
-        "mobilevit_xxs mobilevitv2_050 efficientformerv2_s0 efficientvit_b0 poolformerv2_s12 nf_regnet_b0 "
-        "dm_nfnet_f0 selecsls42 tresnet_m hrnet_w18_small_v2 nextvit_small lambda_resnet26t botnet26t_256 "
-        "halonet26t shvit_s1 swiftformer_xs convmixer_768_32 focalnet_tiny_srf davit_tiny pvt_v2_b0 "
-        "twins_pcpvt_small"
-    ).split()
+    for name in ["resnet26d", "efficientnet_lite0", "mobilenetv3_small_050", "convnext_atto", "convnextv2_atto", "mixnet_s", "ghostnet_100", "hardcorenas_a", "lcnet_050", "mobileone_s0", "repvgg_a0", "regnetx_002", "seresnet18", "skresnet18", "res2net50_14w_8s", "resnest14d", "rexnet_100", "dla34", "dpn48b", "cspresnet50", "darknet17", "ese_vovnet19b_slim_dw", "vovnet39a", "hgnetv2_b0", "starnet_s050", "repvit_m0_9", "mambaout_femto", "inception_next_atto", "fastvit_t8", "edgenext_xx_small", "mobilevit_xxs", "mobilevitv2_050", "efficientformerv2_s0", "efficientvit_b0", "poolformerv2_s12", "nf_regnet_b0", "dm_nfnet_f0", "selecsls42", "tresnet_m", "hrnet_w18_small_v2", "nextvit_small", "lambda_resnet26t", "botnet26t_256", "halonet26t", "shvit_s1", "swiftformer_xs", "convmixer_768_32", "focalnet_tiny_srf", "davit_tiny", "pvt_v2_b0", "twins_pcpvt_small"]
 ) + tuple(
     in_timm(name, 64, img_size=64)
-    for name in (
-        "vit_tiny_patch16_224 deit3_small_patch16_224 beit_base_patch16_224 cait_xxs24_224 xcit_nano_12_p16_224 "
-        "mixer_s32_224 gmlp_ti16_224 resmlp_12_224 eva02_tiny_patch14_224 vit_relpos_small_patch16_224 "
-        "maxvit_rmlp_pico_rw_256 coatnet_nano_rw_224 hiera_tiny_224 tiny_vit_5m_224 pit_ti_224 tnt_s_legacy_patch16_224 "
-        "swin_tiny_patch4_window7_224 swinv2_cr_tiny_224 mvitv2_tiny nest_tiny volo_d1_224 crossvit_tiny_240 "
-        "coat_lite_tiny gcvit_xxtiny visformer_tiny sequencer2d_s vit_small_patch16_rope_224 levit_128s"
-    ).split()
+    for name in ["vit_tiny_patch16_224", "deit3_small_patch16_224", "beit_base_patch16_224", "cait_xxs24_224", "xcit_nano_12_p16_224", "mixer_s32_224", "gmlp_ti16_224", "resmlp_12_224", "eva02_tiny_patch14_224", "vit_relpos_small_patch16_224", "maxvit_rmlp_pico_rw_256", "coatnet_nano_rw_224", "hiera_tiny_224", "tiny_vit_5m_224", "pit_ti_224", "tnt_s_legacy_patch16_224", "swin_tiny_patch4_window7_224", "swinv2_cr_tiny_224", "mvitv2_tiny", "nest_tiny", "volo_d1_224", "crossvit_tiny_240", "coat_lite_tiny", "gcvit_xxtiny", "visformer_tiny", "sequencer2d_s", "vit_small_patch16_rope_224", "levit_128s"]
 )
 
 ROWS = (*TORCHVISION, *TIMM)

@@ -205,7 +205,11 @@ ROWS = (
     Row("two towers", "written", lambda: (TwoTowers(), (tokens(4), tokens(4, 3)), {})),
     Row("SASRec", "written", lambda: (SASRec(), (tokens(3, 8),), {})),
     Row("LSTM", "written", partial(recurrent, "LSTM")),
-    Row("LSTM of two layers, both ways", "written", partial(recurrent, "LSTM", num_layers=2, bidirectional=True)),
+    Row(
+        "LSTM of two layers, both ways",
+        "written",
+        partial(recurrent, "LSTM", num_layers=2, bidirectional=True),
+    ),
     Row("LSTM with projection", "written", partial(recurrent, "LSTM", proj_size=4)),
     Row("GRU of two layers", "written", partial(recurrent, "GRU", num_layers=2)),
     Row("RNN", "written", partial(recurrent, "RNN", nonlinearity="relu")),

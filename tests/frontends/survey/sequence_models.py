@@ -126,7 +126,10 @@ class SortedExperts(nn.Module):
 class SoftExperts(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.slots, self.experts = nn.Parameter(torch.randn(8, 4, 2)), nn.ModuleList(dense(8, 16, 8) for _ in range(4))
+        self.slots, self.experts = (
+            nn.Parameter(torch.randn(8, 4, 2)),
+            nn.ModuleList(dense(8, 16, 8) for _ in range(4)),
+        )
 
     def forward(self, x: Any) -> Any:
         logits = torch.einsum("bnd,des->bnes", x, self.slots)
@@ -145,9 +148,10 @@ class LatentAttention(nn.Module):
 
     def turn(self, x: Any) -> Any:
         angles = torch.outer(torch.arange(x.shape[1]), 1e4 ** (-torch.arange(2) / 2))
-        turned = torch.view_as_complex(x.reshape(*x.shape[:-1], 2, 2)) * torch.polar(
-            torch.ones_like(angles), angles
-        )[:, None]
+        turned = (
+            torch.view_as_complex(x.reshape(*x.shape[:-1], 2, 2))
+            * torch.polar(torch.ones_like(angles), angles)[:, None]
+        )
         return torch.view_as_real(turned).flatten(-2)
 
     def forward(self, x: Any) -> Any:
@@ -249,7 +253,9 @@ class Loop(nn.Module):
     def forward(self, x: Any) -> Any:
         from torch._higher_order_ops.while_loop import while_loop
 
-        return while_loop(lambda i, x: (i < 8) & (x.norm() > 1), lambda i, x: (i + 1, x * 0.5), (torch.tensor(0), x))
+        return while_loop(
+            lambda i, x: (i < 8) & (x.norm() > 1), lambda i, x: (i + 1, x * 0.5), (torch.tensor(0), x)
+        )
 
 
 class Scanned(nn.Module):

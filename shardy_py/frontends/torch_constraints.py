@@ -1,0 +1,250 @@
+"""A plan of DTensor in a program: shardings of parameters, constraints where modules begin and end.
+
+    before  %1 = dot_general %x, %w loc("up/linear")
+    after   %0 = sharding_constraint %x <@mesh, [{?}, {?}], replicated={"tp"}> loc("up/input_layouts")
+            %1 = dot_general %0, %w loc("up/linear")
+            %2 = sharding_constraint %1 <@mesh, [{?}, {"tp", ?}]> loc("up/output_layouts")
+
+A parameter of FSDP is used through a constraint that is replicated along its axis, `loc("layers.0/fully_shard")`;
+ops of the backward pass through another one. Gathers of a module have one location, so reports by line count
+them together.
+
+Not here: which module gets what (`torch_plans.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.dialects.builtin import IntegerAttr, NameLoc, StringAttr, UnknownLoc, i32
+from xdsl.dialects.func import ReturnOp
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+
+from shardy_py.api import Mesh, P, Program, Sharding, ShardyError, Value
+from shardy_py.api.annotate import DIRECTIONS, Editor
+from shardy_py.dialects.sdy import PropagationBarrierOp, ShardingConstraintOp, TensorShardingAttr
+from shardy_py.dialects.verification import verify_module
+from shardy_py.frontends.torch_placements import torch_module
+from shardy_py.frontends.torch_plans import Group, Plan, StyledModule
+from shardy_py.graph.module_paths import (
+    BACKWARD,
+    inputs_of,
+    is_backward,
+    is_in,
+    ops_by_module,
+    outer_name,
+    outputs_of,
+)
+from shardy_py.graph.plain import tensor_type
+from shardy_py.ir import build_operation, operands_of, place_after_value, replace_operand, walk_pre_order
+from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
+
+GROUP = "fully_shard"
+"""The op name in the location of the gathers of a module."""
+
+
+def planned(program: Program, plan: Plan, mesh: Mesh, parameters: Iterable[str], function: str) -> Program:
+    """The program under a plan.
+
+    parameters: the labels of arguments that are parameters or buffers; those without a style are replicated.
+    The other arguments are replicated along the axes of styles, as plain tensors are in torch; gradients
+    (`w gradient`) are sharded as their parameters.
+    """
+    names = set(parameters)
+    values = program.values
+    shardings: dict[Value, Sharding] = {}
+    for value in values.arguments(function):
+        if value.label in names:
+            shardings[value] = parameter_sharding(plan, mesh, value)
+        elif plan.axes and value.shape is not None:
+            shardings[value] = _only_replicated(mesh, len(value.shape), plan.axes)
+    arguments = {value.label: value for value in values.arguments(function)}
+    for result in values.results(function):
+        name = result.label.removesuffix(" gradient")
+        if name != result.label and name in names and name in arguments:
+            shardings[result] = shardings[arguments[name]]
+    return constrained(program.annotate(shardings), plan, mesh, names, function)
+
+
+def constrained(
+    program: Program, plan: Plan, mesh: Mesh, parameters: Iterable[str], function: str
+) -> Program:
+    """The program with the constraints of a plan."""
+    copy = program.copy()
+    mesh_name = Editor(copy.module).name_of(mesh, "mesh")
+    arguments = {v.label: cast(SSAValue, v.entry.value) for v in copy.values.arguments(function)}
+    ops = ops_by_module(walk_pre_order(copy.module, include_root=False))
+    own = frozenset(id(arguments[label]) for label in parameters if label in arguments)
+    inserting = _Inserting(mesh, mesh_name, arguments, own, ops)
+    for each in sorted(plan.styled, key=lambda each: each.module.path.count(".")):
+        inserting.style(each)
+    for group in plan.groups:
+        inserting.gather(group)
+    verify_module(copy.module)
+    return Program(copy.module)
+
+
+def parameter_sharding(plan: Plan, mesh: Mesh, value: Value) -> Sharding:
+    """The sharding of a parameter under a plan. Raises `ShardyError` for a dimension it lacks."""
+    rank = len(value.shape or ())
+    axes: list[list[str]] = [[] for _ in range(rank)]
+    for axis, dimension in plan.dimensions_of(value.label, rank).items():
+        if not -rank <= dimension < rank:
+            raise ShardyError(
+                f"{value.label}: the plan shards dimension {dimension} of a tensor of rank {rank}"
+            )
+        axes[dimension].append(axis)
+    return Sharding(mesh, P(*(tuple(names) or None for names in axes)))
+
+
+def _only_replicated(mesh: Mesh, rank: int, axes: Sequence[str]) -> Sharding:
+    return Sharding(mesh, _constraint("mesh", rank, mesh, {}, axes))
+
+
+def _constraint(
+    mesh_name: str, rank: int, mesh: Mesh, dimensions: Mapping[str, int], replicated: Sequence[str]
+) -> TensorSharding:
+    """An open sharding with axes on dimensions, and axes that it must not use, in the order of the mesh."""
+    parts = (tuple(AxisRef(a) for a, d in dimensions.items() if d == number) for number in range(rank))
+    kept_out = tuple(AxisRef(axis.name) for axis in mesh.axes if axis.name in replicated)
+    return TensorSharding(mesh_name, tuple(DimensionSharding(p, is_closed=False) for p in parts), kept_out)
+
+
+@dataclass(frozen=True)
+class _Inserting:
+    """The function that constraints are inserted into.
+
+    arguments: by label. parameters: those that are parameters, by identity.
+    by_module: the ops of each module before any constraint; modules around others come first, so the
+        constraints inserted for one are outside of those in it.
+    """
+
+    mesh: Mesh
+    mesh_name: str
+    arguments: Mapping[str, SSAValue]
+    parameters: frozenset[int]
+    by_module: Mapping[str, list[Operation]]
+
+    def style(self, given: StyledModule) -> None:
+        path, style = given.module.path, given.style
+        ops = self.by_module.get(path, [])
+        if any(style.inputs):
+            inputs = [value for value in inputs_of(ops, path) if self._is_activation(value)]
+            for number, layouts in enumerate(style.inputs):
+                if layouts and number >= len(inputs):
+                    raise ShardyError.unexpected(
+                        f"plan for '{path}'",
+                        expected=f"a module that uses at least {number + 1} tensors from outside",
+                        got=str(len(inputs)),
+                    )
+                if layouts:
+                    users = [user for user in _users(inputs[number]) if is_in(outer_name(user), path)]
+                    self._insert(inputs[number], layouts, given, "input_layouts", users)
+        for value, layouts in zip(outputs_of(ops, path), style.outputs, strict=False):
+            if layouts:
+                users = [user for user in _users(value) if not _is_within(user, path)]
+                after = self._stopped(value, users) if style.is_lookup else value
+                self._insert(after, layouts, given, "output_layouts", users)
+
+    def gather(self, group: Group) -> None:
+        axis = group.plan.axis
+        place = "/".join(filter(None, (group.path, GROUP)))
+        for label in group.parameters:
+            value = self.arguments.get(label)
+            rank = 0 if value is None else _rank(value)
+            if value is None or not rank:
+                continue
+            users = [user for user in _users(value) if not isinstance(user, ReturnOp)]
+            again = group.plan.reshard_after_forward
+            backward = [user for user in users if again and is_backward(user)]
+            forward = [user for user in users if user not in backward]
+            sharding = _constraint(self.mesh_name, rank, self.mesh, {}, (axis,))
+            for which, name in ((forward, place), (backward, place + BACKWARD)):
+                if which:
+                    self._put(value, sharding, NameLoc(StringAttr(name), UnknownLoc()), which)
+
+    def _insert(
+        self, value: SSAValue, layouts: Sequence[Any], given: StyledModule, what: str, users: list[Operation]
+    ) -> None:
+        """Constrains a value to one layout after the other; a value that has the layout is left alone."""
+        source = value.owner if isinstance(value, OpResult) else users[0]
+        name = f"{given.module.path}/{what}" if given.module.path else what
+        for layout in layouts:
+            sharding = self._sharding(value, layout, given)
+            if not _has(value, sharding):
+                value = self._put(value, sharding, NameLoc(StringAttr(name), _line_of(source)), users)
+
+    def _stopped(self, value: SSAValue, users: Iterable[Operation]) -> SSAValue:
+        """A value through a barrier: the layout of a lookup's result must not reach its indices."""
+        forward = IntegerAttr(DIRECTIONS.index("FORWARD"), i32)
+        source = cast(Any, value.owner)
+        return self._replaced(
+            value, PropagationBarrierOp, {"allowed_direction": forward}, source.location, users
+        )
+
+    def _sharding(self, value: SSAValue, layout: Any, given: StyledModule) -> TensorSharding:
+        types = torch_module("torch.distributed.tensor.placement_types")
+        rank = _rank(value)
+        if isinstance(layout, types.Replicate):
+            return _constraint(self.mesh_name, rank, self.mesh, {}, (given.axis,))
+        if not isinstance(layout, types.Shard) or not -rank <= layout.dim < rank:
+            raise ShardyError.unexpected(
+                f"plan for '{given.module.path}'",
+                expected=f"Replicate() or Shard(dim) for a tensor of rank {rank}",
+                got=f"{layout!r}",
+            )
+        return _constraint(self.mesh_name, rank, self.mesh, {given.axis: layout.dim % rank}, ())
+
+    def _put(
+        self, value: SSAValue, sharding: TensorSharding, location: Attribute, users: Iterable[Operation]
+    ) -> SSAValue:
+        """Inserts a constraint after a value, which these ops use instead."""
+        properties = {"sharding": TensorShardingAttr(sharding)}
+        return self._replaced(value, ShardingConstraintOp, properties, location, users)
+
+    def _replaced(
+        self,
+        value: SSAValue,
+        kind: type[Operation],
+        properties: Mapping[str, Attribute],
+        location: Attribute,
+        users: Iterable[Operation],
+    ) -> SSAValue:
+        op = build_operation(kind, [value], [value.type], dict(properties), {}, location)
+        place_after_value(op, value)
+        for user in users:
+            for index, operand in enumerate(operands_of(user)):
+                if operand is value:
+                    replace_operand(user, index, op.results[0])
+        return op.results[0]
+
+    def _is_activation(self, value: SSAValue) -> bool:
+        """Returns whether a value is a tensor of at least one dimension, and not a parameter."""
+        is_tensor = tensor_type(value.type) is not None and _rank(value) > 0
+        return is_tensor and id(value) not in self.parameters
+
+
+def _rank(value: SSAValue) -> int:
+    return len(cast(Any, tensor_type(value.type)).shape)
+
+
+def _has(value: SSAValue, sharding: TensorSharding) -> bool:
+    """Returns whether a value is constrained to that sharding."""
+    owner = value.owner
+    return isinstance(owner, ShardingConstraintOp) and owner.sharding.data == sharding
+
+
+def _line_of(op: Any) -> Attribute:
+    """The source line in the location of an op."""
+    location = cast(Attribute, op.location)
+    return location.location if isinstance(location, NameLoc) else location
+
+
+def _users(value: SSAValue) -> list[Operation]:
+    return list(dict.fromkeys(use.operation for use in value.uses))
+
+
+def _is_within(op: Operation, path: str) -> bool:
+    return bool(outer_name(op)) and is_in(outer_name(op), path)

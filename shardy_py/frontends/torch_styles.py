@@ -1,0 +1,133 @@
+"""The styles of `torch.distributed.tensor.parallel`: how each shards a module's parameters, inputs, outputs.
+
+    style_of(ColwiseParallel(), "layers.0.mlp.up", "torch.nn.modules.linear.Linear").outputs
+    ((Shard(dim=-1),),)
+
+An input or output has the layouts it passes through: what torch takes a plain tensor for, then the wanted one.
+Not here: plans (`torch_plans.py`), constraints in the program (`torch_constraints.py`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from shardy_py.api import ShardyError
+from shardy_py.frontends.torch_placements import torch_module
+
+Layouts = tuple[Any, ...]
+"""Placements along the axis of the plan, one after the other; () for what stays as it is."""
+
+_EVERY = "*"
+"""All parameters that a style does not name."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """A style on one module.
+
+    dimensions: the dimension of a parameter that is sharded, by its name in the module or `*`.
+    inputs, outputs: the layouts of each in order. is_lookup: of an embedding sharded by rows, whose result is
+        a sum before it gets its layout.
+    """
+
+    dimensions: Mapping[str, int] = field(default_factory=dict[str, int])
+    inputs: tuple[Layouts, ...] = ()
+    outputs: tuple[Layouts, ...] = ()
+    is_lookup: bool = False
+
+    def parameters(self, name: str) -> int | None:
+        """The sharded dimension of a parameter of the module; None for a replicated one."""
+        return self.dimensions.get(name, self.dimensions.get(_EVERY))
+
+
+def style_of(given: Any, path: str, kind: str) -> Style:
+    """The style on a module of a class. Raises `ShardyError` for other styles, and classes torch refuses."""
+    for base in type(given).__mro__:
+        row = _ROWS.get(base.__name__)
+        if row is not None and base.__module__.startswith("torch.distributed.tensor.parallel"):
+            if type(given)._apply is not base._apply:
+                break
+            return row(given, path, kind)
+    known = ", ".join(_ROWS)
+    raise ShardyError.unsupported(
+        f"style {type(given).__name__} of '{path}'",
+        remedy=f"use one of {known}, or shardings by name for its parameters and module outputs",
+    )
+
+
+def _columns(given: Any, path: str, kind: str) -> Style:
+    is_table = _is_table(given, path, kind)
+    wanted = torch_module("torch.distributed.tensor").Replicate()
+    return Style(
+        {_EVERY: 1 if is_table else 0},
+        inputs=(_both(given.input_layouts[0], wanted),),
+        outputs=(given.output_layouts,),
+    )
+
+
+def _rows(given: Any, path: str, kind: str) -> Style:
+    types = torch_module("torch.distributed.tensor")
+    is_table = _is_table(given, path, kind)
+    wanted = types.Replicate() if is_table else types.Shard(-1)
+    return Style(
+        {"weight": 0 if is_table else 1},
+        inputs=(_both(given.input_layouts[0], wanted),),
+        outputs=(given.output_layouts,),
+        is_lookup=is_table,
+    )
+
+
+def _sequence(given: Any, path: str, kind: str) -> Style:
+    return Style(inputs=(given.sequence_sharding,), outputs=(given.sequence_sharding,))
+
+
+def _input(given: Any, path: str, kind: str) -> Style:
+    pairs = [*zip(given.input_layouts or (), given.desired_input_layouts or (), strict=True)]
+    named = given.input_kwarg_layouts
+    pairs += [(named[key], given.desired_input_kwarg_layouts.get(key)) for key in named]
+    return Style(inputs=tuple(_both(*pair) for pair in pairs))
+
+
+def _output(given: Any, path: str, kind: str) -> Style:
+    pairs = zip(given.output_layouts, given.desired_output_layouts, strict=True)
+    return Style(outputs=tuple(_both(*pair) for pair in pairs))
+
+
+def _input_output(given: Any, path: str, kind: str) -> Style:
+    before = _input(given.prepare_module_input, path, kind)
+    after = _output(given.prepare_module_output, path, kind)
+    return Style(inputs=before.inputs, outputs=after.outputs)
+
+
+_ROWS: dict[str, Callable[[Any, str, str], Style]] = {
+    "ColwiseParallel": _columns,
+    "RowwiseParallel": _rows,
+    "SequenceParallel": _sequence,
+    "PrepareModuleInput": _input,
+    "PrepareModuleOutput": _output,
+    "PrepareModuleInputOutput": _input_output,
+}
+
+
+def _both(given: Any, wanted: Any) -> Layouts:
+    """The layouts of a tensor that is redistributed from one to the other; () for one that is left alone."""
+    if given is None:
+        return ()
+    return (given,) if wanted is None or wanted == given else (given, wanted)
+
+
+def _is_table(given: Any, path: str, kind: str) -> bool:
+    """Returns whether the module is an embedding. Raises `ShardyError` unless it is that or linear."""
+    nn = torch_module("torch.nn")
+    module, _, name = kind.rpartition(".")
+    found = getattr(sys.modules.get(module), name, None)
+    if isinstance(found, type) and issubclass(cast(Any, found), nn.Linear | nn.Embedding):
+        return issubclass(cast(Any, found), nn.Embedding)
+    raise ShardyError.unexpected(
+        f"{type(given).__name__} of '{path}'",
+        expected="a module nn.Linear or nn.Embedding, as torch does",
+        got=kind or "a module without ops of its own",
+    )
