@@ -23,6 +23,7 @@ from shardy_py.api.annotate import annotation_of
 from shardy_py.frontends.aten import register_aten, unregister_aten
 from shardy_py.frontends.torch_constraints import planned
 from shardy_py.frontends.torch_export import program_of, tied_names
+from shardy_py.frontends.torch_launches import launches
 from shardy_py.frontends.torch_placements import (
     as_mesh,
     from_placements,
@@ -38,6 +39,7 @@ __all__ = [
     "TensorParallel",
     "from_exported",
     "from_placements",
+    "launches",
     "mesh_of",
     "placements_of",
     "register_aten",

@@ -5,7 +5,7 @@
             %1 = dot_general %0, %w loc("up/linear")
             %2 = sharding_constraint %1 <@mesh, [{?}, {"tp", ?}]> loc("up/output_layouts")
 
-A parameter of FSDP is used through a constraint that is replicated along its axis, `loc("layers.0/fully_shard")`;
+A parameter of FSDP is used through a constraint that is replicated along its axis, `loc("up/fully_shard")`;
 ops of the backward pass through another one. Gathers of a module have one location, so reports by line count
 them together.
 

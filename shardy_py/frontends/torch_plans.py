@@ -1,7 +1,9 @@
 """DTensor's plans: what `parallelize_module` and `fully_shard` do, as shardings and constraints of a program.
 
-    plan = [TensorParallel("tp", {"layers.*.attn.wq": ColwiseParallel(), "layers.*.attn.wo": RowwiseParallel()}),
-            FullyShard("dp", ("layers.*", ""))]
+    plan = [
+        TensorParallel("tp", {"layers.*.up": ColwiseParallel(), "layers.*.down": RowwiseParallel()}),
+        FullyShard("dp", ("layers.*", "")),
+    ]
     program = from_exported(exported, mesh, {"tokens": [Shard(0), Replicate()]}, plan=plan)
 
 A style shards the parameters of a module, and constrains what enters and leaves it. `fully_shard` shards
@@ -27,8 +29,8 @@ from shardy_py.frontends.torch_styles import Style, style_of
 class TensorParallel:
     """A plan of `parallelize_module` along one axis of the mesh.
 
-    styles: by the path of modules, in which each part may be a pattern (`layers.*.mlp.up`; `*` is one part, as
-    in torch), objects of `torch.distributed.tensor.parallel`, or plans below a path.
+    styles: by the path of modules, in which each part may be a pattern (`layers.*.up`; `*` is one part, as in
+    torch), objects of `torch.distributed.tensor.parallel`, or plans below a path.
     """
 
     axis: str
@@ -93,7 +95,7 @@ class Plan:
 
     @staticmethod
     def of(given: Any, mesh: Mesh, modules: Mapping[str, Module]) -> Plan:
-        """The plan on the modules of a model, by path. Raises `ShardyError` for unknown paths, axes, styles."""
+        """The plan on modules by path. Raises `ShardyError` for unknown paths, axes and styles."""
         styled: list[StyledModule] = []
         groups: list[Group] = []
         for part in _parts(given, mesh):

@@ -3,7 +3,7 @@
     style_of(ColwiseParallel(), "layers.0.mlp.up", "torch.nn.modules.linear.Linear").outputs
     ((Shard(dim=-1),),)
 
-An input or output has the layouts it passes through: what torch takes a plain tensor for, then the wanted one.
+An input or output has the layouts it passes through: that of a plain tensor, then the wanted one.
 Not here: plans (`torch_plans.py`), constraints in the program (`torch_constraints.py`).
 """
 

@@ -1,7 +1,7 @@
 """Modules of a model in its program: the values that enter and leave them, from the names in locations.
 
-PyTorch's adaptor names the location of each op by module and op, `layers.0.mlp.up/linear`; ops of the backward
-pass end in ` backward`. JAX's named scopes, `jit(f)/block/dot_general`, are read the same way.
+PyTorch's adaptor names the location of each op by module and op, `layers.0.mlp.up/linear`; names of ops of the
+backward pass end in ` backward`. JAX's named scopes, `jit(f)/block/dot_general`, are read the same way.
 
     ops = ops_by_module(walk(module))["layers.0.mlp"]
     outputs_of(ops, "layers.0.mlp")      values that the module computes and others use
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, cast
 
-from xdsl.dialects.builtin import CallSiteLoc, NameLoc
+from xdsl.dialects.builtin import CallSiteLoc, FusedLoc, NameLoc
 from xdsl.ir import Block, Operation, SSAValue
 
 from shardy_py.ir import operands_of
@@ -27,12 +27,18 @@ BACKWARD = " backward"
 _SEPARATOR = re.compile(r"[./]")
 
 
-def outer_name(op: Operation) -> str:
-    """The outermost name in the location of an op; "" if it has none."""
-    location = cast(Any, op).location
+def name_in(location: Any) -> str:
+    """The outermost name in a location, which JAX uses for the name of an argument; "" if it has none."""
     while isinstance(location, CallSiteLoc):
         location = location.callee
+    if isinstance(location, FusedLoc):
+        return next(filter(None, map(name_in, location.locations)), "")
     return location.desc.data if isinstance(location, NameLoc) else ""
+
+
+def outer_name(op: Operation) -> str:
+    """The outermost name in the location of an op; "" if it has none."""
+    return name_in(cast(Any, op).location)
 
 
 @lru_cache(maxsize=65536)
@@ -48,14 +54,14 @@ def is_in(name: str, path: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def _paths_of(name: str) -> tuple[str, ...]:
-    """The paths of the module of an op and of those around it.
+    """The paths of the module of an op and of those around it; "" is the whole model.
 
     >>> _paths_of("layers.0.up/linear")
-    ('layers', 'layers.0', 'layers.0.up')
+    ('', 'layers', 'layers.0', 'layers.0.up')
     """
     scope = name.rpartition("/")[0]
     around = (scope[: match.start()] for match in _SEPARATOR.finditer(scope))
-    return tuple(path for path in (*around, scope) if path)
+    return ("", *filter(None, (*around, scope)))
 
 
 def is_backward(op: Operation) -> bool:

@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from shardy_py.dialects.registry import syntax_table
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.holders import Holder, Place, read
-from shardy_py.graph.module_paths import ops_by_module, outputs_of
+from shardy_py.graph.module_paths import name_in, ops_by_module, outputs_of
 from shardy_py.graph.symbols import function_name, functions_of
 from shardy_py.graph.value_shardings import holder_of
 from shardy_py.ir import blocks_of, type_of, walk_pre_order
@@ -170,7 +170,7 @@ class ValueTable:
 
     def _of_module(self, path: str) -> Sequence[ValueEntry]:
         """The outputs of the module of that path, as `layers.0.mlp`; () unless ops have such names."""
-        outputs = outputs_of(self._by_module.get(path, ()), path)
+        outputs = outputs_of(self._by_module.get(path, ()) if path else (), path)
         return [self.by_value[id(value)] for value in outputs]
 
     @cached_property
@@ -247,13 +247,6 @@ def _places_of(location: Attribute) -> Iterator[str]:
         for file in {position.file, position.file.rpartition("/")[2]}:
             yield f"{file}:{position.line}"
             yield f"{file}:{position.line}:{position.column}"
-
-
-def name_in(location: Any) -> str:
-    """The outermost name in a location, which JAX uses for the name of an argument."""
-    while isinstance(location, CallSiteLoc):
-        location = location.callee
-    return location.desc.data if isinstance(location, NameLoc) else ""
 
 
 def names_in(location: Any) -> tuple[str, ...]:

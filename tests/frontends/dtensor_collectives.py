@@ -1,0 +1,114 @@
+"""Collectives of models under plans, and those that DTensor and FSDP2 launch: a table.
+
+    python -m tests.frontends.dtensor_collectives
+
+torch runs each model, attention as products, on rank 0 of a fake process group of 8, with `CommDebugMode` counting. Ours are those of
+Shardy's reshards, as torch launches them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import distributed
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor.debug import CommDebugMode
+from torch.distributed.tensor.parallel import parallelize_module
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.testing._internal.distributed.fake_pg import FakeStore
+
+from shardy_py import propagate
+from shardy_py.frontends.torch import FullyShard, TensorParallel, from_exported, launches
+from tests.frontends.planned_models import MODELS, Planned
+
+KINDS = {
+    "all_gather_into_tensor": "all_gather",
+    "allgather": "all_gather",
+    "all_reduce": "all_reduce",
+    "allreduce": "all_reduce",
+    "reduce_scatter_tensor": "reduce_scatter",
+    "reduce_scatter": "reduce_scatter",
+    "all_to_all": "all_to_all",
+    "alltoall": "all_to_all",
+    "broadcast": "broadcast",
+}
+"""The kinds of collectives by the start of the names of torch's ops, without underscores around them."""
+
+
+@contextmanager
+def device_mesh() -> Iterator[Any]:
+    """A mesh of 2 x 4 in a fake process group of 8, of which this is rank 0."""
+    distributed.init_process_group("fake", store=FakeStore(), rank=0, world_size=8)
+    try:
+        yield init_device_mesh("cpu", (2, 4), mesh_dim_names=("dp", "tp"))
+    finally:
+        distributed.destroy_process_group()
+
+
+def theirs(planned: Planned, mesh: Any) -> dict[str, int]:
+    """The collectives that torch launches in the forward pass."""
+    model = planned.model()
+    for part in planned.plan if isinstance(planned.plan, list) else [planned.plan]:
+        if isinstance(part, TensorParallel):
+            parallelize_module(model, mesh[part.axis], dict(part.styles))
+        else:
+            shard_fully(model, part, mesh)
+    placements = next(iter(planned.shardings.values()))
+    x = planned.inputs()
+    for size, placement in zip(mesh.shape, placements, strict=True):
+        x = x.chunk(size, placement.dim)[0] if placement.is_shard() else x
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), CommDebugMode() as counted:
+        model(x).sum()  # waits for what is under way
+    return counts_of(counted)
+
+
+def shard_fully(model: Any, plan: FullyShard, mesh: Any) -> None:
+    """Calls `fully_shard` on the modules of a plan, the innermost first."""
+    names = (plan.replicate, plan.axis) if plan.replicate else (plan.axis,)
+    for pattern in sorted(plan.modules, key=len, reverse=True):
+        inner = model.get_submodule(pattern.removesuffix(".*")) if pattern.endswith(".*") else model
+        for module in list(inner.children()) if pattern.endswith(".*") else [model]:
+            fully_shard(module, mesh=mesh[names])
+
+
+def counts_of(counted: Any) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for op, count in counted.get_comm_counts().items():
+        name = str(op).rpartition(".")[2].strip("_")
+        found[next(KINDS[key] for key in KINDS if name.startswith(key))] += count
+    return dict(found)
+
+
+def ours(planned: Planned, mesh: Any) -> dict[str, int]:
+    """The collectives of the program under the plan."""
+    exported = torch.export.export(planned.model().eval(), (planned.inputs(),))
+    program = from_exported(exported, mesh, planned.shardings, plan=planned.plan)
+    return launches(propagate(program).communication(partitioner="shardy"), planned.plan)
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    equal = 0
+    with device_mesh() as mesh:
+        for name, planned in MODELS.items():
+            torch.manual_seed(0)
+            expected, found = theirs(planned, mesh), ours(planned, mesh)
+            equal += expected == found
+            print(
+                f"{name:30} {'equal' if expected == found else 'differs':8} {text(expected):55} {text(found)}"
+            )
+    print(f"{equal} of {len(MODELS)} models: equal counts by kind")
+
+
+def text(counts: dict[str, int]) -> str:
+    return ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items())) or "none"
+
+
+if __name__ == "__main__":
+    main()
