@@ -26,8 +26,9 @@ from xdsl.ir import Block
 from shardy_py.api import Mesh, Program, ShardyError
 from shardy_py.builder import Argument, Tensor, TensorType, build, ops
 from shardy_py.dialects.traits import is_dead_when_unused
-from shardy_py.frontends.aten import Row, find_row, keeps_whole
-from shardy_py.frontends.torch_nodes import blamed, check, is_unknown, location_of, node_type, not_decomposed
+from shardy_py.frontends.aten import Row, find_row
+from shardy_py.frontends.torch_decompositions import decomposed
+from shardy_py.frontends.torch_nodes import blamed, check, location_of, node_type
 from shardy_py.frontends.torch_placements import torch_module
 from shardy_py.graph.value_table import RESULT_INFO
 from shardy_py.ir import erase
@@ -76,10 +77,6 @@ def _shape(node: Any) -> tuple[int, ...]:
     return tuple(node.meta["val"].shape)
 
 
-MOST_ROUNDS = 4
-"""The most rounds of decomposition."""
-
-
 def program_of(exported: Any, mesh: Mesh | None = None, name: str = "main") -> Program:
     """The program of a `torch.export.ExportedProgram` on a mesh, without shardings.
 
@@ -107,36 +104,6 @@ def tied_names(exported: Any) -> tuple[tuple[str, ...], ...]:
             key = (place, tensor.dtype, tuple(tensor.shape), tensor.stride())
             names_by_tensor.setdefault(key, []).append(name)
     return tuple(tuple(names) for names in names_by_tensor.values() if len(names) > 1)
-
-
-def decomposed(exported: Any) -> Any:
-    """The program with ops without a row decomposed as far as torch can."""
-    decompositions = torch_module("torch.export").default_decompositions()
-    table = {op: function for op, function in decompositions.items() if not keeps_whole(str(op))}
-    try:
-        exported = exported.run_decompositions(table)
-    except RuntimeError as error:
-        raise not_decomposed(exported.graph.nodes, error) from None
-    before: set[Any] = set()
-    for _ in range(MOST_ROUNDS):
-        unknown = {node.target for node in exported.graph.nodes if is_unknown(node)}
-        more = torch_module("torch._decomp").get_decompositions(list(unknown))
-        if unknown == before or not more:
-            break
-        exported, before = _simpler(exported, table, more), unknown
-    return exported
-
-
-def _simpler(exported: Any, table: Mapping[Any, Any], more: Mapping[Any, Any]) -> Any:
-    """The program with more ops decomposed, except those where torch fails because they work in place."""
-    try:
-        return exported.run_decompositions({**table, **more})
-    except (AssertionError, RuntimeError):
-        if len(more) == 1:
-            return exported
-    for op, function in more.items():
-        exported = _simpler(exported, table, {op: function})
-    return exported
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Collectives as torch launches them: FSDP gathers the parameters of a module in one, as it reduces gradients.
+"""Collectives as torch launches them: FSDP gathers the parameters of a module in one.
 
     launches(result.communication(), plan)          {'all_gather': 3, 'all_reduce': 4}
 

@@ -1,7 +1,7 @@
 """Modules of a model in its program: the values that enter and leave them, from the names in locations.
 
-PyTorch's adaptor names the location of each op by module and op, `layers.0.mlp.up/linear`; names of ops of the
-backward pass end in ` backward`. JAX's named scopes, `jit(f)/block/dot_general`, are read the same way.
+PyTorch's adaptor names the location of each op by module and op, `layers.0.mlp.up/linear`; names of ops of
+the backward pass end in ` backward`. JAX's named scopes, `jit(f)/block/dot_general`, are read the same way.
 
     ops = ops_by_module(walk(module))["layers.0.mlp"]
     outputs_of(ops, "layers.0.mlp")      values that the module computes and others use

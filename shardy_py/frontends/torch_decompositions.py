@@ -1,0 +1,286 @@
+"""Ops without a row, decomposed by torch: each distinct call once, for models of any number of layers.
+
+torch decomposes a program by tracing all of it again, which takes longer than its export. Here a program of
+the distinct calls alone (op, shapes, other arguments) is decomposed, and each call of the model is replaced by
+the nodes of its kind:
+
+    aten.silu(x: 8x64)   80 times      ->  one call, decomposed into sigmoid and mul, copied 80 times
+
+Programs that change tensors in place, or run graphs (`torch.cond`), are decomposed as a whole.
+
+Not here: the rows (`aten/`), the conversion of the nodes (`torch_export.py`).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from shardy_py.frontends.aten import keeps_whole
+from shardy_py.frontends.torch_nodes import is_unknown, not_decomposed
+from shardy_py.frontends.torch_placements import torch_module
+
+MOST_ROUNDS = 4
+"""The most rounds of decomposition."""
+
+_META = ("stack_trace", "nn_module_stack", "custom")
+"""What nodes of a decomposition get from the call."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposed:
+    """A decomposed program; as `torch.export.ExportedProgram`, as far as it is used."""
+
+    graph: Any
+    graph_signature: Any
+    constants: Mapping[str, Any]
+    call_spec: Any
+    state_dict: Mapping[str, Any]
+
+    @property
+    def graph_module(self) -> Decomposed:
+        """The module that holds the graph, and no other."""
+        return self
+
+    def modules(self) -> Iterator[Decomposed]:
+        """The modules with graphs."""
+        yield self
+
+
+def decomposed(exported: Any) -> Any:
+    """The program with ops without a row decomposed as far as torch can; `exported` does not change.
+
+    Raises `ShardyError` if torch cannot decompose it.
+    """
+    calls = _distinct_calls(exported)
+    if calls is None:
+        return _decomposed_whole(exported)
+    bodies: dict[Any, Body] = {}
+    if calls:
+        program = _program_of(list(calls.values()))
+        found = None if program is None else _bodies(_decomposed_whole(program), len(calls))
+        if found is None:
+            return _decomposed_whole(exported)
+        bodies = dict(zip(calls, found, strict=True))
+    graph = _replaced(exported.graph, bodies)
+    return Decomposed(
+        graph, exported.graph_signature, exported.constants, exported.call_spec, exported.state_dict
+    )
+
+
+# ---------------------------------------------------------------------- distinct calls
+
+
+def _distinct_calls(exported: Any) -> dict[Any, Any] | None:
+    """The first node of each kind of call without a row; None for a program to be decomposed as a whole."""
+    fake = torch_module("torch._subclasses").FakeTensor
+    found: dict[Any, Any] = {}
+    for node in exported.graph.nodes:
+        if node.op not in ("placeholder", "call_function", "output"):
+            return None
+        if node.op != "call_function" or node.target is operator.getitem:
+            continue
+        schema = getattr(node.target, "_schema", None)
+        if schema is None or schema.is_mutable or not _is_static(node.meta.get("val"), fake):
+            return None
+        if is_unknown(node):
+            found.setdefault(_kind(node), node)
+    return found
+
+
+def _is_static(value: Any, fake: type) -> bool:
+    if isinstance(value, tuple | list):
+        return all(_is_static(part, fake) for part in cast("Iterable[Any]", value))
+    return value is None or (isinstance(value, fake) and all(type(n) is int for n in cast(Any, value).shape))
+
+
+def _kind(node: Any) -> Any:
+    """The op with its arguments; tensors by type and strides. Calls of one kind decompose equally."""
+    return node.target, _key(node.args), _key(node.kwargs)
+
+
+def _key(given: Any) -> Any:
+    if isinstance(given, tuple | list):
+        return tuple(map(_key, cast("Iterable[Any]", given)))
+    if isinstance(given, dict):
+        return tuple((name, _key(part)) for name, part in cast("dict[str, Any]", given).items())
+    if hasattr(given, "meta"):
+        tensor = given.meta["val"]
+        return tensor.dtype, tensor.shape, tensor.stride(), tensor.device, tensor.is_contiguous()
+    return type(given), given
+
+
+# ---------------------------------------------------------------------- a program of the calls
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """The decomposition of a call: its inputs in the order of the call's tensors, its nodes and results."""
+
+    inputs: tuple[Any, ...]
+    nodes: tuple[Any, ...]
+    results: Any
+
+
+def _program_of(calls: list[Any]) -> Any:
+    """An exported program that makes each call on inputs of its own; None if torch cannot export it."""
+    torch = torch_module("torch")
+
+    class Calls(torch.nn.Module):
+        def forward(self, inputs: Any) -> Any:
+            return [_call(node, iter(given)) for node, given in zip(calls, inputs, strict=True)]
+
+    given = [[node.meta["val"] for node in _tensors(call)] for call in calls]
+    try:
+        with torch.no_grad():
+            return torch.export.export(Calls(), (given,))
+    except Exception:  # what torch cannot export in this form is decomposed as a whole
+        return None
+
+
+def _call(node: Any, tensors: Iterator[Any]) -> Any:
+    arguments, keywords = (_mapped(part, lambda _: next(tensors)) for part in (node.args, node.kwargs))
+    return node.target(*arguments, **keywords)
+
+
+def _tensors(node: Any) -> list[Any]:
+    """The nodes among the arguments of a call, in order."""
+    found: list[Any] = []
+    for part in (node.args, node.kwargs):
+        _mapped(part, found.append)
+    return found
+
+
+def _mapped(given: Any, function: Callable[[Any], Any]) -> Any:
+    """Arguments with the results of a function in place of nodes."""
+    return torch_module("torch.fx.node").map_arg(given, function)
+
+
+def _bodies(program: Any, count: int) -> list[Body] | None:
+    """The decomposition of each call; None if calls change their inputs, or share or lift constants."""
+    signature = program.graph_signature
+    if any(spec.kind.name != "USER_OUTPUT" for spec in signature.output_specs):
+        return None
+    if any(spec.kind.name != "USER_INPUT" for spec in signature.input_specs):
+        return None
+    pytree = torch_module("torch.utils._pytree")
+    nodes = list(program.graph.nodes)
+    placeholders = iter([node for node in nodes if node.op == "placeholder"])
+    ((inputs,), _) = pytree.tree_unflatten(list(placeholders), program.call_spec.in_spec)
+    results = pytree.tree_unflatten(list(nodes[-1].args[0]), program.call_spec.out_spec)
+    owner = {node: number for number, given in enumerate(inputs) for node in given}
+    own: list[list[Any]] = [[] for _ in range(count)]
+    for node in _owned(nodes, owner, results):
+        own[owner[node]].append(node)
+    return [Body(tuple(inputs[n]), tuple(own[n]), results[n]) for n in range(count)]
+
+
+def _owned(nodes: list[Any], owner: dict[Any, int], results: Any) -> list[Any]:
+    """The nodes of calls in order; `owner` gets the number of the call of each."""
+    calls = [node for node in nodes if node.op == "call_function"]
+    for node in calls:
+        owners = {owner[given] for given in node.all_input_nodes if given in owner}
+        if owners:
+            owner[node] = owners.pop()
+    for number, result in enumerate(results):
+        pending = [node for node in _leaves(result) if node not in owner]
+        while pending:
+            node = pending.pop()
+            owner[node] = number
+            pending += [given for given in node.all_input_nodes if given not in owner]
+    changed = True
+    while changed:  # what has no inputs, as `full`, belongs to its users
+        changed = False
+        for node in reversed(calls):
+            users = [user for user in node.users if user in owner]
+            if node not in owner and users:
+                owner[node], changed = owner[users[0]], True
+    return [node for node in calls if node in owner]
+
+
+def _leaves(result: Any) -> list[Any]:
+    found: list[Any] = []
+    _mapped(result, found.append)
+    return found
+
+
+# ---------------------------------------------------------------------- the calls replaced
+
+
+def _replaced(graph: Any, bodies: Mapping[Any, Body]) -> Any:
+    """A copy of the graph in which calls are replaced by their bodies."""
+    copy = torch_module("torch.fx").Graph()
+    values: dict[Any, Any] = {}
+    for node in graph.nodes:
+        if node.op == "call_function" and node.target is operator.getitem:
+            parts = values[node.args[0]]
+            if isinstance(parts, tuple | list):
+                values[node] = cast("Any", parts)[node.args[1]]
+                continue
+        elif node.op == "call_function" and is_unknown(node):
+            values[node] = _inlined(copy, node, bodies[_kind(node)], values)
+            continue
+        made = copy.create_node(
+            node.op,
+            node.target,
+            _mapped(node.args, values.__getitem__),
+            _mapped(node.kwargs, values.__getitem__),
+            node.name,
+        )
+        made.meta = dict(node.meta)
+        values[node] = made
+    return copy
+
+
+def _inlined(copy: Any, call: Any, body: Body, values: Mapping[Any, Any]) -> Any:
+    """The results of a body with the arguments of a call, whose place in the model its nodes get."""
+    own = dict(zip(body.inputs, (values[node] for node in _tensors(call)), strict=True))
+    place = {key: call.meta[key] for key in _META if key in call.meta}
+    for node in body.nodes:
+        arguments, keywords = (_mapped(part, own.__getitem__) for part in (node.args, node.kwargs))
+        made = copy.create_node(node.op, node.target, arguments, keywords)
+        made.meta = {**node.meta, **place, "original_aten": call.target}
+        own[node] = made
+    return _mapped(body.results, own.__getitem__)
+
+
+# ---------------------------------------------------------------------- whole programs
+
+
+def _decomposed_whole(exported: Any) -> Any:
+    """The program decomposed by torch, with more decompositions until nothing changes."""
+    decompositions = torch_module("torch.export").default_decompositions()
+    table = {op: function for op, function in decompositions.items() if not keeps_whole(str(op))}
+    try:
+        exported = exported.run_decompositions(table)
+    except RuntimeError as error:
+        raise not_decomposed(exported.graph.nodes, error) from None
+    before: set[Any] = set()
+    for _ in range(MOST_ROUNDS):
+        unknown = {node.target for node in _all_nodes(exported) if is_unknown(node)}
+        more = torch_module("torch._decomp").get_decompositions(list(unknown))
+        if unknown == before or not more:
+            break
+        exported, before = _simpler(exported, table, more), unknown
+    return exported
+
+
+def _all_nodes(exported: Any) -> Iterator[Any]:
+    """The nodes of the graph, and of those in its control flow."""
+    for module in exported.graph_module.modules():
+        if hasattr(module, "graph"):
+            yield from module.graph.nodes
+
+
+def _simpler(exported: Any, table: Mapping[Any, Any], more: Mapping[Any, Any]) -> Any:
+    """The program with more ops decomposed, except those where torch fails because they work in place."""
+    try:
+        return exported.run_decompositions({**table, **more})
+    except (AssertionError, RuntimeError):
+        if len(more) == 1:
+            return exported
+    for op, function in more.items():
+        exported = _simpler(exported, table, {op: function})
+    return exported
