@@ -12,7 +12,7 @@ imported by the first call of a function. Not here: meshes and placements (`torc
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -79,11 +79,21 @@ def from_exported(
         program = program.group(*(arguments[each] for each in names))
     if plan is not None:
         program = under_plan(program, exported, ours, plan, name)
-    values = {value.label or value.name: value for value in _named_values(program, name)}
-    given = _by_label(shardings, values)
+    return annotated(program, ours, shardings, name)
+
+
+def annotated(
+    program: Program, mesh: Mesh | None, shardings: Mapping[str, Any] | None, function: str = "main"
+) -> Program:
+    """The program with shardings by name or pattern, as `from_exported` takes them.
+
+    Raises `ShardyError` for unknown names and placements that a sharding cannot express.
+    """
+    values = {value.label or value.name: value for value in _named_values(program, function)}
+    given = shardings_by_label(shardings, values)
     if not given:
         return program
-    edits = {values[label]: _annotation(values[label], label, s, ours) for label, s in given.items()}
+    edits = {values[label]: _annotation(values[label], label, s, mesh) for label, s in given.items()}
     try:
         return program.annotate(edits)
     except ShardyError as error:
@@ -110,7 +120,7 @@ def _named_values(program: Program, function: str) -> list[Value]:
     return [*values.arguments(function), *values.results(function)]
 
 
-def _by_label(shardings: Any, known: Mapping[str, Value]) -> dict[str, Any]:
+def shardings_by_label(shardings: Any, known: Iterable[str]) -> dict[str, Any]:
     """The sharding of each name that a key matches. Raises `ShardyError` unless keys are names."""
     if shardings is None:
         return {}
@@ -124,7 +134,7 @@ def _by_label(shardings: Any, known: Mapping[str, Value]) -> dict[str, Any]:
     return {label: mapping[key] for key in ordered for label in _matching(key, known)}
 
 
-def _matching(key: str, known: Mapping[str, Value]) -> list[str]:
+def _matching(key: str, known: Iterable[str]) -> list[str]:
     """The names that a name or pattern matches. Raises `ShardyError` if there are none."""
     names = [key] if key in known else fnmatch.filter(known, key.replace("[", "[[]"))
     if not names:
@@ -132,7 +142,7 @@ def _matching(key: str, known: Mapping[str, Value]) -> list[str]:
     return names
 
 
-def _unknown_name(key: str, known: Mapping[str, Value]) -> str:
+def _unknown_name(key: str, known: Iterable[str]) -> str:
     close = get_close_matches(key, known, 3) or list(known)[:8]
     return f"unknown parameter, buffer, input or output '{key}'; the model has {', '.join(close)}, ..."
 

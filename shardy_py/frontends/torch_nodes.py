@@ -24,6 +24,9 @@ from shardy_py.frontends.torch_placements import torch_module
 
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
+PHASE = "shardy_py.phase"
+"""The key of a node's metadata `custom` that says which part of a training step it is in, if not the model's."""
+
 _NUMBER = "data_dependent_output"
 
 _WHY_TAGGED = {
@@ -152,7 +155,9 @@ def location_of(node: Any) -> Attribute:
     if place is not None:
         location = FileLineColLoc(StringAttr(place.file), IntAttr(place.line), IntAttr(place.column))
     path, op_name = _module_path(node), str(node.target).split(".")[1]
-    return NameLoc(StringAttr(f"{path}/{op_name}" if path else op_name), location)
+    name = f"{path}/{op_name}" if path else op_name
+    is_backward = (node.meta.get("custom") or {}).get(PHASE) == "backward"
+    return NameLoc(StringAttr(f"{name} backward" if is_backward else name), location)
 
 
 def position_of(node: Any) -> Position | None:

@@ -15,10 +15,12 @@ from typing import Any
 
 from shardy_py.api import ShardyError
 from shardy_py.frontends.aten import (
+    backward,
     einsum,
     normalizations,
     pointwise,
     pooling,
+    pooling_backward,
     products,
     reductions,
     scatters,
@@ -27,11 +29,13 @@ from shardy_py.frontends.aten import (
 
 Row = Callable[..., Any]
 
-KEPT_WHOLE = tuple(
-    f"aten.{name}"
-    for name in ("einsum", "linear", "matmul", "roll", "scaled_dot_product_attention", "stack", "unbind")
-)
-"""Ops that torch would decompose into reshapes through which few shardings propagate."""
+_REGROUPING = ("einsum", "linear", "matmul", "roll", "scaled_dot_product_attention", "stack", "unbind")
+_OVERWRITING = ("select_backward", "slice_backward")
+_UPDATES = ("addcdiv", "addcmul", "lerp")
+KEPT_WHOLE = tuple(f"aten.{name}" for name in (*_REGROUPING, *_OVERWRITING, *_UPDATES))
+"""Ops that torch would decompose into reshapes or updates of parts, through which few shardings propagate, or into
+more ops than their row.
+"""
 
 
 def _nothing(out: Any, *_: Any, **__: Any) -> None:
@@ -49,11 +53,15 @@ _TABLES = (
     reductions.ROWS,
     normalizations.ROWS,
     pooling.ROWS,
+    backward.ROWS,
+    pooling_backward.ROWS,
 )
 
 ROWS: dict[str, Row] = {
     **{f"aten.{name}": row for rows in _TABLES for name, row in rows.items()},
     **{f"aten.{name}": _nothing for name in _CHECKS},
+    "prims.copy_strided": lambda out, self, *_: self,
+    "shardy_py.dot_general": products.product,
 }
 """The rows by namespace and name of the op."""
 

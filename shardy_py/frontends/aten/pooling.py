@@ -102,12 +102,12 @@ def _adaptive_average_pool(out: TensorType, self: Tensor, output_size: Sequence[
         kernel = [n // w for n, w in zip(shape, wanted, strict=True)]
         return _average_pool(out, self, kernel, count=count)
     for size, parts in zip(shape, wanted, strict=True):
-        weights = ops.constant(_averages(size, parts), self.element_type)
+        weights = ops.constant(averages(size, parts), self.element_type)
         self = dot_general(self, weights, ((self.rank - count,), (1,)))
     return self
 
 
-def _averages(size: int, parts: int) -> Any:
+def averages(size: int, parts: int) -> Any:
     """[parts, size]: row i averages from floor(i size / parts) to before ceil((i + 1) size / parts)."""
     weights = np.zeros((parts, size))
     for i in range(parts):

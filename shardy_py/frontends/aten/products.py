@@ -59,6 +59,20 @@ def _matmul(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
     return dot_general(lhs, rhs, ((len(batch) + 1,), (len(batch),)), (leading, leading))
 
 
+def product(
+    out: TensorType,
+    lhs: Tensor,
+    rhs: Tensor,
+    lhs_contracting: Sequence[int],
+    rhs_contracting: Sequence[int],
+    lhs_batch: Sequence[int],
+    rhs_batch: Sequence[int],
+) -> Tensor:
+    """`shardy_py::dot_general`, the product of training steps (`torch_whole_ops.py`)."""
+    contracting = (tuple(lhs_contracting), tuple(rhs_contracting))
+    return dot_general(lhs, rhs, contracting, (tuple(lhs_batch), tuple(rhs_batch)))
+
+
 # ---------------------------------------------------------------------- convolution
 
 

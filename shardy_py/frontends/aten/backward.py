@@ -1,0 +1,210 @@
+"""ATen's gradients and updates that torch does not decompose well: `ROWS` by name, as in `pointwise.py`.
+
+Gradients are written as JAX writes them: of convolutions as convolutions whose batch and features change
+roles, of slices as padding, so that dimensions stay apart and shardings propagate.
+
+Not here: pooling and upsampling (`pooling_backward.py`), attention (`attention_backward.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from shardy_py.builder import Tensor, TensorType, convolution, ops, reduce_sum
+from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers
+from shardy_py.frontends.aten.elements import Bound, Outputs, converted, dimension, sizes
+from shardy_py.frontends.aten.products import window
+
+# ---------------------------------------------------------------------- convolution
+
+
+def _convolution_backward(
+    out: Outputs,
+    grad_output: Tensor,
+    input: Tensor,
+    weight: Tensor,
+    bias_sizes: Sequence[int] | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+    output_mask: Sequence[bool],
+) -> tuple[Tensor | None, ...]:
+    """The gradients of input, weight and bias; None where the mask is false.
+
+    A transposed convolution is the gradient of a plain one, so its gradients are those with the input and the
+    gradient exchanged.
+    """
+    count = input.rank - 2
+    steps, pads, dilations = (window(given, count) for given in (stride, padding, dilation))
+    of_input = of_weight = of_bias = None
+    small, large = (input, grad_output) if transposed else (grad_output, input)
+    if output_mask[0]:
+        gradient = _plain if transposed else _of_input
+        of_input = gradient(grad_output, weight, sizes(input.type), steps, pads, dilations, groups)
+    if output_mask[1]:
+        of_weight = _of_weight(small, large, sizes(weight.type), steps, pads, dilations, groups)
+    if output_mask[2]:
+        of_bias = reduce_sum(grad_output, [d for d in range(grad_output.rank) if d != 1])
+    return of_input, of_weight, of_bias
+
+
+def _spatial(rank: int) -> tuple[int, ...]:
+    return tuple(range(2, rank))
+
+
+def _plain(
+    large: Tensor,
+    weight: Tensor,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """The convolution of that result shape: [N, I, ...] with weight [O, I / groups, ...]."""
+    spatial = _spatial(large.rank)
+    edges = [
+        (p, (n - 1) * s + d * (k - 1) + 1 - p - m)
+        for n, m, k, s, p, d in zip(
+            shape[2:], sizes(large.type)[2:], sizes(weight.type)[2:], strides, pads, dilations, strict=True
+        )
+    ]
+    return convolution(
+        large,
+        weight,
+        ConvDimensionNumbers(0, 1, spatial, 1, 0, spatial, 0, 1, spatial),
+        window_strides=strides,
+        padding=edges,
+        rhs_dilation=dilations,
+        feature_group_count=groups,
+    )
+
+
+def _of_input(
+    small: Tensor,
+    weight: Tensor,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """The gradient of the input of `_plain`: the gradient dilated by the stride, with the weight reversed."""
+    spatial = _spatial(small.rank)
+    kernel = sizes(weight.type)
+    edges = [
+        (d * (k - 1) - p, n + d * (k - 1) - (d * (k - 1) - p) - ((m - 1) * s + 1))
+        for n, m, k, s, p, d in zip(
+            shape[2:], sizes(small.type)[2:], kernel[2:], strides, pads, dilations, strict=True
+        )
+    ]
+    reversed_ = ops.reverse(weight, spatial)
+    if groups > 1:
+        # [O, I / groups, ...] becomes [O / groups, I, ...]: its features are those of the gradient.
+        split = ops.reshape(reversed_, (groups, kernel[0] // groups, *kernel[1:]))
+        order = (1, 0, *range(2, split.rank))
+        reversed_ = ops.reshape(
+            ops.transpose(split, order), (kernel[0] // groups, groups * kernel[1], *kernel[2:])
+        )
+    return convolution(
+        small,
+        reversed_,
+        ConvDimensionNumbers(0, 1, spatial, 0, 1, spatial, 0, 1, spatial),
+        padding=edges,
+        lhs_dilation=strides,
+        rhs_dilation=dilations,
+        feature_group_count=groups,
+    )
+
+
+def _of_weight(
+    small: Tensor,
+    large: Tensor,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    groups: int,
+) -> Tensor:
+    """The gradient of the weight of `_plain`: features as batch, the batch contracted."""
+    spatial = _spatial(small.rank)
+    edges = [
+        (p, (m - 1) * s + 1 + d * (k - 1) - p - n)
+        for n, m, k, s, p, d in zip(
+            sizes(large.type)[2:], sizes(small.type)[2:], kernel[2:], strides, pads, dilations, strict=True
+        )
+    ]
+    return convolution(
+        large,
+        small,
+        ConvDimensionNumbers(1, 0, spatial, 0, 1, spatial, 1, 0, spatial),
+        window_strides=dilations,
+        padding=edges,
+        rhs_dilation=strides,
+        batch_group_count=groups,
+    )
+
+
+# ---------------------------------------------------------------------- slices
+
+
+def _slice_backward(
+    out: TensorType, grad_output: Tensor, input_sizes: Sequence[int], dim: int, start: Bound, end: Bound, step: int
+) -> Tensor:
+    """Zeros around the gradient, as JAX pads."""
+    number = dimension(dim, grad_output.rank)
+    low, _, step = slice(start, end, step).indices(input_sizes[number])
+    count = sizes(grad_output.type)[number]
+    return _padded(grad_output, number, low, input_sizes[number] - low - ((count - 1) * step + 1), step - 1)
+
+
+def _select_backward(
+    out: TensorType, grad_output: Tensor, input_sizes: Sequence[int], dim: int, index: int
+) -> Tensor:
+    number = dimension(dim, len(input_sizes))
+    place, shape = dimension(index, input_sizes[number]), list(input_sizes)
+    shape[number] = 1
+    return _padded(ops.reshape(grad_output, shape), number, place, input_sizes[number] - place - 1)
+
+
+def _padded(tensor: Tensor, number: int, low: int, high: int, interior: int = 0) -> Tensor:
+    edges = [[given if d == number else 0 for d in range(tensor.rank)] for given in (low, high, interior)]
+    return ops.pad(tensor, 0, *edges)
+
+
+# ---------------------------------------------------------------------- updates of optimizers
+
+
+def _lerp(out: TensorType, self: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """self + weight (end - self), from the end if the weight is a number of at least 0.5, as torch rounds."""
+    end, weight = converted(out.element_type, end, weight)
+    difference = end - self
+    if isinstance(weight, Tensor) or abs(weight) < 0.5:
+        return self + difference * weight
+    return end - difference * (1 - weight)
+
+
+def _added(combine: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
+    """self + value * combine(tensor1, tensor2)."""
+
+    def row(out: TensorType, self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+        self, tensor1, tensor2 = converted(out.element_type, self, tensor1, tensor2)
+        result = combine(tensor1 if value == 1 else tensor1 * value, tensor2)
+        return self + result
+
+    return row
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "addcdiv": _added(ops.divide),
+    "addcmul": _added(ops.multiply),
+    "convolution_backward": _convolution_backward,
+    "lerp": _lerp,
+    "select_backward": _select_backward,
+    "slice_backward": _slice_backward,
+}
+"""The rows by the name of the op without overload."""

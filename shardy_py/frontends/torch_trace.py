@@ -1,0 +1,270 @@
+"""Functions of torch, with gradients and mutation, as graphs of ATen ops without either.
+
+    graph = trace(step, tensors, Places(model))
+
+`make_fx` runs the function on fake tensors and records what autograd and the optimizer run. A second pass
+replaces mutation by new tensors (`torch.func.functionalize`) and decomposes ops without a row.
+
+Each op gets the line of the user's code and the path of the module that called it; an op of the backward pass
+gets those of the forward op whose gradient it computes, by autograd's sequence numbers.
+
+Not here: what a training step is (`torch_training.py`), ops as StableHLO (`torch_export.py`).
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+import sys
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shardy_py.api import ShardyError
+from shardy_py.errors import Diagnostic, Position
+from shardy_py.frontends.aten import find_row, keeps_whole
+from shardy_py.frontends.torch_nodes import PHASE
+from shardy_py.frontends.torch_placements import torch_module
+from shardy_py.frontends.torch_whole_ops import kept_whole
+
+_HERE = str(Path(__file__).parent) + os.sep
+_IGNORED = ("profiler",)
+"""Namespaces of ops that compute nothing."""
+
+
+@dataclass(frozen=True)
+class TracedGraph:
+    """A graph without mutation.
+
+    nodes: in order, the last the output. inputs: a node for each input. constants: tensors by the name of their
+        node. outputs: the nodes of the function's results.
+    """
+
+    nodes: tuple[Any, ...]
+    inputs: tuple[Any, ...]
+    constants: Mapping[str, Any]
+    outputs: tuple[Any, ...]
+
+
+def trace(function: Callable[..., Sequence[Any]], inputs: Sequence[Any], places: Places) -> TracedGraph:
+    """The graph of a function of tensors that returns tensors.
+
+    Raises `ShardyError`, at the line of the model, if the function reads a number from a tensor, or torch
+    cannot trace it for another reason.
+    """
+    recorded = _recorded(function, inputs, places)
+    attributes = [node for node in recorded.graph.nodes if node.op == "get_attr"]
+    held = {str(node.target): getattr(recorded, str(node.target)) for node in attributes}
+    graph = _functional(recorded, held)
+    placeholders = [node for node in graph.nodes if node.op == "placeholder"]
+    count = len(placeholders) - len(held)
+    constants = {node.name: tensor for node, tensor in zip(placeholders[count:], held.values(), strict=True)}
+    output = next(node for node in graph.nodes if node.op == "output")
+    return TracedGraph(tuple(graph.nodes), tuple(placeholders[:count]), constants, tuple(output.args[0]))
+
+
+def _recorded(function: Callable[..., Any], inputs: Sequence[Any], places: Places) -> Any:
+    """The ops that the function runs on fake tensors, with the mutation that it does."""
+    proxy_tensor = torch_module("torch.fx.experimental.proxy_tensor")
+
+    def watched(*tensors: Any) -> Any:
+        with kept_whole(), places.watching():
+            return function(*tensors)
+
+    traced = proxy_tensor.make_fx(watched, tracing_mode="fake", _allow_non_fake_inputs=True)
+    try:
+        with torch_module("torch.fx.traceback").preserve_node_meta(), compiling():
+            return traced(*inputs)
+    except torch_module("torch._subclasses.fake_tensor").DataDependentOutputException as error:
+        reason = f"{error.func} reads a number from a tensor, as item() does, which is unsupported in a step"
+        raise ShardyError(Diagnostic(reason + "; keep it a tensor", places.last)) from None
+    except torch_module("torch._subclasses.fake_tensor").DynamicOutputShapeException as error:
+        reason = f"{error.func}: the size of its result depends on values; use an op of fixed size"
+        raise ShardyError(Diagnostic(reason, places.last)) from None
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """torch.compiler.is_compiling() is true: optimizers keep their step counts tensors."""
+    compiler = torch_module("torch.compiler")
+    before = compiler._is_compiling_flag
+    compiler._is_compiling_flag = True
+    try:
+        yield
+    finally:
+        compiler._is_compiling_flag = before
+
+
+def _functional(recorded: Any, held: Mapping[str, Any]) -> Any:
+    """The graph without mutation and with ops without a row decomposed; attributes become inputs."""
+    torch = torch_module("torch")
+    proxy_tensor = torch_module("torch.fx.experimental.proxy_tensor")
+
+    class Replay(torch.fx.Interpreter):
+        def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+            name = str(target)
+            if name.startswith(_IGNORED):
+                return None
+            if name == "aten.native_batch_norm.default" and args[5] and args[3] is not None:
+                # Its schema does not mention that it changes the running statistics; that of this op does.
+                target = torch.ops.aten._native_batch_norm_legit.default
+            return super().call_function(target, args, kwargs)
+
+        def get_attr(self, target: str, args: Any, kwargs: Any) -> Any:
+            return attributes[target]
+
+    attributes: dict[str, Any] = {}
+    placeholders = [node.meta["val"] for node in recorded.graph.nodes if node.op == "placeholder"]
+
+    def run(*tensors: Any) -> Any:
+        attributes.update(zip(held, tensors[len(placeholders) :], strict=True))
+        return Replay(recorded).run(*tensors[: len(placeholders)], enable_io_processing=False)
+
+    fake = torch_module("torch._guards").detect_fake_mode(placeholders)
+    constants = [tensor if fake is None else fake.from_tensor(tensor) for tensor in held.values()]
+    traced = proxy_tensor.make_fx(
+        torch.func.functionalize(run), decomposition_table=_decompositions(), tracing_mode="fake"
+    )
+    with torch_module("torch.fx.traceback").preserve_node_meta(), torch.no_grad():
+        graph = traced(*placeholders, *constants).graph
+    _drop_indices(graph)
+    _share_scalars(graph)
+    graph.eliminate_dead_code()
+    return graph
+
+
+def _decompositions() -> dict[Any, Any]:
+    """All that torch has, except for ops with a row."""
+    core = torch_module("torch.export").default_decompositions()
+    others = torch_module("torch._decomp").decomposition_table
+    return {
+        **{op: function for op, function in others.items() if find_row(str(op)) is None},
+        **{op: function for op, function in core.items() if not keeps_whole(str(op))},
+    }
+
+
+_MAX_POOLS = tuple(f"aten.max_pool{n}d_with_indices_backward.default" for n in (2, 3))
+
+
+def _drop_indices(graph: Any) -> None:
+    """Removes the indices of maxima from gradients whose row finds the maxima again, as all do without dilation."""
+    for node in graph.nodes:
+        if str(node.target) in _MAX_POOLS and all(each == 1 for each in node.args[5]):
+            node.args = (*node.args[:7], None)
+
+
+def _share_scalars(graph: Any) -> None:
+    """Merges equal ops without dimensions, such as the bias corrections that Adam computes for each parameter."""
+    seen: dict[Any, Any] = {}
+    for node in list(graph.nodes):
+        if node.op != "call_function" or getattr(node.meta.get("val"), "ndim", 1):
+            continue
+        if any(tag.name == "nondeterministic_seeded" for tag in getattr(node.target, "tags", ())):
+            continue
+        if node.target is operator.getitem:
+            continue
+        key = (node.target, str(node.args), str(node.kwargs))
+        if key in seen:
+            node.replace_all_uses_with(seen[key])
+        else:
+            seen[key] = node
+
+
+# ---------------------------------------------------------------------- places
+
+
+@dataclass
+class Places:
+    """Where ops come from while a function is traced: module, line, and whether in the backward pass.
+
+    names: of modules, by identity. phase: of the ops that run, if it is not the forward pass.
+    last: the line of the last op of the model.
+    """
+
+    names: Mapping[int, str]
+    phase: str = ""
+    last: Position | None = None
+    _modules: list[str] = field(default_factory=list[str])
+    _numbers: list[int] = field(default_factory=list[int])
+    _metas: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    @staticmethod
+    def of(model: Any) -> Places:
+        """Those of a model, whose modules have their full names."""
+        return Places({id(module): name for name, module in model.named_modules()})
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Within it, traced ops get their place."""
+        modules = torch_module("torch.nn.modules.module")
+        with ExitStack() as stack:
+            for register, hook in (
+                (modules.register_module_forward_pre_hook, self._enter),
+                (modules.register_module_forward_hook, self._leave),
+            ):
+                stack.callback(register(hook).remove)
+            stack.enter_context(_mode(self))
+            yield
+
+    def _enter(self, module: Any, _: Any) -> None:
+        outer = self._modules[-1] if self._modules else ""
+        self._modules.append(self.names.get(id(module), outer))
+
+    def _leave(self, module: Any, _: Any, __: Any) -> None:
+        self._modules.pop()
+
+    def mark(self, meta: dict[str, Any]) -> None:
+        """Puts the place of the op that is about to run into the metadata of its node."""
+        torch = torch_module("torch")
+        gradient_of = torch._C._current_autograd_node()
+        if gradient_of is not None and not self._modules:
+            meta.update(self._forward_of(gradient_of._sequence_nr()))
+            return
+        position = _user_line()
+        self.last = position or self.last
+        own = _meta(self._modules[-1] if self._modules else self.phase, position, self.phase)
+        meta.update(own)
+        # Autograd numbers the node of an op before the op runs.
+        self._numbers.append(torch.autograd._get_sequence_nr() - 1)
+        self._metas.append(own)
+
+    def _forward_of(self, number: int) -> dict[str, Any]:
+        """The place of the forward op with that sequence number, for its gradient."""
+        index = bisect_right(self._numbers, number) - 1
+        found = self._metas[index] if index >= 0 else _meta("", None, "")
+        return {**found, "custom": {PHASE: "backward"}}
+
+
+def _meta(path: str, position: Position | None, phase: str) -> dict[str, Any]:
+    """The keys of a node's metadata in which torch keeps the line and the modules."""
+    line = f'File "{position.file}", line {position.line}, in forward' if position else ""
+    return {"stack_trace": line, "nn_module_stack": {path: (path, None)}, "custom": {PHASE: phase}}
+
+
+def _mode(places: Places) -> Any:
+    """The mode in which torch tells `places` of every op."""
+    traceback = torch_module("torch.fx.traceback")
+
+    class Mode(torch_module("torch.utils._python_dispatch").TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            places.mark(traceback.get_current_meta())
+            return func(*args, **(kwargs or {}))
+
+    return Mode()
+
+
+def _user_line() -> Position | None:
+    """The innermost line that is neither in torch nor in this package; None if this package called torch itself."""
+    inside = f"{Path(torch_module('torch').__file__).parent}{os.sep}"
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.endswith("torch_training.py") and file.startswith(_HERE):
+            return None
+        if not file.startswith((inside, _HERE, "<")):
+            return Position(file, frame.f_lineno, 1)
+        frame = frame.f_back
+    return None

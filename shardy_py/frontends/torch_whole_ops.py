@@ -1,0 +1,247 @@
+"""Products that keep their dimensions apart in training steps, forward and backward.
+
+When torch records gradients it decomposes `linear`, `matmul`, `einsum` and attention into products of
+matrices whose rows are merged dimensions (batch and sequence, batch and heads), and their gradients contract
+merged dimensions; shardings rarely propagate through either. Within `kept_whole()`, these ops are sums of
+`shardy_py::dot_general`, StableHLO's product, whose gradients are such products, too.
+
+    with kept_whole():
+        loss = model(x).sum()
+
+Not here: the graph (`torch_trace.py`), the row of the op (`aten/products.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from math import prod, sqrt
+from typing import Any
+
+from shardy_py.frontends.aten.einsum import parse
+from shardy_py.frontends.torch_placements import torch_module
+
+Dims = Sequence[int]
+
+NAME = "shardy_py::dot_general"
+
+
+@cache
+def dot_general_op() -> Any:
+    """`shardy_py::dot_general(lhs, rhs, lhs_contracting, rhs_contracting, lhs_batch, rhs_batch)` of torch.
+
+    The result has the batch dimensions, then the others of `lhs`, then those of `rhs`.
+    """
+    torch = torch_module("torch")
+    schema = (
+        "(Tensor lhs, Tensor rhs, int[] lhs_contracting, int[] rhs_contracting, "
+        "int[] lhs_batch, int[] rhs_batch) -> Tensor"
+    )
+
+    def shape(lhs: Any, rhs: Any, *dims: Any) -> Any:
+        first, second, result = _labels(lhs.ndim, rhs.ndim, *dims)
+        sizes = dict(zip(first + second, (*lhs.shape, *rhs.shape), strict=True))
+        return lhs.new_empty([sizes[label] for label in result])
+
+    def product(lhs: Any, rhs: Any, *dims: Any) -> Any:
+        # As a product of matrices: einsum itself may be a sum of this op.
+        inside, within, *batch = dims
+        ours, theirs = (
+            [d for d in range(t.ndim) if d not in (*used, *lead)]
+            for t, used, lead in ((lhs, inside, batch[0]), (rhs, within, batch[1]))
+        )
+        count, summed = (prod(lhs.shape[d] for d in chosen) for chosen in (batch[0], inside))
+        rows = lhs.permute([*batch[0], *ours, *inside]).reshape(count, -1, summed)
+        columns = rhs.permute([*batch[1], *within, *theirs]).reshape(count, summed, -1)
+        return torch.bmm(rows, columns).reshape(shape(lhs, rhs, *dims).shape)
+
+    op = torch.library.custom_op(NAME, product, mutates_args=(), schema=schema)
+
+    def keep(ctx: Any, inputs: Any, output: Any) -> None:
+        lhs, rhs, *ctx.dims = inputs
+        ctx.save_for_backward(lhs, rhs)
+
+    def gradients(ctx: Any, grad: Any) -> Any:
+        (lhs, rhs), dims = ctx.saved_tensors, ctx.dims
+        first, second, result = _labels(lhs.ndim, rhs.ndim, *dims)
+        needed = ctx.needs_input_grad
+        return (
+            contraction(grad, result, rhs, second, first) if needed[0] else None,
+            contraction(lhs, first, grad, result, second) if needed[1] else None,
+            *(None,) * 4,
+        )
+
+    op.register_fake(shape)
+    op.register_autograd(gradients, setup_context=keep)
+    return torch.ops.shardy_py.dot_general.default
+
+
+def _labels(
+    lhs_rank: int, rhs_rank: int, lhs_contracting: Dims, rhs_contracting: Dims, lhs_batch: Dims, rhs_batch: Dims
+) -> tuple[str, str, str]:
+    """A letter for each dimension of the operands and of the result."""
+    letters = [chr(ord("a") + i) if i < 26 else chr(ord("A") + i - 26) for i in range(lhs_rank + rhs_rank)]
+    first, second = letters[:lhs_rank], letters[lhs_rank:]
+    for ours, theirs in (*zip(lhs_contracting, rhs_contracting, strict=True), *zip(lhs_batch, rhs_batch, strict=True)):
+        second[theirs] = first[ours]
+    free = [label for label in (*first, *second) if (label in first) != (label in second)]
+    return "".join(first), "".join(second), "".join([first[d] for d in lhs_batch] + free)
+
+
+def contraction(lhs: Any, first: Sequence[str], rhs: Any, second: Sequence[str], wanted: Sequence[str]) -> Any:
+    """The sum of products over labels of both operands that the result lacks; it has the labels `wanted`.
+
+    first, second: the labels of the dimensions of `lhs` and `rhs`, distinct within each; a label of only one
+        operand is in `wanted`.
+    """
+    common = [label for label in first if label in second]
+    batch = [label for label in common if label in wanted]
+    summed = [label for label in common if label not in wanted]
+    lhs_dims, rhs_dims = (
+        [[labels.index(label) for label in chosen] for chosen in (summed, batch)] for labels in (first, second)
+    )
+    result = dot_general_op()(lhs, rhs, lhs_dims[0], rhs_dims[0], lhs_dims[1], rhs_dims[1])
+    found = [*batch, *(label for label in (*first, *second) if label not in common)]
+    order = [found.index(label) for label in wanted]
+    return result if order == sorted(order) else result.permute(order)
+
+
+# ---------------------------------------------------------------------- the ops
+
+
+def _linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    lead = [f"d{d}" for d in range(input.ndim - 1)]
+    out = ["o"] if weight.ndim > 1 else []
+    result = contraction(input, [*lead, "i"], weight, [*out, "i"], [*lead, *out])
+    return result if bias is None else result + bias
+
+
+def _matmul(self: Any, other: Any) -> Any:
+    """As `torch.matmul`: vectors and matrices, with all dimensions but the last two broadcast."""
+    rows = ["r"] if self.ndim > 1 else []
+    columns = ["c"] if other.ndim > 1 else []
+    ours = [f"b{d}" for d in reversed(range(max(self.ndim - 2, 0)))]
+    theirs = [f"b{d}" for d in reversed(range(max(other.ndim - 2, 0)))]
+    lead = ours if len(ours) > len(theirs) else theirs
+    return _broadcast_contraction(
+        self, [*ours, *rows, "k"], other, [*theirs, "k", *columns], [*lead, *rows, *columns]
+    )
+
+
+def _broadcast_contraction(
+    lhs: Any, first: Sequence[str], rhs: Any, second: Sequence[str], wanted: Sequence[str]
+) -> Any:
+    """`contraction` of operands whose dimensions of size 1 are repeated for those of the other."""
+    sizes = dict(zip(first, lhs.shape, strict=True)), dict(zip(second, rhs.shape, strict=True))
+    terms: list[tuple[Any, list[str]]] = []
+    for tensor, labels, other in ((lhs, first, sizes[1]), (rhs, second, sizes[0])):
+        ones = [label for label, size in zip(labels, tensor.shape, strict=True) if size == 1 != other.get(label, 1)]
+        kept = [label for label in labels if label not in ones]
+        terms.append((tensor.squeeze([labels.index(o) for o in ones]) if ones else tensor, kept))
+    return contraction(*terms[0], *terms[1], wanted)
+
+
+def _einsum(equation: str, operands: Sequence[Any], *, path: Any = None) -> Any:
+    """Left to right; NotImplemented for operands with a repeated label or an ellipsis that is broadcast."""
+    labels, wanted = parse(equation, [operand.ndim for operand in operands])
+    if any(len({*own}) < len(own) for own in labels) or not {*wanted} <= {label for own in labels for label in own}:
+        return NotImplemented
+    result, own = operands[0], labels[0]
+    for number, (other, theirs) in enumerate(zip(operands[1:], labels[1:], strict=True), 1):
+        needed = {*wanted, *(label for later in labels[number + 1 :] for label in later)}
+        result, own = _summed(result, own, needed | {*theirs})
+        other, theirs = _summed(other, theirs, needed | {*own})
+        union = [*own, *(label for label in theirs if label not in own)]
+        kept = [label for label in union if label in needed]
+        result, own = _broadcast_contraction(result, own, other, theirs, kept), kept
+    result, own = _summed(result, own, {*wanted})
+    order = [own.index(label) for label in wanted]
+    return result if order == sorted(order) else result.permute(order)
+
+
+def _summed(tensor: Any, labels: list[str], needed: set[str]) -> tuple[Any, list[str]]:
+    over = [d for d, label in enumerate(labels) if label not in needed]
+    return (tensor.sum(over) if over else tensor), [label for label in labels if label in needed]
+
+
+def _attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """softmax(query key^T scale + mask) value, as torch.nn.functional.scaled_dot_product_attention."""
+    torch = torch_module("torch")
+    if enable_gqa:
+        key, value = (_for_all_heads(kept, query.shape[-3]) for kept in (key, value))
+    factor = 1 / sqrt(query.shape[-1]) if scale is None else scale
+    scores = _matmul(query, key.transpose(-1, -2)) * factor
+    if scores.dtype in (torch.float16, torch.bfloat16):
+        scores = scores.float()
+    if is_causal:
+        kept = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
+        scores = torch.where(kept, scores, -torch.inf)
+    if attn_mask is not None:
+        is_bias = attn_mask.dtype != torch.bool
+        scores = scores + attn_mask if is_bias else torch.where(attn_mask, scores, -torch.inf)
+    softmax = torch.softmax if attn_mask is None else torch._safe_softmax
+    weights = softmax(scores, -1).to(value.dtype)
+    if dropout_p:
+        weights = torch.dropout(weights, dropout_p, True)
+    return _matmul(weights, value)
+
+
+def _for_all_heads(tensor: Any, heads: int) -> Any:
+    """Heads of keys or values repeated, for groups of heads of queries."""
+    *batch, own, length, size = tensor.shape
+    wide = tensor.unsqueeze(-3).expand(*batch, own, heads // own, length, size)
+    return wide.reshape(*batch, heads, length, size)
+
+
+_KERNELS: dict[str, Callable[..., Any]] = {
+    "einsum.default": _einsum,
+    "linear.default": _linear,
+    "matmul.default": _matmul,
+    "scaled_dot_product_attention.default": _attention,
+}
+"""By the op that torch would decompose when it records gradients."""
+
+
+@contextmanager
+def kept_whole() -> Iterator[None]:
+    """Within it, the ops of `_KERNELS` that torch's dispatcher runs are sums of `dot_general`."""
+    composite = torch_module("torch._C").DispatchKey.CompositeImplicitAutograd
+    library = torch_module("torch").ops.aten
+    dot_general_op()
+    replaced: list[tuple[Any, Any]] = []
+    with torch_module("torch._dispatch.python").enable_python_dispatcher():
+        try:
+            for name, kernel in _KERNELS.items():
+                packet, overload = name.split(".")
+                op = getattr(getattr(library, packet), overload)
+                replaced.append((op, op.py_kernels.pop(composite, None)))
+                op.py_impl(composite)(_or_torch(op, composite, kernel))
+                op._dispatch_cache.clear()
+            yield
+        finally:
+            for op, kernel in replaced:
+                op.py_kernels.pop(composite, None)
+                if kernel is not None:
+                    op.py_kernels[composite] = kernel
+                op._dispatch_cache.clear()
+
+
+def _or_torch(op: Any, composite: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel, or torch's decomposition where it does not apply."""
+
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        found = kernel(*arguments, **keywords)
+        return op._op_dk(composite, *arguments, **keywords) if found is NotImplemented else found
+
+    return run
