@@ -123,6 +123,19 @@ class Program:
         """
         return frontend("torch").from_exported(exported, mesh, shardings)
 
+    @staticmethod
+    def from_torch_training(
+        model: Any, loss: Any, optimizer: Any, example_inputs: Any = (), **options: Any
+    ) -> Program:
+        """Returns one training step of a module: forward, backward and the optimizer's update.
+
+        loss: `loss(output, *targets)`, or None if the model returns it. example_inputs: a tuple, or keywords.
+        options: targets, mesh, shardings by name, gradients, max_norm, learning_rate.
+
+        Needs torch; see `shardy_py.frontends.torch_training.from_training`.
+        """
+        return frontend("torch_training").from_training(model, loss, optimizer, example_inputs, **options)
+
     @cached_property
     def values(self) -> Values:
         """All values, in program order."""
