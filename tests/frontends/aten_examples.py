@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.frontends.aten_gradient_examples import gradient_calls
+
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 Call = tuple[str, tuple[Any, ...], dict[str, Any]]
@@ -49,7 +51,7 @@ def calls() -> list[Call]:
     state = torch.random.get_rng_state()
     torch.manual_seed(0)
     try:
-        return [*_pointwise(), *_shapes(), *_scatters(), *_products(), *_reductions()]
+        return [*_pointwise(), *_shapes(), *_scatters(), *_products(), *_reductions(), *gradient_calls()]
     finally:
         torch.random.set_rng_state(state)
 

@@ -35,7 +35,7 @@ def op_of(name: str) -> Any:
 def type_of(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return tuple(type_of(part) for part in value)
-    return TensorType(tuple(value.shape), element_of_torch(value.dtype))
+    return None if value is None else TensorType(tuple(value.shape), element_of_torch(value.dtype))
 
 
 def tensors_in(arguments: Any) -> list[Any]:

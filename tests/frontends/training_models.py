@@ -131,8 +131,8 @@ class Pools(nn.Module):
         ]
         x = sum(F.adaptive_avg_pool2d(each, (12, 10)) for each in up) + F.pad(F.adaptive_avg_pool2d(x, (3, 4)), (0, 6, 9, 0))
         line = self.line(x.mean(2))
-        line = F.interpolate(line, scale_factor=1.5, mode="linear") + F.avg_pool1d(F.pad(line, (1, 2)), 2, 1)[..., :6]
-        volume = F.max_pool3d(F.softplus(self.volume(x.reshape(2, 1, 12, 10, 10))), 2)
+        line = F.interpolate(line, scale_factor=1.5, mode="linear") + F.adaptive_avg_pool1d(F.avg_pool1d(F.pad(line, (1, 2)), 2, 1), 6)
+        volume = F.max_pool3d(F.softplus(self.volume(x.reshape(2, 1, 12, 12, 10))), 2)
         volume = F.interpolate(volume, scale_factor=2, mode="trilinear") + F.adaptive_avg_pool3d(volume, 1)
         return line.flatten(1).mean(1) + F.avg_pool3d(volume, 2, padding=1, count_include_pad=False).flatten(1).mean(1)
 
@@ -200,6 +200,13 @@ def _of_torchvision() -> dict[str, Callable[[], Example]]:
     def made(name: str, size: int = 32, **options: Any) -> Callable[[], Example]:
         return lambda: _classified(_without_dropout(getattr(models, name)(num_classes=10, **options)), size)
 
+    def vgg() -> Any:
+        layers = models.vgg.make_layers([8, "M", 16, 16, "M", 32, 512, "M"], batch_norm=True)
+        model = models.VGG(layers, num_classes=10, dropout=0.0)
+        model.classifier[0], model.classifier[3] = nn.Linear(512 * 49, 16), nn.Linear(16, 16)
+        model.classifier[6] = nn.Linear(16, 10)
+        return model
+
     block = import_module("torchvision.models.convnext").CNBlockConfig
     swin = import_module("torchvision.models.swin_transformer").SwinTransformer
     vision = import_module("torchvision.models.vision_transformer").VisionTransformer
@@ -207,10 +214,10 @@ def _of_torchvision() -> dict[str, Callable[[], Example]]:
         "torchvision resnet18": made("resnet18"),
         "torchvision mobilenet_v2": made("mobilenet_v2", width_mult=0.35),
         "torchvision mobilenet_v3_small": made("mobilenet_v3_small"),
-        "torchvision vgg11_bn": made("vgg11_bn"),
+        "torchvision vgg": lambda: _classified(vgg()),
         "torchvision squeezenet1_1": made("squeezenet1_1"),
         "torchvision shufflenet_v2_x0_5": made("shufflenet_v2_x0_5"),
-        "torchvision densenet121": made("densenet121", growth_rate=8, block_config=(2, 2, 2, 2), num_init_features=16),
+        "torchvision densenet": lambda: _classified(models.DenseNet(8, (2, 2, 2, 2), 16, num_classes=10)),
         "torchvision efficientnet_b0": made("efficientnet_b0"),
         "torchvision convnext": lambda: _classified(
             models.ConvNeXt([block(16, 32, 1), block(32, 64, 1), block(64, None, 1)], num_classes=10)
@@ -277,7 +284,7 @@ def _of_transformers() -> dict[str, Callable[[], Example]]:
         return {"input_features": torch.randn(2, 8, 32), "labels": torch.randint(3, 40, (2, 5)), "use_cache": False}
 
     decoder = {**_TINY, **_WORDS, "num_key_value_heads": 2, "max_position_embeddings": 32}
-    t5 = {"d_model": 32, "d_ff": 64, "d_kv": 8, "num_layers": 2, "num_heads": 4, "dropout_rate": 0.0, **_WORDS}
+    t5 = {"d_model": 32, "d_ff": 64, "d_kv": 8, "num_layers": 2, "num_heads": 4, "dropout_rate": 0.0, "decoder_start_token_id": 0, **_WORDS}
     whisper = {
         "d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
         "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "num_mel_bins": 8, "max_source_positions": 16, "max_target_positions": 16,

@@ -1,0 +1,115 @@
+"""Calls of ATen's gradients, and of other ops of training steps, that have rows; as in `aten_examples.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from shardy_py.frontends.torch_whole_ops import dot_general_op
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+Call = tuple[str, tuple[Any, ...], dict[str, Any]]
+
+
+def f(*shape: int) -> Any:
+    """Random numbers."""
+    return torch.randn(shape)
+
+
+def gradient_calls() -> Iterator[Call]:
+    """All examples; random numbers from torch's generator."""
+    for name, *arguments in (*_convolutions(), *_pools(), *_upsamplings(), *_others()):
+        yield f"aten.{name}", tuple(arguments), {}
+    yield "aten.addcmul.default", (f(3, 4), f(3, 4), f(4)), {"value": 0.5}
+    yield "aten.addcdiv.default", (f(3, 4), f(3, 4), f(3, 4).exp()), {"value": -0.1}
+    yield "prims.copy_strided.default", (f(3, 4), [4, 1]), {}
+    dot_general_op()
+    product = "shardy_py.dot_general.default"
+    yield product, (f(2, 3, 4, 5), f(5, 2, 6, 3), [3, 1], [0, 3], [0], [1]), {}
+    yield product, (f(3, 4), f(5), [], [], [], []), {}
+
+
+def _convolutions() -> Iterator[tuple[Any, ...]]:
+    name, mask = "convolution_backward.default", [True, True, True]
+    for shape, weight, stride, padding, dilation, transposed, more, groups in (
+        ((2, 4, 9, 8), (6, 4, 3, 2), [2, 3], [1, 0], [2, 1], False, [0, 0], 1),
+        ((2, 4, 7, 8), (6, 2, 3, 3), [1], [1], [1], False, [0], 2),
+        ((2, 4, 7, 8), (8, 1, 3, 3), [2], [0], [1], False, [0], 4),
+        ((2, 4, 5, 6), (4, 3, 3, 2), [2, 3], [1, 0], [1, 2], True, [1, 0], 1),
+        ((2, 4, 5, 6), (4, 3, 3, 3), [2], [1], [1], True, [0], 2),
+        ((2, 4, 11), (6, 4, 3), [2], [3], [3], False, [0], 1),
+        ((2, 2, 4, 5, 6), (4, 1, 2, 3, 2), [1, 2, 1], [1], [1], False, [0], 2),
+    ):
+        x, w = f(*shape), f(*weight)
+        out = torch.convolution(x, w, None, stride, padding, dilation, transposed, more, groups)
+        bias = [out.shape[1]]
+        yield name, f(*out.shape), x, w, bias, stride, padding, dilation, transposed, more, groups, mask
+    x, w = f(2, 4, 6, 6), f(6, 4, 3, 3)
+    plain = ([1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+    yield name, f(2, 6, 4, 4), x, w, None, *plain, [False, True, False]
+
+
+def _pools() -> Iterator[tuple[Any, ...]]:
+    for shape, kernel, stride, padding, dilation, ceil in (
+        ((2, 3, 9, 8), [3, 3], [2, 2], [1, 1], [1, 1], False),
+        ((2, 3, 9, 8), [3, 2], [2, 3], [1, 1], [1, 1], True),
+        ((2, 3, 4, 4), [2], [], [0], [1], False),
+        ((3, 4, 4), [2], [], [0], [1], False),
+    ):
+        x = f(*shape)
+        out, at = torch.ops.aten.max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil)
+        yield "max_pool2d_with_indices_backward.default", f(*out.shape), x, kernel, stride, padding, dilation, ceil, at
+    x = f(2, 3, 9, 8)
+    dilated = ([3, 2], [2, 1], [1, 0], [2, 3], False)
+    out, at = torch.ops.aten.max_pool2d_with_indices(x, *dilated)
+    yield "max_pool2d_with_indices_backward.default", f(*out.shape), x, *dilated, at
+    x = f(2, 3, 4, 5, 4)
+    out, at = torch.ops.aten.max_pool3d_with_indices(x, [2, 3, 2], [2, 1, 2])
+    same = ([2, 3, 2], [2, 1, 2], [0, 0, 0], [1, 1, 1], False)
+    yield "max_pool3d_with_indices_backward.default", f(*out.shape), x, *same, at
+    for shape, arguments in (
+        ((2, 3, 9, 8), ([3], [2], [1], False, True, None)),
+        ((2, 3, 9, 8), ([3, 2], [2, 3], [1, 1], True, False, None)),
+        ((2, 3, 9, 8), ([3, 3], [2, 2], [1, 1], True, True, None)),
+        ((2, 3, 9, 8), ([2, 3], [], [0, 0], False, True, 5)),
+        ((2, 3, 4, 5, 4), ([2], [2, 1, 2], [0], False, True, None)),
+    ):
+        x = f(*shape)
+        dims = len(shape) - 2
+        out = getattr(torch.ops.aten, f"avg_pool{dims}d")(x, *arguments)
+        yield f"avg_pool{dims}d_backward.default", f(*out.shape), x, *arguments
+    for size in ((3, 4), (4, 3), (1, 1), (9, 1)):
+        yield "_adaptive_avg_pool2d_backward.default", f(2, 3, *size), f(2, 3, 9, 8)
+    yield "_adaptive_avg_pool3d_backward.default", f(2, 3, 2, 3, 1), f(2, 3, 4, 5, 2)
+
+
+def _upsamplings() -> Iterator[tuple[Any, ...]]:
+    for dims, (given, wanted) in {1: ((5,), (8,)), 2: ((5, 6), (8, 6)), 3: ((2, 3, 2), (4, 5, 2))}.items():
+        shape = [2, 3, *given]
+        for name in (f"upsample_nearest{dims}d_backward", f"_upsample_nearest_exact{dims}d_backward"):
+            yield f"{name}.default", f(2, 3, *wanted), list(wanted), shape
+            doubled = [2 * size + 1 for size in given]
+            yield f"{name}.default", f(2, 3, *doubled), doubled, shape, *(2.5,) * dims
+    for name, given, wanted in (
+        ("upsample_linear1d", (5,), (8,)),
+        ("upsample_bilinear2d", (5, 6), (8, 4)),
+        ("upsample_bicubic2d", (5, 6), (8, 4)),
+        ("upsample_trilinear3d", (2, 3, 4), (4, 5, 2)),
+    ):
+        for aligned in (False, True):
+            yield f"{name}_backward.default", f(2, 3, *wanted), list(wanted), [2, 3, *given], aligned
+        tripled = [3 * size for size in given]
+        factors = (3.1,) * len(given)
+        yield f"{name}_backward.default", f(2, 3, *tripled), tripled, [2, 3, *given], False, *factors
+
+
+def _others() -> Iterator[tuple[Any, ...]]:
+    yield "select_backward.default", f(3, 5), [3, 4, 5], 1, -2
+    yield "slice_backward.default", f(3, 2, 5), [3, 7, 5], 1, 1, 5, 2
+    yield "slice_backward.default", f(3, 2), [3, 7], -1, -2, 9223372036854775807, 1
+    yield "lerp.Scalar", f(3, 4), f(3, 4), 0.1
+    yield "lerp.Scalar", f(3, 4), f(3, 4), 0.75
+    yield "lerp.Tensor", f(3, 4), f(3, 4), f(4)
