@@ -72,6 +72,14 @@ def current_trace() -> Trace:
     return trace
 
 
+def current_block() -> Block:
+    """The block that ops go to. Raises `ShardyError` outside of a traced function."""
+    current_trace()
+    scope = _SCOPE.get()
+    assert scope is not None
+    return scope.block
+
+
 def insert(op: Operation) -> None:
     """Appends an op to the current block. Raises `ShardyError` if it uses a value out of scope."""
     trace, scope = current_trace(), _SCOPE.get()

@@ -259,7 +259,7 @@ def _decomposed_whole(exported: Any) -> Any:
         raise not_decomposed(exported.graph.nodes, error) from None
     before: set[Any] = set()
     for _ in range(MOST_ROUNDS):
-        unknown = {node.target for node in _all_nodes(exported) if is_unknown(node)}
+        unknown = {node.target for node in all_nodes(exported) if is_unknown(node)}
         more = torch_module("torch._decomp").get_decompositions(list(unknown))
         if unknown == before or not more:
             break
@@ -267,7 +267,7 @@ def _decomposed_whole(exported: Any) -> Any:
     return exported
 
 
-def _all_nodes(exported: Any) -> Iterator[Any]:
+def all_nodes(exported: Any) -> Iterator[Any]:
     """The nodes of the graph, and of those in its control flow."""
     for module in exported.graph_module.modules():
         if hasattr(module, "graph"):

@@ -15,21 +15,25 @@ Not here: the rows (`aten/`), types and positions of nodes, unsupported nodes (`
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, NameLoc, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block
 
 from shardy_py.api import Mesh, Program, ShardyError
 from shardy_py.builder import Argument, Tensor, TensorType, build, ops
+from shardy_py.builder.insertion import current_block
 from shardy_py.dialects.traits import is_dead_when_unused
 from shardy_py.frontends.aten import Row, find_row
-from shardy_py.frontends.torch_decompositions import decomposed
+from shardy_py.frontends.torch_control import control_of, function_of_numbers
+from shardy_py.frontends.torch_decompositions import all_nodes, decomposed
+from shardy_py.frontends.torch_effects import drop_tokens, is_token
 from shardy_py.frontends.torch_nodes import blamed, check, location_of, node_type
 from shardy_py.frontends.torch_placements import torch_module
+from shardy_py.frontends.torch_storage import order_storage
 from shardy_py.graph.value_table import RESULT_INFO
 from shardy_py.ir import erase
 from shardy_py.xla.populate_expanded_op_rules import populate_expanded_op_rules
@@ -125,14 +129,19 @@ class Graph:
     @staticmethod
     def of(exported: Any) -> Graph:
         """The graph of a decomposed program. Raises `ShardyError` for unsupported nodes."""
-        check(exported.graph.nodes)
-        unmerge(exported.graph)
+        drop_tokens(exported.graph, exported.graph_signature.output_specs)
+        check(all_nodes(exported))
+        for module in exported.graph_module.modules():
+            if hasattr(module, "graph"):
+                order_storage(module.graph)
+                unmerge(module.graph)
         nodes = tuple(exported.graph.nodes)
         placeholders = {node.name: node for node in nodes if node.op == "placeholder"}
         inputs: list[Any] = []
         arguments: list[Argument] = []
         constants: dict[str, Any] = {}
-        outputs, specs = _output_names(exported), exported.graph_signature.input_specs
+        outputs = _output_names(exported)
+        specs = [spec for spec in exported.graph_signature.input_specs if not is_token(spec)]
         reserved = {*outputs, *(spec.target for spec in specs)}
         for spec in specs:
             node = placeholders[spec.arg.name]
@@ -155,6 +164,8 @@ class Graph:
                         values[node] = ops.constant(_array(self.constants[node.name], node))
                     elif node not in values:
                         values[node] = node.meta.get("val")
+                case "get_attr":
+                    values[node] = _attribute(node)
                 case "call_function":
                     values[node] = _run(node, values, blocks)
                 case _:
@@ -163,6 +174,34 @@ class Graph:
                     _drop_unused(blocks, results)
                     return results
         return ()
+
+
+def _run_graph(module: Any, tensors: Sequence[Any]) -> tuple[Any, ...]:
+    """The results of a graph in control flow, given values for its inputs."""
+    nodes = list(module.graph.nodes)
+    inputs = [node for node in nodes if node.op == "placeholder"]
+    values: dict[Any, Any] = dict(zip(inputs, tensors, strict=True))
+    blocks = [current_block()]
+    for node in nodes:
+        match node.op:
+            case "get_attr":
+                values[node] = _attribute(node)
+            case "call_function":
+                values[node] = _run(node, values, blocks)
+            case "output":
+                results = _with_tensors(node.args[0], values)
+                return tuple(results) if isinstance(results, tuple | list) else (results,)
+            case _:
+                pass
+    return ()
+
+
+def _attribute(node: Any) -> Any:
+    """An attribute of the module of a node: a graph, or a constant."""
+    found = node.graph.owning_module
+    for name in node.target.split("."):
+        found = getattr(found, name)
+    return ops.constant(_array(found, node)) if hasattr(found, "dtype") else found
 
 
 def _drop_unused(blocks: Sequence[Block], results: Sequence[Tensor]) -> None:
@@ -179,18 +218,28 @@ def _run(node: Any, values: Mapping[Any, Any], blocks: Sequence[Block]) -> Any:
     arguments, keywords = (_with_tensors(given, values) for given in (node.args, node.kwargs))
     if node.target is operator.getitem:
         return _item(node, *arguments)
-    row = find_row(str(node.target))
-    assert row is not None
     last = blocks[0].last_op if blocks else None
-    result = _called(node, row, arguments, keywords)
+    result = _called(node, _row(node), arguments, keywords)
     if blocks:
         location = location_of(node)
         op = blocks[0].first_op if last is None else last.next_op
         while op is not None:
             for inner in op.walk():
-                cast(Any, inner).location = location
+                if op is inner or not isinstance(inner.location, NameLoc):
+                    cast(Any, inner).location = location
             op = op.next_op
     return result
+
+
+def _row(node: Any) -> Row:
+    """The translation of an op: its row, or that of control flow, or of numbers."""
+    if (control := control_of(node.target)) is not None:
+        return lambda out, *arguments, **keywords: control(_run_graph, out, *arguments, **keywords)
+    if (function := function_of_numbers(node.target)) is not None:
+        return lambda _, *arguments: function(*arguments)
+    row = find_row(str(node.target))
+    assert row is not None
+    return row
 
 
 def _called(node: Any, row: Row, arguments: Any, keywords: Any) -> Any:
@@ -271,6 +320,8 @@ def _output_names(exported: Any) -> tuple[str, ...]:
     user = iter([f"output{pytree.keystr(path)}" for path, _ in leaves])
     names: list[str] = []
     for spec in exported.graph_signature.output_specs:
+        if is_token(spec):
+            continue
         what = _KINDS.get(spec.kind.name, "after")
         name = f"{spec.target} {what}" if what else next(user, "output")
         if not hasattr(spec.arg, "value"):

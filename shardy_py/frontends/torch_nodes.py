@@ -20,6 +20,7 @@ from shardy_py.builder import TensorType
 from shardy_py.errors import Diagnostic, Position
 from shardy_py.frontends.aten import find_row
 from shardy_py.frontends.aten.elements import element_of_torch
+from shardy_py.frontends.torch_control import control_of, function_of_numbers
 from shardy_py.frontends.torch_placements import torch_module
 
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
@@ -39,9 +40,7 @@ _WHY_TAGGED = {
 _DEPENDS_ON_VALUES = (
     "the size of its result depends on values; use an op of fixed size (torch.where, torch.topk)"
 )
-_RUNS_OTHERS = (
-    "runs graphs or ops of its own, as torch.cond does, which is unsupported; export a model without it"
-)
+_RUNS_OTHERS = "runs graphs or ops of its own, which is unsupported; export a model without it"
 
 
 def node_type(node: Any) -> Any:
@@ -66,7 +65,9 @@ def _type_of(value: Any) -> Any:
 def is_unknown(node: Any) -> bool:
     """Returns whether a node is an op without a row."""
     is_op = node.op == "call_function" and node.target is not operator.getitem
-    return is_op and find_row(str(node.target)) is None
+    if not is_op or control_of(node.target) or function_of_numbers(node.target):
+        return False
+    return find_row(str(node.target)) is None
 
 
 # ---------------------------------------------------------------------- unsupported nodes
@@ -90,8 +91,9 @@ def _refused(node: Any, sizes_are_fixed: bool) -> tuple[str, str]:
     """The name of the op in the model, before decomposition, and why it is unsupported; "" if it is not."""
     name, value = str(node.meta.get("original_aten") or node.target), node.meta.get("val")
     if node.op == "get_attr":
-        node = next(iter(node.users), node)
-        return str(node.target), _RUNS_OTHERS
+        user = next(iter(node.users), None)
+        refused = user is not None and is_unknown(user)
+        return (str(user.target), _RUNS_OTHERS) if refused else (name, "")
     sizes = _open_sizes(value) if sizes_are_fixed else ""
     if sizes and node.op == "placeholder":
         return name, f"dynamic sizes ({sizes}) are unsupported; export without dynamic_shapes"
@@ -154,10 +156,15 @@ def location_of(node: Any) -> Attribute:
     location: Attribute = UnknownLoc()
     if place is not None:
         location = FileLineColLoc(StringAttr(place.file), IntAttr(place.line), IntAttr(place.column))
-    path, op_name = _module_path(node), str(node.target).split(".")[1]
+    path, op_name = _module_path(node), _short_name(node.target)
     name = f"{path}/{op_name}" if path else op_name
     is_backward = (node.meta.get("custom") or {}).get(PHASE) == "backward"
     return NameLoc(StringAttr(f"{name} backward" if is_backward else name), location)
+
+
+def _short_name(target: Any) -> str:
+    """`linear` of `aten.linear.default`; the name of an op of control flow, or of numbers."""
+    return (*str(target).split(".")[1:2], getattr(target, "__name__", str(target)))[0]
 
 
 def position_of(node: Any) -> Position | None:

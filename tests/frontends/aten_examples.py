@@ -51,7 +51,9 @@ def calls() -> list[Call]:
     state = torch.random.get_rng_state()
     torch.manual_seed(0)
     try:
-        return [*_pointwise(), *_shapes(), *_scatters(), *_products(), *_reductions(), *gradient_calls()]
+        families = (_pointwise, _shapes, _scatters, _products, _reductions, _pools, _transforms, _matrices)
+        own = [each for family in (*families, _quantized, _drawn) for each in family()]
+        return [*own, *gradient_calls()]
     finally:
         torch.random.set_rng_state(state)
 
@@ -76,6 +78,20 @@ def _pointwise() -> Iterator[Call]:
     yield call("le.Scalar", n(3, 5), 0.5)
     yield call("exp.default", n(4))
     yield call("round.default", n(4))
+    yield call("round.decimals", 90 * f(3, 5), decimals=2)
+    yield call("round.decimals", 900 * f(3, 5), decimals=-1)
+    odd = torch.tensor([0.0, -0.0, -1.5, float("nan"), 2.0])
+    yield call("copysign.Tensor", f(5), odd)
+    yield call("copysign.Scalar", n(5), -2.0)
+    yield call("signbit.default", odd)
+    yield call("signbit.default", n(5))
+    for name in ("fmax", "fmin"):
+        yield call(f"{name}.default", odd, f(3, 5))
+        yield call(f"{name}.default", n(5), n(3, 5))
+    yield call("nextafter.default", f(3, 5), f(5))
+    for order in (0, 1, 3):
+        yield call("polygamma.default", order, positive(3, 5))
+    yield call("special_zeta.default", positive(3, 5) + 1, positive(5))
     yield call("bitwise_not.default", n(4))
     yield call("logical_not.default", n(4, high=2, low=-1))
     for name in ("and", "or", "xor"):
@@ -121,7 +137,7 @@ def _pointwise() -> Iterator[Call]:
     for name in ("bitwise_left_shift.Tensor_Scalar", "__lshift__.Scalar", "__rshift__.Scalar"):
         yield call(name, n(3, 5), 2)
     yield call("bitwise_right_shift.Tensor", n(3, 5).byte(), n(5, low=0, high=8).byte())
-    for name in ("abs", "angle", "_conj", "exp", "neg"):
+    for name in ("abs", "angle", "_conj", "_conj_physical", "exp", "neg"):
         yield call(f"{name}.default", c(3, 5))
     yield call("mul.Tensor", c(3, 5), c(5))
     yield call("complex.default", f(3, 1), f(5))
@@ -158,6 +174,19 @@ def _shapes() -> Iterator[Call]:
     yield call("diagonal.default", f(4, 5))
     yield call("diagonal.default", f(2, 5, 4), 1, -1, 1)
     yield call("diagonal.default", f(5, 4, 2), -2)
+    yield call("diagonal_scatter.default", f(4, 5), f(4))
+    yield call("diagonal_scatter.default", f(2, 5, 4), f(2, 4), 1, -1, 1)
+    yield call("diagonal_scatter.default", f(5, 4, 2), f(2, 3), -2)
+    for name in ("as_strided", "as_strided_copy"):
+        yield call(f"{name}.default", f(4, 6), [6, 4], [1, 6])
+    yield call("as_strided.default", f(4, 6), [2, 3, 2], [1, 2, 12], 3)
+    yield call("as_strided.default", f(4, 6), [3, 5, 2], [6, 0, 2], 1)
+    yield call("as_strided.default", f(24), [5, 4], [3, 1], 2)
+    yield call("as_strided.default", f(24), [2, 3], [9, 2], 1)
+    yield call("as_strided_scatter.default", f(4, 6), f(2, 3), [2, 3], [9, 2], 1)
+    yield call("view.dtype", f(4, 6), torch.int32)
+    yield call("view.dtype", f(4, 6), torch.uint8)
+    yield call("view.dtype", n(4, 6).to(torch.int16), torch.int32)
     yield call("unfold.default", f(2, 9, 3), 1, 4, 2)
     yield call("unfold.default", f(7), -1, 3, 1)
     yield call("view_as_complex.default", f(3, 4, 2))
@@ -242,6 +271,33 @@ def _products() -> Iterator[Call]:
     yield call("convolution.default", f(2, 6, 5, 4), weight, None, two, one, [1, 2], True, one, 3)
     yield call("convolution.default", f(2, 3, 9), f(4, 3, 3), f(4), [1], [1], [1], False, [0], 1)
     yield call("convolution.default", f(2, 3, 5, 5, 5), f(4, 3, 2, 2, 2), None, [1], [0], [1], False, [0], 1)
+    ends = torch.tensor([2, 2, 7], dtype=torch.int32)
+    half = [t.bfloat16() for t in (f(7, 8), f(3, 8, 16), f(3, 4, 8), f(8, 7), f(7, 16))]
+    yield call("_grouped_mm.default", half[0], half[1], ends)
+    yield call("_grouped_mm.default", half[2], half[1])
+    yield call("_cdist_forward.default", f(2, 3, 4), f(5, 4), 2.0, None)
+    yield call("_cdist_forward.default", f(30, 4), f(2, 5, 4), 2.0, None)
+    for p in (0.0, 1.0, 2.5, float("inf")):
+        yield call("_cdist_forward.default", f(3, 4), f(5, 4), p, None)
+    yield call("_pdist_forward.default", f(4, 3), 2.0)
+    yield call("_trilinear.default", f(2, 3), f(5, 3, 4), f(2, 4), [1, 3], [0], [1, 2], [2, 3])
+    for mode in (0, 1, 2):
+        bags = torch.tensor([0, 3, 3, 5])
+        yield call("_embedding_bag.default", f(9, 4), n(7, low=0, high=9), bags, False, mode)
+        yield call(
+            "_embedding_bag_forward_only.default",
+            f(9, 4),
+            n(7, low=0, high=3),
+            bags,
+            False,
+            mode,
+            False,
+            None,
+            False,
+            2,
+        )
+    bags = torch.tensor([0, 2, 7])
+    yield call("_embedding_bag.default", f(9, 4), n(7, low=0, high=9), bags, False, 0, False, f(7), True)
     attention = "scaled_dot_product_attention.default"
     q, k, v = f(2, 4, 5, 8), f(2, 4, 6, 8), f(2, 4, 6, 3)
     yield call(attention, q, k, v)
@@ -296,8 +352,21 @@ def _reductions() -> Iterator[Call]:
     yield call("var.correction", f(3, 5), [1])
     yield call("var.correction", f(3, 5), None, correction=0, keepdim=True)
     yield call("var_mean.correction", f(3, 5), [0], correction=0, keepdim=True)
+    some = torch.tensor([[1.0, float("nan"), 3.0, 0.0], [2.0, 0.0, 2.0, 1.0]])
+    for name in ("median", "nanmedian"):
+        for tensor in (some, f(3, 4), n(3, 5, low=0, high=4)):
+            yield call(f"{name}.default", tensor)
+            yield call(f"{name}.dim", tensor + 0 * tensor, -1, True)
+    yield call("kthvalue.default", f(3, 5), 2)
+    yield call("kthvalue.default", f(3, 5), 3, 0, True)
+    bare = torch.tensor(2.5)
     for name in ("_softmax", "_log_softmax"):
+        yield call(f"{name}.default", bare, 0, False)
         yield call(f"{name}.default", 5 * f(3, 4, 5), 1, False)
+    for name in ("max.dim", "min.dim", "sort.default"):
+        yield call(name, bare, 0)
+    yield call("topk.default", bare, 1)
+    yield call("scatter_add.default", bare, 0, torch.tensor(0), torch.tensor(1.5))
     yield call("native_layer_norm.default", f(3, 4, 5), [5], f(5), None, 1e-5)
     yield call("native_group_norm.default", f(2, 6, 3, 3), f(6), f(6), 2, 6, 9, 3, 1e-5)
     norm = "_native_batch_norm_legit_no_training.default"
@@ -309,7 +378,13 @@ def _reductions() -> Iterator[Call]:
     yield call("native_group_norm.default", f(2, 4, 3).bfloat16(), f(4), None, 2, 4, 3, 2, 1e-5)
     for name in ("_softmax", "_log_softmax"):
         yield call(f"{name}.default", f(3, 4).bfloat16(), 1, False)
+
+
+def _pools() -> Iterator[Call]:
     yield call("max_pool2d_with_indices.default", f(2, 3, 9, 8), [3, 3], [2, 2], [1, 1], [2, 1])
+    yield call("max_pool2d_with_indices.default", n(2, 3, 9, 8).float(), [3, 2], [1, 2])
+    yield call("adaptive_max_pool2d.default", f(2, 3, 9, 8), [4, 3])
+    yield call("adaptive_max_pool3d.default", n(2, 3, 4, 6, 5).float(), [2, 4, 3])
     yield call("max_pool3d_with_indices.default", f(2, 3, 4, 4, 4), [2, 2, 2])
     yield call("avg_pool2d.default", f(2, 3, 9, 8), [3], [2], [1])
     yield call("avg_pool2d.default", f(2, 3, 9, 8), [3], [2], [1], True, False)
@@ -319,3 +394,101 @@ def _reductions() -> Iterator[Call]:
     yield call("_adaptive_avg_pool2d.default", f(2, 3, 9, 8), [3, 4])
     yield call("_adaptive_avg_pool2d.default", f(2, 3, 9, 8), [4, 3])
     yield call("_adaptive_avg_pool3d.default", f(2, 3, 4, 6, 2), [2, 3, 1])
+
+
+def _transforms() -> Iterator[Call]:
+    for normalization in (0, 1, 2):
+        yield call("_fft_r2c.default", f(3, 6), [1], normalization, True)
+        yield call("_fft_r2c.default", f(3, 6), [0], normalization, False)
+        yield call("_fft_c2c.default", c(3, 6), [0], normalization, True)
+        yield call("_fft_c2c.default", c(3, 6, 2), [0, 1], normalization, False)
+        yield call("_fft_c2r.default", c(3, 6), [1], normalization, 10)
+    yield call("_fft_r2c.default", f(2, 3, 4, 2, 3), [0, 1, 2, 4], 0, True)
+    yield call("_fft_c2r.default", c(2, 3, 4, 2), [0, 1, 2, 3], 2, 3)
+
+
+def spd(*shape: int) -> Any:
+    """Symmetric positive definite matrices."""
+    given = f(*shape)
+    return given @ given.mT + torch.eye(shape[-1])
+
+
+def _matrices() -> Iterator[Call]:
+    square, tall, wide = f(2, 4, 4), f(2, 5, 3), f(3, 5)
+    lower = torch.linalg.cholesky(spd(2, 4, 4))
+    for upper in (False, True):
+        factor = lower.mT.contiguous() if upper else lower
+        yield call("cholesky.default", spd(4, 4), upper)
+        yield call("linalg_cholesky_ex.default", spd(2, 4, 4), upper=upper)
+        yield call("cholesky_solve.default", tall[:, :4], factor, upper)
+        yield call("cholesky_inverse.default", factor, upper)
+        yield call("linalg_solve_triangular.default", square, f(4, 3), upper=upper)
+        yield call("triangular_solve.default", f(4, 3), square[0], upper, True)
+    yield call("linalg_solve_triangular.default", square, f(3, 4), upper=True, left=False, unitriangular=True)
+    for matrix in (square, tall, wide, c(3, 3)):
+        yield call("linalg_lu_factor_ex.default", matrix)
+        yield call("linalg_lu.default", matrix)
+    factors, pivots = torch.linalg.lu_factor(square)
+    yield call("lu_unpack.default", factors, pivots)
+    for left in (True, False):
+        for adjoint in (True, False):
+            right = f(2, 4, 3) if left else f(2, 3, 4)
+            yield call("linalg_lu_solve.default", factors, pivots, right, left=left, adjoint=adjoint)
+    yield call("_linalg_solve_ex.default", square, f(4, 3))
+    yield call("_linalg_solve_ex.default", square, f(2, 4))
+    yield call("_linalg_solve_ex.default", square[0], f(3, 4), left=False)
+    yield call("linalg_inv_ex.default", square)
+    for name in ("_linalg_det", "_linalg_slogdet"):
+        yield call(f"{name}.default", square)
+    yield call("geqrf.default", tall)
+    vectors, scales = torch.geqrf(tall)
+    yield call("linalg_householder_product.default", vectors, scales)
+    yield call("ormqr.default", vectors, scales, f(2, 5, 2))
+    yield call("ormqr.default", vectors, scales, f(2, 2, 5), False, True)
+    for matrix in (tall, wide):
+        for mode in ("reduced", "complete"):
+            yield call("linalg_qr.default", matrix, mode)
+    yield call("linalg_pinv.atol_rtol_tensor", tall, atol=torch.tensor(0.1), rtol=torch.tensor(1e-6))
+    yield call("_linalg_eigh.default", spd(2, 4, 4))
+    yield call("_linalg_eigh.default", square, "U", False)
+    yield call("_linalg_svd.default", f(3, 3))
+    yield call("_linalg_svd.default", tall, False, False)
+    yield call("linalg_eig.default", square)
+    yield call("_linalg_eigvals.default", square)
+
+
+def _quantized() -> Iterator[Call]:
+    x, scale, zero = 3 * f(3, 5), torch.tensor([0.1]), torch.tensor([3], dtype=torch.int32)
+    scales, zeros = positive(5), n(5, low=-3, high=4).int()
+    yield call("fake_quantize_per_tensor_affine_cachemask.default", x, 0.1, 3, -20, 20)
+    tensors = "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default"
+    for enabled in (0, 1):
+        yield call(tensors, x, scale, zero, torch.tensor([enabled]), -20, 20)
+    yield call("fake_quantize_per_channel_affine_cachemask.default", x, scales, zeros, 1, -20, 20)
+
+
+def _drawn() -> Iterator[Call]:
+    """Random numbers: only types are compared."""
+    x = f(3, 5)
+    for name in ("rand", "randn"):
+        yield call(f"{name}.default", [3, 5])
+        yield call(f"{name}_like.default", x.double())
+    yield call("randint.default", 7, [3, 5])
+    yield call("randint.low", -2, 7, [3, 5])
+    yield call("randint_like.default", x, 7)
+    yield call("randperm.default", 9)
+    yield call("bernoulli.default", torch.rand(3, 5))
+    yield call("bernoulli.p", x, 0.25)
+    for train in (True, False):
+        yield call("native_dropout.default", x, 0.5, train)
+    yield call("multinomial.default", torch.rand(3, 5), 2)
+    yield call("multinomial.default", torch.rand(5), 9, True)
+    yield call("normal.float_float", 1.0, 2.0, [3, 5])
+    yield call("normal.Tensor_Tensor", x, positive(3, 5))
+    yield call("normal_functional.default", x, 1.0, 2.0)
+    yield call("uniform.default", x, -1.0, 2.0)
+    for name in ("cauchy", "exponential", "log_normal"):
+        yield call(f"{name}.default", x)
+    yield call("geometric.default", x, 0.3)
+    for training in (True, False):
+        yield call("rrelu_with_noise_functional.default", x, torch.zeros(3, 5), 0.1, 0.3, training)

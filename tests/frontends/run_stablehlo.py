@@ -13,6 +13,8 @@ def run(program: Any, arguments: Sequence[Any]) -> list[Any]:
     """What the program gives for these arrays."""
     jax = pytest.importorskip("jax", reason="JAX is not installed: nothing runs StableHLO")
     xla_client = pytest.importorskip("jax._src.lib").xla_client
+    # Loads LAPACK, without which its custom calls end the process.
+    pytest.importorskip("jaxlib.lapack").prepare_lapack_call("getrf_ffi", np.float32)
     devices = jax.devices("cpu")[:1]
     with jax.enable_x64(True):
         executable = devices[0].client.compile_and_load(

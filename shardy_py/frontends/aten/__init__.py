@@ -16,15 +16,25 @@ from typing import Any
 from shardy_py.api import ShardyError
 from shardy_py.frontends.aten import (
     backward,
+    distances,
     einsum,
+    embeddings,
+    fourier,
+    grouped,
+    linear_algebra,
     normalizations,
     pointwise,
     pooling,
     pooling_backward,
     products,
+    quantization,
+    random,
+    ranks,
     reductions,
     scatters,
     shapes,
+    special,
+    strided,
 )
 
 Row = Callable[..., Any]
@@ -42,7 +52,14 @@ def _nothing(out: Any, *_: Any, **__: Any) -> None:
     """An op that checks something at run time."""
 
 
-_CHECKS = ("_assert_tensor_metadata", "_assert_scalar", "_assert_async", "sym_constrain_range_for_size")
+_CHECKS = (
+    "_assert_async",
+    "_assert_scalar",
+    "_assert_tensor_metadata",
+    "_linalg_check_errors",
+    "sym_constrain_range",
+    "sym_constrain_range_for_size",
+)
 
 _TABLES = (
     pointwise.ROWS,
@@ -55,10 +72,20 @@ _TABLES = (
     pooling.ROWS,
     backward.ROWS,
     pooling_backward.ROWS,
+    special.ROWS,
+    ranks.ROWS,
+    distances.ROWS,
+    embeddings.ROWS,
+    fourier.ROWS,
+    grouped.ROWS,
+    linear_algebra.ROWS,
+    random.ROWS,
+    strided.ROWS,
 )
 
 ROWS: dict[str, Row] = {
     **{f"aten.{name}": row for rows in _TABLES for name, row in rows.items()},
+    **quantization.ROWS,
     **{f"aten.{name}": _nothing for name in _CHECKS},
     "prims.copy_strided": lambda out, self, *_: self,
     "shardy_py.dot_general": products.product,

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.api import ShardyError
 from shardy_py.builder import Tensor, TensorType, emit, ops
 from shardy_py.builder.tensor import elementwise
 from shardy_py.frontends.aten.elements import convert, converted, filled, promoted, sizes
@@ -164,7 +163,10 @@ def _elu(out: TensorType, self: Tensor, alpha: float = 1, scale: float = 1, inpu
 
 def _round(out: TensorType, self: Tensor, *, decimals: int = 0) -> Tensor:
     if decimals:
-        raise ShardyError.unsupported(f"rounding to decimals ({decimals})")
+        scale = 10.0 ** abs(decimals)
+        shifted = self * scale if decimals > 0 else self / scale
+        rounded = ops.round_nearest_even(shifted)
+        return rounded / scale if decimals > 0 else rounded * scale
     return self if self.element_type.startswith(("i", "ui")) else ops.round_nearest_even(self)
 
 
@@ -191,7 +193,7 @@ def _polar(out: TensorType, abs: Tensor, angle: Tensor) -> Tensor:
 _UNARY: dict[str, Callable[[Tensor], Tensor]] = {
     **{name: ops.FUNCTIONS[name] for name in names("ceil floor log rsqrt sqrt tan tanh")},
     **{name: _chlo(name) for name in names("acos acosh asin asinh atan atanh cosh erf erfc sinh")},
-    "_conj": lambda x: ops.complex(ops.real(x), -ops.imag(x)),
+    **dict.fromkeys(("_conj", "_conj_physical"), lambda x: ops.complex(ops.real(x), -ops.imag(x))),
     "bitwise_not": ops.not_,
     "cos": ops.cosine,
     "digamma": _chlo("digamma"),

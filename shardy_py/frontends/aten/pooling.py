@@ -9,42 +9,48 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.builder import Tensor, TensorType, dot_general, ops, reduce_window
+from shardy_py.builder import Tensor, TensorType, dot_general, ops, reduce, reduce_window
 from shardy_py.builder.tensor import elementwise
 from shardy_py.frontends.aten.elements import filled, sizes
 from shardy_py.frontends.aten.products import window
-from shardy_py.frontends.aten.reductions import lowest
+from shardy_py.frontends.aten.reductions import first_greatest, lowest
+from shardy_py.frontends.aten.shapes import indexed
 
 Dims = int | Sequence[int] | None
 
 
-def _pooled(
-    self: Tensor,
+def _pooled(self: Tensor, out: TensorType, start: Any, op_name: str, *window: Sequence[int]) -> Tensor:
+    """`op_name` over windows."""
+    return _over_windows((self,), out, (start,), partial(elementwise, op_name), *window)[0]
+
+
+def _over_windows(
+    inputs: Sequence[Tensor],
     out: TensorType,
-    start: Any,
-    op_name: str,
+    starts: Sequence[Any],
+    body: Callable[..., Any],
     kernel: Sequence[int],
     stride: Sequence[int],
     padding: Sequence[int],
     dilation: Sequence[int],
-) -> Tensor:
-    """`op_name` over windows; behind the tensor as much padding as the output's sizes need."""
-    before = self.rank - len(kernel)
-    shape, wanted = sizes(self.type)[before:], sizes(out)[before:]
+) -> tuple[Tensor, ...]:
+    """A reduction over windows; behind the tensors as much padding as the output's sizes need."""
+    before = inputs[0].rank - len(kernel)
+    shape, wanted = sizes(inputs[0].type)[before:], sizes(out)[before:]
     reach = [
         (n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(wanted, stride, dilation, kernel, strict=True)
     ]
     edges = [(p, max(r - n - p, 0)) for p, r, n in zip(padding, reach, shape, strict=True)]
     ones = (1,) * before
     return reduce_window(
-        (self,),
-        (start,),
-        partial(elementwise, op_name),
+        inputs,
+        starts,
+        body,
         (*ones, *kernel),
         window_strides=(*ones, *stride),
         window_dilations=(*ones, *dilation),
         padding=((0, 0),) * before + tuple(edges),
-    )[0]
+    )
 
 
 def _max_pool(
@@ -58,15 +64,48 @@ def _max_pool(
     *,
     count: int = 2,
 ) -> Any:
-    """The maxima, without the indices."""
+    """The maxima, and where each is in the plane of its channel, row-major."""
     kernel = window(kernel_size or (), count)
     steps, pads, dilations = (
         window(stride or kernel, count),
         window(padding or 0, count),
         window(dilation or 1, count),
     )
-    start = lowest(self.element_type)
-    return _pooled(self, out[0], start, "maximum", kernel, steps, pads, dilations), None
+    start, window_ = lowest(self.element_type), (kernel, steps, pads, dilations)
+    values = _pooled(self, out[0], start, "maximum", *window_)
+    starts = (start, np.iinfo(np.int64).max)
+    return values, _over_windows((self, plane_places(self, count)), out[0], starts, first_greatest, *window_)[
+        1
+    ]
+
+
+def plane_places(self: Tensor, count: int) -> Tensor:
+    """The place of each element in the last `count` dimensions, row-major."""
+    shape = sizes(self.type)
+    places = ops.iota(shape, self.rank - 1, "i64")
+    for d in range(self.rank - count, self.rank - 1):
+        places = places + ops.iota(shape, d, "i64") * prod(shape[d + 1 :])
+    return places
+
+
+def _adaptive_max_pool(out: Sequence[TensorType], self: Tensor, output_size: Dims) -> tuple[Tensor, Tensor]:
+    """The maxima of as many windows as asked for, of sizes that differ by at most 1, and their places."""
+    count = len(window(output_size or (), 1))
+    wanted = sizes(out[0])[-count:]
+    values, places = self, plane_places(self, count)
+    for number, parts in enumerate(wanted, self.rank - count):
+        index = ops.constant(_windows(sizes(values.type)[number], parts))
+        pair = [indexed(tensor, number, (index,)) for tensor in (values, places)]
+        starts = (lowest(self.element_type), np.iinfo(np.int64).max)
+        values, places = reduce(pair, starts, (number + 1,), first_greatest)
+    return values, places
+
+
+def _windows(size: int, parts: int) -> Any:
+    """[parts, length]: the indices of each window; shorter ones repeat their last index."""
+    bounds = [(i * size // parts, -(-(i + 1) * size // parts)) for i in range(parts)]
+    length = max(limit - start for start, limit in bounds)
+    return np.array([[min(start + i, limit - 1) for i in range(length)] for start, limit in bounds])
 
 
 def _average_pool(
@@ -118,6 +157,7 @@ def averages(size: int, parts: int) -> Any:
 
 ROWS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("_adaptive_avg_pool2d", "_adaptive_avg_pool3d"), _adaptive_average_pool),
+    **dict.fromkeys(("adaptive_max_pool2d", "adaptive_max_pool3d"), _adaptive_max_pool),
     "avg_pool2d": _average_pool,
     "avg_pool3d": partial(_average_pool, count=3),
     "max_pool2d_with_indices": _max_pool,

@@ -141,25 +141,34 @@ def _leads(direction: str, value: Tensor, other: Tensor) -> Tensor:
     return ops.or_(leads, ops.and_(ops.compare(value, value, "NE"), ops.compare(other, other, "EQ")))
 
 
-def _places(direction: str, self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+def _better(
+    direction: str, value: Tensor, place: Tensor, other: Tensor, other_place: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The element that leads of two, with its place; of equal ones the first."""
+    behind = _leads(direction, other, value)
+    first = ops.or_(_leads(direction, value, other), ops.and_(ops.not_(behind), place < other_place))
+    return ops.select(first, value, other), ops.select(first, place, other_place)
+
+
+first_greatest = partial(_better, "GT")
+"""The greater of two elements with their places, for a reduction."""
+
+
+def extremes(direction: str, self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """The first greatest (GT) or smallest (LT) elements along a dimension, and their indices."""
-
-    def better(value: Tensor, place: Tensor, other: Tensor, other_place: Tensor) -> tuple[Tensor, Tensor]:
-        behind = _leads(direction, other, value)
-        first = ops.or_(_leads(direction, value, other), ops.and_(ops.not_(behind), place < other_place))
-        return ops.select(first, value, other), ops.select(first, place, other_place)
-
     number = dimension(dim, self.rank)
     start = bounds(self.element_type)[direction == "LT"]
     count = ops.iota(sizes(self.type), number, "i64")
-    values, places = reduce((self, count), (start, np.iinfo(np.int64).max), (number,), better)
+    values, places = reduce(
+        (self, count), (start, np.iinfo(np.int64).max), (number,), partial(_better, direction)
+    )
     return values, places
 
 
 def _argument(direction: str) -> Callable[..., Tensor]:
     def row(out: TensorType, self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
         self, dim = (ops.reshape(self, (-1,)), 0) if dim is None else (self, dim)
-        return shaped(_places(direction, self, dim)[1], out)
+        return shaped(extremes(direction, self, dim)[1], out)
 
     return row
 
@@ -170,7 +179,7 @@ def _extreme(direction: str, whole: Callable[..., Tensor]) -> Callable[..., Any]
     def row(out: Any, self: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
         if dim is None:
             return whole(out, self)
-        return tuple(starmap(shaped, zip(_places(direction, self, dim), out, strict=True)))
+        return tuple(starmap(shaped, zip(extremes(direction, self, dim), out, strict=True)))
 
     return row
 
@@ -178,7 +187,11 @@ def _extreme(direction: str, whole: Callable[..., Tensor]) -> Callable[..., Any]
 def _sort(
     out: Sequence[TensorType], self: Tensor, dim: int = -1, descending: bool = False, stable: bool = True
 ) -> tuple[Tensor, ...]:
-    number = dimension(dim, self.rank)
+    return sorted_along(self, dimension(dim, self.rank), descending=descending)
+
+
+def sorted_along(self: Tensor, number: int, *, descending: bool = False) -> tuple[Tensor, ...]:
+    """The elements along a dimension in order, equal ones in theirs, and their indices."""
     count = ops.iota(sizes(self.type), number, "i64")
 
     def comes_first(value: Tensor, other: Tensor, place: Tensor, other_place: Tensor) -> Tensor:
@@ -192,7 +205,7 @@ def _top_k(
     out: Sequence[TensorType], self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[Tensor, ...]:
     number = dimension(dim, self.rank)
-    return tuple(part(t, number, 0, k) for t in _sort(out, self, number, largest))
+    return tuple(part(t, number, 0, k) for t in sorted_along(self, number, descending=largest))
 
 
 def _cumulative(op_name: str, start: int) -> Callable[..., Tensor]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shardy_py.builder import Tensor, TensorType, ops
+from shardy_py.builder.types import dtype_of
 from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers
 from shardy_py.frontends.aten.elements import Bound, convert, converted, dimension, filled, sizes
 
@@ -102,13 +103,13 @@ def _arange(out: TensorType, *bounds: Any, **_: Any) -> Tensor:
 
 
 def _index_select(out: TensorType, self: Tensor, dim: int, index: Tensor) -> Tensor:
-    return _indexed(self, dimension(dim, self.rank), (index,))
+    return indexed(self, dimension(dim, self.rank), (index,))
 
 
 def _index(out: TensorType, self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """`self[:, i, j]`."""
     order, first, given = adjacent(indices, self.rank)
-    return _indexed(reordered(self, order), first, given)
+    return indexed(reordered(self, order), first, given)
 
 
 def adjacent(indices: Sequence[Tensor | None], rank: int) -> tuple[list[int], int, list[Tensor]]:
@@ -141,9 +142,11 @@ def diagonal(self: Tensor, row: int, column: int, *, offset: int = 0) -> Tensor:
     shape = sizes(self.type)
     last = reordered(self, [*(d for d in range(self.rank) if d not in (row, column)), row, column])
     size = max(min(shape[row] + min(offset, 0), shape[column] - max(offset, 0)), 0)
+    if not size:
+        return filled(TensorType((*sizes(last.type)[:-2], 0), self.element_type), 0)
     count = ops.iota((size,), 0, "i64")
     places = [count - min(offset, 0) if offset < 0 else count, count + offset if offset > 0 else count]
-    return _indexed(last, self.rank - 2, places)
+    return indexed(last, self.rank - 2, places)
 
 
 def _roll(out: TensorType, self: Tensor, shifts: int | Sequence[int], dims: Any = ()) -> Tensor:
@@ -172,11 +175,11 @@ def _unfold(out: TensorType, self: Tensor, dim: int, size: int, step: int) -> Te
     number = dimension(dim, self.rank)
     shape = (sizes(out)[number], size)
     index = ops.iota(shape, 0, "i64") * step + ops.iota(shape, 1, "i64")
-    windows = _indexed(self, number, (index,))
+    windows = indexed(self, number, (index,))
     return ops.transpose(windows, [d for d in range(windows.rank) if d != number + 1] + [number + 1])
 
 
-def _indexed(self: Tensor, first: int, indices: Sequence[Tensor]) -> Tensor:
+def indexed(self: Tensor, first: int, indices: Sequence[Tensor]) -> Tensor:
     """The elements at `indices` along dimensions from `first` on, which those of the indices replace."""
     count, shape = len(indices), sizes(self.type)
     starts = index_vectors(indices, shape[first : first + count])
@@ -206,10 +209,19 @@ def index_vectors(indices: Sequence[Tensor], bounds: Sequence[int]) -> Tensor:
 
 def _gather(out: TensorType, self: Tensor, dim: int, index: Tensor, **_: Any) -> Tensor:
     """Along one dimension, at an index for each element of the result."""
+    if not self.rank:
+        return ops.broadcast_to(self, sizes(out))
     number = dimension(dim, self.rank)
+    for d in range(self.rank):
+        self = self if d == number else part(self, d, 0, sizes(out)[d])
+    return along_dimension(self, number, index)
+
+
+def along_dimension(self: Tensor, number: int, index: Tensor) -> Tensor:
+    """The elements at indices along one dimension; the other dimensions of both have the same sizes."""
+    if 0 in index.shape:
+        return filled(TensorType(index.shape, self.element_type), 0)
     others = tuple(d for d in range(self.rank) if d != number)
-    for d in others:
-        self = part(self, d, 0, sizes(out)[d])
     numbers = GatherDimensionNumbers(
         collapsed_slice_dims=(number,),
         operand_batching_dims=others,
@@ -225,12 +237,47 @@ def _empty(out: TensorType, *_: Any, **__: Any) -> Tensor:
     return filled(out, 0)
 
 
+def _bit_cast(out: TensorType, self: Tensor, *_: Any) -> Tensor:
+    """The bits as elements of another type; the last dimension shrinks or grows with their width."""
+    before, after = (dtype_of(type_.element_type).itemsize for type_ in (self.type, out))
+    shape = sizes(self.type)
+    if before < after:
+        ratio = after // before
+        self = ops.reshape(self, (*shape[:-1], shape[-1] // ratio, ratio))
+        return ops.bitcast_convert(self, out.element_type, sizes(out))
+    if before == after:
+        return ops.bitcast_convert(self, out.element_type)
+    parts = ops.bitcast_convert(self, out.element_type, (*shape, before // after))
+    return ops.reshape(parts, sizes(out))
+
+
+def _diagonal_scatter(
+    out: TensorType, self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> Tensor:
+    """The tensor with a diagonal of two dimensions replaced, which is the last dimension of `src`."""
+    shape = sizes(out)
+    row, column = (dimension(d, self.rank) for d in (dim1, dim2))
+    along = row if offset >= 0 else column
+    others = [d for d in range(self.rank) if d not in (row, column)]
+    high = [0] * src.rank
+    high[-1] = shape[along] - sizes(src.type)[-1]
+    src = ops.pad(convert(src, self.element_type), 0, [0] * src.rank, high)
+    spread = ops.broadcast_in_dim(src, shape, (*others, along))
+    on_it = ops.compare(ops.iota(shape, column) - ops.iota(shape, row), offset, "EQ")
+    return ops.select(on_it, spread, self)
+
+
 def _embedding(out: TensorType, weight: Tensor, indices: Tensor, *_: Any, **__: Any) -> Tensor:
     return ops.take(weight, indices)
 
 
 def _scalar(out: TensorType, s: Any, **_: Any) -> Tensor:
-    return filled(out, s)
+    return _full(out, None, s)
+
+
+def _number(out: Any, self: Tensor) -> Tensor:
+    """A number read from a tensor: a tensor without dimensions, as which ops use it."""
+    return ops.reshape(self, ()) if self.rank else self
 
 
 def _expand(out: TensorType, self: Tensor, *_: Any, **__: Any) -> Tensor:
@@ -246,17 +293,21 @@ _OF_DIMENSIONS: dict[str, Callable[[TensorType, Tensor, Sequence[int]], Tensor]]
     "permute": lambda out, self, dims: ops.transpose(self, dims),
 }
 ROWS: dict[str, Callable[..., Any]] = {
+    "_local_scalar_dense": _number,
     **_OF_ONE,
     **_OF_DIMENSIONS,
     **dict.fromkeys(("view", "unsqueeze", "squeeze"), _reshape),
     **dict.fromkeys(("clone", "alias", "_to_copy"), _same),
-    **dict.fromkeys(("empty", "empty_like", "empty_permuted", "new_empty_strided"), _empty),
+    **dict.fromkeys(
+        ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty_strided"), _empty
+    ),
     **dict.fromkeys(("full", "full_like"), _full),
     "arange": _arange,
     "cat": _concatenate,
     "constant_pad_nd": _pad,
     "copy": _copy,
     "diagonal": _diagonal,
+    "diagonal_scatter": _diagonal_scatter,
     "embedding": _embedding,
     "expand": _expand,
     "gather": _gather,
@@ -271,5 +322,6 @@ ROWS: dict[str, Callable[..., Any]] = {
     "stack": _stack,
     "unbind": _unbind,
     "unfold": _unfold,
+    "view.dtype": _bit_cast,
 }
 """The rows by the name of the op without overload."""

@@ -1,0 +1,88 @@
+"""Grouped products of matrices, as mixture-of-experts models have them: `ROWS` by name, as in `pointwise.py`.
+
+Groups are runs of rows, or of columns, that end at offsets; each has a matrix of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shardy_py.builder import Tensor, TensorType, dot_general, emit, ops
+from shardy_py.dialects.chlo.attributes import RaggedDotDimensionNumbers, RaggedDotDimensionNumbersAttr
+from shardy_py.frontends.aten.elements import Maybe, convert, sizes
+from shardy_py.frontends.aten.shapes import part
+
+
+def _group_sizes(ends: Tensor) -> Tensor:
+    count = sizes(ends.type)[0]
+    starts = ops.pad(part(ends, 0, 0, count - 1), 0, [1], [0])
+    return ends - starts
+
+
+def _ragged(lhs: Tensor, rhs: Tensor, ends: Tensor, out: TensorType, **numbers: tuple[int, ...]) -> Tensor:
+    attribute = RaggedDotDimensionNumbersAttr(RaggedDotDimensionNumbers(**numbers))
+    found = emit(
+        "chlo.ragged_dot",
+        lhs,
+        rhs,
+        _group_sizes(ends),
+        results=out,
+        ragged_dot_dimension_numbers=attribute,
+    )
+    return found[0]
+
+
+def _grouped_mm(
+    out: TensorType, self: Tensor, mat2: Tensor, offs: Maybe = None, bias: Maybe = None, out_dtype: Any = None
+) -> Tensor:
+    """self: [rows, k] or [groups, rows, k]; mat2: [groups, k, columns] or [k, columns].
+
+    Offsets divide the dimension that the two-dimensional operands have and the result: rows, columns, or k.
+    """
+    plain = TensorType(out.shape, self.element_type)
+    if self.rank == 3 and mat2.rank == 3:
+        result = dot_general(self, mat2, ((2,), (1,)), ((0,), (0,)))
+    elif offs is None:
+        raise AssertionError("a grouped product of matrices has offsets")
+    elif self.rank == 2 and mat2.rank == 3:
+        result = _ragged(
+            self,
+            mat2,
+            offs,
+            plain,
+            lhs_contracting_dimensions=(1,),
+            rhs_contracting_dimensions=(1,),
+            lhs_ragged_dimensions=(0,),
+            rhs_group_dimensions=(0,),
+        )
+    elif self.rank == 2:
+        result = _ragged(
+            self,
+            mat2,
+            offs,
+            plain,
+            lhs_contracting_dimensions=(1,),
+            rhs_contracting_dimensions=(0,),
+            lhs_ragged_dimensions=(1,),
+        )
+    else:
+        # Groups of columns: those of rows of the transposed product.
+        turned = TensorType((out.shape[1], out.shape[0]), self.element_type)
+        columns = _ragged(
+            mat2,
+            self,
+            offs,
+            turned,
+            lhs_contracting_dimensions=(0,),
+            rhs_contracting_dimensions=(2,),
+            lhs_ragged_dimensions=(1,),
+            rhs_group_dimensions=(0,),
+        )
+        result = ops.transpose(columns, (1, 0))
+    result = convert(result, out.element_type)
+    return result if bias is None else result + bias
+
+
+ROWS: dict[str, Callable[..., Any]] = {"_grouped_mm": _grouped_mm}
+"""The rows by the name of the op without overload."""

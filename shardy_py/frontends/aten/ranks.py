@@ -1,0 +1,91 @@
+"""ATen's order statistics, and ops along a dimension of tensors that have none: `ROWS` by name.
+
+Not here: sorts (`reductions.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from shardy_py.builder import Tensor, TensorType, ops, reduce_sum
+from shardy_py.frontends.aten import reductions, scatters
+from shardy_py.frontends.aten.elements import convert, dimension, is_float, sizes
+from shardy_py.frontends.aten.reductions import shaped, sorted_along
+from shardy_py.frontends.aten.shapes import along_dimension, part
+
+
+def _kth_value(
+    out: Sequence[TensorType], self: Tensor, k: int, dim: int = -1, keepdim: bool = False
+) -> tuple[Tensor, ...]:
+    """The k-th smallest elements, counted from 1, and their indices."""
+    number = dimension(dim, self.rank)
+    found = (part(tensor, number, k - 1, k) for tensor in sorted_along(self, number))
+    return tuple(shaped(tensor, type_) for tensor, type_ in zip(found, out, strict=True))
+
+
+def _median(*, ignores_nan: bool) -> Callable[..., Any]:
+    """The middle element, of an even number the smaller; NaN if there is one, unless ignored."""
+
+    def row(out: Any, self: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+        operand = ops.reshape(self, (-1,)) if dim is None else self
+        number = 0 if dim is None else dimension(dim, self.rank)
+        size = sizes(operand.type)[number]
+        values, places = sorted_along(operand, number)
+        middle = (size - 1) // 2
+        if not is_float(self.element_type):
+            found = [part(tensor, number, middle, middle + 1) for tensor in (values, places)]
+        else:
+            # NaN comes last in the order.
+            numbers = convert(ops.compare(values, values, "EQ"), "i64")
+            shape = [1 if d == number else n for d, n in enumerate(sizes(operand.type))]
+            count = ops.reshape(reduce_sum(numbers, (number,)), shape)
+            inside = ops.maximum(ops.divide(count - 1, 2), 0)
+            index = inside if ignores_nan else ops.select(ops.compare(count, size, "EQ"), inside, count)
+            found = [along_dimension(tensor, number, index) for tensor in (values, places)]
+        if dim is None:
+            return shaped(found[0], out)
+        return tuple(shaped(tensor, type_) for tensor, type_ in zip(found, out, strict=True))
+
+    return row
+
+
+def _with_dimension(row: Callable[..., Any]) -> Callable[..., Any]:
+    """The row for tensors without dimensions, too, which count as one element along dimension 0."""
+
+    def lifted(out: Any, self: Tensor, *arguments: Any, **keywords: Any) -> Any:
+        if self.rank:
+            return row(out, self, *arguments, **keywords)
+        kept = [_lifted(argument) for argument in arguments]
+        named = {name: _lifted(argument) for name, argument in keywords.items()}
+        wide = tuple(map(_one, out)) if isinstance(out, tuple) else _one(out)
+        results = row(wide, _lifted(self), *kept, **named)
+        if isinstance(out, tuple):
+            return tuple(ops.reshape(each, ()) for each in results)
+        return ops.reshape(results, ())
+
+    return lifted
+
+
+def _one(type_: TensorType) -> TensorType:
+    return TensorType((1,), type_.element_type)
+
+
+def _lifted(argument: Any) -> Any:
+    is_bare = isinstance(argument, Tensor) and not argument.rank
+    return ops.reshape(argument, (1,)) if is_bare else argument
+
+
+_ALONG = ("_log_softmax", "_softmax", "sort", "topk")
+_PUT = ("scatter", "scatter_add", "scatter_reduce")
+ROWS: dict[str, Callable[..., Any]] = {
+    **{name: _with_dimension(reductions.ROWS[name]) for name in _ALONG},
+    **{name: _with_dimension(scatters.ROWS[name]) for name in _PUT},
+    **{f"{name}.dim": _with_dimension(reductions.ROWS[name]) for name in ("max", "min")},
+    "kthvalue": _with_dimension(_kth_value),
+    "median": _median(ignores_nan=False),
+    "median.dim": _with_dimension(_median(ignores_nan=False)),
+    "nanmedian": _median(ignores_nan=True),
+    "nanmedian.dim": _with_dimension(_median(ignores_nan=True)),
+}
+"""The rows by the name of the op, some with their overload."""

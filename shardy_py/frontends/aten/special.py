@@ -1,0 +1,82 @@
+"""ATen's pointwise ops of signs, of NaN and of special functions: `ROWS` by name, as in `pointwise.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shardy_py.builder import Tensor, TensorType, emit, ops
+from shardy_py.builder.types import dtype_of
+from shardy_py.frontends.aten.elements import convert, is_float, sizes
+
+
+def _is_nan(tensor: Tensor) -> Tensor:
+    return ops.compare(tensor, tensor, "NE")
+
+
+def _is_negative(tensor: Tensor) -> Tensor:
+    """Whether the sign bit is set: that of -0.0 is, too."""
+    if not is_float(tensor.element_type):
+        return ops.compare(tensor, 0, "LT")
+    bits = ops.bitcast_convert(tensor, f"i{8 * dtype_of(tensor.element_type).itemsize}")
+    return ops.compare(bits, 0, "LT")
+
+
+def _sign_bit(out: TensorType, self: Tensor) -> Tensor:
+    unsigned = self.element_type.startswith("ui") or self.element_type == "i1"
+    return ops.constant(False, "i1", sizes(out)) if unsigned else _is_negative(self)
+
+
+def _spread(operand: Any, out: TensorType) -> Tensor:
+    if not isinstance(operand, Tensor):
+        return ops.constant(operand, out.element_type, sizes(out))
+    return ops.broadcast_to(convert(operand, out.element_type), sizes(out))
+
+
+def _copy_sign(out: TensorType, self: Tensor, other: Any) -> Tensor:
+    """The magnitude of one operand with the sign of the other."""
+    size, sign = ops.abs(_spread(self, out)), _spread(other, out)
+    return ops.select(_is_negative(sign), -size, size)
+
+
+def _without_nan(op_name: str) -> Callable[..., Tensor]:
+    """The maximum or minimum; of a number and NaN, the number."""
+
+    def row(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
+        lhs, rhs = (_spread(operand, out) for operand in (self, other))
+        both = ops.FUNCTIONS[op_name](lhs, rhs)
+        if not is_float(out.element_type):
+            return both
+        return ops.select(_is_nan(lhs), rhs, ops.select(_is_nan(rhs), lhs, both))
+
+    return row
+
+
+def _next_after(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
+    lhs, rhs = (_spread(operand, out) for operand in (self, other))
+    return emit("chlo.next_after", lhs, rhs, results=out)[0]
+
+
+def _polygamma(out: TensorType, n: int, self: Tensor) -> Tensor:
+    operand = convert(self, out.element_type)
+    if n == 0:
+        return emit("chlo.digamma", operand, results=out)[0]
+    order = ops.constant(float(n), out.element_type, sizes(out))
+    return emit("chlo.polygamma", order, operand, results=out)[0]
+
+
+def _zeta(out: TensorType, self: Any, other: Any) -> Tensor:
+    lhs, rhs = (_spread(operand, out) for operand in (self, other))
+    return emit("chlo.zeta", lhs, rhs, results=out)[0]
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "copysign": _copy_sign,
+    "fmax": _without_nan("maximum"),
+    "fmin": _without_nan("minimum"),
+    "nextafter": _next_after,
+    "polygamma": _polygamma,
+    "signbit": _sign_bit,
+    "special_zeta": _zeta,
+}
+"""The rows by the name of the op without overload."""

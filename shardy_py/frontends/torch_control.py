@@ -1,0 +1,235 @@
+"""Control flow of exported graphs: branches, loops, scans, and regions that run in some mode.
+
+Their ops have graphs of their own, attributes of the module, run on builder tensors as the whole graph is: `run`
+below. Scans and maps become loops over slices, as `jax.lax.scan` does. Numbers read from tensors (`item()`) stay
+tensors without dimensions; ops of numbers become ops of tensors.
+
+Not here: the graph that contains them (`torch_export.py`), ops (`aten/`).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from shardy_py.builder import Tensor, TensorType, if_, ops, while_loop
+from shardy_py.frontends.aten.elements import convert, filled, promoted, sizes
+
+Run = Callable[[Any, Sequence[Any]], tuple[Tensor, ...]]
+"""Runs a graph module on tensors: its results."""
+Control = Callable[..., Any]
+
+
+def _number(given: Any) -> Tensor:
+    """A tensor; numbers become constants without dimensions."""
+    if isinstance(given, Tensor):
+        return given
+    element = "i1" if isinstance(given, bool) else "i64" if isinstance(given, int) else "f32"
+    return ops.constant(given, element, ())
+
+
+def _cond(
+    run: Run, out: Any, pred: Any, true_graph: Any, false_graph: Any, operands: Sequence[Any] = ()
+) -> Any:
+    if isinstance(pred, bool):
+        return run(true_graph if pred else false_graph, operands)
+    pred = ops.reshape(pred, ()) if pred.rank else pred
+    branches = [lambda graph=graph: _typed(run(graph, operands), out) for graph in (true_graph, false_graph)]
+    return if_(pred, *branches)
+
+
+def _typed(results: Sequence[Any], types: Any) -> list[Tensor]:
+    """Results as tensors of the types that they have in torch, where these are known."""
+    tensors = [_number(result) for result in results]
+    known = cast("Sequence[Any]", types if isinstance(types, tuple) else (types,))
+    return [
+        convert(tensor, type_.element_type) if isinstance(type_, TensorType) else tensor
+        for tensor, type_ in zip(tensors, known, strict=True)
+    ]
+
+
+def _while(
+    run: Run, out: Any, cond: Any, body: Any, carried: Sequence[Any], additional: Sequence[Any] = ()
+) -> Any:
+    initial = [_number(given) for given in carried]
+    types = tuple(tensor.type for tensor in initial)
+
+    def going_on(*state: Tensor) -> Tensor:
+        (holds,) = run(cond, [*state, *additional])
+        holds = _number(holds)
+        return ops.reshape(holds, ()) if holds.rank else holds
+
+    return while_loop(going_on, lambda *state: _typed(run(body, [*state, *additional]), types), initial)
+
+
+def _element(xs: Tensor, step: Tensor) -> Tensor:
+    """The slice of that number along the first dimension, without it."""
+    shape = sizes(xs.type)
+    start = [step, *([ops.constant(0, step.element_type, ())] * (xs.rank - 1))]
+    return ops.reshape(ops.dynamic_slice(xs, start, (1, *shape[1:])), shape[1:])
+
+
+def _put(ys: Tensor, y: Tensor, step: Tensor) -> Tensor:
+    start = [step, *([ops.constant(0, step.element_type, ())] * (ys.rank - 1))]
+    return ops.dynamic_update_slice(ys, ops.reshape(y, (1, *sizes(y.type))), start)
+
+
+def _scanned(
+    count: int,
+    first: int,
+    carry: Sequence[Tensor],
+    collected: Sequence[Tensor],
+    step_of: Callable[[Tensor, Sequence[Tensor]], tuple[Sequence[Tensor], Sequence[Tensor]]],
+) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """The carry after steps `first` to `count`, and the tensors with what each step put into them."""
+    split = 1 + len(carry)
+
+    def body(step: Tensor, *state: Tensor) -> list[Tensor]:
+        kept, made = step_of(step, state[: split - 1])
+        placed = [_put(ys, y, step) for ys, y in zip(state[split - 1 :], made, strict=True)]
+        return [step + 1, *kept, *placed]
+
+    initial = [ops.constant(first, "i64", ()), *carry, *collected]
+    _, *found = while_loop(lambda step, *_: step < count, body, initial)
+    return tuple(found[: split - 1]), tuple(found[split - 1 :])
+
+
+def _scan(
+    run: Run, out: Any, graph: Any, init: Sequence[Any], xs: Sequence[Tensor], additional: Sequence[Any] = ()
+) -> Any:
+    carry = [_number(given) for given in init]
+    types, count = tuple(tensor.type for tensor in carry), sizes(xs[0].type)[0]
+    collected = [filled(type_, 0) for type_ in out[len(carry) :]]
+
+    def step_of(step: Tensor, state: Sequence[Tensor]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
+        results = run(graph, [*state, *(_element(x, step) for x in xs), *additional])
+        return _typed(results[: len(carry)], types), results[len(carry) :]
+
+    kept, made = _scanned(count, 0, carry, collected, step_of)
+    return (*kept, *made)
+
+
+def _map(run: Run, out: Any, graph: Any, xs: Sequence[Tensor], additional: Sequence[Any] = ()) -> Any:
+    collected = [filled(type_, 0) for type_ in out]
+
+    def step_of(step: Tensor, _: Sequence[Tensor]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
+        return (), run(graph, [*(_element(x, step) for x in xs), *additional])
+
+    return _scanned(sizes(xs[0].type)[0], 0, (), collected, step_of)[1]
+
+
+def _associative_scan(
+    run: Run, out: Any, graph: Any, xs: Sequence[Tensor], additional: Sequence[Any] = ()
+) -> Any:
+    """In order, from the first element on."""
+    zero = ops.constant(0, "i64", ())
+    first = [_element(x, zero) for x in xs]
+
+    def step_of(step: Tensor, state: Sequence[Tensor]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
+        results = run(graph, [*state, *(_element(x, step) for x in xs), *additional])
+        return results, results
+
+    return _scanned(sizes(xs[0].type)[0], 1, first, list(xs), step_of)[1]
+
+
+def _region(before: int) -> Control:
+    """A graph that runs once, on the operands behind it; before: the number of arguments before it."""
+
+    def control(run: Run, out: Any, *arguments: Any, **_: Any) -> Any:
+        return run(arguments[before], arguments[before + 1 :])
+
+    return control
+
+
+def _nested_region(run: Run, out: Any, graph: Any, operands: Sequence[Any], *_: Any, **__: Any) -> Any:
+    return run(graph, operands)
+
+
+def _invoke(run: Run, out: Any, graph: Any, identifier: Any, *operands: Any) -> Any:
+    return run(graph, operands)
+
+
+CONTROLS: dict[str, Control] = {
+    "associative_scan": _associative_scan,
+    "cond": _cond,
+    "hints_wrapper": _nested_region,
+    "invoke_subgraph": _invoke,
+    "map_impl": _map,
+    "scan": _scan,
+    "strict_mode": _nested_region,
+    "tag_activation_checkpoint": _region(0),
+    "while_loop": _while,
+    "wrap": _region(0),
+    "wrap_activation_checkpoint": _region(0),
+    "wrap_with_autocast": _region(4),
+    "wrap_with_set_grad_enabled": _region(1),
+}
+"""The translation of each op with graphs, by name: of `run`, the types of the results, the arguments."""
+
+
+# ---------------------------------------------------------------------- numbers
+
+
+def _compared(direction: str) -> Callable[[Any, Any], Any]:
+    return lambda lhs, rhs: ops.compare(*promoted(lhs, rhs), direction)
+
+
+def _arithmetic(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda lhs, rhs: function(*promoted(lhs, rhs))
+
+
+def _floor_division(lhs: Any, rhs: Any) -> Tensor:
+    from shardy_py.frontends.aten.pointwise import floor_quotient
+
+    return floor_quotient(*promoted(lhs, rhs))
+
+
+_OF_TENSORS: Mapping[Any, Callable[..., Any]] = {
+    operator.add: _arithmetic(operator.add),
+    operator.sub: _arithmetic(operator.sub),
+    operator.mul: _arithmetic(operator.mul),
+    operator.floordiv: _floor_division,
+    operator.truediv: lambda lhs, rhs: ops.divide(*(_float(each) for each in (lhs, rhs))),
+    operator.neg: ops.negate,
+    operator.eq: _compared("EQ"),
+    operator.ne: _compared("NE"),
+    operator.lt: _compared("LT"),
+    operator.le: _compared("LE"),
+    operator.gt: _compared("GT"),
+    operator.ge: _compared("GE"),
+    operator.and_: ops.and_,
+    operator.or_: ops.or_,
+    operator.not_: ops.not_,
+}
+_NAMED: Mapping[str, Callable[..., Any]] = {
+    "sym_float": lambda value: _float(value),
+    "sym_ite": lambda pred, then, other: ops.select(pred, *promoted(then, other)),
+    "sym_max": lambda lhs, rhs: ops.maximum(*promoted(lhs, rhs)),
+    "sym_min": lambda lhs, rhs: ops.minimum(*promoted(lhs, rhs)),
+    "sym_not": ops.not_,
+}
+
+
+def _float(value: Any) -> Any:
+    return ops.convert(value, "f32") if isinstance(value, Tensor) else float(value)
+
+
+def function_of_numbers(target: Any) -> Callable[..., Any] | None:
+    """The function of numbers that are tensors, for an op of numbers; None if the target is not one."""
+    of_tensors = _OF_TENSORS.get(target) if callable(target) else None
+    of_tensors = of_tensors or _NAMED.get(getattr(target, "__name__", ""))
+    if of_tensors is None:
+        return None
+
+    def function(*arguments: Any) -> Any:
+        given = any(isinstance(argument, Tensor) for argument in arguments)
+        return of_tensors(*arguments) if given else target(*arguments)
+
+    return function
+
+
+def control_of(target: Any) -> Control | None:
+    """The translation of an op with graphs of its own; None for other ops."""
+    is_control = getattr(target, "namespace", "") == "higher_order"
+    return CONTROLS.get(target.__name__) if is_control else None

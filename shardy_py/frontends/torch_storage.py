@@ -1,0 +1,48 @@
+"""Operands of views by strides, put in the order of their storage before the view.
+
+`as_strided` counts the elements of a storage, which the ops of a program do not have. The result of a permutation
+in the order of strides is contiguous, and has the storage's elements in order: rows (`aten/strided.py`) need no
+more.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shardy_py.frontends.torch_nodes import blamed
+from shardy_py.frontends.torch_placements import torch_module
+
+_BY_STRIDES = {"aten.as_strided.default", "aten.as_strided_copy.default", "aten.as_strided_scatter.default"}
+
+
+def order_storage(graph: Any) -> None:
+    """Permutes the operands of views by strides in place. Raises `ShardyError` for parts of a storage."""
+    for node in list(graph.nodes):
+        if str(node.target) in _BY_STRIDES:
+            _order(graph, node, scatters="scatter" in str(node.target))
+
+
+def _order(graph: Any, node: Any, *, scatters: bool) -> None:
+    operand = node.args[0]
+    value = operand.meta["val"]
+    order = sorted(range(value.dim()), key=lambda d: (-value.stride(d), value.shape[d] == 1))
+    turned = value.permute(order)
+    if not turned.is_contiguous() or value.storage_offset():
+        raise blamed(
+            node,
+            "its operand is part of a storage, as a slice or an expanded tensor is; "
+            "make it contiguous before: x.contiguous()",
+        )
+    if order == list(range(value.dim())):
+        return
+    permute = torch_module("torch").ops.aten.permute.default
+    with graph.inserting_before(node):
+        stored = graph.call_function(permute, (operand, order))
+    stored.meta = {**operand.meta, "val": turned}
+    node.args = (stored, *node.args[1:])
+    if scatters:
+        with graph.inserting_after(node):
+            back = graph.call_function(permute, (node, [order.index(d) for d in range(len(order))]))
+        back.meta = dict(node.meta)
+        node.replace_all_uses_with(back, delete_user_cb=lambda user: user is not back)
+        node.meta = {**node.meta, "val": node.meta["val"].permute(order)}
