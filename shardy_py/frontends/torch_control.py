@@ -1,8 +1,8 @@
 """Control flow of exported graphs: branches, loops, scans, and regions that run in some mode.
 
-Their ops have graphs of their own, attributes of the module, run on builder tensors as the whole graph is: `run`
-below. Scans and maps become loops over slices, as `jax.lax.scan` does. Numbers read from tensors (`item()`) stay
-tensors without dimensions; ops of numbers become ops of tensors.
+Their ops have graphs of their own, attributes of the module, run on builder tensors as the whole graph is:
+`run` below. Scans and maps become loops over slices, as `jax.lax.scan` does. Numbers read from tensors
+(`item()`) stay tensors without dimensions; ops of numbers become ops of tensors.
 
 Not here: the graph that contains them (`torch_export.py`), ops (`aten/`).
 """
@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from shardy_py.builder import Tensor, TensorType, if_, ops, while_loop
 from shardy_py.frontends.aten.elements import convert, filled, promoted, sizes
+from shardy_py.frontends.torch_flex import flex_attention
 
 Run = Callable[[Any, Sequence[Any]], tuple[Tensor, ...]]
 """Runs a graph module on tensors: its results."""
@@ -153,6 +154,7 @@ def _invoke(run: Run, out: Any, graph: Any, identifier: Any, *operands: Any) -> 
 CONTROLS: dict[str, Control] = {
     "associative_scan": _associative_scan,
     "cond": _cond,
+    "flex_attention": flex_attention,
     "hints_wrapper": _nested_region,
     "invoke_subgraph": _invoke,
     "map_impl": _map,

@@ -176,8 +176,11 @@ class Graph:
         return ()
 
 
-def _run_graph(module: Any, tensors: Sequence[Any]) -> tuple[Any, ...]:
-    """The results of a graph in control flow, given values for its inputs."""
+def _run_graph(module: Any, tensors: Sequence[Any], shape: tuple[int, ...] = ()) -> tuple[Any, ...]:
+    """The results of a graph in control flow, given values for its inputs.
+
+    shape: of the tensors that inputs have in place of tensors without dimensions.
+    """
     nodes = list(module.graph.nodes)
     inputs = [node for node in nodes if node.op == "placeholder"]
     values: dict[Any, Any] = dict(zip(inputs, tensors, strict=True))
@@ -187,7 +190,7 @@ def _run_graph(module: Any, tensors: Sequence[Any]) -> tuple[Any, ...]:
             case "get_attr":
                 values[node] = _attribute(node)
             case "call_function":
-                values[node] = _run(node, values, blocks)
+                values[node] = _run(node, values, blocks, shape)
             case "output":
                 results = _with_tensors(node.args[0], values)
                 return tuple(results) if isinstance(results, tuple | list) else (results,)
@@ -213,13 +216,13 @@ def _drop_unused(blocks: Sequence[Block], results: Sequence[Tensor]) -> None:
                 erase(op)
 
 
-def _run(node: Any, values: Mapping[Any, Any], blocks: Sequence[Block]) -> Any:
+def _run(node: Any, values: Mapping[Any, Any], blocks: Sequence[Block], shape: tuple[int, ...] = ()) -> Any:
     """The result of a node, whose location its ops get."""
     arguments, keywords = (_with_tensors(given, values) for given in (node.args, node.kwargs))
     if node.target is operator.getitem:
         return _item(node, *arguments)
     last = blocks[0].last_op if blocks else None
-    result = _called(node, _row(node), arguments, keywords)
+    result = _called(node, _row(node), arguments, keywords, shape)
     if blocks:
         location = location_of(node)
         op = blocks[0].first_op if last is None else last.next_op
@@ -242,8 +245,10 @@ def _row(node: Any) -> Row:
     return row
 
 
-def _called(node: Any, row: Row, arguments: Any, keywords: Any) -> Any:
+def _called(node: Any, row: Row, arguments: Any, keywords: Any, shape: tuple[int, ...]) -> Any:
     wanted = node_type(node)
+    if shape and isinstance(wanted, TensorType) and _has_shape(arguments, shape):
+        wanted = TensorType((*shape, *wanted.shape), wanted.element_type)
     try:
         result = row(wanted, *arguments, **keywords)
     except ShardyError as error:
@@ -255,6 +260,13 @@ def _called(node: Any, row: Row, arguments: Any, keywords: Any) -> Any:
         if isinstance(tensor, Tensor) and isinstance(type_, TensorType) and tensor.type != type_:
             raise blamed(node, f"its row: expected {type_.text}, got {tensor.type.text}")
     return result
+
+
+def _has_shape(given: Any, shape: tuple[int, ...]) -> bool:
+    """Returns whether one of the tensors among arguments has that shape."""
+    if isinstance(given, tuple | list):
+        return any(_has_shape(part, shape) for part in cast("Sequence[Any]", given))
+    return isinstance(given, Tensor) and given.shape == shape
 
 
 def _item(node: Any, parts: Sequence[Any], index: int) -> Any:

@@ -169,6 +169,7 @@ def _shapes() -> Iterator[Call]:
     yield call("gather.default", f(4, 5), 1, n(3, 6, low=0, high=5))
     yield call("index.Tensor", f(4, 5, 6), [None, n(2, 3, low=-5, high=5)])
     yield call("index.Tensor", f(4, 5, 6), [n(2, 1, low=0, high=4), n(3, low=0, high=5)])
+    yield call("index.Tensor", f(4, 5), [n(3, low=0, high=4), n(3, low=0, high=5).int()])
     yield call("index_select.default", f(4, 5), 1, n(3, low=0, high=5))
     yield call("index.Tensor", f(4, 5, 6), [n(2, low=0, high=4), None, n(3, 1, low=0, high=6)])
     yield call("diagonal.default", f(4, 5))
@@ -272,9 +273,12 @@ def _products() -> Iterator[Call]:
     yield call("convolution.default", f(2, 3, 9), f(4, 3, 3), f(4), [1], [1], [1], False, [0], 1)
     yield call("convolution.default", f(2, 3, 5, 5, 5), f(4, 3, 2, 2, 2), None, [1], [0], [1], False, [0], 1)
     ends = torch.tensor([2, 2, 7], dtype=torch.int32)
-    half = [t.bfloat16() for t in (f(7, 8), f(3, 8, 16), f(3, 4, 8), f(8, 7), f(7, 16))]
+    half = [t.bfloat16() for t in (f(7, 8), f(3, 8, 16), f(3, 4, 8), f(16, 32), f(32, 8), f(16, 32))]
     yield call("_grouped_mm.default", half[0], half[1], ends)
     yield call("_grouped_mm.default", half[2], half[1])
+    ends = torch.tensor([8, 8, 32], dtype=torch.int32)
+    yield call("_grouped_mm.default", half[3], half[4], ends)
+    yield call("_grouped_mm.default", f(3, 8, 16).bfloat16(), half[5], ends)
     yield call("_cdist_forward.default", f(2, 3, 4), f(5, 4), 2.0, None)
     yield call("_cdist_forward.default", f(30, 4), f(2, 5, 4), 2.0, None)
     for p in (0.0, 1.0, 2.5, float("inf")):

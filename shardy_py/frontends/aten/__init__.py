@@ -77,7 +77,6 @@ _TABLES = (
     distances.ROWS,
     embeddings.ROWS,
     fourier.ROWS,
-    grouped.ROWS,
     linear_algebra.ROWS,
     random.ROWS,
     strided.ROWS,
@@ -85,6 +84,7 @@ _TABLES = (
 
 ROWS: dict[str, Row] = {
     **{f"aten.{name}": row for rows in _TABLES for name, row in rows.items()},
+    **grouped.ROWS,
     **quantization.ROWS,
     **{f"aten.{name}": _nothing for name in _CHECKS},
     "prims.copy_strided": lambda out, self, *_: self,

@@ -6,12 +6,14 @@ Groups are runs of rows, or of columns, that end at offsets; each has a matrix o
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from shardy_py.builder import Tensor, TensorType, dot_general, emit, ops
 from shardy_py.dialects.chlo.attributes import RaggedDotDimensionNumbers, RaggedDotDimensionNumbersAttr
 from shardy_py.frontends.aten.elements import Maybe, convert, sizes
 from shardy_py.frontends.aten.shapes import part
+from shardy_py.rules import einsum_rule
 
 
 def _group_sizes(ends: Tensor) -> Tensor:
@@ -20,7 +22,10 @@ def _group_sizes(ends: Tensor) -> Tensor:
     return ends - starts
 
 
-def _ragged(lhs: Tensor, rhs: Tensor, ends: Tensor, out: TensorType, **numbers: tuple[int, ...]) -> Tensor:
+def _ragged(
+    rule: str, lhs: Tensor, rhs: Tensor, ends: Tensor, out: TensorType, **numbers: tuple[int, ...]
+) -> Tensor:
+    """rule: k is contracted; rows, whose groups may cross shards, and groups (g) must be whole."""
     attribute = RaggedDotDimensionNumbersAttr(RaggedDotDimensionNumbers(**numbers))
     found = emit(
         "chlo.ragged_dot",
@@ -29,6 +34,13 @@ def _ragged(lhs: Tensor, rhs: Tensor, ends: Tensor, out: TensorType, **numbers: 
         _group_sizes(ends),
         results=out,
         ragged_dot_dimension_numbers=attribute,
+        sharding_rule=partial(
+            einsum_rule,
+            rule,
+            reduction=["k"] if " k" in rule else [],
+            need_replication=["rows", "g"],
+            is_custom=False,
+        ),
     )
     return found[0]
 
@@ -47,6 +59,7 @@ def _grouped_mm(
         raise AssertionError("a grouped product of matrices has offsets")
     elif self.rank == 2 and mat2.rank == 3:
         result = _ragged(
+            "rows k, g k n, g -> rows n",
             self,
             mat2,
             offs,
@@ -58,6 +71,7 @@ def _grouped_mm(
         )
     elif self.rank == 2:
         result = _ragged(
+            "m rows, rows n, g -> g m n",
             self,
             mat2,
             offs,
@@ -70,6 +84,7 @@ def _grouped_mm(
         # Groups of columns: those of rows of the transposed product.
         turned = TensorType((out.shape[1], out.shape[0]), self.element_type)
         columns = _ragged(
+            "k rows, g m k, g -> rows m",
             mat2,
             self,
             offs,
@@ -84,5 +99,8 @@ def _grouped_mm(
     return result if bias is None else result + bias
 
 
-ROWS: dict[str, Callable[..., Any]] = {"_grouped_mm": _grouped_mm}
-"""The rows by the name of the op without overload."""
+ROWS: dict[str, Callable[..., Any]] = {
+    "aten._grouped_mm": _grouped_mm,
+    "transformers.grouped_mm_fallback": _grouped_mm,
+}
+"""The rows by namespace and name of the op."""

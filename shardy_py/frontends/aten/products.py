@@ -153,7 +153,7 @@ def _attention(
     if dropout_p:
         raise ShardyError.unsupported("attention with dropout", remedy="export the model with dropout_p=0")
     if enable_gqa:
-        key, value = (_for_all_heads(kept, sizes(query.type)[-3]) for kept in (key, value))
+        key, value = (for_all_heads(kept, sizes(query.type)[-3]) for kept in (key, value))
     batch = sizes(out)[:-2]
     query, key, value = (ops.broadcast_to(t, (*batch, *sizes(t.type)[-2:])) for t in (query, key, value))
     leading, last = tuple(range(len(batch))), len(batch) + 1
@@ -175,7 +175,7 @@ def _masked(scores: Tensor, kept: Tensor) -> Tensor:
     return ops.select(ops.broadcast_to(kept, sizes(scores.type)), scores, -np.inf)
 
 
-def _for_all_heads(tensor: Tensor, heads: int) -> Tensor:
+def for_all_heads(tensor: Tensor, heads: int) -> Tensor:
     """Heads of keys or values repeated, for groups of heads of queries."""
     *batch, own, length, size = sizes(tensor.type)
     rank = len(batch)

@@ -200,6 +200,8 @@ def index_vectors(indices: Sequence[Tensor], bounds: Sequence[int]) -> Tensor:
     bounds: the sizes of the indexed dimensions, for indices that count from the end.
     """
     common = np.broadcast_shapes(*(sizes(index.type) for index in indices))
+    if len({index.element_type for index in indices}) > 1:
+        indices = converted("i64", *indices)
     columns = [
         ops.reshape(ops.broadcast_to(ops.select(index < 0, index + size, index), common), (*common, 1))
         for index, size in zip(indices, bounds, strict=True)
