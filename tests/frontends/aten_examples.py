@@ -255,6 +255,8 @@ def _products() -> Iterator[Call]:
         ("ia,ja->ij", (2, 1), (3, 1)),
     ):
         yield call("einsum.default", equation, [f(*shape) for shape in shapes])
+    yield call("tensordot.default", f(2, 3, 4), f(4, 5, 3), [1, -1], [2, 0])
+    yield call("tensordot.default", f(2, 3, 1), f(4, 3, 5), [1, 2], [1, 0])
     yield call("addmv.default", f(3), f(3, 4), f(4))
     yield call("linear.default", f(2, 3, 4), f(5, 4), f(5))
     yield call("linear.default", f(4), f(5, 4))
@@ -336,6 +338,8 @@ def _reductions() -> Iterator[Call]:
     for name in ("argmax.default", "argmin.default", "sort.default", "max.dim", "min.dim"):
         yield call(name, torch.tensor([[1.0, float("nan"), 3.0, float("nan")], [2.0, 0.0, 2.0, 1.0]]), 1)
     yield call("cumsum.default", f(3, 5), 1)
+    yield call("logcumsumexp.default", 3 * f(3, 5), 1)
+    yield call("logcumsumexp.default", torch.tensor([-float("inf"), 1.0, 1.0, 200.0]), 0)
     for name in ("cummax", "cummin"):
         yield call(f"{name}.default", n(3, 9, low=0, high=4), 1)
         yield call(f"{name}.default", f(5, 3), 0)
@@ -372,6 +376,9 @@ def _reductions() -> Iterator[Call]:
     yield call("topk.default", bare, 1)
     yield call("scatter_add.default", bare, 0, torch.tensor(0), torch.tensor(1.5))
     yield call("native_layer_norm.default", f(3, 4, 5), [5], f(5), None, 1e-5)
+    instances = f(2, 6, 3, 3), f(6), f(6)
+    yield call("instance_norm.default", *instances, None, None, True, 0.1, 1e-5, False)
+    yield call("instance_norm.default", *instances, f(6), positive(6), False, 0.1, 1e-5, False)
     yield call("native_group_norm.default", f(2, 6, 3, 3), f(6), f(6), 2, 6, 9, 3, 1e-5)
     norm = "_native_batch_norm_legit_no_training.default"
     yield call(norm, f(2, 6, 3, 3), f(6), f(6), f(6), positive(6), 0.1, 1e-5)

@@ -39,7 +39,10 @@ from shardy_py.frontends.aten import (
 
 Row = Callable[..., Any]
 
-_REGROUPING = ("einsum", "linear", "matmul", "roll", "scaled_dot_product_attention", "stack", "unbind")
+_REGROUPING = (
+    *("einsum", "instance_norm", "linear", "matmul", "roll", "scaled_dot_product_attention", "stack"),
+    *("tensordot", "unbind"),
+)
 _OVERWRITING = ("select_backward", "slice_backward")
 _UPDATES = ("addcdiv", "addcmul", "lerp")
 KEPT_WHOLE = tuple(f"aten.{name}" for name in (*_REGROUPING, *_OVERWRITING, *_UPDATES))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from shardy_py.builder import Tensor, ops
+from shardy_py.api import ShardyError
+from shardy_py.builder import Tensor, TensorType, ops
 from shardy_py.frontends.aten.elements import Maybe, Outputs, filled, sizes, widened
 from shardy_py.frontends.aten.products import along
 from shardy_py.frontends.aten.reductions import mean_over, shaped, spread
@@ -56,8 +57,38 @@ def _batch_norm_inference(
     return shaped(result, out[0]), *(filled(type_, 0) for type_ in out[1:])
 
 
+def _instance_norm(
+    out: TensorType,
+    input: Tensor,
+    weight: Maybe,
+    bias: Maybe,
+    running_mean: Maybe,
+    running_var: Maybe,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = False,
+) -> Tensor:
+    """Each channel of each sample normalized by its own statistics, or by the running ones."""
+    shape = sizes(out)
+    input, weight, bias, mean, var = widened(input, weight, bias, running_mean, running_var)
+    if use_input_stats:
+        if mean is not None:
+            raise ShardyError.unsupported(
+                "instance norm that updates running statistics",
+                remedy="export the model in evaluation (model.eval())",
+            )
+        result, _, _ = _normalized(input, range(2, input.rank), eps)
+    else:
+        result = (input - along(mean, 1, shape)) * along(ops.rsqrt(var + eps), 1, shape)
+    result = result if weight is None else result * along(weight, 1, shape)
+    result = result if bias is None else result + along(bias, 1, shape)
+    return shaped(result, out)
+
+
 ROWS: dict[str, Callable[..., Any]] = {
     "_native_batch_norm_legit_no_training": _batch_norm_inference,
+    "instance_norm": _instance_norm,
     "native_group_norm": _group_norm,
     "native_layer_norm": _layer_norm,
 }

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from shardy_py.api import ShardyError
-from shardy_py.builder import Tensor, TensorType, convolution, dot_general, ops
+from shardy_py.builder import Tensor, TensorType, convolution, dot_general, ops, reduce_sum
 from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers
-from shardy_py.frontends.aten.elements import Maybe, convert, sizes, widened
+from shardy_py.frontends.aten.elements import Maybe, convert, dimension, sizes, widened
 from shardy_py.frontends.aten.reductions import softmax
 
 
@@ -71,6 +71,27 @@ def product(
     """`shardy_py::dot_general`, the product of training steps (`torch_whole_ops.py`)."""
     contracting = (tuple(lhs_contracting), tuple(rhs_contracting))
     return dot_general(lhs, rhs, contracting, (tuple(lhs_batch), tuple(rhs_batch)))
+
+
+def _tensordot(
+    out: TensorType, self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]
+) -> Tensor:
+    """The product summed over pairs of dimensions, of which one may have size 1."""
+    left, right = list(dims_self), list(dims_other)
+    for place, (one, two) in enumerate(zip(dims_self, dims_other, strict=True)):
+        left[place], right[place] = dimension(one, self.rank), dimension(two, other.rank)
+        lone, other_size = self.shape[left[place]], other.shape[right[place]]
+        if lone == 1 != other_size:
+            other = _summed(other, right[place])
+        elif other_size == 1 != lone:
+            self = _summed(self, left[place])
+    return dot_general(self, other, (tuple(left), tuple(right)))
+
+
+def _summed(tensor: Tensor, number: int) -> Tensor:
+    """The sum over a dimension, which stays with size 1."""
+    kept = [1 if d == number else size for d, size in enumerate(sizes(tensor.type))]
+    return ops.reshape(reduce_sum(tensor, (number,)), kept)
 
 
 # ---------------------------------------------------------------------- convolution
@@ -195,5 +216,6 @@ ROWS: dict[str, Callable[..., Any]] = {
     "matmul": _matmul,
     "mm": _mm,
     "scaled_dot_product_attention": _attention,
+    "tensordot": _tensordot,
 }
 """The rows by the name of the op without overload."""

@@ -218,14 +218,32 @@ def _cumulative(op_name: str, start: int) -> Callable[..., Tensor]:
 
 def cumulative(op_name: str, self: Tensor, number: int, start: int = 0) -> Tensor:
     """Each element combined with all before it along a dimension."""
+    return _running(partial(elementwise, op_name), self, number, start)
+
+
+def _running(body: Callable[..., Any], self: Tensor, number: int, start: Any) -> Tensor:
     size = sizes(self.type)[number]
     return reduce_window(
         (self,),
         (start,),
-        partial(elementwise, op_name),
+        body,
         [size if d == number else 1 for d in range(self.rank)],
         padding=[(size - 1, 0) if d == number else (0, 0) for d in range(self.rank)],
     )[0]
+
+
+def _log_cumulative_sum(out: TensorType, self: Tensor, dim: int) -> Tensor:
+    """The logarithm of the sum of exponentials so far."""
+
+    def added(one: Tensor, other: Tensor) -> Tensor:
+        greater = ops.maximum(one, other)
+        total = greater + ops.log_plus_one(ops.exponential(-ops.abs(one - other)))
+        return ops.select(ops.compare(one, other, "EQ"), greater + float(np.log(2)), total)
+
+    if not self.rank:
+        return self
+    (wide,) = widened(self)
+    return convert(_running(added, wide, dimension(dim, self.rank), -np.inf), out.element_type)
 
 
 def _cumulative_extreme(direction: str) -> Callable[..., tuple[Tensor, ...]]:
@@ -325,6 +343,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "cumprod": _cumulative("multiply", 1),
     "cumsum": _cumulative("add", 0),
     "histc": _histogram,
+    "logcumsumexp": _log_cumulative_sum,
     "max": _extreme("GT", _MAXIMUM),
     "mean": _mean,
     "min": _extreme("LT", _MINIMUM),
