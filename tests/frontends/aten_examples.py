@@ -350,6 +350,7 @@ def _reductions() -> Iterator[Call]:
     yield call("searchsorted.Tensor", torch.sort(f(2, 6)).values, f(2, 3), out_int32=True, side="right")
     yield call("histc.default", n(4, 5, low=0, high=8).float(), 8, 0, 7)
     yield call("histc.default", f(40), 5)
+    yield call("repeat_interleave.Tensor", torch.tensor([2, 0, 3]), output_size=5)
     yield call("cumprod.default", f(3, 5), 0)
     yield call("mean.default", torch.full((300,), 1000.0, dtype=torch.float16))
     yield call("var.correction", torch.full((300,), 1000.0, dtype=torch.float16), None)

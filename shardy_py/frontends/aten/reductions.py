@@ -308,6 +308,12 @@ def _bucketize(
     return _search_sorted(out, boundaries, self, right=right)
 
 
+def _repeated(out: TensorType, repeats: Tensor, *_: Any, **__: Any) -> Tensor:
+    """Each index as often as its number of repeats says, of which the sum is known."""
+    ends = cumulative("add", repeats, 0)
+    return _ranks(ends, ops.iota(sizes(out), 0, ends.element_type), out.element_type, "LE")
+
+
 def _histogram(out: TensorType, self: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """The number of elements in each of equal intervals; the last one includes its end.
 
@@ -348,6 +354,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "mean": _mean,
     "min": _extreme("LT", _MINIMUM),
     "prod": _reduction("multiply", lambda _: 1),
+    "repeat_interleave": _repeated,
     "searchsorted": _search_sorted,
     "sort": _sort,
     "sum": _reduction("add", lambda _: 0),
