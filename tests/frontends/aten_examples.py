@@ -89,6 +89,11 @@ def _pointwise() -> Iterator[Call]:
         yield call(f"{name}.default", odd, f(3, 5))
         yield call(f"{name}.default", n(5), n(3, 5))
     yield call("nextafter.default", f(3, 5), f(5))
+    yield call("hypot.default", f(3, 5), torch.tensor([0.0, 1e30, float("inf"), -2.0, 3.0]))
+    yield call("gcd.default", n(3, 5), n(5))
+    for name in ("special_i1", "special_i1e"):
+        yield call(f"{name}.default", 2 * f(3, 5))
+    yield call("special_ndtri.default", torch.rand(3, 5))
     for order in (0, 1, 3):
         yield call("polygamma.default", order, positive(3, 5))
     yield call("special_zeta.default", positive(3, 5) + 1, positive(5))
@@ -218,6 +223,15 @@ def _scatters() -> Iterator[Call]:
     yield call("scatter_reduce.two", n(4, 5), 1, n(4, 7, low=0, high=5), n(4, 7), "mean")
     yield call("scatter.reduce", f(4, 5), 0, n(2, 5, low=0, high=4), f(2, 5), reduce="add")
     yield call("scatter.value_reduce", f(4, 5), 1, places, 2.0, reduce="multiply")
+    for reduction in ("prod", "mean", "amax", "amin"):
+        for include in (True, False):
+            slices = f(4, 3, 2), 1, n(5, low=0, high=3), f(4, 5, 2)
+            yield call("index_reduce.default", *slices, reduction, include_self=include)
+    yield call("put.default", f(4, 5), torch.tensor([[3, -1], [7, 11]]), f(2, 2))
+    yield call("put.default", f(4, 5), n(6, low=0, high=3), f(6), True)
+    for size in (3, 9):
+        yield call("nonzero_static.default", b(2, 3), size=size, fill_value=-7)
+    yield call("nonzero_static.default", n(5, low=0, high=2), size=5)
     yield call("masked_scatter.default", f(4, 5), b(4, 1), f(4, 5))
     yield call("index_put.default", f(4, 5), [b(4, 5)], torch.tensor(2.0))
     yield call("index_put.default", f(4, 5, 6), [None, b(5)], f(6), True)
@@ -375,6 +389,8 @@ def _reductions() -> Iterator[Call]:
     for name in ("max.dim", "min.dim", "sort.default"):
         yield call(name, bare, 0)
     yield call("topk.default", bare, 1)
+    yield call("index_select.default", bare, 0, torch.tensor([0]))
+    yield call("unfold.default", bare, 0, 1, 1)
     yield call("scatter_add.default", bare, 0, torch.tensor(0), torch.tensor(1.5))
     yield call("native_layer_norm.default", f(3, 4, 5), [5], f(5), None, 1e-5)
     instances = f(2, 6, 3, 3), f(6), f(6)
@@ -395,6 +411,9 @@ def _reductions() -> Iterator[Call]:
 def _pools() -> Iterator[Call]:
     yield call("max_pool2d_with_indices.default", f(2, 3, 9, 8), [3, 3], [2, 2], [1, 1], [2, 1])
     yield call("max_pool2d_with_indices.default", n(2, 3, 9, 8).float(), [3, 2], [1, 2])
+    for name in ("_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"):
+        yield call(f"{name}.default", f(2, 3, 9, 8), [4, 13], False, None, None)
+        yield call(f"{name}.default", f(1, 2, 9, 8), [5, 5], True, None, None)
     yield call("adaptive_max_pool2d.default", f(2, 3, 9, 8), [4, 3])
     yield call("adaptive_max_pool3d.default", n(2, 3, 4, 6, 5).float(), [2, 4, 3])
     yield call("max_pool3d_with_indices.default", f(2, 3, 4, 4, 4), [2, 2, 2])

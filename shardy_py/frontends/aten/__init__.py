@@ -31,6 +31,7 @@ from shardy_py.frontends.aten import (
     random,
     ranks,
     reductions,
+    resampling,
     scatters,
     shapes,
     special,
@@ -82,6 +83,7 @@ _TABLES = (
     fourier.ROWS,
     linear_algebra.ROWS,
     random.ROWS,
+    resampling.ROWS,
     strided.ROWS,
 )
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from shardy_py.builder import Tensor, TensorType, ops, reduce_sum
-from shardy_py.frontends.aten import reductions, scatters
+from shardy_py.frontends.aten import reductions, scatters, shapes
 from shardy_py.frontends.aten.elements import convert, dimension, is_float, sizes
 from shardy_py.frontends.aten.reductions import shaped, sorted_along
 from shardy_py.frontends.aten.shapes import along_dimension, part
@@ -62,13 +62,13 @@ def _with_dimension(row: Callable[..., Any]) -> Callable[..., Any]:
         results = row(wide, _lifted(self), *kept, **named)
         if isinstance(out, tuple):
             return tuple(ops.reshape(each, ()) for each in results)
-        return ops.reshape(results, ())
+        return ops.reshape(results, sizes(out))
 
     return lifted
 
 
 def _one(type_: TensorType) -> TensorType:
-    return TensorType((1,), type_.element_type)
+    return TensorType(type_.shape or (1,), type_.element_type)
 
 
 def _lifted(argument: Any) -> Any:
@@ -77,10 +77,12 @@ def _lifted(argument: Any) -> Any:
 
 
 _ALONG = ("_log_softmax", "_softmax", "sort", "topk")
+_MOVED = ("index_select", "unfold")
 _PUT = ("scatter", "scatter_add", "scatter_reduce")
 ROWS: dict[str, Callable[..., Any]] = {
     **{name: _with_dimension(reductions.ROWS[name]) for name in _ALONG},
     **{name: _with_dimension(scatters.ROWS[name]) for name in _PUT},
+    **{name: _with_dimension(shapes.ROWS[name]) for name in _MOVED},
     **{f"{name}.dim": _with_dimension(reductions.ROWS[name]) for name in ("max", "min")},
     "kthvalue": _with_dimension(_kth_value),
     "median": _median(ignores_nan=False),

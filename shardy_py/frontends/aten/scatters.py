@@ -138,6 +138,50 @@ def _masked_put(
     return ops.select(chosen, self + put if accumulate else put, self)
 
 
+def _index_reduce(
+    out: TensorType,
+    self: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+) -> Tensor:
+    """As `scatter_reduce`, with one index for all elements of a slice."""
+    number = dimension(dim, self.rank)
+    places = ops.broadcast_in_dim(index, sizes(source.type), (number,) if index.rank else ())
+    return _scatter_reduce(out, self, number, places, source, reduce, include_self=include_self)
+
+
+def _put(out: TensorType, self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """Elements put at places of the tensor as a vector."""
+    places, values = (ops.reshape(given, (-1,)) for given in (index, source))
+    flat = ops.reshape(self, (-1,))
+    flat_type = TensorType(flat.shape, flat.element_type)
+    return ops.reshape(_index_put(flat_type, flat, (places,), values, accumulate), sizes(out))
+
+
+def _nonzero_places(out: TensorType, self: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The first `size` places that are not zero, row-major, a row each; `fill_value` behind them."""
+    rank = self.rank
+    flat = ops.reshape(convert(self, "i1"), (-1,))
+    count = cumulative("add", convert(flat, "i64"), 0) - 1
+    # Places beyond the last row go to one that is cut off.
+    row = ops.minimum(ops.select(flat, count, size), size)
+    columns = [ops.reshape(ops.iota(sizes(self.type), d, "i64"), (-1, 1)) for d in range(rank)]
+    numbers = ScatterDimensionNumbers(
+        update_window_dims=(1,),
+        inserted_window_dims=(0,),
+        scatter_dims_to_operand_dims=(0,),
+        index_vector_dim=1,
+    )
+    rows = filled(TensorType((size + 1, rank), "i64"), fill_value)
+    places = ops.concatenate(columns, 1) if rank > 1 else columns[0]
+    (found,) = scatter((rows,), ops.reshape(row, (-1, 1)), (places,), numbers, _latest)
+    return ops.slice_(found, (0, 0), (size, rank))
+
+
 def _masked_scatter(out: TensorType, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Puts the elements of `source` in order where the mask is true."""
     shape = sizes(out)
@@ -174,7 +218,10 @@ def _slice_scatter(
 
 ROWS: dict[str, Callable[..., Any]] = {
     "index_put": _index_put,
+    "index_reduce": _index_reduce,
     "masked_scatter": _masked_scatter,
+    "nonzero_static": _nonzero_places,
+    "put": _put,
     "scatter": _scatter,
     "scatter_add": partial(_scatter, reduce="add"),
     "scatter_reduce": _scatter_reduce,

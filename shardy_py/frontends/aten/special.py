@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from shardy_py.builder import Tensor, TensorType, emit, ops
+from shardy_py.builder import Tensor, TensorType, emit, ops, reduce, while_loop
+from shardy_py.builder.tensor import elementwise
 from shardy_py.builder.types import dtype_of
 from shardy_py.frontends.aten.elements import convert, is_float, sizes
 
@@ -70,13 +72,57 @@ def _zeta(out: TensorType, self: Any, other: Any) -> Tensor:
     return emit("chlo.zeta", lhs, rhs, results=out)[0]
 
 
+def _hypotenuse(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
+    """sqrt(x^2 + y^2) without overflow of the squares."""
+    lhs, rhs = (ops.abs(_spread(operand, out)) for operand in (self, other))
+    greater, less = ops.maximum(lhs, rhs), ops.minimum(lhs, rhs)
+    ratio = ops.divide(less, ops.select(ops.compare(greater, 0, "EQ"), 1, greater))
+    is_infinite = ops.compare(greater, float("inf"), "EQ")
+    return ops.select(is_infinite, greater, greater * ops.sqrt(ratio * ratio + 1))
+
+
+def _greatest_divisor(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
+    """Euclid's algorithm on all elements at once."""
+    lhs, rhs = (ops.abs(_spread(operand, out)) for operand in (self, other))
+
+    def goes_on(_: Tensor, rest: Tensor) -> Tensor:
+        nonzero = ops.compare(rest, 0, "NE")
+        return reduce((nonzero,), (False,), None, partial(elementwise, "or"))[0]
+
+    def divided(value: Tensor, rest: Tensor) -> tuple[Tensor, Tensor]:
+        ends = ops.compare(rest, 0, "EQ")
+        next_rest = ops.remainder(value, ops.select(ends, 1, rest))
+        return ops.select(ends, value, rest), ops.select(ends, 0, next_rest)
+
+    return while_loop(goes_on, divided, (lhs, rhs))[0]
+
+
+def _bessel_i1(out: TensorType, self: Tensor) -> Tensor:
+    return _bessel_i1e(out, self) * ops.exponential(ops.abs(convert(self, out.element_type)))
+
+
+def _bessel_i1e(out: TensorType, self: Tensor) -> Tensor:
+    return emit("chlo.bessel_i1e", convert(self, out.element_type), results=out)[0]
+
+
+def _normal_quantile(out: TensorType, self: Tensor) -> Tensor:
+    """The inverse of the distribution function of the standard normal distribution."""
+    argument = convert(self, out.element_type) * 2.0 - 1.0
+    return emit("chlo.erf_inv", argument, results=out)[0] * 2.0**0.5
+
+
 ROWS: dict[str, Callable[..., Any]] = {
     "copysign": _copy_sign,
     "fmax": _without_nan("maximum"),
     "fmin": _without_nan("minimum"),
+    "gcd": _greatest_divisor,
+    "hypot": _hypotenuse,
     "nextafter": _next_after,
     "polygamma": _polygamma,
     "signbit": _sign_bit,
+    "special_i1": _bessel_i1,
+    "special_i1e": _bessel_i1e,
+    "special_ndtri": _normal_quantile,
     "special_zeta": _zeta,
 }
 """The rows by the name of the op without overload."""
