@@ -1,8 +1,8 @@
 """Ops without a row, decomposed by torch: each distinct call once, for models of any number of layers.
 
 torch decomposes a program by tracing all of it again, which takes longer than its export. Here a program of
-the distinct calls alone (op, shapes, other arguments) is decomposed, and each call of the model is replaced by
-the nodes of its kind:
+the distinct calls (op, shapes, other arguments) is decomposed, and each call of the model is replaced by the
+nodes of its kind:
 
     aten.silu(x: 8x64)   80 times      ->  one call, decomposed into sigmoid and mul, copied 80 times
 
@@ -132,12 +132,20 @@ def _program_of(calls: list[Any]) -> Any:
         def forward(self, inputs: Any) -> Any:
             return [_call(node, iter(given)) for node, given in zip(calls, inputs, strict=True)]
 
-    given = [[node.meta["val"] for node in _tensors(call)] for call in calls]
+    given = [[_alike(node.meta["val"]) for node in _tensors(call)] for call in calls]
     try:
         with torch.no_grad():
             return torch.export.export(Calls(), (given,))
     except Exception:  # what torch cannot export in this form is decomposed as a whole
         return None
+
+
+def _alike(tensor: Any) -> Any:
+    """Another tensor of that type, without elements: torch takes equal inputs for one."""
+    with tensor.fake_mode:
+        return torch_module("torch").empty_strided(
+            tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device
+        )
 
 
 def _call(node: Any, tensors: Iterator[Any]) -> Any:
@@ -230,6 +238,8 @@ def _replaced(graph: Any, bodies: Mapping[Any, Body]) -> Any:
             node.name,
         )
         made.meta = dict(node.meta)
+        if node.op == "placeholder":
+            made.name = node.name  # by which the signature knows it
         values[node] = made
     return copy
 
@@ -241,7 +251,7 @@ def _inlined(copy: Any, call: Any, body: Body, values: Mapping[Any, Any]) -> Any
     for node in body.nodes:
         arguments, keywords = (_mapped(part, own.__getitem__) for part in (node.args, node.kwargs))
         made = copy.create_node(node.op, node.target, arguments, keywords)
-        made.meta = {**node.meta, **place, "original_aten": call.target}
+        made.meta = {**node.meta, **place}
         own[node] = made
     return _mapped(body.results, own.__getitem__)
 
