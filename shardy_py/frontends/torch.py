@@ -31,7 +31,7 @@ from shardy_py.frontends.torch_placements import (
     to_placements,
     torch_module,
 )
-from shardy_py.frontends.torch_plans import FullyShard, Plan, TensorParallel, modules_of
+from shardy_py.frontends.torch_plans import FullyShard, Plan, TensorParallel, modules_of, state_names
 
 __all__ = [
     "FullyShard",
@@ -103,16 +103,16 @@ def annotated(
         raise ShardyError(message) from None
 
 
-def under_plan(program: Program, exported: Any, mesh: Any, plan: Any, function: str = "main") -> Program:
+def under_plan(program: Program, model: Any, mesh: Any, plan: Any, function: str = "main") -> Program:
     """The program of a model under a plan of DTensor; as `from_exported` with `plan`.
 
-    program: of the model, or of a training step of it. Raises `ShardyError` without a mesh, and for modules,
+    program: of the model, or of a training step of it. model: the module, or the exported one. Raises `ShardyError` without a mesh, and for modules,
     axes and styles that are unknown.
     """
     if mesh is None:
         raise ShardyError("a plan without a mesh; pass one: from_exported(exported, mesh, plan=...)")
     ours = as_mesh(mesh)
-    return planned(program, Plan.of(plan, ours, modules_of(exported)), ours, exported.state_dict, function)
+    return planned(program, Plan.of(plan, ours, modules_of(model)), ours, state_names(model), function)
 
 
 def _named_values(program: Program, function: str) -> list[Value]:

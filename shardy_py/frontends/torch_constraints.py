@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects.builtin import IntegerAttr, NameLoc, StringAttr, UnknownLoc, i32
-from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.api import Mesh, P, Program, Sharding, ShardyError, Value
@@ -41,6 +40,8 @@ from shardy_py.graph.plain import tensor_type
 from shardy_py.ir import build_operation, operands_of, place_after_value, replace_operand, walk_pre_order
 from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 
+PHASES = ("clip", "optimizer")
+"""The paths of ops of a training step that are not the model's: they work on what a device holds."""
 GROUP = "fully_shard"
 """The op name in the location of the gathers of a module."""
 
@@ -49,23 +50,26 @@ def planned(program: Program, plan: Plan, mesh: Mesh, parameters: Iterable[str],
     """The program under a plan.
 
     parameters: the labels of arguments that are parameters or buffers; those without a style are replicated.
-    The other arguments are replicated along the axes of styles, as plain tensors are in torch; gradients
-    (`w gradient`) are sharded as their parameters.
+    Gradients and states of an optimizer are sharded as their parameters. The other arguments are replicated
+    along the axes of styles, as plain tensors are in torch.
     """
-    names = set(parameters)
-    values = program.values
+    values = [*program.values.arguments(function), *program.values.results(function)]
+    names = {value.label: value for value in values if value.label in set(parameters)}
     shardings: dict[Value, Sharding] = {}
-    for value in values.arguments(function):
-        if value.label in names:
-            shardings[value] = parameter_sharding(plan, mesh, value)
-        elif plan.axes and value.shape is not None:
+    for value in values:
+        owner = names.get(_owner(value.label))
+        if owner is not None and owner.shape == value.shape:
+            shardings[value] = parameter_sharding(plan, mesh, owner)
+        elif plan.axes and value.shape is not None and value.role == "argument":
             shardings[value] = _only_replicated(mesh, len(value.shape), plan.axes)
-    arguments = {value.label: value for value in values.arguments(function)}
-    for result in values.results(function):
-        name = result.label.removesuffix(" gradient")
-        if name != result.label and name in names and name in arguments:
-            shardings[result] = shardings[arguments[name]]
     return constrained(program.annotate(shardings), plan, mesh, names, function)
+
+
+def _owner(label: str) -> str:
+    """The parameter that a value belongs to: of `exp_avg of w after` and of `w gradient` it is `w`."""
+    for suffix in (" after", " gradient"):
+        label = label.removesuffix(suffix)
+    return label.rpartition(" of ")[2]
 
 
 def constrained(
@@ -156,9 +160,8 @@ class _Inserting:
             rank = 0 if value is None else _rank(value)
             if value is None or not rank:
                 continue
-            users = [user for user in _users(value) if not isinstance(user, ReturnOp)]
-            again = group.plan.reshard_after_forward
-            backward = [user for user in users if again and is_backward(user)]
+            users = [user for user in _users(value) if _is_use(outer_name(user), group.path)]
+            backward = [user for user in users if group.gathers_again and is_backward(user)]
             forward = [user for user in users if user not in backward]
             sharding = _constraint(self.mesh_name, rank, self.mesh, {}, (axis,))
             for which, name in ((forward, place), (backward, place + BACKWARD)):
@@ -228,6 +231,11 @@ class _Inserting:
 
 def _rank(value: SSAValue) -> int:
     return len(cast(Any, tensor_type(value.type)).shape)
+
+
+def _is_use(name: str, path: str) -> bool:
+    """Returns whether an op with a parameter is part of the module, and not of the optimizer."""
+    return bool(name) and is_in(name, path) and name.rpartition("/")[0] not in PHASES
 
 
 def _has(value: SSAValue, sharding: TensorSharding) -> bool:

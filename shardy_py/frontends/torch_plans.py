@@ -44,14 +44,15 @@ class FullyShard:
     modules: those that `fully_shard` is called on, as patterns; a parameter belongs to the innermost of them,
         and what belongs to one is gathered together. "" is the whole model.
     replicate: a second axis along which parameters are replicated (HSDP); gradients are reduced along it.
-    reshard_after_forward: gathered again for the backward pass.
+    reshard_after_forward: gathered again for the backward pass; None: all but what belongs to the whole model,
+        as in torch.
     dimensions: by pattern of parameter names, the dimension to shard; else 0.
     """
 
     axis: str
     modules: tuple[str, ...] = ("",)
     replicate: str | None = None
-    reshard_after_forward: bool = True
+    reshard_after_forward: bool | None = None
     dimensions: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def __post_init__(self) -> None:
@@ -84,6 +85,12 @@ class Group:
     path: str
     plan: FullyShard
     parameters: tuple[str, ...]
+
+    @property
+    def gathers_again(self) -> bool:
+        """Whether the backward pass gathers the parameters again."""
+        given = self.plan.reshard_after_forward
+        return bool(self.path) if given is None else given
 
 
 @dataclass(frozen=True)
@@ -140,6 +147,14 @@ def modules_of(model: Any) -> dict[str, Module]:
             for path, module in model.named_modules(remove_duplicate=False)
         }
     return _modules_of_exported(model)
+
+
+def state_names(model: Any) -> tuple[str, ...]:
+    """The full names of the parameters and buffers of a model, or of an exported one."""
+    if not hasattr(model, "named_modules"):
+        return tuple(model.state_dict)
+    both = (*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False))
+    return tuple(name for name, _ in both)
 
 
 def _own_names(path: str, module: Any) -> tuple[str, ...]:
