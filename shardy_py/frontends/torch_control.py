@@ -1,20 +1,18 @@
 """Control flow of exported graphs: branches, loops, scans, and regions that run in some mode.
 
 Their ops have graphs of their own, attributes of the module, run on builder tensors as the whole graph is:
-`run` below. Scans and maps become loops over slices, as `jax.lax.scan` does. Numbers read from tensors
-(`item()`) stay tensors without dimensions; ops of numbers become ops of tensors.
+`run` below. Scans and maps become loops over slices, as `jax.lax.scan` does.
 
-Not here: the graph that contains them (`torch_export.py`), ops (`aten/`).
+Not here: the graph that contains them (`torch_export.py`), ops (`aten/`, `torch_numbers.py`).
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from shardy_py.builder import Tensor, TensorType, if_, ops, while_loop
-from shardy_py.frontends.aten.elements import convert, filled, promoted, sizes
+from shardy_py.frontends.aten.elements import convert, filled, sizes
 from shardy_py.frontends.torch_flex import flex_attention
 
 Run = Callable[[Any, Sequence[Any]], tuple[Tensor, ...]]
@@ -91,8 +89,11 @@ def _scanned(
         placed = [_put(ys, y, step) for ys, y in zip(state[split - 1 :], made, strict=True)]
         return [step + 1, *kept, *placed]
 
+    def going_on(step: Tensor, *_: Tensor) -> Tensor:
+        return step < count
+
     initial = [ops.constant(first, "i64", ()), *carry, *collected]
-    _, *found = while_loop(lambda step, *_: step < count, body, initial)
+    _, *found = while_loop(going_on, body, initial)
     return tuple(found[: split - 1]), tuple(found[split - 1 :])
 
 
@@ -168,67 +169,6 @@ CONTROLS: dict[str, Control] = {
     "wrap_with_set_grad_enabled": _region(1),
 }
 """The translation of each op with graphs, by name: of `run`, the types of the results, the arguments."""
-
-
-# ---------------------------------------------------------------------- numbers
-
-
-def _compared(direction: str) -> Callable[[Any, Any], Any]:
-    return lambda lhs, rhs: ops.compare(*promoted(lhs, rhs), direction)
-
-
-def _arithmetic(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda lhs, rhs: function(*promoted(lhs, rhs))
-
-
-def _floor_division(lhs: Any, rhs: Any) -> Tensor:
-    from shardy_py.frontends.aten.pointwise import floor_quotient
-
-    return floor_quotient(*promoted(lhs, rhs))
-
-
-_OF_TENSORS: Mapping[Any, Callable[..., Any]] = {
-    operator.add: _arithmetic(operator.add),
-    operator.sub: _arithmetic(operator.sub),
-    operator.mul: _arithmetic(operator.mul),
-    operator.floordiv: _floor_division,
-    operator.truediv: lambda lhs, rhs: ops.divide(*(_float(each) for each in (lhs, rhs))),
-    operator.neg: ops.negate,
-    operator.eq: _compared("EQ"),
-    operator.ne: _compared("NE"),
-    operator.lt: _compared("LT"),
-    operator.le: _compared("LE"),
-    operator.gt: _compared("GT"),
-    operator.ge: _compared("GE"),
-    operator.and_: ops.and_,
-    operator.or_: ops.or_,
-    operator.not_: ops.not_,
-}
-_NAMED: Mapping[str, Callable[..., Any]] = {
-    "sym_float": lambda value: _float(value),
-    "sym_ite": lambda pred, then, other: ops.select(pred, *promoted(then, other)),
-    "sym_max": lambda lhs, rhs: ops.maximum(*promoted(lhs, rhs)),
-    "sym_min": lambda lhs, rhs: ops.minimum(*promoted(lhs, rhs)),
-    "sym_not": ops.not_,
-}
-
-
-def _float(value: Any) -> Any:
-    return ops.convert(value, "f32") if isinstance(value, Tensor) else float(value)
-
-
-def function_of_numbers(target: Any) -> Callable[..., Any] | None:
-    """The function of numbers that are tensors, for an op of numbers; None if the target is not one."""
-    of_tensors = _OF_TENSORS.get(target) if callable(target) else None
-    of_tensors = of_tensors or _NAMED.get(getattr(target, "__name__", ""))
-    if of_tensors is None:
-        return None
-
-    def function(*arguments: Any) -> Any:
-        given = any(isinstance(argument, Tensor) for argument in arguments)
-        return of_tensors(*arguments) if given else target(*arguments)
-
-    return function
 
 
 def control_of(target: Any) -> Control | None:

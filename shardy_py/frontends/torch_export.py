@@ -17,6 +17,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, NameLoc, StringAttr
@@ -28,10 +29,11 @@ from shardy_py.builder import Argument, Tensor, TensorType, build, ops
 from shardy_py.builder.insertion import current_block
 from shardy_py.dialects.traits import is_dead_when_unused
 from shardy_py.frontends.aten import Row, find_row
-from shardy_py.frontends.torch_control import control_of, function_of_numbers
+from shardy_py.frontends.torch_control import control_of
 from shardy_py.frontends.torch_decompositions import all_nodes, decomposed
 from shardy_py.frontends.torch_effects import drop_tokens, is_token
 from shardy_py.frontends.torch_nodes import blamed, check, location_of, node_type
+from shardy_py.frontends.torch_numbers import function_of_numbers
 from shardy_py.frontends.torch_placements import torch_module
 from shardy_py.frontends.torch_storage import order_storage
 from shardy_py.graph.value_table import RESULT_INFO
@@ -193,7 +195,8 @@ def _run_graph(module: Any, tensors: Sequence[Any], shape: tuple[int, ...] = ())
                 values[node] = _run(node, values, blocks, shape)
             case "output":
                 results = _with_tensors(node.args[0], values)
-                return tuple(results) if isinstance(results, tuple | list) else (results,)
+                listed = isinstance(results, tuple | list)
+                return tuple(cast("Sequence[Any]", results)) if listed else (results,)
             case _:
                 pass
     return ()
@@ -237,10 +240,8 @@ def _run(node: Any, values: Mapping[Any, Any], blocks: Sequence[Block], shape: t
 def _row(node: Any) -> Row:
     """The translation of an op: its row, or that of control flow, or of numbers."""
     if (control := control_of(node.target)) is not None:
-        return lambda out, *arguments, **keywords: control(_run_graph, out, *arguments, **keywords)
-    if (function := function_of_numbers(node.target)) is not None:
-        return lambda _, *arguments: function(*arguments)
-    row = find_row(str(node.target))
+        return partial(control, _run_graph)
+    row = function_of_numbers(node.target) or find_row(str(node.target))
     assert row is not None
     return row
 

@@ -1,7 +1,7 @@
 """`flex_attention`: attention whose scores and mask are functions of positions, given as graphs of numbers.
 
-The graphs run on tensors of all scores at once. Masked blocks are computed, too: a program has the scores of all pairs
-of positions, which torch's kernel never stores.
+The graphs run on tensors of all scores at once. Masked blocks are computed, too: a program has the scores of
+all pairs of positions, which torch's kernel never stores.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def flex_attention(
     score_operands: Sequence[Any] = (),
     mask_operands: Sequence[Any] = (),
 ) -> tuple[Tensor | None, ...]:
-    """softmax(score_mod(query key^T scale), where the mask holds) value; without the statistics of the softmax.
+    """softmax(score_mod(query key^T scale), where the mask holds) value; no statistics of the softmax.
 
     block_mask: its last entry is the graph of the mask.
     """

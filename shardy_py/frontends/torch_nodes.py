@@ -20,7 +20,8 @@ from shardy_py.builder import TensorType
 from shardy_py.errors import Diagnostic, Position
 from shardy_py.frontends.aten import find_row
 from shardy_py.frontends.aten.elements import element_of_torch
-from shardy_py.frontends.torch_control import control_of, function_of_numbers
+from shardy_py.frontends.torch_control import control_of
+from shardy_py.frontends.torch_numbers import function_of_numbers
 from shardy_py.frontends.torch_placements import torch_module
 
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
@@ -91,9 +92,8 @@ def _refused(node: Any, sizes_are_fixed: bool) -> tuple[str, str]:
     """The name of the op in the model, before decomposition, and why it is unsupported; "" if it is not."""
     name, value = str(node.meta.get("original_aten") or node.target), node.meta.get("val")
     if node.op == "get_attr":
-        user = next(iter(node.users), None)
-        refused = user is not None and is_unknown(user)
-        return (str(user.target), _RUNS_OTHERS) if refused else (name, "")
+        refused = next((user for user in node.users if is_unknown(user)), None)
+        return (name, "") if refused is None else (str(refused.target), _RUNS_OTHERS)
     sizes = _open_sizes(value) if sizes_are_fixed else ""
     if sizes and node.op == "placeholder":
         return name, f"dynamic sizes ({sizes}) are unsupported; export without dynamic_shapes"

@@ -1,8 +1,8 @@
 """Operands of views by strides, put in the order of their storage before the view.
 
-`as_strided` counts the elements of a storage, which the ops of a program do not have. The result of a permutation
-in the order of strides is contiguous, and has the storage's elements in order: rows (`aten/strided.py`) need no
-more.
+`as_strided` counts the elements of a storage, which the ops of a program do not have. The result of a
+permutation in the order of strides is contiguous, and has the storage's elements in order: rows
+(`aten/strided.py`) need no more.
 """
 
 from __future__ import annotations
@@ -44,5 +44,7 @@ def _order(graph: Any, node: Any, *, scatters: bool) -> None:
         with graph.inserting_after(node):
             back = graph.call_function(permute, (node, [order.index(d) for d in range(len(order))]))
         back.meta = dict(node.meta)
-        node.replace_all_uses_with(back, delete_user_cb=lambda user: user is not back)
+        for user in list(node.users):
+            if user is not back:
+                user.replace_input_with(node, back)
         node.meta = {**node.meta, "val": node.meta["val"].permute(order)}

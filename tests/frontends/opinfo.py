@@ -2,9 +2,9 @@
 
     python -m tests.frontends.opinfo [--samples 2] [--list] [name ...]
 
-`torch.testing._internal.common_methods_invocations.op_db` has some 700 ops with sample arguments. Each call is
-exported as a module of its own; calls that `torch.export` does not export are not counted. Names select ops by
-their beginning. `--list` prints every call that is not equal.
+`torch.testing._internal.common_methods_invocations.op_db` has some 700 ops with sample arguments. Each call
+is exported as a module of its own; calls that `torch.export` does not export are not counted. Names select ops
+by their beginning. `--list` prints every call that is not equal.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ _DTYPES = (torch.float32, torch.int64, torch.complex64, torch.bool)
 
 
 def calls(names: Sequence[str] = (), samples: int = 2) -> Iterator[tuple[str, int, Any, Any]]:
-    """Name, number of the sample, function and sample of each call; samples are spread over those of the op."""
+    """Name, number of the sample, function and sample of each call; samples are spread evenly."""
     for op in op_database():
         name = op.name + (f".{op.variant_test_name}" if op.variant_test_name else "")
         if names and not any(name.startswith(each) for each in names):

@@ -1,11 +1,11 @@
-"""Single ops of torch with sharded operands: what we say is sent, beside XLA's partitioner and the least there is.
+"""Single ops of torch with sharded operands: what we say is sent, beside XLA's partitioner and the least.
 
     python -m tests.frontends.ops_battery [--all] [NAME ...]
 
 Each row is exported, annotated on a mesh of 2 x 4 (dp, tp) and propagated; `ours` are the collectives of the
-communication report, `XLA` those in the HLO after `spmd-partitioning` of the same annotated StableHLO, `whole`
-those of an op that a hand-written partitioner would run (DTensor's strategy): none where sharded dimensions are
-batch-like. Rows that differ are printed, with `--all` every row.
+communication report, `XLA` those in the HLO after `spmd-partitioning` of the same annotated StableHLO,
+`whole` those of an op that a hand-written partitioner would run (DTensor's strategy): none where sharded dimensions
+are batch-like. Rows that differ are printed, with `--all` every row. Names select rows that contain them.
 """
 
 from __future__ import annotations

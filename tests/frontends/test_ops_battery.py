@@ -7,7 +7,6 @@ import pytest
 pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
 
-# ruff: noqa: E402
 from tests.frontends.ops_battery import outcomes, row, rows
 
 NAMES = (

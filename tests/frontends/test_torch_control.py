@@ -11,11 +11,12 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 # ruff: noqa: E402
-from shardy_py import Mesh, P, Program, ShardyError, propagate
-from shardy_py.frontends.torch import from_exported
 from torch._higher_order_ops import associative_scan, scan, while_loop
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from torch.utils.checkpoint import checkpoint
+
+from shardy_py import Mesh, P, Program, ShardyError, propagate
+from shardy_py.frontends.torch import from_exported
 
 
 class Model(torch.nn.Module):

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from xdsl.ir import OpResult
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.builder import Tensor, TensorType, ops, reduce, reduce_sum, scatter
 from shardy_py.builder.tensor import elementwise
+from shardy_py.dialects.stablehlo import ConstantOp
 from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
 from shardy_py.frontends.aten.elements import Maybe, convert, filled, sizes
 from shardy_py.frontends.aten.reductions import lowest
@@ -24,18 +26,23 @@ _SUM, _MEAN, _MAX = 0, 1, 2
 
 def _step(offsets: Tensor) -> int | None:
     """The size of bags whose offsets are an iota times a constant; None for other offsets."""
-    owner = offsets.value.owner if isinstance(offsets.value, OpResult) else None
+    owner = _defining_op(offsets.value)
     if owner is not None and owner.name == "stablehlo.iota":
         return 1
     if owner is None or owner.name != "stablehlo.multiply":
         return None
-    count, factor = (getattr(operand, "owner", None) for operand in owner.operands)
-    while factor is not None and getattr(factor, "name", "") == "stablehlo.broadcast_in_dim":
-        factor = factor.operands[0].owner
-    if getattr(count, "name", "") != "stablehlo.iota" or getattr(factor, "name", "") != "stablehlo.constant":
+    count, factor = map(_defining_op, owner.operands)
+    while factor is not None and factor.name == "stablehlo.broadcast_in_dim":
+        factor = _defining_op(factor.operands[0])
+    if count is None or factor is None or (count.name, factor.name) != ("stablehlo.iota", ConstantOp.name):
         return None
-    numbers = {int(number) for number in factor.properties["value"].get_values()}
+    value = cast(DenseIntOrFPElementsAttr, factor.properties["value"])
+    numbers = {int(cast(int, number)) for number in value.get_values()}
     return numbers.pop() if len(numbers) == 1 else None
+
+
+def _defining_op(value: SSAValue) -> Operation | None:
+    return value.op if isinstance(value, OpResult) else None
 
 
 def _embedding_bag(
@@ -50,7 +57,7 @@ def _embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int = -1,
 ) -> tuple[Tensor | None, ...]:
-    """The bags, and their sizes, which torch does not count for sums; other results are for the backward pass.
+    """The bags, and their sizes, which torch does not count for sums; not what the backward pass needs.
 
     offsets: where bags start. padding_idx: an index that belongs to no bag; none if negative.
     """

@@ -69,7 +69,7 @@ def _r2c(out: TensorType, self: Tensor, dim: Sequence[int], normalization: int, 
 
 
 def _c2r(out: TensorType, self: Tensor, dim: Sequence[int], normalization: int, last_dim_size: int) -> Tensor:
-    """The inverse; the last dimension has `last_dim_size` elements, of which the operand has the first half."""
+    """The inverse; the operand has the first half of the `last_dim_size` elements."""
     dims = _counted(dim, self.rank)
     self = part(self, dims[-1], 0, last_dim_size // 2 + 1)
     operand = _complex_transform(self, dims[:-_MOST], "IFFT")

@@ -1,8 +1,8 @@
 """ATen's random numbers: `ROWS` by name, as in `pointwise.py`.
 
 Numbers come from `rng_bit_generator`, each op from a state of its own, a constant: a program gives the same
-numbers whenever it runs, and never torch's. Every dimension of the numbers may be sharded; whole numbers need no
-communication, since all devices generate the same.
+numbers whenever it runs, and never torch's. Every dimension of the numbers may be sharded; replicated ones
+need no communication, since all devices generate the same.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Not here: sorts (`reductions.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from shardy_py.builder import Tensor, TensorType, ops, reduce_sum
 from shardy_py.frontends.aten import reductions, scatters, shapes
@@ -58,7 +58,7 @@ def _with_dimension(row: Callable[..., Any]) -> Callable[..., Any]:
             return row(out, self, *arguments, **keywords)
         kept = [_lifted(argument) for argument in arguments]
         named = {name: _lifted(argument) for name, argument in keywords.items()}
-        wide = tuple(map(_one, out)) if isinstance(out, tuple) else _one(out)
+        wide = tuple(map(_one, cast("Sequence[TensorType]", out))) if isinstance(out, tuple) else _one(out)
         results = row(wide, _lifted(self), *kept, **named)
         if isinstance(out, tuple):
             return tuple(ops.reshape(each, ()) for each in results)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -55,7 +55,9 @@ def _resized(
     kernel: Filter,
 ) -> Tensor:
     """Sizes over the last dimensions; scales: of the result by the operand, where given."""
-    given = [scale for each in scales for scale in (each if isinstance(each, list | tuple) else [each])]
+    given: list[float | None] = []
+    for each in scales:
+        given += cast("Sequence[float]", each) if isinstance(each, list | tuple) else [each]
     (result,) = widened(self)
     shape, wanted, count = sizes(self.type), sizes(out), len(sizes(out)) - 2
     given += [None] * (count - len(given))

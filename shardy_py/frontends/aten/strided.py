@@ -1,15 +1,14 @@
 """Views by strides (`as_strided`): `ROWS` by name, as in `pointwise.py`.
 
-The operand is contiguous: `frontends/torch_storage.py` puts dimensions in the order of storage before. Views that
-permute, split, repeat or slice its dimensions become these ops, so that shardings propagate; others, as overlapping
-windows, are gathers.
+The operand is contiguous: `frontends/torch_storage.py` puts dimensions in the order of storage before. Views
+that permute, split, repeat or slice its dimensions become these ops, so that shardings propagate; others, as
+overlapping windows, are gathers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import prod
 from typing import Any
 
@@ -23,9 +22,10 @@ from shardy_py.frontends.aten.shapes import part
 class View:
     """A view of contiguous elements as a slice of them in another shape.
 
-    grid: the shape, row-major; its first size may exceed the elements that there are. starts: where the slice starts
-    in each dimension of the grid; it is as long there as `lengths`. order: the dimension of the view, of those with
-    strides, that each dimension of the grid is; the last one, of single elements, is none.
+    grid: the shape, row-major; its first size may exceed the elements that there are. starts: where the slice
+        starts in each dimension of the grid; it is as long there as `lengths`. order: the dimension of the
+        view, of those with strides, that each dimension of the grid is; the last one, of single elements, is
+        none.
     """
 
     grid: tuple[int, ...]
@@ -104,6 +104,10 @@ def _places(size: Sequence[int], stride: Sequence[int], offset: int) -> Tensor:
     return places
 
 
+def _latest(old: Tensor, new: Tensor) -> Tensor:
+    return new
+
+
 def _as_strided_scatter(
     out: TensorType,
     self: Tensor,
@@ -118,7 +122,7 @@ def _as_strided_scatter(
         inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), index_vector_dim=1
     )
     updates = convert(ops.reshape(src, (-1,)), self.element_type)
-    (result,) = scatter((ops.reshape(self, (-1,)),), places, (updates,), numbers, lambda old, new: new)
+    (result,) = scatter((ops.reshape(self, (-1,)),), places, (updates,), numbers, _latest)
     return ops.reshape(result, sizes(out))
 
 
