@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from shardy_py.frontends.aten import keeps_whole
-from shardy_py.frontends.torch_nodes import is_unknown, not_decomposed
+from shardy_py.frontends.torch_nodes import is_unknown, not_decomposed, updates_statistics
 from shardy_py.frontends.torch_placements import torch_module
 
 MOST_ROUNDS = 4
@@ -84,6 +84,8 @@ def _distinct_calls(exported: Any) -> dict[Any, Any] | None:
             continue
         schema = getattr(node.target, "_schema", None)
         if schema is None or schema.is_mutable or not _is_static(node.meta.get("val"), fake):
+            return None
+        if updates_statistics(node):
             return None
         if is_unknown(node):
             found.setdefault(_kind(node), node)
@@ -262,7 +264,9 @@ def _inlined(copy: Any, call: Any, body: Body, values: Mapping[Any, Any]) -> Any
 def _decomposed_whole(exported: Any) -> Any:
     """The program decomposed by torch, with more decompositions until nothing changes."""
     decompositions = torch_module("torch.export").default_decompositions()
-    table = {op: function for op, function in decompositions.items() if not keeps_whole(str(op))}
+    updating = {node.target for node in all_nodes(exported) if updates_statistics(node)}
+    kept = {op for op in decompositions if keeps_whole(str(op))} - updating
+    table = {op: function for op, function in decompositions.items() if op not in kept}
     try:
         exported = exported.run_decompositions(table)
     except RuntimeError as error:

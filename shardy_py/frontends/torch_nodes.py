@@ -71,6 +71,12 @@ def is_unknown(node: Any) -> bool:
     return find_row(str(node.target)) is None
 
 
+def updates_statistics(node: Any) -> bool:
+    """Returns whether a node is an instance norm that changes its running mean, which its row does not."""
+    _, _, _, mean, _, uses_input, *_ = (*node.args, *(None,) * 6)
+    return str(node.target) == "aten.instance_norm.default" and mean is not None and bool(uses_input)
+
+
 # ---------------------------------------------------------------------- unsupported nodes
 
 

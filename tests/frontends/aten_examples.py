@@ -90,7 +90,8 @@ def _pointwise() -> Iterator[Call]:
         yield call(f"{name}.default", n(5), n(3, 5))
     yield call("nextafter.default", f(3, 5), f(5))
     yield call("hypot.default", f(3, 5), torch.tensor([0.0, 1e30, float("inf"), -2.0, 3.0]))
-    yield call("gcd.default", n(3, 5), n(5))
+    for name in ("gcd", "lcm"):
+        yield call(f"{name}.default", n(3, 5), n(5))
     for name in ("special_i1", "special_i1e"):
         yield call(f"{name}.default", 2 * f(3, 5))
     yield call("special_ndtri.default", torch.rand(3, 5))

@@ -3,8 +3,8 @@
     python -m tests.frontends.opinfo [--samples 2] [--list] [name ...]
 
 `torch.testing._internal.common_methods_invocations.op_db` has some 700 ops with sample arguments. Each call
-is exported as a module of its own; calls that `torch.export` does not export are not counted. Names select ops
-by their beginning. `--list` prints every call that is not equal.
+is exported as a module of its own; calls that `torch.export` does not export are not counted. Names select
+ops by their beginning. `--list` prints every call that is not equal.
 """
 
 from __future__ import annotations

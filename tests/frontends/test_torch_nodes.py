@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 # Models are made with torch, so their imports come behind that line.
 # ruff: noqa: E402
 from shardy_py import ShardyError
+from shardy_py.frontends.aten import ROWS
 from shardy_py.frontends.torch import from_exported
 from tests.frontends.torch_models import MLP, exported
 
@@ -45,8 +46,8 @@ def test_every_op_without_a_row_is_reported_with_position_and_remedy() -> None:
     assert str(first.where) == f"{__file__}:{line}:1"
     assert first.message == (
         "aten.special_bessel_j1.default in inner: unsupported; add a row: "
-        'register_aten("aten.special_bessel_j1", row), where row(out, *arguments) returns a tensor of type out '
-        "(shardy_py.frontends.torch)"
+        'register_aten("aten.special_bessel_j1", row), where row(out, *arguments) returns a tensor '
+        "of type out (shardy_py.frontends.torch)"
     )
     assert second.message.startswith("aten.special_bessel_j0.default: unsupported")
 
@@ -96,11 +97,12 @@ def test_dynamic_sizes_are_reported_once() -> None:
     assert len(caught.value.diagnostics) == 1
 
 
-def test_in_place_decompositions_are_left_out() -> None:
+def test_in_place_decompositions_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """torch.diagonal_scatter is decomposed into a copy; the other op of the model still is decomposed."""
+    monkeypatch.delitem(ROWS, "aten.diagonal_scatter")
 
     def function(x: Any) -> Any:
-        return torch.diagonal_scatter(torch.nn.functional.interpolate(x, scale_factor=2), x[0, :, 0], 0, 1, 2)
+        return torch.diagonal_scatter(torch.nn.functional.interpolate(x, scale_factor=2), x[:, :, 0], 0, 1, 2)
 
     with pytest.raises(ShardyError) as caught:
         from_exported(exported(Call(function), (torch.randn(1, 4, 2),)))

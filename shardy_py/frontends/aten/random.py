@@ -165,10 +165,11 @@ def _rrelu(
     out: Sequence[TensorType],
     self: Tensor,
     noise: Tensor,
-    lower: float,
-    upper: float,
-    training: bool,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
     *_: Any,
+    **__: Any,
 ) -> tuple[Tensor, Tensor]:
     """Elements that are not positive times random slopes, in evaluation their mean; the slopes."""
     if not training:

@@ -97,6 +97,12 @@ def _greatest_divisor(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
     return while_loop(goes_on, divided, (lhs, rhs))[0]
 
 
+def _least_multiple(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
+    lhs, rhs = (ops.abs(_spread(operand, out)) for operand in (self, other))
+    divisor = _greatest_divisor(out, lhs, rhs)
+    return ops.divide(lhs, ops.select(ops.compare(divisor, 0, "EQ"), 1, divisor)) * rhs
+
+
 def _bessel_i1(out: TensorType, self: Tensor) -> Tensor:
     return _bessel_i1e(out, self) * ops.exponential(ops.abs(convert(self, out.element_type)))
 
@@ -117,6 +123,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "fmin": _without_nan("minimum"),
     "gcd": _greatest_divisor,
     "hypot": _hypotenuse,
+    "lcm": _least_multiple,
     "nextafter": _next_after,
     "polygamma": _polygamma,
     "signbit": _sign_bit,
