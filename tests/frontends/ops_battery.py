@@ -5,7 +5,8 @@
 Each row is exported, annotated on a mesh of 2 x 4 (dp, tp) and propagated; `ours` are the collectives of the
 communication report, `XLA` those in the HLO after `spmd-partitioning` of the same annotated StableHLO,
 `whole` those of an op that a hand-written partitioner would run (DTensor's strategy): none where sharded
-dimensions are batch-like. Rows that differ are printed, with `--all` every row. Names select rows that contain them.
+dimensions are batch-like. Rows that differ are printed, with `--all` every row. Names select rows that
+contain them.
 """
 
 from __future__ import annotations
