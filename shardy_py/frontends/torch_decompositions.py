@@ -243,6 +243,9 @@ def _replaced(graph: Any, bodies: Mapping[Any, Body]) -> Any:
         if node.op == "placeholder":
             made.name = node.name  # by which the signature knows it
         values[node] = made
+    for node in reversed(list(copy.nodes)):
+        if node.target is operator.getitem and not node.users:
+            copy.erase_node(node)  # rows need not make results that nothing uses
     return copy
 
 
