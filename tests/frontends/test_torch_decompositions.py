@@ -1,0 +1,65 @@
+"""Decomposition of distinct calls: the same programs as torch's decomposition of the whole, in less time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+# Models are made with torch, so their imports come behind that line.
+# ruff: noqa: E402
+from shardy_py.frontends import torch_decompositions
+from shardy_py.frontends.torch import from_exported
+from tests.frontends.torch_models import ResNet, Transformer, exported, models
+
+WHOLE = {"counter", "indices", "autocast"}
+"""Models that change tensors in place, or run graphs."""
+
+
+@pytest.mark.parametrize("name", models())
+def test_distinct_calls_give_the_program_of_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, arguments = models()[name]
+    graph = exported(model, arguments)
+    text = from_exported(graph).text(debuginfo=False)
+    assert (torch_decompositions._distinct_calls(graph) is None) == (name in WHOLE)
+    monkeypatch.setattr(torch_decompositions, "_distinct_calls", lambda exported: None)
+    assert from_exported(graph).text(debuginfo=False) == text
+
+
+def transformer(layers: int) -> Any:
+    return exported(Transformer(layers=layers), (torch.zeros(4, 6, dtype=torch.long),))
+
+
+def test_the_number_of_distinct_calls_does_not_grow_with_the_layers() -> None:
+    few, many = (torch_decompositions._distinct_calls(transformer(layers)) for layers in (1, 5))
+    assert few is not None
+    assert many is not None
+    assert len(few) == len(many)
+
+
+def test_the_exported_model_does_not_change() -> None:
+    graph = transformer(2)
+    before = str(graph.graph)
+    from_exported(graph)
+    assert str(graph.graph) == before
+
+
+class Repeated(torch.nn.Module):
+    """Calls that differ in an argument only, and one tensor for two arguments of a call."""
+
+    def forward(self, x: Any) -> Any:
+        return x.flatten(0, 1), x.flatten(1, 2), torch.outer(x[0, 0], x[0, 0]), x.chunk(2, -1)
+
+
+def test_calls_are_told_apart_by_all_arguments() -> None:
+    program = from_exported(exported(Repeated(), (torch.randn(2, 4, 6),)))
+    shapes = [value.shape for value in program.values.results()]
+    assert shapes == [(8, 6), (2, 24), (6, 6), (2, 4, 3), (2, 4, 3)]
+
+
+def test_training_changes_statistics_in_place_so_the_whole_is_decomposed() -> None:
+    graph = torch.export.export(ResNet().train(), (torch.randn(4, 3, 32, 32),))
+    names = [value.label for value in from_exported(graph).values.results()]
+    assert "norm1.running_mean after" in names
