@@ -170,7 +170,8 @@ def _modules_of_exported(exported: Any) -> dict[str, Module]:
     kinds: dict[str, str] = {"": ""}
     for node in exported.graph.nodes:
         for path, kind in (node.meta.get("nn_module_stack") or {}).values():
-            kinds.setdefault(path.partition("@")[0], kind if isinstance(kind, str) else _kind(kind))
+            path = path.partition("@")[0]
+            kinds[path] = kinds.get(path) or (kind if isinstance(kind, str) else _kind(kind))
     names = [*exported.graph_signature.parameters]
     for name in names:
         parts = name.split(".")

@@ -83,9 +83,9 @@ def ops_by_module(ops: Iterable[Operation]) -> Mapping[str, list[Operation]]:
 def outputs_of(ops: Iterable[Operation], path: str) -> list[SSAValue]:
     """The results of a module's ops that ops outside of it use, or the function returns.
 
-    Users in the backward pass do not count.
+    Users in the backward pass do not count, nor do constants, which modules may share.
     """
-    results = (result for op in ops for result in op.results)
+    results = (result for op in ops if not _is_constant(op) for result in op.results)
     return [result for result in results if any(_is_outside(use.operation, path) for use in result.uses)]
 
 
@@ -106,4 +106,8 @@ def _is_defined_in(value: SSAValue, path: str) -> bool:
     if isinstance(owner, Block):
         around = owner.parent_op()
         return around is not None and bool(outer_name(around)) and is_in(outer_name(around), path)
-    return not (owner.operands or owner.regions) or is_in(outer_name(owner), path)
+    return _is_constant(owner) or is_in(outer_name(owner), path)
+
+
+def _is_constant(op: Operation) -> bool:
+    return not (op.operands or op.regions)

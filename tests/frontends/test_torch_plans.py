@@ -1,0 +1,216 @@
+"""Plans of parallelize_module and fully_shard: placements, collectives, shards as torch makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+distributed = pytest.importorskip("torch.distributed")
+fake = pytest.importorskip("torch.testing._internal.distributed.fake_pg")
+tensors = pytest.importorskip("torch.distributed.tensor")
+parallel = pytest.importorskip("torch.distributed.tensor.parallel")
+fsdp = pytest.importorskip("torch.distributed.fsdp")
+
+# Models are made with torch, so their imports come behind that line.
+# ruff: noqa: E402
+from shardy_py import Mesh, Options, P, Program, ShardyError, propagate
+from shardy_py.frontends.torch import (
+    FullyShard,
+    TensorParallel,
+    from_exported,
+    launches,
+    placements_of,
+    under_plan,
+)
+from tests.frontends import dtensor_collectives
+from tests.frontends.planned_models import MODELS, ON_SEQUENCES, Decoder, column, prepare, row
+from tests.frontends.torch_models import MLP, exported
+
+Shard, Replicate, Strided = tensors.Shard, tensors.Replicate, tensors.placement_types._StridedShard
+MESH = Mesh.of(dp=2, tp=4)
+MEGATRON = {"up": column(), "down": row()}
+
+
+@pytest.fixture(scope="module")
+def device_mesh() -> Iterator[Any]:
+    with dtensor_collectives.device_mesh() as mesh:
+        yield mesh
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_collectives_are_those_of_dtensor(device_mesh: Any, name: str) -> None:
+    torch.manual_seed(0)
+    expected = dtensor_collectives.theirs(MODELS[name], device_mesh)
+    assert dtensor_collectives.ours(MODELS[name], device_mesh) == expected
+    assert expected
+
+
+def decoder(plan: Any, **shardings: Any) -> Program:
+    graph = exported(Decoder(), (torch.randint(0, 32, (8, 8)),))
+    return from_exported(graph, MESH, shardings, plan=plan)
+
+
+def test_parameters_lie_as_parallelize_module_and_fully_shard_place_them(device_mesh: Any) -> None:
+    model = Decoder()
+    parallel.parallelize_module(model, device_mesh["tp"], dict(ON_SEQUENCES))
+    for layer in model.layers.values():
+        fsdp.fully_shard(layer, mesh=device_mesh["dp"])
+    fsdp.fully_shard(model, mesh=device_mesh["dp"])
+    ours = placements_of(
+        propagate(decoder([TensorParallel("tp", ON_SEQUENCES), FullyShard("dp", ("layers.*", ""))]))
+    )
+    theirs = {name: parameter.placements for name, parameter in model.named_parameters()}
+    assert {name: ours[name] for name in theirs} == theirs
+    assert ours["layers.0.attention.wq.weight"] == (Strided(0, split_factor=4), Shard(0))
+
+
+@pytest.mark.parametrize("rows", [3, 8, 10, 16, 17])
+def test_uneven_shards_of_fsdp_are_as_torch_pads_them(rows: int) -> None:
+    result = propagate(
+        from_exported(
+            exported(torch.nn.Linear(4, rows, bias=False), (torch.randn(2, 4),)),
+            Mesh.of(dp=8),
+            plan=FullyShard("dp"),
+        ),
+        Options(update_non_divisible_input_output_shardings=False),
+    )
+    weight = result["weight"]
+    assert weight.sharding is not None
+    sizes = weight.sharding.device_slices((rows, 4)).sizes[:, 0]
+    x = torch.zeros(rows, 4)
+    chunks = [len(chunk) for chunk in x.chunk(8)]
+    assert sizes.tolist() == chunks + [0] * (8 - len(chunks))
+    theirs = [Shard(0)._split_tensor(x, 8, with_padding=with_padding)[0] for with_padding in (False, True)]
+    assert sizes.tolist() == [len(shard) for shard in theirs[0]]
+    assert {weight.local_shape} == {tuple(shard.shape) for shard in theirs[1]}
+
+
+def test_a_parameter_that_cannot_be_sharded_evenly_is_a_warning_with_the_reason() -> None:
+    model = exported(torch.nn.Linear(4, 6), (torch.randn(2, 4),))
+    warnings = propagate(from_exported(model, MESH, plan={"": column()})).warnings
+    weight, bias = (str(warning).partition("; choose")[0] for warning in warnings)
+    reason = "is not kept: dimension 0 of size 6 is not divisible by 4"
+    assert weight == f'warning: weight: the annotation <@mesh, [{{"tp"}}, {{}}]> {reason}'
+    assert bias == f'warning: bias: the annotation <@mesh, [{{"tp"}}]> {reason}'
+
+
+def test_styles_without_an_axis_are_along_tp_or_the_only_axis() -> None:
+    graph = exported(MLP(), (torch.randn(8, 16),))
+    named = from_exported(graph, MESH, plan=TensorParallel("tp", MEGATRON))
+    assert from_exported(graph, MESH, plan=MEGATRON).text() == named.text()
+    assert from_exported(graph, MESH, plan=[MEGATRON]).text() == named.text()
+    only = placements_of(from_exported(graph, Mesh.of(model=4), plan=MEGATRON))
+    assert only["down.weight"] == (Shard(1),)
+    assert only["down.bias"] == (Replicate(),)
+    nested = decoder({"layers": {"*": {"feed_forward": {"w1": column()}}}})
+    assert placements_of(nested)["layers.1.feed_forward.w1.weight"] == (Replicate(), Shard(0))
+
+
+def test_shardings_go_before_the_plan() -> None:
+    graph = exported(MLP(), (torch.randn(8, 16),))
+    program = from_exported(graph, MESH, {"up.bias": P("dp")}, plan=MEGATRON)
+    assert str(program["up.bias"].sharding) == '<@mesh, [{"dp"}]>'
+    assert str(program["up.weight"].sharding) == '<@mesh, [{"tp"}, {}]>'
+    assert str(program["x"].sharding) == '<@mesh, [{?}, {?}], replicated={"tp"}>'
+
+
+@pytest.mark.parametrize(
+    ("mesh", "plan", "message"),
+    [
+        (MESH, {"upp": column()}, "plan for 'upp': expected a module with ops or parameters, such as up"),
+        (MESH, {"layers.*": column()}, r"plan for 'layers\.\*': expected a module"),
+        (MESH, TensorParallel("pp", MEGATRON), "unknown axis of the plan 'pp'"),
+        (MESH, FullyShard("dp", replicate="pp"), "unknown axis of the plan 'pp'"),
+        (MESH, {"": column()}, r"ColwiseParallel of '': expected a module nn.Linear or nn.Embedding, .*MLP"),
+        (MESH, {"up": "columns"}, "style str of 'up'.*unsupported; use one of ColwiseParallel"),
+        (MESH, 3, r"expected a plan: styles by module, TensorParallel\(axis, styles\)"),
+        (
+            Mesh.of(a=2, b=2),
+            MEGATRON,
+            r'plan of styles on a mesh of several axes.* TensorParallel\("b", plan\)',
+        ),
+        (None, MEGATRON, "a plan without a mesh; pass one"),
+        (
+            MESH,
+            FullyShard("dp", dimensions={"up.bias": 1}),
+            "up.bias: the plan shards dimension 1 of a tensor",
+        ),
+        (
+            MESH,
+            {"up": prepare(input_layouts=(Shard(0), Shard(0)), desired_input_layouts=(Shard(0), Shard(0)))},
+            "plan for 'up': expected a module that uses at least 2 tensors from outside, got 1",
+        ),
+        (
+            MESH,
+            {"up": column(output_layouts=Shard(5))},
+            r"plan for 'up': expected Replicate\(\) or Shard\(dim\)",
+        ),
+    ],
+)
+def test_invalid_plans(mesh: Any, plan: Any, message: str) -> None:
+    with pytest.raises(ShardyError, match=message):
+        from_exported(exported(MLP(), (torch.randn(8, 16),)), mesh, plan=plan)
+
+
+STEP = """
+sdy.mesh @mesh = <["dp"=2]>
+func.func @main(%w: tensor<8x8xf32> loc("up.weight"), %x: tensor<8x8xf32> loc("x"))
+    -> (tensor<8x8xf32> {jax.result_info = "up.weight after"}) {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1]
+    : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32> loc("up/linear")
+  %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0]
+    : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32> loc("up/mm backward")
+  %2 = stablehlo.dot_general %1, %x, contracting_dims = [0] x [0]
+    : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32> loc("up/mm backward")
+  %3 = stablehlo.subtract %w, %2 : tensor<8x8xf32> loc("optimizer/sub")
+  return %3 : tensor<8x8xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("modules", "again", "gathers"),
+    [(("up",), None, 2), (("",), None, 1), (("",), True, 2), (("up",), False, 1)],
+)
+def test_a_training_step_gathers_for_both_passes_and_reduces_once(
+    modules: Any, again: bool | None, gathers: int
+) -> None:
+    model = torch.nn.ModuleDict({"up": torch.nn.Linear(8, 8, bias=False)})
+    plan = FullyShard("dp", modules, reshard_after_forward=again)
+    program = under_plan(Program.parse(STEP), model, Mesh.of(dp=2), plan).annotate({"x": P("dp", None)})
+    report = propagate(program).communication(partitioner="shardy")
+    assert launches(report, plan) == {"all_gather": gathers, "reduce_scatter": 1}
+    assert str(program["up.weight after"].sharding) == '<@mesh, [{"dp"}, {}]>'
+    assert report.by_line[0].key.startswith(f"{modules[0]}/fully_shard" if modules[0] else "fully_shard")
+
+
+def test_programs_under_a_plan_compute_what_they_computed() -> None:
+    graph = exported(MLP(), (torch.randn(8, 16),))
+    plan = [TensorParallel("tp", MEGATRON), FullyShard("dp")]
+    plain, planned = from_exported(graph), from_exported(graph, MESH, plan=plan)
+    given = [
+        np.random.default_rng(0).normal(size=v.shape).astype(np.float32) for v in plain.values.arguments()
+    ]
+    assert np.array_equal(plain.run(given)["output"], planned.run(given)["output"])
+
+
+def test_modules_are_found_by_path_in_results() -> None:
+    result = propagate(decoder(ON_SEQUENCES))
+    sharding = result["layers.1.feed_forward.w1"].sharding
+    assert str(sharding) == '<@mesh, [{}, {}, {"tp"}]>'
+    assert str(result["layers.1.feed_forward"].sharding) == '<@mesh, [{}, {"tp"}, {}]>'
+    assert "layers.0.attention" in result.values
+    moved = result.what_if({"layers.0.norm1": [Shard(0), Replicate()]})
+    assert moved.after["layers.0.norm1"].sharding is not None
+
+
+def test_reports_name_the_modules_of_a_plan_with_their_lines() -> None:
+    report = propagate(decoder(ON_SEQUENCES)).communication(partitioner="shardy")
+    gathers = [use.cause.location for use in report.collectives if use.kind == "all_gather"]
+    assert len(gathers) == 6
+    assert all("planned_models.py:" in place for place in gathers)
+    assert gathers[0].endswith("layers.0.attention/input_layouts")
