@@ -116,12 +116,18 @@ class Program:
         return frontend("jax").lower(function, *arguments, **keywords)
 
     @staticmethod
-    def from_torch(exported: Any, mesh: Any = None, shardings: Mapping[str, Any] | None = None) -> Program:
-        """Returns the program of a result of `torch.export.export`, with shardings or placements by name.
+    def from_torch(
+        model: Any, mesh: Any = None, shardings: Mapping[str, Any] | None = None, **options: Any
+    ) -> Program:
+        """Returns the program of a module, or of a result of `torch.export.export`.
 
-        Needs torch; see `shardy_py.frontends.torch`.
+        shardings: shardings or placements by name. options: `plan`; for a module the arguments `args` and
+        `kwargs` that it is exported with. Needs torch; see `shardy_py.frontends.torch`.
         """
-        return frontend("torch").from_exported(exported, mesh, shardings)
+        adaptor = frontend("torch")
+        if hasattr(model, "named_modules"):
+            return adaptor.from_module(model, mesh=mesh, shardings=shardings, **options)
+        return adaptor.from_exported(model, mesh, shardings, **options)
 
     @staticmethod
     def from_torch_training(

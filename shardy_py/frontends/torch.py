@@ -23,6 +23,7 @@ from shardy_py.api.annotate import annotation_of
 from shardy_py.frontends.aten import register_aten, unregister_aten
 from shardy_py.frontends.torch_constraints import planned
 from shardy_py.frontends.torch_export import program_of, tied_names
+from shardy_py.frontends.torch_exporting import export
 from shardy_py.frontends.torch_launches import launches
 from shardy_py.frontends.torch_placements import (
     as_mesh,
@@ -38,6 +39,7 @@ __all__ = [
     "Placements",
     "TensorParallel",
     "from_exported",
+    "from_module",
     "from_placements",
     "launches",
     "mesh_of",
@@ -101,6 +103,25 @@ def annotated(
         for label, value in values.items():
             message = message.replace(f"{annotation_of(value)}:", f"{label}:")
         raise ShardyError(message) from None
+
+
+def from_module(
+    model: Any,
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    mesh: Any = None,
+    shardings: Mapping[str, Any] | None = None,
+    *,
+    plan: Any = None,
+    strict: bool = False,
+    name: str = "main",
+) -> Program:
+    """The program of a module called with these arguments, which torch exports first; as `from_exported`.
+
+    strict: as of `torch.export.export`. Raises `ShardyError`, at the line of the model and with a remedy, if
+    torch cannot export it.
+    """
+    return from_exported(export(model, args, kwargs, strict=strict), mesh, shardings, plan=plan, name=name)
 
 
 def under_plan(program: Program, model: Any, mesh: Any, plan: Any, function: str = "main") -> Program:
