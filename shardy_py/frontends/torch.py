@@ -127,8 +127,8 @@ def from_module(
 def under_plan(program: Program, model: Any, mesh: Any, plan: Any, function: str = "main") -> Program:
     """The program of a model under a plan of DTensor; as `from_exported` with `plan`.
 
-    program: of the model, or of a training step of it. model: the module, or the exported one. Raises `ShardyError` without a mesh, and for modules,
-    axes and styles that are unknown.
+    program: of the model, or of a training step of it. model: the module, or the exported one.
+    Raises `ShardyError` without a mesh, and for unknown modules, axes and styles.
     """
     if mesh is None:
         raise ShardyError("a plan without a mesh; pass one: from_exported(exported, mesh, plan=...)")

@@ -95,7 +95,7 @@ def _distinct_calls(exported: Any) -> dict[Any, Any] | None:
 def _is_static(value: Any, fake: type) -> bool:
     if isinstance(value, tuple | list):
         return all(_is_static(part, fake) for part in cast("Iterable[Any]", value))
-    return value is None or (isinstance(value, fake) and all(type(n) is int for n in cast(Any, value).shape))
+    return value is None or (isinstance(value, fake) and all(type(n) is int for n in value.shape))
 
 
 def _kind(node: Any) -> Any:

@@ -44,8 +44,8 @@ class FullyShard:
     modules: those that `fully_shard` is called on, as patterns; a parameter belongs to the innermost of them,
         and what belongs to one is gathered together. "" is the whole model.
     replicate: a second axis along which parameters are replicated (HSDP); gradients are reduced along it.
-    reshard_after_forward: gathered again for the backward pass; None: all but what belongs to the whole model,
-        as in torch.
+    reshard_after_forward: gathered again for the backward pass; None: all but what belongs to the whole
+        model, as in torch.
     dimensions: by pattern of parameter names, the dimension to shard; else 0.
     """
 
@@ -143,7 +143,7 @@ def modules_of(model: Any) -> dict[str, Module]:
     """The modules of a model by path; of an exported one, those with ops and those with parameters."""
     if hasattr(model, "named_modules"):
         return {
-            path: Module(path, _kind(type(module)), _own_names(path, module))
+            path: Module(path, _kind(cast("type[Any]", type(module))), _own_names(path, module))
             for path, module in model.named_modules(remove_duplicate=False)
         }
     return _modules_of_exported(model)
@@ -169,7 +169,8 @@ def _kind(module_class: type) -> str:
 def _modules_of_exported(exported: Any) -> dict[str, Module]:
     kinds: dict[str, str] = {"": ""}
     for node in exported.graph.nodes:
-        for path, kind in (node.meta.get("nn_module_stack") or {}).values():
+        stack: Mapping[str, tuple[str, Any]] = node.meta.get("nn_module_stack") or {}
+        for path, kind in stack.values():
             path = path.partition("@")[0]
             kinds[path] = kinds.get(path) or (kind if isinstance(kind, str) else _kind(kind))
     names = [*exported.graph_signature.parameters]

@@ -48,7 +48,7 @@ def style_of(given: Any, path: str, kind: str) -> Style:
     for base in type(given).__mro__:
         row = _ROWS.get(base.__name__)
         if row is not None and base.__module__.startswith("torch.distributed.tensor.parallel"):
-            if type(given)._apply is not base._apply:
+            if cast(Any, type(given))._apply is not cast(Any, base)._apply:
                 break
             return row(given, path, kind)
     known = ", ".join(_ROWS)

@@ -32,7 +32,7 @@ def name_in(location: Any) -> str:
     while isinstance(location, CallSiteLoc):
         location = location.callee
     if isinstance(location, FusedLoc):
-        return next(filter(None, map(name_in, location.locations)), "")
+        return next(filter(None, map(name_in, cast(Any, location.locations))), "")
     return location.desc.data if isinstance(location, NameLoc) else ""
 
 

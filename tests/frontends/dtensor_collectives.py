@@ -2,8 +2,8 @@
 
     python -m tests.frontends.dtensor_collectives
 
-torch runs each model, attention as products, on rank 0 of a fake process group of 8, with `CommDebugMode` counting. Ours are those of
-Shardy's reshards, as torch launches them.
+torch runs each model, attention as products, on rank 0 of a fake process group of 8, with `CommDebugMode`
+counting. Ours are those of Shardy's reshards, as torch launches them.
 """
 
 from __future__ import annotations

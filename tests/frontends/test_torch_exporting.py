@@ -71,7 +71,7 @@ def test_what_helps_where_torch_cannot_export(model: Any, remedy: str) -> None:
 
 
 def test_the_error_is_at_the_line_of_the_model() -> None:
-    with pytest.raises(ShardyError, match="torch.export failed: ValueError: odd") as caught:
+    with pytest.raises(ShardyError, match=r"torch\.export failed: ValueError: odd") as caught:
         from_module(Odd(), (X,))
     line = inspect.getsourcelines(Odd.forward)[1] + 1
     assert str(caught.value.diagnostics[0].where) == f"{__file__}:{line}:1"
@@ -90,5 +90,5 @@ def test_modules_become_programs() -> None:
     named = from_module(MLP(), kwargs={"x": X}, mesh=mesh, shardings={"up.weight": P("tp")})
     assert named.text() == program.text()
     assert Program.from_torch(exported, mesh, {"up.weight": P("tp")}).text() == program.text()
-    with pytest.raises(ShardyError, match="expected a torch.nn.Module, got int"):
+    with pytest.raises(ShardyError, match=r"expected a torch\.nn\.Module, got int"):
         from_module(3, (X,))

@@ -34,7 +34,9 @@ def test_the_output_of_a_module(program: Program, path: str, name: str) -> None:
 
 def test_several_outputs_are_listed(program: Program) -> None:
     assert [value.name for value in program.values.named("two")] == ["%5", "%6"]
-    with pytest.raises(ShardyError, match=r"ambiguous name 'two': expected one value, got 2 values: @main:%5"):
+    with pytest.raises(
+        ShardyError, match=r"ambiguous name 'two': expected one value, got 2 values: @main:%5"
+    ):
         program["two"]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.utils._pytree as pytree
 
 from shardy_py import ShardyError
 from shardy_py.frontends.torch import from_exported
@@ -113,14 +114,14 @@ def varied(model: Any) -> Any:
 
 
 def tensors_in(tree: Any) -> list[Any]:
-    leaves = torch.utils._pytree.tree_leaves(tree)
+    leaves = pytree.tree_leaves(tree)
     return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
 
 
 def inputs_of(exported: Any, program: Any, arguments: Any, keywords: Any) -> list[Any]:
     """An array for each argument of the program, in its order."""
     state = {**exported.state_dict, **exported.constants}
-    flat = torch.utils._pytree.tree_leaves((arguments, dict(keywords)))
+    flat = pytree.tree_leaves((arguments, dict(keywords)))
     inputs = iter([leaf for leaf in flat if isinstance(leaf, torch.Tensor)])
     labels = [value.label for value in program.values.arguments()]
     return [as_array(state[label].detach() if label in state else next(inputs)) for label in labels]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -154,7 +154,7 @@ class WaveNet(nn.Module):
         self.skips, self.head = nn.ModuleList(nn.Conv1d(8, 8, 1) for _ in range(3)), nn.Conv1d(8, 4, 1)
 
     def forward(self, x: Any) -> Any:
-        x, total = self.stem(x), 0
+        x, total = self.stem(x), torch.zeros(1)
         for gate, skip in zip(self.gates, self.skips, strict=True):
             a, b = gate(x)[..., : x.shape[-1]].chunk(2, 1)
             y = torch.tanh(a) * torch.sigmoid(b)
@@ -191,7 +191,7 @@ class Spectrogram(nn.Module):
         self.mask = nn.GRU(9, 9, batch_first=True)
 
     def forward(self, x: Any) -> Any:
-        found = torch.stft(x, 16, 8, window=self.window, return_complex=True)
+        found = torch.stft(x, 16, 8, window=cast("Any", self.window), return_complex=True)
         size = found.abs().transpose(1, 2)
         return torch.sigmoid(self.mask(size)[0]) * size.log1p()
 

@@ -98,7 +98,8 @@ def built(model: str, config: str, settings: Mapping[str, Any], inputs: Any) -> 
     """A model from its configuration: the classes by name, the settings, a function of the inputs."""
     transformers = import_module("transformers")
     found = getattr(transformers, config)(**settings)
-    for part in (found, getattr(found, "text_config", None), getattr(found, "decoder", None)):
+    parts: tuple[Any, ...] = (found, getattr(found, "text_config", None), getattr(found, "decoder", None))
+    for part in parts:
         if hasattr(part, "use_cache"):
             part.use_cache = False
     return getattr(transformers, model)(found), (), inputs()
