@@ -13,6 +13,7 @@ import pstats
 import time
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import torch
@@ -76,10 +77,11 @@ class Llama(nn.Module):
 def model_of(kind: str, layers: int) -> Any:
     if kind == "written":
         return Llama(layers)
-    from transformers import LlamaConfig, LlamaForCausalLM
-
+    transformers: Any = import_module("transformers")
     sizes = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2}
-    return LlamaForCausalLM(LlamaConfig(vocab_size=64, num_hidden_layers=layers, use_cache=False, **sizes))
+    return transformers.LlamaForCausalLM(
+        transformers.LlamaConfig(vocab_size=64, num_hidden_layers=layers, use_cache=False, **sizes)
+    )
 
 
 def seconds(function: Callable[[], Any]) -> tuple[float, Any]:

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, cast
 
-from xdsl.dialects.builtin import CallSiteLoc, FusedLoc, NameLoc
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FusedLoc, NameLoc
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from shardy_py.ir import operands_of
 
@@ -32,7 +32,8 @@ def name_in(location: Any) -> str:
     while isinstance(location, CallSiteLoc):
         location = location.callee
     if isinstance(location, FusedLoc):
-        return next(filter(None, map(name_in, cast(Any, location.locations))), "")
+        parts = cast("ArrayAttr[Attribute]", location.locations)
+        return next((name for name in map(name_in, parts) if name), "")
     return location.desc.data if isinstance(location, NameLoc) else ""
 
 
