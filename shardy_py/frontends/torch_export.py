@@ -15,7 +15,7 @@ Not here: the rows (`aten/`), types and positions of nodes, unsupported nodes (`
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast

@@ -147,9 +147,7 @@ class _Step:
             Slot("input", f"{path} (input)" if path in taken else path, tensor)
             for path, tensor in (*_named_inputs(model, example_inputs), *_named_targets(loss, targets))
         ]
-        return _Step(
-            model, loss, optimizer, max_norm, tuple(slots), updated, names, example_inputs, targets
-        )
+        return _Step(model, loss, optimizer, max_norm, tuple(slots), updated, names, example_inputs, targets)
 
     def run(self, tensors: Sequence[Any], places: Places) -> list[Any]:
         """The loss, the gradients of `updated`, and the tensors of all slots but inputs and rates, updated."""
@@ -176,7 +174,12 @@ class _Step:
                 rates = [tensor.clone().requires_grad_() for slot, tensor in given if slot.kind == "rate"]
                 states = self._states(copies)
                 changed = run_step(
-                    self.optimizer, self.parameter_names, parameters, gradients, states, dict(enumerate(rates))
+                    self.optimizer,
+                    self.parameter_names,
+                    parameters,
+                    gradients,
+                    states,
+                    dict(enumerate(rates)),
                 )
                 copies |= {
                     slot.name: changed[slot.owner or next(iter(changed))][slot.key]
@@ -201,9 +204,16 @@ class _Step:
         output = torch.func.functional_call(self.model, own, positional, keywords)
         loss = _loss_of(output) if self.loss is None else self.loss(output, *targets)
         if not isinstance(loss, torch.Tensor) or loss.numel() != 1 or not loss.requires_grad:
-            got = f"a tensor of shape {tuple(loss.shape)}" if isinstance(loss, torch.Tensor) else repr(type(loss))
+            got = (
+                f"a tensor of shape {tuple(loss.shape)}"
+                if isinstance(loss, torch.Tensor)
+                else repr(type(loss))
+            )
             raise ShardyError.unexpected(
-                "loss", expected="a scalar that depends on parameters", got=got, remedy="pass loss(output, *targets)"
+                "loss",
+                expected="a scalar that depends on parameters",
+                got=got,
+                remedy="pass loss(output, *targets)",
             )
         return loss.reshape(())
 
@@ -281,8 +291,14 @@ def _state_slots(optimizer: Any, names: Mapping[int, str], parameters: Mapping[s
     for owner, own in initial_states(optimizer, names, parameters).items():
         for key, value in own.items():
             device = parameters[owner].device
-            tensor = torch.empty(tuple(value.shape), dtype=value.dtype, device="meta" if device.type == "meta" else "cpu")
-            slot = Slot("state", f"{key} of {owner}", tensor, owner, key) if value.ndim else Slot("state", key, tensor, "", key)
+            tensor = torch.empty(
+                tuple(value.shape), dtype=value.dtype, device="meta" if device.type == "meta" else "cpu"
+            )
+            slot = (
+                Slot("state", f"{key} of {owner}", tensor, owner, key)
+                if value.ndim
+                else Slot("state", key, tensor, "", key)
+            )
             found.setdefault(slot.name, slot)
     return list(found.values())
 
@@ -335,7 +351,9 @@ def _leaves(named: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
     for name, value in named:
         for path, leaf in pytree.tree_flatten_with_path(value)[0]:
             if isinstance(leaf, torch.Tensor):
-                keys = [str(getattr(key, "key", getattr(key, "idx", getattr(key, "name", key)))) for key in path]
+                keys = [
+                    str(getattr(key, "key", getattr(key, "idx", getattr(key, "name", key)))) for key in path
+                ]
                 found.append(("_".join([name, *keys]), leaf))
     return found
 
@@ -354,7 +372,8 @@ def _program(
     """The program on a mesh, with groups of values that have one sharding, without shardings."""
     check(traced.nodes)
     arguments = tuple(
-        Argument(node_type(node), name=slot.name) for node, slot in zip(traced.inputs, step.slots, strict=True)
+        Argument(node_type(node), name=slot.name)
+        for node, slot in zip(traced.inputs, step.slots, strict=True)
     )
     output = _output([result.node for result in results])
     graph = Graph((*traced.nodes[:-1], output), traced.inputs, arguments, traced.constants, ())
@@ -382,9 +401,7 @@ def _output(nodes: Sequence[Any]) -> Any:
     return node
 
 
-def _groups(
-    step: _Step, results: Sequence[_Result], shardings: Mapping[str, Any] | None
-) -> list[list[str]]:
+def _groups(step: _Step, results: Sequence[_Result], shardings: Mapping[str, Any] | None) -> list[list[str]]:
     """The names of values that have one sharding: of each parameter, with its states and results."""
     known = {result.name for result in results} | {slot.name for slot in step.slots}
     shapes = {slot.name: tuple(slot.tensor.shape) for slot in step.slots}
@@ -403,9 +420,13 @@ def _groups(
 def _mark(program: Program, results: Sequence[_Result], count: int) -> None:
     """Names the results, and marks the arguments that they replace as donated."""
     function = next(op for op in program.module.body.block.ops if isinstance(op, FuncOp))
-    replaced = {result.replaced: number for number, result in enumerate(results) if result.replaced is not None}
+    replaced = {
+        result.replaced: number for number, result in enumerate(results) if result.replaced is not None
+    }
     existing = function.properties.get("arg_attrs")
-    attributes = [dict(entry.data) for entry in cast(Any, existing).data] if existing else [{} for _ in range(count)]
+    attributes = (
+        [dict(entry.data) for entry in cast(Any, existing).data] if existing else [{} for _ in range(count)]
+    )
     for argument, result in replaced.items():
         attributes[argument][ALIAS] = IntegerAttr(result, i32)
     function.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(entry) for entry in attributes])

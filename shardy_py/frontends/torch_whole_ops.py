@@ -78,18 +78,28 @@ def dot_general_op() -> Any:
 
 
 def _labels(
-    lhs_rank: int, rhs_rank: int, lhs_contracting: Dims, rhs_contracting: Dims, lhs_batch: Dims, rhs_batch: Dims
+    lhs_rank: int,
+    rhs_rank: int,
+    lhs_contracting: Dims,
+    rhs_contracting: Dims,
+    lhs_batch: Dims,
+    rhs_batch: Dims,
 ) -> tuple[str, str, str]:
     """A letter for each dimension of the operands and of the result."""
     letters = [chr(ord("a") + i) if i < 26 else chr(ord("A") + i - 26) for i in range(lhs_rank + rhs_rank)]
     first, second = letters[:lhs_rank], letters[lhs_rank:]
-    for ours, theirs in (*zip(lhs_contracting, rhs_contracting, strict=True), *zip(lhs_batch, rhs_batch, strict=True)):
+    for ours, theirs in (
+        *zip(lhs_contracting, rhs_contracting, strict=True),
+        *zip(lhs_batch, rhs_batch, strict=True),
+    ):
         second[theirs] = first[ours]
     free = [label for label in (*first, *second) if (label in first) != (label in second)]
     return "".join(first), "".join(second), "".join([first[d] for d in lhs_batch] + free)
 
 
-def contraction(lhs: Any, first: Sequence[str], rhs: Any, second: Sequence[str], wanted: Sequence[str]) -> Any:
+def contraction(
+    lhs: Any, first: Sequence[str], rhs: Any, second: Sequence[str], wanted: Sequence[str]
+) -> Any:
     """The sum of products over labels of both operands that the result lacks; it has the labels `wanted`.
 
     first, second: the labels of the dimensions of `lhs` and `rhs`, distinct within each; a label of only one
@@ -99,7 +109,8 @@ def contraction(lhs: Any, first: Sequence[str], rhs: Any, second: Sequence[str],
     batch = [label for label in common if label in wanted]
     summed = [label for label in common if label not in wanted]
     lhs_dims, rhs_dims = (
-        [[labels.index(label) for label in chosen] for chosen in (summed, batch)] for labels in (first, second)
+        [[labels.index(label) for label in chosen] for chosen in (summed, batch)]
+        for labels in (first, second)
     )
     result = dot_general_op()(lhs, rhs, lhs_dims[0], rhs_dims[0], lhs_dims[1], rhs_dims[1])
     found = [*batch, *(label for label in (*first, *second) if label not in common)]
@@ -136,7 +147,11 @@ def _broadcast_contraction(
     sizes = dict(zip(first, lhs.shape, strict=True)), dict(zip(second, rhs.shape, strict=True))
     terms: list[tuple[Any, list[str]]] = []
     for tensor, labels, other in ((lhs, first, sizes[1]), (rhs, second, sizes[0])):
-        ones = [label for label, size in zip(labels, tensor.shape, strict=True) if size == 1 != other.get(label, 1)]
+        ones = [
+            label
+            for label, size in zip(labels, tensor.shape, strict=True)
+            if size == 1 != other.get(label, 1)
+        ]
         kept = [label for label in labels if label not in ones]
         terms.append((tensor.squeeze([labels.index(o) for o in ones]) if ones else tensor, kept))
     return contraction(*terms[0], *terms[1], wanted)
@@ -145,7 +160,9 @@ def _broadcast_contraction(
 def _einsum(equation: str, operands: Sequence[Any], *, path: Any = None) -> Any:
     """Left to right; NotImplemented for operands with a repeated label or an ellipsis that is broadcast."""
     labels, wanted = parse(equation, [operand.ndim for operand in operands])
-    if any(len({*own}) < len(own) for own in labels) or not {*wanted} <= {label for own in labels for label in own}:
+    if any(len({*own}) < len(own) for own in labels) or not {*wanted} <= {
+        label for own in labels for label in own
+    }:
         return NotImplemented
     result, own = operands[0], labels[0]
     for number, (other, theirs) in enumerate(zip(operands[1:], labels[1:], strict=True), 1):

@@ -61,7 +61,17 @@ def _pools() -> Iterator[tuple[Any, ...]]:
     ):
         x = f(*shape)
         out, at = torch.ops.aten.max_pool2d_with_indices(x, kernel, stride, padding, dilation, ceil)
-        yield "max_pool2d_with_indices_backward.default", f(*out.shape), x, kernel, stride, padding, dilation, ceil, at
+        yield (
+            "max_pool2d_with_indices_backward.default",
+            f(*out.shape),
+            x,
+            kernel,
+            stride,
+            padding,
+            dilation,
+            ceil,
+            at,
+        )
     x = f(2, 3, 9, 8)
     dilated = ([3, 2], [2, 1], [1, 0], [2, 3], False)
     out, at = torch.ops.aten.max_pool2d_with_indices(x, *dilated)

@@ -91,7 +91,10 @@ def compare(example: Example, make: Optimizer = adamw, **options: Any) -> Compar
     return Compared(
         relative(values["loss"], as_array(loss.detach()), 1e-3),
         max(relative(values[n], as_array(g), 1e-3 * largest) for n, g in gradients.items()),
-        max(relative(values.get(n, given_), as_array(v.detach()), 1e-3) for n, v, given_ in _kept(after, given, program)),
+        max(
+            relative(values.get(n, given_), as_array(v.detach()), 1e-3)
+            for n, v, given_ in _kept(after, given, program)
+        ),
         sum(p.numel() for p in model.parameters()),
         program,
     )

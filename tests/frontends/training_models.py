@@ -32,9 +32,13 @@ class Example:
         """The example in f64."""
         as_double = partial(
             torch.utils._pytree.tree_map,
-            lambda leaf: leaf.double() if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf,
+            lambda leaf: (
+                leaf.double() if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() else leaf
+            ),
         )
-        return replace(self, model=self.model.double(), inputs=as_double(self.inputs), targets=as_double(self.targets))
+        return replace(
+            self, model=self.model.double(), inputs=as_double(self.inputs), targets=as_double(self.targets)
+        )
 
 
 def square(output: Any) -> Any:
@@ -71,7 +75,9 @@ class Dlrm(nn.Module):
 
     def forward(self, dense: Any, sparse: Any) -> Any:
         x = self.bottom(dense)
-        features = torch.stack([x, *(t(i).sum(1) for t, i in zip(self.tables, sparse.unbind(1), strict=True))], 1)
+        features = torch.stack(
+            [x, *(t(i).sum(1) for t, i in zip(self.tables, sparse.unbind(1), strict=True))], 1
+        )
         products = torch.bmm(features, features.transpose(1, 2))
         rows, columns = torch.tril_indices(features.shape[1], features.shape[1], -1)
         return self.top(torch.cat([x, products[:, rows, columns]], 1)).squeeze(1)
@@ -114,7 +120,9 @@ class Pools(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.first = nn.Conv2d(3, 8, 3, 2, 2, dilation=2)
-        self.second = nn.Conv2d(8, 12, (3, 5), padding=(1, 2), groups=4, dilation=(1, 2), padding_mode="reflect")
+        self.second = nn.Conv2d(
+            8, 12, (3, 5), padding=(1, 2), groups=4, dilation=(1, 2), padding_mode="reflect"
+        )
         self.line = nn.Conv1d(12, 6, 3, stride=2)
         self.volume = nn.Conv3d(1, 2, 3, padding=1)
 
@@ -129,12 +137,18 @@ class Pools(nn.Module):
             F.interpolate(x, (13, 12), mode="bilinear"),
             F.interpolate(x, (15, 13), mode="bicubic"),
         ]
-        x = sum(F.adaptive_avg_pool2d(each, (12, 10)) for each in up) + F.pad(F.adaptive_avg_pool2d(x, (3, 4)), (0, 6, 9, 0))
+        x = sum(F.adaptive_avg_pool2d(each, (12, 10)) for each in up) + F.pad(
+            F.adaptive_avg_pool2d(x, (3, 4)), (0, 6, 9, 0)
+        )
         line = self.line(x.mean(2))
-        line = F.interpolate(line, scale_factor=1.5, mode="linear") + F.adaptive_avg_pool1d(F.avg_pool1d(F.pad(line, (1, 2)), 2, 1), 6)
+        line = F.interpolate(line, scale_factor=1.5, mode="linear") + F.adaptive_avg_pool1d(
+            F.avg_pool1d(F.pad(line, (1, 2)), 2, 1), 6
+        )
         volume = F.max_pool3d(F.softplus(self.volume(x.reshape(2, 1, 12, 12, 10))), 2)
         volume = F.interpolate(volume, scale_factor=2, mode="trilinear") + F.adaptive_avg_pool3d(volume, 1)
-        return line.flatten(1).mean(1) + F.avg_pool3d(volume, 2, padding=1, count_include_pad=False).flatten(1).mean(1)
+        return line.flatten(1).mean(1) + F.avg_pool3d(volume, 2, padding=1, count_include_pad=False).flatten(
+            1
+        ).mean(1)
 
 
 class Sequence(nn.Module):
@@ -142,7 +156,11 @@ class Sequence(nn.Module):
 
     def __init__(self, kind: Any) -> None:
         super().__init__()
-        self.embed, self.core, self.head = nn.Embedding(20, 8, padding_idx=0), kind(8, 12, 2, batch_first=True), nn.Linear(12, 5)
+        self.embed, self.core, self.head = (
+            nn.Embedding(20, 8, padding_idx=0),
+            kind(8, 12, 2, batch_first=True),
+            nn.Linear(12, 5),
+        )
 
     def forward(self, tokens: Any) -> Any:
         return self.head(self.core(self.embed(tokens))[0]).transpose(1, 2)
@@ -157,21 +175,33 @@ def _of_torch() -> dict[str, Callable[[], Example]]:
         "rotary": lambda: Example(small.Rotary(), square, (torch.randn(2, 6, 16),)),
         "resnet": lambda: _classified(small.ResNet()),
         "unet": lambda: Example(
-            small.UNet(), F.mse_loss, (torch.randn(2, 4, 16, 16), torch.tensor([3.0, 7.0])), (torch.randn(2, 4, 16, 16),)
+            small.UNet(),
+            F.mse_loss,
+            (torch.randn(2, 4, 16, 16), torch.tensor([3.0, 7.0])),
+            (torch.randn(2, 4, 16, 16),),
         ),
         "pools": lambda: Example(Pools(), square, (torch.randn(2, 3, 20, 22),)),
-        "lstm": lambda: Example(Sequence(nn.LSTM), F.cross_entropy, (words(),), (torch.randint(0, 5, (2, 6)),)),
+        "lstm": lambda: Example(
+            Sequence(nn.LSTM), F.cross_entropy, (words(),), (torch.randint(0, 5, (2, 6)),)
+        ),
         "gru": lambda: Example(Sequence(nn.GRU), F.cross_entropy, (words(),), (torch.randint(0, 5, (2, 6)),)),
         "dlrm": lambda: Example(
-            Dlrm(), F.binary_cross_entropy_with_logits, (torch.randn(5, 4), torch.randint(0, 20, (5, 3, 2))), (torch.rand(5),)
+            Dlrm(),
+            F.binary_cross_entropy_with_logits,
+            (torch.randn(5, 4), torch.randint(0, 20, (5, 3, 2))),
+            (torch.rand(5),),
         ),
         "generator": lambda: Example(Generator(), square, (torch.randn(3, 8),)),
         "discriminator": lambda: Example(
             discriminator(), F.binary_cross_entropy_with_logits, _image(16), (torch.tensor([1.0, 0.0]),)
         ),
-        "encoder": lambda: Example(nn.TransformerEncoder(encoder, 2, enable_nested_tensor=False), square, (torch.randn(2, 5, 16),)),
+        "encoder": lambda: Example(
+            nn.TransformerEncoder(encoder, 2, enable_nested_tensor=False), square, (torch.randn(2, 5, 16),)
+        ),
         "experts": lambda: Example(small.Experts(), square, (torch.randn(6, 8),)),
-        "scattered": lambda: Example(small.Scattered(), lambda output: square(output[:2]), (torch.randn(6, 8),)),
+        "scattered": lambda: Example(
+            small.Scattered(), lambda output: square(output[:2]), (torch.randn(6, 8),)
+        ),
         "windows": lambda: Example(small.Windows(), square, (torch.randn(2, 8, 8, 8),)),
         "tied": lambda: Example(small.Loss(), None, (words(), words())),
         "autocast": lambda: Example(small.Autocast(), square, (torch.randn(4, 8),), is_double=False),
@@ -186,7 +216,11 @@ def _without_dropout(model: Any) -> Any:
     for module in model.modules():
         for name in ("p", "drop_prob", "drop_path_rate"):
             if isinstance(getattr(module, name, None), float) and type(module).__name__ in (
-                "Dropout", "Dropout1d", "Dropout2d", "StochasticDepth", "DropPath",
+                "Dropout",
+                "Dropout1d",
+                "Dropout2d",
+                "StochasticDepth",
+                "DropPath",
             ):
                 setattr(module, name, 0.0)
         if isinstance(module, nn.MultiheadAttention):
@@ -227,7 +261,9 @@ def _of_torchvision() -> dict[str, Callable[[], Example]]:
         ),
         "torchvision vit": lambda: _classified(vision(32, 8, 2, 2, 16, 32, num_classes=10)),
         "torchvision fcn": lambda: Example(
-            _without_dropout(models.segmentation.lraspp_mobilenet_v3_large(weights_backbone=None, num_classes=4)),
+            _without_dropout(
+                models.segmentation.lraspp_mobilenet_v3_large(weights_backbone=None, num_classes=4)
+            ),
             lambda output, target: F.cross_entropy(output["out"], target),
             _image(32),
             (torch.randint(0, 4, (2, 32, 32)),),
@@ -260,7 +296,9 @@ _NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 def _of_transformers() -> dict[str, Callable[[], Example]]:
     hf = import_module("transformers")
 
-    def made(model: str, config: str, inputs: Callable[[], dict[str, Any]], **options: Any) -> Callable[[], Example]:
+    def made(
+        model: str, config: str, inputs: Callable[[], dict[str, Any]], **options: Any
+    ) -> Callable[[], Example]:
         def example() -> Example:
             return Example(getattr(hf, model)(getattr(hf, config)(**options)), None, inputs())
 
@@ -272,7 +310,11 @@ def _of_transformers() -> dict[str, Callable[[], Example]]:
 
     def masked() -> dict[str, Any]:
         given = tokens()
-        return {"input_ids": given["input_ids"], "labels": given["labels"], "attention_mask": (torch.arange(8) < torch.tensor([[8], [6]])).long()}
+        return {
+            "input_ids": given["input_ids"],
+            "labels": given["labels"],
+            "attention_mask": (torch.arange(8) < torch.tensor([[8], [6]])).long(),
+        }
 
     def translated() -> dict[str, Any]:
         return {**masked(), "labels": torch.randint(3, 40, (2, 5)), "use_cache": False}
@@ -281,29 +323,60 @@ def _of_transformers() -> dict[str, Callable[[], Example]]:
         return {"pixel_values": torch.randn(2, 3, 32, 32), "labels": torch.randint(0, 10, (2,))}
 
     def sound() -> dict[str, Any]:
-        return {"input_features": torch.randn(2, 8, 32), "labels": torch.randint(3, 40, (2, 5)), "use_cache": False}
+        return {
+            "input_features": torch.randn(2, 8, 32),
+            "labels": torch.randint(3, 40, (2, 5)),
+            "use_cache": False,
+        }
 
     decoder = {**_TINY, **_WORDS, "num_key_value_heads": 2, "max_position_embeddings": 32}
-    t5 = {"d_model": 32, "d_ff": 64, "d_kv": 8, "num_layers": 2, "num_heads": 4, "dropout_rate": 0.0, "decoder_start_token_id": 0, **_WORDS}
+    t5 = {
+        "d_model": 32,
+        "d_ff": 64,
+        "d_kv": 8,
+        "num_layers": 2,
+        "num_heads": 4,
+        "dropout_rate": 0.0,
+        "decoder_start_token_id": 0,
+        **_WORDS,
+    }
     whisper = {
         "d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
         "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "num_mel_bins": 8, "max_source_positions": 16, "max_target_positions": 16,
         "dropout": 0.0, "decoder_start_token_id": 1, **_WORDS,
     }  # fmt: skip
-    gpt2 = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 32, "resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0, **_WORDS}
+    gpt2 = {
+        "n_embd": 32,
+        "n_layer": 2,
+        "n_head": 4,
+        "n_positions": 32,
+        "resid_pdrop": 0.0,
+        "embd_pdrop": 0.0,
+        "attn_pdrop": 0.0,
+        **_WORDS,
+    }
     experts = {"num_local_experts": 4, "experts_implementation": "batched_mm"}
     vit = {**_TINY, **_NO_DROPOUT, "image_size": 32, "patch_size": 8, "num_labels": 10}
     return {
         "hf gpt2": made("GPT2LMHeadModel", "GPT2Config", tokens, **gpt2),
         "hf llama": made("LlamaForCausalLM", "LlamaConfig", tokens, **decoder),
-        "hf llama eager": made("LlamaForCausalLM", "LlamaConfig", tokens, attn_implementation="eager", **decoder),
+        "hf llama eager": made(
+            "LlamaForCausalLM", "LlamaConfig", tokens, attn_implementation="eager", **decoder
+        ),
         "hf mistral": made("MistralForCausalLM", "MistralConfig", tokens, **decoder),
         "hf qwen2": made("Qwen2ForCausalLM", "Qwen2Config", tokens, **decoder),
         "hf qwen3": made("Qwen3ForCausalLM", "Qwen3Config", tokens, head_dim=8, **decoder),
         "hf gemma2": made("Gemma2ForCausalLM", "Gemma2Config", tokens, head_dim=8, **decoder),
         "hf mixtral": made("MixtralForCausalLM", "MixtralConfig", tokens, **decoder, **experts),
         "hf mamba": made(
-            "MambaForCausalLM", "MambaConfig", tokens, hidden_size=16, state_size=4, num_hidden_layers=2, use_mambapy=False, **_WORDS
+            "MambaForCausalLM",
+            "MambaConfig",
+            tokens,
+            hidden_size=16,
+            state_size=4,
+            num_hidden_layers=2,
+            use_mambapy=False,
+            **_WORDS,
         ),
         "hf bert": made("BertForMaskedLM", "BertConfig", masked, **_TINY, **_WORDS, **_NO_DROPOUT),
         "hf t5": made("T5ForConditionalGeneration", "T5Config", translated, **t5),

@@ -153,7 +153,13 @@ def _of_weight(
 
 
 def _slice_backward(
-    out: TensorType, grad_output: Tensor, input_sizes: Sequence[int], dim: int, start: Bound, end: Bound, step: int
+    out: TensorType,
+    grad_output: Tensor,
+    input_sizes: Sequence[int],
+    dim: int,
+    start: Bound,
+    end: Bound,
+    step: int,
 ) -> Tensor:
     """Zeros around the gradient, as JAX pads."""
     number = dimension(dim, grad_output.rank)

@@ -58,7 +58,10 @@ def _max_pool_backward(
         )
     ]
     padded = ops.pad(
-        self, lowest(self.element_type), [0] * before + [low for low, _ in edges], [0] * before + [high for _, high in edges]
+        self,
+        lowest(self.element_type),
+        [0] * before + [low for low, _ in edges],
+        [0] * before + [high for _, high in edges],
     )
     result = select_and_scatter(
         padded,
@@ -223,7 +226,10 @@ def _scale(size: int, given: int, factor: float | None, *, align_corners: bool) 
 
 
 def _upsample_backward(
-    out: TensorType, grad_output: Tensor, weights: Callable[[int, int, float | None], Any], factors: Sequence[float | None]
+    out: TensorType,
+    grad_output: Tensor,
+    weights: Callable[[int, int, float | None], Any],
+    factors: Sequence[float | None],
 ) -> Tensor:
     """Products of the gradient with the interpolation's weights, one spatial dimension at a time."""
     (gradient,) = widened(grad_output)
@@ -237,7 +243,9 @@ def _nearest_backward(exact: bool, count: int) -> Callable[..., Tensor]:
     def weights(size: int, given: int, factor: float | None) -> Any:
         return _nearest(size, given, _scale(size, given, factor, align_corners=False), exact=exact)
 
-    def row(out: TensorType, grad_output: Tensor, output_size: Any, input_size: Any, *factors: Any, **named: Any) -> Tensor:
+    def row(
+        out: TensorType, grad_output: Tensor, output_size: Any, input_size: Any, *factors: Any, **named: Any
+    ) -> Tensor:
         return _upsample_backward(out, grad_output, weights, _factors(factors, named, count))
 
     return row
@@ -283,7 +291,9 @@ ROWS: dict[str, Callable[..., Any]] = {
     "upsample_linear1d_backward": _interpolation_backward(_linear, 1),
     "upsample_trilinear3d_backward": _interpolation_backward(_linear, 3),
     **{
-        f"{prefix}upsample_nearest{'_' if exact else ''}{'exact' if exact else ''}{name}_backward": _nearest_backward(exact, count)
+        f"{prefix}upsample_nearest{'_' if exact else ''}{'exact' if exact else ''}{name}_backward": _nearest_backward(
+            exact, count
+        )
         for prefix, exact in (("", False), ("_", True))
         for count, name in _DIMENSIONS.items()
     },

@@ -300,9 +300,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     **_OF_DIMENSIONS,
     **dict.fromkeys(("view", "unsqueeze", "squeeze"), _reshape),
     **dict.fromkeys(("clone", "alias", "_to_copy"), _same),
-    **dict.fromkeys(
-        ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty_strided"), _empty
-    ),
+    **dict.fromkeys(("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty_strided"), _empty),
     **dict.fromkeys(("full", "full_like"), _full),
     "arange": _arange,
     "cat": _concatenate,
