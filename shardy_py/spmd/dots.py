@@ -66,20 +66,21 @@ def _attempted(product: Product, *, may_move: bool) -> Partitioned | None:
     if decision is not None:
         return decision.result
     attempts: tuple[Callable[[], Partitioned | None], ...] = (
-        lambda: _whole(product, may_reshard=False),
+        lambda: _whole(product, may_reshard=False, may_sum=False),
         lambda: by_batch(product),
         lambda: on_free(product, dot, may_move=may_move),
         lambda: on_contracting(product, dot, may_move=may_move),
         lambda: _without_replicas(product),
-        lambda: _whole(product, may_reshard=True),
+        lambda: _whole(product, may_reshard=True, may_sum=may_move),
     )
     return next((found for attempt in attempts if (found := attempt()) is not None), None)
 
 
-def _whole(product: Product, *, may_reshard: bool) -> Partitioned | None:
+def _whole(product: Product, *, may_reshard: bool, may_sum: bool) -> Partitioned | None:
     """The product with all devices along indices of one role.
 
-    may_reshard: also if the operands are sharded otherwise.
+    may_reshard: also if the operands are sharded otherwise. may_sum: also by one sum whose result is sharded;
+    groups, which are tried before, sum it along one of its dimensions after the other.
     """
     if product.tiling.is_partial:
         return None
@@ -87,7 +88,7 @@ def _whole(product: Product, *, may_reshard: bool) -> Partitioned | None:
         lambda: _along_batch(product),
         lambda: _along_batch_of_output(product, any_reshard=False),
         lambda: _along_batch_of_output(product, any_reshard=True),
-        lambda: _summed(product),
+        lambda: _summed(product) if may_sum or product.tiling.is_replicated else None,
         lambda: _along_free(product, LHS),
         lambda: _along_free(product, RHS),
         lambda: _as_output(product) if may_reshard else None,
