@@ -175,7 +175,7 @@ def _dropped(value: Partitioned, kept: Sequence[int]) -> Partitioned:
 
 
 def _broadcast(application: Application) -> list[Partitioned]:
-    """Dimensions of size one that grow are dropped first."""
+    """Dimensions of size one that grow are dropped first, in a new tensor: its reshards are not shared."""
     (value,), (target,) = application.operands, application.targets
     shape = application.shape()
     dimensions: Sequence[int] = application.attributes["broadcast_dimensions"]
@@ -183,7 +183,7 @@ def _broadcast(application: Application) -> list[Partitioned]:
     if grown:
         kept = [i for i in range(len(dimensions)) if i not in grown]
         value = reshard(value, value.tiling.replicated_on(grown))
-        value = _dropped(value, kept)
+        value = replace(_dropped(value, kept), chain=None, earlier=())
         dimensions = [dimensions[i] for i in kept]
     return [broadcast(value, dimensions, shape, target)]
 
