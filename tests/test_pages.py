@@ -26,6 +26,7 @@ PAGES = {
     "notebooks": 4,
     "interpret": 4,
     "partition": 5,
+    "suggest": 4,
     "testing": 2,
     "tutorial": 12,
 }

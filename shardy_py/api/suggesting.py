@@ -39,7 +39,7 @@ from shardy_py.suggest.search import Rank
 
 TRIES = 400
 """Choices that are scored at most, unless another number is given."""
-_STARTS = 2
+_STARTS = 3
 """Choices from which the search begins, one after the other."""
 _COARSE_MESHES = 2
 """Meshes of which the coarse model is solved: those with the best schemes."""
