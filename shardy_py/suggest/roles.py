@@ -193,8 +193,8 @@ def roles_of(tensors: Sequence[Tensor], links: Sequence[Link], number: Numbering
     ]
     batch = _batch(classes, made)
     weights = [i for i, own in enumerate(classes) if batch not in own and len(own) > 1]
-    features = _most_frequent([own for i in weights for own in {*classes[i]}])
     data = [own for own in classes if batch in own]
+    features = _features([{*classes[i]} for i in weights], {each for own in data for each in own})
     sequence = _sequence(data, made, batch, features)
     from_data = _depending({t.slot for t, own in zip(tensors, classes, strict=True) if batch in own}, links)
     experts = _experts(products, from_data, number) & {own for i in weights for own in classes[i]} - {
@@ -249,9 +249,12 @@ def _sequence(
     return None
 
 
-def _most_frequent(classes: Sequence[int]) -> int | None:
-    counts = Counter(classes)
-    return max(counts, key=lambda each: (counts[each], -each), default=None)
+def _features(weights: Sequence[set[int]], data: set[int]) -> int | None:
+    """The class in most weights; data counts as one of them, and wins a tie."""
+    counts = Counter(each for own in weights for each in own)
+    for each in counts.keys() & data:
+        counts[each] += 1
+    return max(counts, key=lambda each: (counts[each], each in data, -each), default=None)
 
 
 def _depending(slots: set[int], links: Sequence[Link]) -> set[int]:
