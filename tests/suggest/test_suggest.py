@@ -55,6 +55,13 @@ def test_roles_come_from_rules(program: Program) -> None:
     assert kinds[1] == kinds[2][::-1]
 
 
+def test_features_of_a_chain_are_those_of_the_data() -> None:
+    chain = TEXT.replace("%3 = stablehlo.add %2, %x : tensor<1024x2048xbf16>\n  return %3", "return %2")
+    suggestion = Program.parse(chain).suggest(tries=12, progress=False)
+    megatron = next(plan for plan in suggestion.schemes if plan.name == "Megatron 1D")
+    assert megatron.choice[1:3] == (((), ("model",)), (("model",), ()))
+
+
 def test_schemes_by_name(program: Program) -> None:
     roles = program.suggest(tries=1, progress=False).best.roles
     found = schemes(roles, Mesh.of(data=4, model=2))
