@@ -11,8 +11,7 @@ from functools import partial
 from math import inf
 
 from shardy_py.api.program import Program, ValueKey
-from shardy_py.api.propagate import propagate
-from shardy_py.api.study import step_cost
+from shardy_py.api.study import Study
 from shardy_py.api.suggest_coarse import solved
 from shardy_py.api.suggest_code import own_code, own_constraints
 from shardy_py.api.suggest_explaining import explained
@@ -223,6 +222,6 @@ def _mesh_of(program: Program) -> tuple[str, Mesh | None]:
 
 def _current(program: Program, placement: AxisPlacement) -> StepCost | None:
     try:
-        return step_cost(propagate(program, record=False, progress=False), placement)
+        return Study(program).step({}, placement)
     except ShardyError:
         return None
