@@ -14,6 +14,8 @@ from shardy_py.suggest import Choice, CoarseModel, CoarseOutcome
 
 _SOLUTIONS = 4
 _RESTARTS = 200
+_FURTHER_GAP = 0.01
+"""The gap of solutions after the first one, which are starts of the search only."""
 
 
 def solved(model: CoarseModel, seconds: float, seed: int) -> tuple[CoarseOutcome, list[Choice]]:
@@ -28,7 +30,8 @@ def solved(model: CoarseModel, seconds: float, seed: int) -> tuple[CoarseOutcome
     bound, is_optimal, has_proof = tables.least, False, has_highs()
     excluded: list[dict[int, int]] = []
     while has_proof and len(found) < _SOLUTIONS and (left := end - monotonic()) > 0:
-        proved = prove(tables, left, None if found else first, excluded)
+        gap = _FURTHER_GAP if found else 0.0
+        proved = prove(tables, left, None if found else first, excluded, gap=gap)
         if not found:
             bound, is_optimal = proved.bound, proved.is_optimal
         if proved.solution is None:

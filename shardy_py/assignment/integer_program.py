@@ -77,16 +77,22 @@ def _without_output() -> Generator[None]:
 
 
 def prove(
-    tables: Tables, seconds: float, start: Solution | None = None, excluded: Sequence[dict[int, int]] = ()
+    tables: Tables,
+    seconds: float,
+    start: Solution | None = None,
+    excluded: Sequence[dict[int, int]] = (),
+    *,
+    gap: float = 0.0,
 ) -> Proved:
     """Returns what HiGHS finds in this time.
 
-    start: a solution to begin with. excluded: strategies by node that no solution may have all.
+    start: a solution to begin with. excluded: strategies by node that no solution may have all. gap: the part
+    of the cost by which the bound may be lower for the solution to count as the best one.
 
     Raises:
         ShardyError: HiGHS is not installed.
     """
-    program = _Program(tables)
+    program = _Program(tables, gap)
     for each in excluded:
         program.exclude(each)
     end = monotonic() + seconds
@@ -105,7 +111,7 @@ def prove(
 
 
 class _Program:
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, gap: float) -> None:
         self.highs = highs()
         self.tables = tables
         counts = [len(costs) for costs in tables.costs]
@@ -116,7 +122,7 @@ class _Program:
         with _without_output():
             self.solver = self.highs.Highs()
         self.solver.setOptionValue("output_flag", False)
-        self.solver.setOptionValue("mip_rel_gap", 0.0)
+        self.solver.setOptionValue("mip_rel_gap", gap)
         self.solver.setOptionValue("threads", 1)
         self._build()
 

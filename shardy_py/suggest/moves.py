@@ -15,6 +15,10 @@ from shardy_py.suggest.roles import Roles
 from shardy_py.suggest.schemes import Choice, Spec
 
 
+_NEGLIGIBLE = 1e-4
+"""The part of the bytes of all arguments below which a group keeps the sharding of the start."""
+
+
 @dataclass(frozen=True, slots=True)
 class Move:
     """An axis, and by tensor the dimension that it shards (None: none). An empty axis removes annotations.
@@ -79,7 +83,8 @@ def _group_moves(roles: Roles, free: Sequence[int], sizes: Mapping[str, int]) ->
     allowed = {*free}
     groups = [tuple(i for i in group if i in allowed) for group in roles.groups()]
     groups += [(i,) for i in free if roles.tensors[i].values]
-    groups = [group for group in groups if group]
+    least = _NEGLIGIBLE * sum(tensor.bytes for tensor in roles.tensors[: roles.arguments])
+    groups = [group for group in groups if sum(roles.tensors[i].bytes for i in group) >= least and group]
     groups.sort(key=lambda group: (-sum(roles.tensors[i].bytes for i in group), group))
     for group in groups:
         tensor = roles.tensors[group[0]]
