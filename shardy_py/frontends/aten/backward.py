@@ -199,7 +199,9 @@ def _added(combine: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]
 
     def row(out: TensorType, self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
         self, tensor1, tensor2 = converted(out.element_type, self, tensor1, tensor2)
-        result = combine(tensor1 if value == 1 else tensor1 * value, tensor2)
+        (value,) = converted(out.element_type, value)
+        is_one = not isinstance(value, Tensor) and value == 1
+        result = combine(tensor1 if is_one else tensor1 * value, tensor2)
         return self + result
 
     return row

@@ -15,6 +15,7 @@ import numpy as np
 
 from shardy_py.builder import Tensor, TensorType, dot_general, ops, reduce_window, scatter, select_and_scatter
 from shardy_py.builder.tensor import elementwise
+from shardy_py.builder.types import dtype_of
 from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
 from shardy_py.frontends.aten.elements import Maybe, convert, filled, sizes, widened
 from shardy_py.frontends.aten.pooling import averages
@@ -177,19 +178,19 @@ def _along(tensor: Tensor, number: int, weights: Any) -> Tensor:
 # ---------------------------------------------------------------------- upsampling
 
 
-def _nearest(size: int, given: int, scale: float, *, exact: bool) -> Any:
+def _nearest(size: int, given: int, scale: Any, *, exact: bool) -> Any:
     """Weights [given, size]: row i is the element that result i has."""
     weights = np.zeros((given, size))
     for i in range(given):
-        place = (i + 0.5) * scale if exact else i * scale
-        weights[i, min(floor(np.float32(place)), size - 1)] = 1
+        place = np.float32(i + 0.5) * scale if exact else i * scale
+        weights[i, min(floor(place), size - 1)] = 1
     return weights
 
 
-def _linear(size: int, given: int, scale: float, *, align_corners: bool) -> Any:
+def _linear(size: int, given: int, scale: Any, *, align_corners: bool) -> Any:
     weights = np.zeros((given, size))
     for i in range(given):
-        place = i * scale if align_corners else max((i + 0.5) * scale - 0.5, 0.0)
+        place = i * scale if align_corners else max(type(scale)(i + 0.5) * scale - type(scale)(0.5), 0.0)
         low = min(floor(place), size - 1)
         weights[i, low] += 1 - (place - low)
         weights[i, min(low + 1, size - 1)] += place - low
@@ -200,10 +201,10 @@ _CUBIC = -0.75
 """The coefficient of torch's bicubic interpolation."""
 
 
-def _cubic(size: int, given: int, scale: float, *, align_corners: bool) -> Any:
+def _cubic(size: int, given: int, scale: Any, *, align_corners: bool) -> Any:
     weights = np.zeros((given, size))
     for i in range(given):
-        place = i * scale if align_corners else (i + 0.5) * scale - 0.5
+        place = i * scale if align_corners else type(scale)(i + 0.5) * scale - type(scale)(0.5)
         low = floor(place)
         for step in range(-1, 3):
             distance = abs(place - (low + step))
@@ -233,15 +234,19 @@ def _upsample_backward(
 ) -> Tensor:
     """Products of the gradient with the interpolation's weights, one spatial dimension at a time."""
     (gradient,) = widened(grad_output)
+    # torch computes places in the precision of the elements, which decides between neighbours.
+    kind = np.dtype(dtype_of(gradient.element_type)).type
     for number, factor in enumerate(factors, 2):
-        matrix = weights(sizes(out)[number], sizes(grad_output.type)[number], factor)
+        size, given = sizes(out)[number], sizes(grad_output.type)[number]
+        matrix = weights(size, given, kind, factor)
         gradient = _along(gradient, number, matrix)
     return convert(gradient, out.element_type)
 
 
 def _nearest_backward(exact: bool, count: int) -> Callable[..., Tensor]:
-    def weights(size: int, given: int, factor: float | None) -> Any:
-        return _nearest(size, given, _scale(size, given, factor, align_corners=False), exact=exact)
+    def weights(size: int, given: int, kind: Any, factor: float | None) -> Any:
+        scale = np.float32(_scale(size, given, factor, align_corners=False))
+        return _nearest(size, given, scale, exact=exact)
 
     def row(
         out: TensorType, grad_output: Tensor, output_size: Any, input_size: Any, *factors: Any, **named: Any
@@ -261,8 +266,8 @@ def _interpolation_backward(interpolation: Callable[..., Any], count: int) -> Ca
         *factors: Any,
         **named: Any,
     ) -> Tensor:
-        def weights(size: int, given: int, factor: float | None) -> Any:
-            scale = _scale(size, given, factor, align_corners=align_corners)
+        def weights(size: int, given: int, kind: Any, factor: float | None) -> Any:
+            scale = kind(_scale(size, given, factor, align_corners=align_corners))
             return interpolation(size, given, scale, align_corners=align_corners)
 
         return _upsample_backward(out, grad_output, weights, _factors(factors, named, count))
