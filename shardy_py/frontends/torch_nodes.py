@@ -26,8 +26,20 @@ from shardy_py.frontends.torch_placements import torch_module
 
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
-PHASE = "shardy_py.phase"
-"""The key of a node's metadata `custom` that says which part of a training step it is in, if not the model's."""
+_PHASE = "shardy_py.phase"
+"""The key, in a node's metadata `custom`, of the part of a training step that it is in."""
+
+
+def phase_of(node: Any) -> str:
+    """The part of a training step that a node is in: `loss`, `backward`, `clip`, `optimizer`."""
+    custom: Mapping[str, str] = node.meta.get("custom") or {}
+    return custom.get(_PHASE, "")
+
+
+def in_phase(phase: str) -> dict[str, str]:
+    """The metadata `custom` of a node in that part of a step."""
+    return {_PHASE: phase}
+
 
 _NUMBER = "data_dependent_output"
 
@@ -164,8 +176,7 @@ def location_of(node: Any) -> Attribute:
         location = FileLineColLoc(StringAttr(place.file), IntAttr(place.line), IntAttr(place.column))
     path, op_name = _module_path(node), _short_name(node.target)
     name = f"{path}/{op_name}" if path else op_name
-    is_backward = (node.meta.get("custom") or {}).get(PHASE) == "backward"
-    return NameLoc(StringAttr(f"{name} backward" if is_backward else name), location)
+    return NameLoc(StringAttr(f"{name} backward" if phase_of(node) == "backward" else name), location)
 
 
 def _short_name(target: Any) -> str:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from contextlib import nullcontext
-from typing import Any
+from typing import Any, cast
 
 from shardy_py.api import ShardyError
 from shardy_py.frontends.torch_placements import torch_module
@@ -60,24 +59,25 @@ def run_step(
 ) -> States:
     """Runs `optimizer.step()` on other parameters, which it changes, and returns their states.
 
-    names: of the optimizer's own parameters, by identity. rates: learning rates by number of the group, if not
-        the group's own.
+    names: of the optimizer's own parameters, by identity.
+    rates: learning rates by number of the group, in place of the group's own.
     """
-    copy = object.__new__(type(optimizer))
+    copy: Any = object.__new__(cast("type[Any]", type(optimizer)))
     copy.__dict__.update(optimizer.__dict__)
     copy.__dict__.pop("step", None)  # a scheduler replaces it by one of the original
     copy.param_groups = [
         _group(group, names, parameters, (rates or {}).get(number))
         for number, group in enumerate(optimizer.param_groups)
     ]
-    copy.state = defaultdict(dict)
+    kept: dict[Any, dict[str, Any]] = defaultdict(dict)
+    copy.state = kept
     for name, parameter in parameters.items():
         parameter.grad = gradients.get(name)
         if name in states:
-            copy.state[parameter] = dict(states[name])
+            kept[parameter] = dict(states[name])
     with compiling():
         copy.step()
-    return {name: dict(copy.state[p]) for name, p in parameters.items() if p in copy.state}
+    return {name: dict(kept[p]) for name, p in parameters.items() if p in kept}
 
 
 def _group(group: Any, names: Mapping[int, str], parameters: Mapping[str, Any], rate: Any) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def initial_states(optimizer: Any, names: Mapping[int, str], parameters: Mapping
     """The states after a first step on fake tensors like `parameters`: tensors by parameter and own name."""
     torch = torch_module("torch")
     fake = torch_module("torch._subclasses").FakeTensorMode(allow_non_fake_inputs=True)
-    with fake, torch.no_grad(), nullcontext():
+    with fake, torch.no_grad():
         copies = {name: torch.empty_like(p, requires_grad=True) for name, p in parameters.items()}
         gradients = {name: torch.zeros_like(p) for name, p in copies.items()}
         states = run_step(optimizer, names, copies, gradients, {})

@@ -13,11 +13,11 @@ Not here: what a training step is (`torch_training.py`), ops as StableHLO (`torc
 
 from __future__ import annotations
 
+import inspect
 import operator
 import os
-import sys
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +26,7 @@ from typing import Any
 from shardy_py.api import ShardyError
 from shardy_py.errors import Diagnostic, Position
 from shardy_py.frontends.aten import find_row, keeps_whole
-from shardy_py.frontends.torch_nodes import PHASE
+from shardy_py.frontends.torch_nodes import in_phase, phase_of
 from shardy_py.frontends.torch_placements import torch_module
 from shardy_py.frontends.torch_whole_ops import kept_whole
 
@@ -39,8 +39,8 @@ _IGNORED = ("profiler",)
 class TracedGraph:
     """A graph without mutation.
 
-    nodes: in order, the last the output. inputs: a node for each input. constants: tensors by the name of their
-        node. outputs: the nodes of the function's results.
+    nodes: in order, the last the output. inputs: a node for each input. outputs: the nodes of the results.
+    constants: tensors by the name of their node.
     """
 
     nodes: tuple[Any, ...]
@@ -87,7 +87,7 @@ def _recorded(function: Callable[..., Any], inputs: Sequence[Any], places: Place
 
 
 @contextmanager
-def compiling() -> Iterator[None]:
+def compiling() -> Generator[None]:
     """torch.compiler.is_compiling() is true: optimizers keep their step counts tensors."""
     compiler = torch_module("torch.compiler")
     before = compiler._is_compiling_flag
@@ -111,7 +111,7 @@ def _functional(recorded: Any, held: Mapping[str, Any]) -> Any:
             if name == "aten.native_batch_norm.default" and args[5] and args[3] is not None:
                 # Its schema does not mention that it changes the running statistics; that of this op does.
                 target = torch.ops.aten._native_batch_norm_legit.default
-            return super().call_function(target, args, kwargs)
+            return super().call_function(target, args, kwargs)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
         def get_attr(self, target: str, args: Any, kwargs: Any) -> Any:
             return attributes[target]
@@ -151,7 +151,7 @@ _MAX_POOLS = tuple(f"aten.max_pool{n}d_with_indices_backward.default" for n in (
 
 
 def _drop_indices(graph: Any) -> None:
-    """Removes the indices of maxima from gradients whose row finds the maxima again, as all do without dilation."""
+    """Removes the indices of maxima from gradients whose row finds the maxima: those without dilation."""
     for node in graph.nodes:
         if str(node.target) in _MAX_POOLS and all(each == 1 for each in node.args[5]):
             node.args = (*node.args[:7], None)
@@ -160,13 +160,12 @@ def _drop_indices(graph: Any) -> None:
 def _keep_tensors(graph: Any) -> None:
     """Replaces numbers that an optimizer reads from tensors, such as Adagrad's rate, by these tensors."""
     for node in graph.nodes:
-        phase = (node.meta.get("custom") or {}).get(PHASE)
-        if str(node.target) == "aten._local_scalar_dense.default" and phase == "optimizer":
+        if str(node.target) == "aten._local_scalar_dense.default" and phase_of(node) == "optimizer":
             node.replace_all_uses_with(node.args[0])
 
 
 def _share_scalars(graph: Any) -> None:
-    """Merges equal ops without dimensions, such as the bias corrections that Adam computes for each parameter."""
+    """Merges equal ops without dimensions, such as Adam's bias corrections for each parameter."""
     seen: dict[Any, Any] = {}
     for node in list(graph.nodes):
         if node.op != "call_function" or getattr(node.meta.get("val"), "ndim", 1):
@@ -206,7 +205,7 @@ class Places:
         return Places({id(module): name for name, module in model.named_modules()})
 
     @contextmanager
-    def watching(self) -> Iterator[None]:
+    def watching(self) -> Generator[None]:
         """Within it, traced ops get their place."""
         modules = torch_module("torch.nn.modules.module")
         with ExitStack() as stack:
@@ -246,13 +245,13 @@ class Places:
         """The place of the forward op with that sequence number, for its gradient."""
         index = bisect_right(self._numbers, number) - 1
         found = self._metas[index] if index >= 0 else _meta("", None, "")
-        return {**found, "custom": {PHASE: "backward"}}
+        return {**found, "custom": in_phase("backward")}
 
 
 def _meta(path: str, position: Position | None, phase: str) -> dict[str, Any]:
     """The keys of a node's metadata in which torch keeps the line and the modules."""
     line = f'File "{position.file}", line {position.line}, in forward' if position else ""
-    return {"stack_trace": line, "nn_module_stack": {path: (path, None)}, "custom": {PHASE: phase}}
+    return {"stack_trace": line, "nn_module_stack": {path: (path, None)}, "custom": in_phase(phase)}
 
 
 def _mode(places: Places) -> Any:
@@ -268,9 +267,9 @@ def _mode(places: Places) -> Any:
 
 
 def _user_line() -> Position | None:
-    """The innermost line that is neither in torch nor in this package; None if this package called torch itself."""
+    """The innermost line that is neither in torch nor in this package; None if this package called torch."""
     inside = f"{Path(torch_module('torch').__file__).parent}{os.sep}"
-    frame: Any = sys._getframe(1)
+    frame: Any = inspect.currentframe()
     while frame is not None:
         file = frame.f_code.co_filename
         if file.endswith("torch_training.py") and file.startswith(_HERE):

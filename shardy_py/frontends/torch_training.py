@@ -12,21 +12,29 @@ Not here: tracing (`torch_trace.py`), the optimizer's states (`torch_optimizers.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, UnitAttr, i32
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, i32
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 
 from shardy_py.api import Mesh, Program, ShardyError
 from shardy_py.builder import Argument, Tensor, build, sharding_group
 from shardy_py.frontends.torch import annotated, shardings_by_label
+from shardy_py.frontends.torch_arguments import (
+    Slot,
+    call_of,
+    named_inputs,
+    named_targets,
+    rate_slots,
+    state_slots,
+)
 from shardy_py.frontends.torch_export import Graph
 from shardy_py.frontends.torch_nodes import check, node_type
-from shardy_py.frontends.torch_optimizers import check_optimizer, initial_states, run_step, updated_names
+from shardy_py.frontends.torch_optimizers import check_optimizer, run_step, updated_names
 from shardy_py.frontends.torch_placements import as_mesh, torch_module
 from shardy_py.frontends.torch_trace import Places, TracedGraph, trace
 from shardy_py.graph.value_table import RESULT_INFO
@@ -34,21 +42,6 @@ from shardy_py.xla.populate_expanded_op_rules import populate_expanded_op_rules
 
 ALIAS = "tf.aliasing_output"
 """The attribute of a donated argument, with the number of the result that takes its memory."""
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """An argument of the step: a tensor with its name.
-
-    kind: `parameter`, `buffer`, `state`, `rate` or `input`. owner: the parameter that a state belongs to, "" for one of
-        all parameters. key: the state's own name.
-    """
-
-    kind: str
-    name: str
-    tensor: Any
-    owner: str = ""
-    key: str = ""
 
 
 def from_training(
@@ -137,20 +130,20 @@ class _Step:
         if optimizer is not None:
             check_optimizer(optimizer, names)
             updated = updated_names(optimizer, names)
-            slots += _state_slots(optimizer, names, {name: parameters[name] for name in updated})
+            slots += state_slots(optimizer, names, {name: parameters[name] for name in updated})
             if learning_rate:
-                slots += _rate_slots(optimizer)
+                slots += rate_slots(optimizer)
         if not updated:
             raise ShardyError("no parameter requires a gradient; call requires_grad_() on some")
         taken = {slot.name for slot in slots} | {"loss"}
         slots += [
             Slot("input", f"{path} (input)" if path in taken else path, tensor)
-            for path, tensor in (*_named_inputs(model, example_inputs), *_named_targets(loss, targets))
+            for path, tensor in (*named_inputs(model, example_inputs), *named_targets(loss, targets))
         ]
         return _Step(model, loss, optimizer, max_norm, tuple(slots), updated, names, example_inputs, targets)
 
     def run(self, tensors: Sequence[Any], places: Places) -> list[Any]:
-        """The loss, the gradients of `updated`, and the tensors of all slots but inputs and rates, updated."""
+        """The loss, the gradients of `updated`, and parameters, buffers and states after the step."""
         torch = torch_module("torch")
         given = list(zip(self.slots, tensors, strict=True))
         # Copies, since the step changes them: then a change is a new tensor, not one of the arguments.
@@ -160,7 +153,7 @@ class _Step:
         own = {slot.name: copies[slot.name] for slot in self.slots if slot.kind in ("parameter", "buffer")}
         inputs = [tensor for slot, tensor in given if slot.kind == "input"]
         parameters = {name: copies[name] for name in self.updated}
-        loss, found = self._with_gradients(own, inputs, list(parameters.values()))
+        loss, found = self._with_gradients(own, inputs, list(parameters.values()), places)
         gradients = {name: g for name, g in zip(parameters, found, strict=True) if g is not None}
         with ExitStack() as stack:
             stack.enter_context(torch.no_grad())
@@ -192,30 +185,27 @@ class _Step:
         ]
 
     def _with_gradients(
-        self, own: Mapping[str, Any], inputs: Sequence[Any], parameters: Sequence[Any]
+        self, own: Mapping[str, Any], inputs: Sequence[Any], parameters: Sequence[Any], places: Places
     ) -> Any:
         """The loss and the gradients for these parameters, buffers, inputs and targets."""
         torch = torch_module("torch")
-        model = self.model
 
         class Both(torch.nn.Module):
             """Both passes, since checkpoints call modules in the backward pass."""
-
-            def __init__(self) -> None:
-                super().__init__()
-                self.model = model
 
             def forward(self, run: Callable[[], Any]) -> Any:
                 return run()
 
         def run() -> Any:
-            loss = self._loss(inputs)
+            loss = self._loss(inputs, places)
             return loss, torch.autograd.grad(loss, parameters, allow_unused=True)
 
         replaced = {f"model.{name}": tensor for name, tensor in own.items()}
-        return torch.func.functional_call(Both(), replaced, (run,))
+        both: Any = Both()
+        both.add_module("model", self.model)
+        return torch.func.functional_call(both, replaced, (run,))
 
-    def _loss(self, inputs: Sequence[Any]) -> Any:
+    def _loss(self, inputs: Sequence[Any], places: Places) -> Any:
         """The loss. Raises `ShardyError` unless it is a scalar."""
         torch = torch_module("torch")
         pytree = torch_module("torch.utils._pytree")
@@ -223,22 +213,19 @@ class _Step:
         rest = iter(inputs)
         filled = [next(rest) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
         arguments, targets = pytree.tree_unflatten(filled, structure)
-        positional, keywords = _call(arguments)
+        positional, keywords = call_of(arguments)
         output = self.model(*positional, **keywords)
+        places.phase = "loss"
         loss = _loss_of(output) if self.loss is None else self.loss(output, *targets)
-        if not isinstance(loss, torch.Tensor) or loss.numel() != 1 or not loss.requires_grad:
-            got = (
-                f"a tensor of shape {tuple(loss.shape)}"
-                if isinstance(loss, torch.Tensor)
-                else repr(type(loss))
-            )
-            raise ShardyError.unexpected(
-                "loss",
-                expected="a scalar that depends on parameters",
-                got=got,
-                remedy="pass loss(output, *targets)",
-            )
-        return loss.reshape(())
+        if isinstance(loss, torch.Tensor) and loss.numel() == 1 and loss.requires_grad:
+            return loss.reshape(())
+        is_tensor = isinstance(loss, torch.Tensor)
+        raise ShardyError.unexpected(
+            "loss",
+            expected="a scalar that depends on parameters",
+            got=f"a tensor of shape {tuple(loss.shape)}" if is_tensor else type(loss).__name__,
+            remedy="pass loss(output, *targets)",
+        )
 
     def _states(self, copies: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """The states as the optimizer has them: those of all parameters for each."""
@@ -301,84 +288,7 @@ def _loss_of(output: Any) -> Any:
         return cast("Mapping[str, Any]", output).get("loss")
     if hasattr(output, "loss"):
         return output.loss
-    return output[0] if isinstance(output, tuple | list) else output
-
-
-# ---------------------------------------------------------------------- arguments
-
-
-def _state_slots(optimizer: Any, names: Mapping[int, str], parameters: Mapping[str, Any]) -> list[Slot]:
-    """The optimizer's states; those without dimensions are one for all parameters."""
-    torch = torch_module("torch")
-    found: dict[str, Slot] = {}
-    for owner, own in initial_states(optimizer, names, parameters).items():
-        for key, value in own.items():
-            device = parameters[owner].device
-            tensor = torch.empty(
-                tuple(value.shape), dtype=value.dtype, device="meta" if device.type == "meta" else "cpu"
-            )
-            slot = (
-                Slot("state", f"{key} of {owner}", tensor, owner, key)
-                if value.ndim
-                else Slot("state", key, tensor, "", key)
-            )
-            found.setdefault(slot.name, slot)
-    return list(found.values())
-
-
-def _rate_slots(optimizer: Any) -> list[Slot]:
-    """The learning rates: `lr`, of later groups `lr 1`, ..."""
-    torch = torch_module("torch")
-    numbers = range(len(optimizer.param_groups))
-    return [Slot("rate", f"lr {number}" if number else "lr", torch.zeros(())) for number in numbers]
-
-
-def _call(example_inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Positional arguments and keywords."""
-    if isinstance(example_inputs, Mapping):
-        return (), dict(cast("Mapping[str, Any]", example_inputs))
-    if not isinstance(example_inputs, tuple | list):
-        expected = "a tuple of the model's arguments, or a mapping of its keywords"
-        raise ShardyError.unexpected("example_inputs", expected=expected, got=type(example_inputs).__name__)
-    return tuple(cast("Sequence[Any]", example_inputs)), {}
-
-
-def _named_inputs(model: Any, example_inputs: Any) -> list[tuple[str, Any]]:
-    positional, keywords = _call(example_inputs)
-    names = _parameter_names(model.forward, len(positional))
-    return _leaves([*zip(names, positional, strict=True), *keywords.items()])
-
-
-def _named_targets(loss: Any, targets: tuple[Any, ...]) -> list[tuple[str, Any]]:
-    if not targets:
-        return []
-    function = loss.forward if hasattr(loss, "forward") else loss
-    return _leaves(list(zip(_parameter_names(function, len(targets) + 1)[1:], targets, strict=True)))
-
-
-def _parameter_names(function: Any, count: int) -> list[str]:
-    """The names of the first parameters of a function; those of `*args` are `args_0`, ..."""
-    names: list[str] = []
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            names += [f"{parameter.name}_{number}" for number in range(count - len(names))]
-        elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            names.append(parameter.name)
-    return [*names, *(f"input_{number}" for number in range(len(names), count))][:count]
-
-
-def _leaves(named: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """The tensors in nested inputs, named by their path as torch.export names them: `batch_image`."""
-    torch, pytree = torch_module("torch"), torch_module("torch.utils._pytree")
-    found: list[tuple[str, Any]] = []
-    for name, value in named:
-        for path, leaf in pytree.tree_flatten_with_path(value)[0]:
-            if isinstance(leaf, torch.Tensor):
-                keys = [
-                    str(getattr(key, "key", getattr(key, "idx", getattr(key, "name", key)))) for key in path
-                ]
-                found.append(("_".join([name, *keys]), leaf))
-    return found
+    return cast("Sequence[Any]", output)[0] if isinstance(output, tuple | list) else output
 
 
 # ---------------------------------------------------------------------- the program
@@ -446,9 +356,9 @@ def _mark(program: Program, results: Sequence[_Result], count: int) -> None:
     replaced = {
         result.replaced: number for number, result in enumerate(results) if result.replaced is not None
     }
-    existing = function.properties.get("arg_attrs")
-    attributes = (
-        [dict(entry.data) for entry in cast(Any, existing).data] if existing else [{} for _ in range(count)]
+    existing = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get("arg_attrs"))
+    attributes: list[dict[str, Attribute]] = (
+        [dict(entry.data) for entry in existing.data] if existing else [{} for _ in range(count)]
     )
     for argument, result in replaced.items():
         attributes[argument][ALIAS] = IntegerAttr(result, i32)
@@ -464,4 +374,4 @@ def _with_own_names(model: Any, shardings: Mapping[str, Any] | None) -> Mapping[
     first = {id(parameter): name for name, parameter in model.named_parameters()}
     every = model.named_parameters(remove_duplicate=False)
     names = {name: first[id(parameter)] for name, parameter in every}
-    return {names.get(key, key): sharding for key, sharding in cast("Mapping[str, Any]", shardings).items()}
+    return {names.get(key, key): sharding for key, sharding in shardings.items()}

@@ -13,7 +13,7 @@ Not here: the graph (`torch_trace.py`), the row of the op (`aten/products.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from math import prod, sqrt
@@ -237,7 +237,7 @@ _KERNELS: dict[str, Callable[..., Any]] = {
 
 
 @contextmanager
-def kept_whole() -> Iterator[None]:
+def kept_whole() -> Generator[None]:
     """Within it, the ops of `_KERNELS` that torch's dispatcher runs are sums of `dot_general`."""
     composite = torch_module("torch._C").DispatchKey.CompositeImplicitAutograd
     library = torch_module("torch").ops.aten

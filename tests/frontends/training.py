@@ -3,7 +3,7 @@
     python -m tests.frontends.training [part of a name ...]
 
 For each model: parameters, whether its step converts, the largest relative error of a gradient and of a new
-parameter, buffer or state, against `loss.backward()` and `optimizer.step()`. Programs are run by the interpreter.
+parameter, buffer or state, against `loss.backward()` and `optimizer.step()`. Run by the interpreter.
 """
 
 from __future__ import annotations
@@ -157,10 +157,9 @@ def main(wanted: list[str]) -> int:
             bound = 1e-5 if example.is_double else 6e-2
             good = max(found.gradients, found.loss) < bound and found.results < max(bound, 1e-4)
             failed += not good
-            seconds = time.process_time() - start
+            errors = f"{found.gradients:9.1e} {found.results:9.1e} {time.process_time() - start:7.1f}"
             print(
-                f"{name:34} {found.parameters:10} {'yes':>9} {found.gradients:9.1e} {found.results:9.1e} {seconds:7.1f}"
-                f"{'' if good else '  differs'}",
+                f"{name:34} {found.parameters:10} {'yes':>9} {errors}{'' if good else '  differs'}",
                 flush=True,
             )
     print(f"{total - failed} of {total} steps equal torch's")

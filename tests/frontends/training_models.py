@@ -19,7 +19,7 @@ from tests.frontends.torch_models import F, nn, torch
 class Example:
     """A model with a loss, its inputs (a tuple or keywords) and targets.
 
-    is_double: whether to train it in f64, where rounding does not hide faults; else tolerance is that of bf16.
+    is_double: whether to train it in f64, where rounding hides no faults; else the tolerance is that of bf16.
     """
 
     model: Any
@@ -340,11 +340,13 @@ def _of_transformers() -> dict[str, Callable[[], Example]]:
         "decoder_start_token_id": 0,
         **_WORDS,
     }
-    whisper = {
-        "d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
-        "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "num_mel_bins": 8, "max_source_positions": 16, "max_target_positions": 16,
-        "dropout": 0.0, "decoder_start_token_id": 1, **_WORDS,
-    }  # fmt: skip
+    stacks = {
+        f"{part}_{name}": size
+        for part in ("encoder", "decoder")
+        for name, size in {"layers": 1, "attention_heads": 4, "ffn_dim": 64}.items()
+    }
+    lengths = {"num_mel_bins": 8, "max_source_positions": 16, "max_target_positions": 16}
+    whisper = {"d_model": 32, "dropout": 0.0, "decoder_start_token_id": 1, **stacks, **lengths, **_WORDS}
     gpt2 = {
         "n_embd": 32,
         "n_layer": 2,

@@ -48,13 +48,18 @@ _REGROUPING = (
 _OVERWRITING = ("select_backward", "slice_backward")
 _UPDATES = ("addcdiv", "addcmul", "lerp")
 KEPT_WHOLE = tuple(f"aten.{name}" for name in (*_REGROUPING, *_OVERWRITING, *_UPDATES))
-"""Ops that torch would decompose into reshapes or updates of parts, through which few shardings propagate, or into
-more ops than their row.
+"""Ops that torch would decompose into reshapes or updates of parts, through which few shardings propagate, or
+into more ops than their row has.
 """
 
 
 def _nothing(out: Any, *_: Any, **__: Any) -> None:
     """An op that checks something at run time."""
+
+
+def _same(out: Any, self: Any, *_: Any) -> Any:
+    """An op that changes the layout only."""
+    return self
 
 
 _CHECKS = (
@@ -94,7 +99,7 @@ ROWS: dict[str, Row] = {
     **grouped.ROWS,
     **quantization.ROWS,
     **{f"aten.{name}": _nothing for name in _CHECKS},
-    "prims.copy_strided": lambda out, self, *_: self,
+    "prims.copy_strided": _same,
     "shardy_py.dot_general": products.product,
 }
 """The rows by namespace and name of the op."""

@@ -68,7 +68,7 @@ def _max_pool_backward(
         padded,
         grad_output,
         0,
-        lambda kept, other: ops.compare(kept, other, "GE"),
+        _is_kept,
         _ADD,
         window_dimensions=(*(1,) * before, *kernel),
         window_strides=(*(1,) * before, *steps),
@@ -77,6 +77,10 @@ def _max_pool_backward(
     starts = [0] * before + [low for low, _ in edges]
     limits = [start + size for start, size in zip(starts, sizes(self.type), strict=True)]
     return ops.slice_(result, starts, limits)
+
+
+def _is_kept(kept: Tensor, other: Tensor) -> Tensor:
+    return ops.compare(kept, other, "GE")
 
 
 def _put_at(out: TensorType, grad_output: Tensor, indices: Tensor, count: int) -> Tensor:
@@ -243,7 +247,7 @@ def _upsample_backward(
     return convert(gradient, out.element_type)
 
 
-def _nearest_backward(exact: bool, count: int) -> Callable[..., Tensor]:
+def _nearest_backward(*, exact: bool, count: int) -> Callable[..., Tensor]:
     def weights(size: int, given: int, kind: Any, factor: float | None) -> Any:
         scale = np.float32(_scale(size, given, factor, align_corners=False))
         return _nearest(size, given, scale, exact=exact)
@@ -282,7 +286,6 @@ def _factors(given: Sequence[Any], named: dict[str, Any], count: int) -> list[fl
     return [*listed, *(None,) * count][:count]
 
 
-_DIMENSIONS = {1: "1d", 2: "2d", 3: "3d"}
 ROWS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(
         ("_adaptive_avg_pool2d_backward", "_adaptive_avg_pool3d_backward"), _adaptive_average_pool_backward
@@ -295,12 +298,10 @@ ROWS: dict[str, Callable[..., Any]] = {
     "upsample_bilinear2d_backward": _interpolation_backward(_linear, 2),
     "upsample_linear1d_backward": _interpolation_backward(_linear, 1),
     "upsample_trilinear3d_backward": _interpolation_backward(_linear, 3),
+    **{f"upsample_nearest{dims}d_backward": _nearest_backward(exact=False, count=dims) for dims in (1, 2, 3)},
     **{
-        f"{prefix}upsample_nearest{'_' if exact else ''}{'exact' if exact else ''}{name}_backward": _nearest_backward(
-            exact, count
-        )
-        for prefix, exact in (("", False), ("_", True))
-        for count, name in _DIMENSIONS.items()
+        f"_upsample_nearest_exact{dims}d_backward": _nearest_backward(exact=True, count=dims)
+        for dims in (1, 2, 3)
     },
 }
 """The rows by the name of the op without overload."""

@@ -1,0 +1,106 @@
+"""The arguments of a training step: parameters, buffers, states, learning rates, inputs, with their names.
+
+    named_inputs(model, ({"image": x},))      [("batch_image", x)] if forward's parameter is `batch`
+
+Not here: the step (`torch_training.py`).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from shardy_py.api import ShardyError
+from shardy_py.frontends.torch_optimizers import initial_states
+from shardy_py.frontends.torch_placements import torch_module
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """An argument of the step: a tensor with its name.
+
+    kind: `parameter`, `buffer`, `state`, `rate` (of learning) or `input`.
+    owner: the parameter that a state belongs to; "" for a state of all parameters. key: the state's own name.
+    """
+
+    kind: str
+    name: str
+    tensor: Any
+    owner: str = ""
+    key: str = ""
+
+
+def state_slots(optimizer: Any, names: Mapping[int, str], parameters: Mapping[str, Any]) -> list[Slot]:
+    """The optimizer's states; those without dimensions are one for all parameters."""
+    torch = torch_module("torch")
+    found: dict[str, Slot] = {}
+    states = initial_states(optimizer, names, parameters)
+    # A parameter without dimensions has averages without, too.
+    wide = {key for own in states.values() for key, value in own.items() if value.ndim}
+    for owner, own in states.items():
+        for key, value in own.items():
+            device = "meta" if parameters[owner].device.type == "meta" else "cpu"
+            tensor = torch.empty(tuple(value.shape), dtype=value.dtype, device=device)
+            label, of = (f"{key} of {owner}", owner) if key in wide else (key, "")
+            slot = Slot("state", label, tensor, of, key)
+            found.setdefault(slot.name, slot)
+    return list(found.values())
+
+
+def rate_slots(optimizer: Any) -> list[Slot]:
+    """The learning rates: `lr`, of later groups `lr 1`, ..."""
+    torch = torch_module("torch")
+    numbers = range(len(optimizer.param_groups))
+    return [Slot("rate", f"lr {number}" if number else "lr", torch.zeros(())) for number in numbers]
+
+
+def call_of(example_inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Positional arguments and keywords."""
+    if isinstance(example_inputs, Mapping):
+        return (), dict(cast("Mapping[str, Any]", example_inputs))
+    if not isinstance(example_inputs, tuple | list):
+        expected = "a tuple of the model's arguments, or a mapping of its keywords"
+        raise ShardyError.unexpected("example_inputs", expected=expected, got=type(example_inputs).__name__)
+    return tuple(cast("Sequence[Any]", example_inputs)), {}
+
+
+def named_inputs(model: Any, example_inputs: Any) -> list[tuple[str, Any]]:
+    """The tensors in the arguments of a model, with the names of `forward`'s parameters."""
+    positional, keywords = call_of(example_inputs)
+    names = _parameter_names(model.forward, len(positional))
+    return _leaves([*zip(names, positional, strict=True), *keywords.items()])
+
+
+def named_targets(loss: Any, targets: tuple[Any, ...]) -> list[tuple[str, Any]]:
+    """The tensors in the arguments of a loss after the output, with the names of its parameters."""
+    if not targets:
+        return []
+    function = loss.forward if hasattr(loss, "forward") else loss
+    return _leaves(list(zip(_parameter_names(function, len(targets) + 1)[1:], targets, strict=True)))
+
+
+def _parameter_names(function: Any, count: int) -> list[str]:
+    """The names of the first parameters of a function; those of `*args` are `args_0`, ..."""
+    names: list[str] = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            names += [f"{parameter.name}_{number}" for number in range(count - len(names))]
+        elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            names.append(parameter.name)
+    return [*names, *(f"input_{number}" for number in range(len(names), count))][:count]
+
+
+def _leaves(named: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The tensors in nested inputs, named by their path as torch.export names them: `batch_image`."""
+    torch, pytree = torch_module("torch"), torch_module("torch.utils._pytree")
+    found: list[tuple[str, Any]] = []
+    for name, value in named:
+        for path, leaf in pytree.tree_flatten_with_path(value)[0]:
+            if isinstance(leaf, torch.Tensor):
+                keys = [
+                    str(getattr(key, "key", getattr(key, "idx", getattr(key, "name", key)))) for key in path
+                ]
+                found.append(("_".join([name, *keys]), leaf))
+    return found
