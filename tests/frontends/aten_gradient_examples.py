@@ -26,6 +26,7 @@ def gradient_calls() -> Iterator[Call]:
     yield "aten.addcmul.default", (f(3, 4), f(3, 4), f(4)), {"value": 0.5}
     yield "aten.addcdiv.default", (f(3, 4), f(3, 4), f(3, 4).exp()), {"value": -0.1}
     yield "prims.copy_strided.default", (f(3, 4), [4, 1]), {}
+    yield from _attentions()
     dot_general_op()
     product = "shardy_py.dot_general.default"
     yield product, (f(2, 3, 4, 5), f(5, 2, 6, 3), [3, 1], [0, 3], [0], [1]), {}
@@ -112,8 +113,17 @@ def _upsamplings() -> Iterator[tuple[Any, ...]]:
         for aligned in (False, True):
             yield f"{name}_backward.default", f(2, 3, *wanted), list(wanted), [2, 3, *given], aligned
         tripled = [3 * size for size in given]
-        factors = (3.1,) * len(given)
+        factors = (3.2,) * len(given)
         yield f"{name}_backward.default", f(2, 3, *tripled), tripled, [2, 3, *given], False, *factors
+
+
+def _attentions() -> Iterator[Call]:
+    name = "_scaled_dot_product_flash_attention_for_cpu"
+    q, k, v, grad = f(2, 3, 5, 4), f(2, 3, 6, 4), f(2, 3, 6, 4), f(2, 3, 5, 4)
+    for options in ((0.0, False), (0.0, True)):
+        out, lengths = getattr(torch.ops.aten, name)(q, k, v, *options)
+        yield f"aten.{name}.default", (q, k, v, *options), {"scale": 0.3}
+        yield f"aten.{name}_backward.default", (grad, q, k, v, out, lengths, *options), {}
 
 
 def _others() -> Iterator[tuple[Any, ...]]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from shardy_py.api import ShardyError
 from shardy_py.frontends.aten import (
+    attention_backward,
     backward,
     distances,
     einsum,
@@ -42,8 +43,8 @@ from shardy_py.frontends.aten import (
 Row = Callable[..., Any]
 
 _REGROUPING = (
-    *("einsum", "instance_norm", "linear", "matmul", "roll", "scaled_dot_product_attention", "stack"),
-    *("tensordot", "unbind"),
+    *("einsum", "instance_norm", "linear", "matmul", "roll", "stack", "tensordot", "unbind"),
+    *("scaled_dot_product_attention", "_scaled_dot_product_flash_attention_for_cpu"),
 )
 _OVERWRITING = ("select_backward", "slice_backward")
 _UPDATES = ("addcdiv", "addcmul", "lerp")
@@ -92,6 +93,7 @@ _TABLES = (
     random.ROWS,
     resampling.ROWS,
     strided.ROWS,
+    attention_backward.ROWS,
 )
 
 ROWS: dict[str, Row] = {
