@@ -260,10 +260,15 @@ def test_products_keep_their_dimensions_apart() -> None:
     """Batch and heads of attention, and what linear layers contract for the gradients of weights."""
     model = Transformer(layers=1)
     optimizer = adamw(model.parameters())
+    shardings = {f"layers.*.attention.{name}.weight": P("tp") for name in "qkv"} | {"tokens": P("dp")}
     program = Program.from_torch_training(
-        model, training_models.square, optimizer, (torch.randint(0, 32, (4, 6)),),
-        mesh=MESH, shardings={**{f"layers.*.attention.{name}.weight": P("tp") for name in "qkv"}, "tokens": P("dp")},
-    )  # fmt: skip
+        model,
+        training_models.square,
+        optimizer,
+        (torch.randint(0, 32, (4, 6)),),
+        mesh=MESH,
+        shardings=shardings,
+    )
     result = propagate(program)
     assert not [use for use in result.communication().collectives if use.kind in ("all_gather", "all_to_all")]
 
@@ -285,8 +290,8 @@ def test_tied_weights_are_one_argument_with_either_name() -> None:
 def test_convolutions_are_sharded_by_batch_forward_and_backward() -> None:
     model = training_models.small.ResNet()
     program = Program.from_torch_training(
-        model, F.cross_entropy, adamw(model.parameters()), (torch.randn(4, 3, 32, 32),),
-        targets=(torch.zeros(4, dtype=torch.long),), mesh=MESH, shardings={"image": P("dp"), "target": P("dp")},
+        model, F.cross_entropy, adamw(model.parameters()), (torch.randn(4, 3, 32, 32),), mesh=MESH,
+        targets=(torch.zeros(4, dtype=torch.long),), shardings={"image": P("dp"), "target": P("dp")},
     )  # fmt: skip
     result = propagate(program)
     convolutions = result.values.of_op("convolution")
