@@ -14,7 +14,6 @@ from shardy_py.sharding import Mesh
 from shardy_py.suggest.roles import Roles
 from shardy_py.suggest.schemes import Choice, Spec
 
-
 _NEGLIGIBLE = 1e-4
 """The part of the bytes of all arguments below which a group keeps the sharding of the start."""
 

@@ -231,10 +231,7 @@ def _scale(size: int, given: int, factor: float | None, *, align_corners: bool) 
 
 
 def _upsample_backward(
-    out: TensorType,
-    grad_output: Tensor,
-    weights: Callable[[int, int, float | None], Any],
-    factors: Sequence[float | None],
+    out: TensorType, grad_output: Tensor, weights: Callable[..., Any], factors: Sequence[float | None]
 ) -> Tensor:
     """Products of the gradient with the interpolation's weights, one spatial dimension at a time."""
     (gradient,) = widened(grad_output)
