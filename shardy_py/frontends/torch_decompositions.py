@@ -54,7 +54,8 @@ def decomposed(exported: Any) -> Any:
 
     Raises `ShardyError` if torch cannot decompose it.
     """
-    calls = _distinct_calls(exported)
+    table = _table()
+    calls = _distinct_calls(exported, table)
     if calls is None:
         return _decomposed_whole(exported)
     bodies: dict[Any, Body] = {}
@@ -64,7 +65,7 @@ def decomposed(exported: Any) -> Any:
         if found is None:
             return _decomposed_whole(exported)
         bodies = dict(zip(calls, found, strict=True))
-    graph = _replaced(exported.graph, bodies)
+    graph = _replaced(exported.graph, bodies, table)
     return Decomposed(
         graph, exported.graph_signature, exported.constants, exported.call_spec, exported.state_dict
     )
@@ -73,8 +74,19 @@ def decomposed(exported: Any) -> Any:
 # ---------------------------------------------------------------------- distinct calls
 
 
-def _distinct_calls(exported: Any) -> dict[Any, Any] | None:
-    """The first node of each kind of call without a row; None for a program to be decomposed as a whole."""
+def _table() -> dict[Any, Any]:
+    """torch's decompositions of ops that are not kept whole."""
+    decompositions = torch_module("torch.export").default_decompositions()
+    return {op: function for op, function in decompositions.items() if not keeps_whole(str(op))}
+
+
+def _is_decomposed(node: Any, table: Mapping[Any, Any]) -> bool:
+    """Returns whether torch decomposes a call: it has no row, or the row is that of another overload."""
+    return node.target in table or is_unknown(node)
+
+
+def _distinct_calls(exported: Any, table: Mapping[Any, Any]) -> dict[Any, Any] | None:
+    """The first node of each kind of call to decompose; None for a program to be decomposed as a whole."""
     fake = torch_module("torch._subclasses").FakeTensor
     found: dict[Any, Any] = {}
     for node in exported.graph.nodes:
@@ -87,7 +99,7 @@ def _distinct_calls(exported: Any) -> dict[Any, Any] | None:
             return None
         if updates_statistics(node):
             return None
-        if is_unknown(node):
+        if _is_decomposed(node, table):
             found.setdefault(_kind(node), node)
     return found
 
@@ -110,7 +122,7 @@ def _key(given: Any) -> Any:
         return tuple((name, _key(part)) for name, part in cast("dict[str, Any]", given).items())
     if hasattr(given, "meta"):
         tensor = given.meta["val"]
-        return tensor.dtype, tensor.shape, tensor.stride(), tensor.device, tensor.is_contiguous()
+        return tensor.dtype, tensor.shape, tensor.stride(), tensor.device, tensor.requires_grad
     return type(given), given
 
 
@@ -136,8 +148,7 @@ def _program_of(calls: list[Any]) -> Any:
 
     given = [[_alike(node.meta["val"]) for node in _tensors(call)] for call in calls]
     try:
-        with torch.no_grad():
-            return torch.export.export(Calls(), (given,))
+        return torch.export.export(Calls(), (given,))
     except Exception:  # what torch cannot export in this form is decomposed as a whole
         return None
 
@@ -146,7 +157,11 @@ def _alike(tensor: Any) -> Any:
     """Another tensor of that type, without elements: torch takes equal inputs for one."""
     with tensor.fake_mode:
         return torch_module("torch").empty_strided(
-            tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device
+            tensor.shape,
+            tensor.stride(),
+            dtype=tensor.dtype,
+            device=tensor.device,
+            requires_grad=tensor.requires_grad,
         )
 
 
@@ -219,7 +234,7 @@ def _leaves(result: Any) -> list[Any]:
 # ---------------------------------------------------------------------- the calls replaced
 
 
-def _replaced(graph: Any, bodies: Mapping[Any, Body]) -> Any:
+def _replaced(graph: Any, bodies: Mapping[Any, Body], table: Mapping[Any, Any]) -> Any:
     """A copy of the graph in which calls are replaced by their bodies."""
     copy = torch_module("torch.fx").Graph()
     values: dict[Any, Any] = {}
@@ -229,7 +244,7 @@ def _replaced(graph: Any, bodies: Mapping[Any, Body]) -> Any:
             if isinstance(parts, tuple | list):
                 values[node] = cast("Any", parts)[node.args[1]]
                 continue
-        elif node.op == "call_function" and is_unknown(node):
+        elif node.op == "call_function" and _is_decomposed(node, table):
             values[node] = _inlined(copy, node, bodies[_kind(node)], values)
             continue
         made = copy.create_node(
