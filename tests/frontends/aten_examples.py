@@ -390,6 +390,8 @@ def _reductions() -> Iterator[Call]:
     for name in ("max.dim", "min.dim", "sort.default"):
         yield call(name, bare, 0)
     yield call("topk.default", bare, 1)
+    yield call("sum.dim_IntList", bare, [0])
+    yield call("prod.dim_int", bare, -1)
     yield call("index_select.default", bare, 0, torch.tensor([0]))
     yield call("unfold.default", bare, 0, 1, 1)
     yield call("scatter_add.default", bare, 0, torch.tensor(0), torch.tensor(1.5))

@@ -102,8 +102,8 @@ def dimension(number: int, rank: int) -> int:
 
 
 def dimensions(numbers: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
-    """Dimensions counted from 0; all of them for None or none."""
-    if numbers is None or (not isinstance(numbers, int) and not numbers):
+    """Dimensions counted from 0; all of them for None or none, and of a tensor without dimensions."""
+    if numbers is None or not rank or (not isinstance(numbers, int) and not numbers):
         return tuple(range(rank))
     listed = (numbers,) if isinstance(numbers, int) else numbers
     return tuple(sorted(dimension(number, rank) for number in listed))

@@ -165,6 +165,8 @@ def _put(out: TensorType, self: Tensor, index: Tensor, source: Tensor, accumulat
 def _nonzero_places(out: TensorType, self: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The first `size` places that are not zero, row-major, a row each; `fill_value` behind them."""
     rank = self.rank
+    if not rank:
+        return filled(out, fill_value)
     flat = ops.reshape(convert(self, "i1"), (-1,))
     count = cumulative("add", convert(flat, "i64"), 0) - 1
     # Places beyond the last row go to one that is cut off.
