@@ -273,6 +273,7 @@ def _of_torchvision() -> dict[str, Callable[[], Example]]:
 
 def _of_timm() -> dict[str, Callable[[], Example]]:
     timm = import_module("timm")
+    mixer = import_module("timm.models.mlp_mixer").MlpMixer
 
     def made(name: str, size: int = 32, **options: Any) -> Callable[[], Example]:
         return lambda: _classified(_without_dropout(timm.create_model(name, num_classes=10, **options)), size)
@@ -283,7 +284,9 @@ def _of_timm() -> dict[str, Callable[[], Example]]:
         "timm test_vit": made("test_vit", img_size=32),
         "timm test_convnext": made("test_convnext"),
         "timm test_nfnet": made("test_nfnet"),
-        "timm mixer": made("mixer_s32_224", img_size=64, size=64, num_blocks=2, embed_dim=32),
+        "timm mixer": lambda: _classified(
+            mixer(num_classes=10, img_size=32, patch_size=8, num_blocks=2, embed_dim=32)
+        ),
         "timm regnetx_002": made("regnetx_002"),
     }
 
