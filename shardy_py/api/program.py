@@ -138,7 +138,7 @@ class Program:
         loss: `loss(output, *targets)`, or None if the model returns it. example_inputs: a tuple, or keywords.
         options: targets, mesh, shardings by name, gradients, max_norm, learning_rate.
 
-        Needs torch; see `shardy_py.frontends.torch_training.from_training`.
+        Needs torch; see `shardy_py.frontends.torch.training.from_training`.
         """
         return frontend("torch_training").from_training(model, loss, optimizer, example_inputs, **options)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shardy_py.frontends.torch_whole_ops import dot_general_op
+from shardy_py.frontends.torch.whole_ops import dot_general_op
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 

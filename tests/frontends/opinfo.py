@@ -27,7 +27,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from shardy_py import ShardyError
-from shardy_py.frontends.torch_export import program_of
+from shardy_py.frontends.torch.export import program_of
 
 EQUAL, RANDOM, WRONG = "equal", "random: types equal", "wrong numbers"
 NOT_EXPORTED, NOT_CONVERTED, NOT_RUN, CRASH = "not exported", "not converted", "not run", "crash"

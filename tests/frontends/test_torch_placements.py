@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from shardy_py import Mesh, P, Sharding, ShardyError, dim
-from shardy_py.frontends.torch_placements import from_placements, mesh_of, to_placements
+from shardy_py.frontends.torch.placements import from_placements, mesh_of, to_placements
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 types = pytest.importorskip("torch.distributed.tensor.placement_types")

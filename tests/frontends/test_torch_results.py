@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 # ruff: noqa: E402
 from shardy_py import Mesh, Options, Program, ShardyError, propagate
 from shardy_py.frontends.torch import from_exported, placements_of
-from shardy_py.frontends.torch_nodes import position_of
+from shardy_py.frontends.torch.nodes import position_of
 from shardy_py.ops import names
 from shardy_py.testing import assert_sharding
 from tests.frontends.test_torch_nodes import Call

@@ -5,7 +5,7 @@
         return x * ops.logistic(gate) * gate
 
 A row takes the type of the op's result in torch (a tuple of them for several), then the op's arguments:
-tensors, numbers, lists, None. It returns tensors of these types. Not here: graphs of ops (`torch_export.py`).
+tensors, numbers, lists, None. It returns tensors of these types. Not here: graphs (`../torch/export.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Views by strides (`as_strided`): `ROWS` by name, as in `pointwise.py`.
 
-The operand is contiguous: `frontends/torch_storage.py` puts dimensions in the order of storage before. Views
+The operand is contiguous: `frontends/torch/storage.py` puts dimensions in the order of storage before. Views
 that permute, split, repeat or slice its dimensions become these ops, so that shardings propagate; others, as
 overlapping windows, are gathers.
 """

@@ -9,7 +9,7 @@ A parameter of FSDP is used through a constraint that is replicated along its ax
 ops of the backward pass through another one. Gathers of a module have one location, so reports by line count
 them together.
 
-Not here: which module gets what (`torch_plans.py`).
+Not here: which module gets what (`plans.py`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from shardy_py.api import Mesh, P, Program, Sharding, ShardyError, Value
 from shardy_py.api.annotate import DIRECTIONS, Editor
 from shardy_py.dialects.sdy import PropagationBarrierOp, ShardingConstraintOp, TensorShardingAttr
 from shardy_py.dialects.verification import verify_module
-from shardy_py.frontends.torch_placements import torch_module
-from shardy_py.frontends.torch_plans import Group, Plan, StyledModule
+from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.plans import Group, Plan, StyledModule
 from shardy_py.graph.module_paths import (
     BACKWARD,
     inputs_of,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from shardy_py.frontends.torch_nodes import blamed
-from shardy_py.frontends.torch_placements import torch_module
+from shardy_py.frontends.torch.nodes import blamed
+from shardy_py.frontends.torch.placements import torch_module
 
 _BY_STRIDES = {"aten.as_strided.default", "aten.as_strided_copy.default", "aten.as_strided_scatter.default"}
 

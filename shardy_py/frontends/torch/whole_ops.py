@@ -8,7 +8,7 @@ merged dimensions; shardings rarely propagate through either. Within `kept_whole
     with kept_whole():
         loss = model(x).sum()
 
-Not here: the graph (`torch_trace.py`), the row of the op (`aten/products.py`).
+Not here: the graph (`trace.py`), the row of the op (`aten/products.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from math import prod, sqrt
 from typing import Any
 
 from shardy_py.frontends.aten.einsum import parse
-from shardy_py.frontends.torch_placements import torch_module
+from shardy_py.frontends.torch.placements import torch_module
 
 Dims = Sequence[int]
 

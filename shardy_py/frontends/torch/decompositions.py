@@ -8,7 +8,7 @@ nodes of its kind:
 
 Programs that change tensors in place, or run graphs (`torch.cond`), are decomposed as a whole.
 
-Not here: the rows (`aten/`), the conversion of the nodes (`torch_export.py`).
+Not here: the rows (`aten/`), the conversion of the nodes (`export.py`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from shardy_py.frontends.aten import keeps_whole
-from shardy_py.frontends.torch_nodes import is_unknown, not_decomposed, updates_statistics
-from shardy_py.frontends.torch_placements import torch_module
+from shardy_py.frontends.torch.nodes import is_unknown, not_decomposed, updates_statistics
+from shardy_py.frontends.torch.placements import torch_module
 
 MOST_ROUNDS = 4
 """The most rounds of decomposition."""

@@ -8,8 +8,8 @@ values as [length * batch, size] for its last product, as do models that use `ad
 A sharding of the batch, the minor part of the merged dimension, does not propagate through such a view. The
 product of [length, batch, size] has the same elements and propagates it (`unmerge`).
 
-Not here: the rows (`aten/`), types and positions of nodes, unsupported nodes (`torch_nodes.py`), shardings
-(`torch.py`).
+Not here: the rows (`aten/`), types and positions of nodes, unsupported nodes (`nodes.py`), shardings
+(`programs.py`).
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from shardy_py.builder import Argument, Tensor, TensorType, build, ops
 from shardy_py.builder.insertion import current_block
 from shardy_py.dialects.traits import is_dead_when_unused
 from shardy_py.frontends.aten import Row, find_row
-from shardy_py.frontends.torch_control import control_of
-from shardy_py.frontends.torch_decompositions import all_nodes, decomposed
-from shardy_py.frontends.torch_effects import drop_tokens, is_token
-from shardy_py.frontends.torch_nodes import blamed, check, location_of, node_type
-from shardy_py.frontends.torch_numbers import function_of_numbers
-from shardy_py.frontends.torch_placements import torch_module
-from shardy_py.frontends.torch_storage import order_storage
+from shardy_py.frontends.torch.control import control_of
+from shardy_py.frontends.torch.decompositions import all_nodes, decomposed
+from shardy_py.frontends.torch.effects import drop_tokens, is_token
+from shardy_py.frontends.torch.nodes import blamed, check, location_of, node_type
+from shardy_py.frontends.torch.numbers import function_of_numbers
+from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.storage import order_storage
 from shardy_py.graph.value_table import RESULT_INFO
 from shardy_py.ir import erase
 from shardy_py.xla.populate_expanded_op_rules import populate_expanded_op_rules

@@ -2,7 +2,7 @@
 
     named_inputs(model, ({"image": x},))      [("batch_image", x)] if forward's parameter is `batch`
 
-Not here: the step (`torch_training.py`).
+Not here: the step (`training.py`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from shardy_py.api import ShardyError
-from shardy_py.frontends.torch_optimizers import initial_states
-from shardy_py.frontends.torch_placements import torch_module
+from shardy_py.frontends.torch.optimizers import initial_states
+from shardy_py.frontends.torch.placements import torch_module
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@
 The function takes parameters, buffers, the optimizer's states, inputs and targets, and returns the loss and
 the new parameters, buffers and states, whose arguments are donated. docs/design/torch.md has the reasons.
 
-Not here: tracing (`torch_trace.py`), the optimizer's states (`torch_optimizers.py`), shardings by name
-(`torch.py`).
+Not here: tracing (`trace.py`), the optimizer's states (`optimizers.py`), shardings by name
+(`programs.py`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from xdsl.ir import Attribute
 
 from shardy_py.api import Mesh, Program, ShardyError
 from shardy_py.builder import Argument, Tensor, build, sharding_group
-from shardy_py.frontends.torch import annotated, shardings_by_label
-from shardy_py.frontends.torch_arguments import (
+from shardy_py.frontends.torch.arguments import (
     Slot,
     call_of,
     named_inputs,
@@ -32,11 +31,12 @@ from shardy_py.frontends.torch_arguments import (
     rate_slots,
     state_slots,
 )
-from shardy_py.frontends.torch_export import Graph
-from shardy_py.frontends.torch_nodes import check, node_type
-from shardy_py.frontends.torch_optimizers import check_optimizer, run_step, updated_names
-from shardy_py.frontends.torch_placements import as_mesh, torch_module
-from shardy_py.frontends.torch_trace import Places, TracedGraph, trace
+from shardy_py.frontends.torch.export import Graph
+from shardy_py.frontends.torch.nodes import check, node_type
+from shardy_py.frontends.torch.optimizers import check_optimizer, run_step, updated_names
+from shardy_py.frontends.torch.placements import as_mesh, torch_module
+from shardy_py.frontends.torch.programs import annotated, shardings_by_label
+from shardy_py.frontends.torch.trace import Places, TracedGraph, trace
 from shardy_py.graph.value_table import RESULT_INFO
 from shardy_py.xla.populate_expanded_op_rules import populate_expanded_op_rules
 

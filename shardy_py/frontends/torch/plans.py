@@ -10,7 +10,7 @@ A style shards the parameters of a module, and constrains what enters and leaves
 parameters on dimension 0 and constrains their uses to be gathered, once for the forward and once for the
 backward pass; gradients are sharded as their parameters. Constraints leave other axes open.
 
-Not here: the styles (`torch_styles.py`), the constraints in the program (`torch_constraints.py`).
+Not here: the styles (`styles.py`), the constraints in the program (`constraints.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from shardy_py.api import Mesh, ShardyError
-from shardy_py.frontends.torch_styles import Style, style_of
+from shardy_py.frontends.torch.styles import Style, style_of
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Nodes of torch's graphs: the types of their results, their positions in the model, unsupported nodes.
 
-Not here: their translation (`aten/`), whole graphs (`torch_export.py`).
+Not here: their translation (`aten/`), whole graphs (`export.py`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from shardy_py.builder import TensorType
 from shardy_py.errors import Diagnostic, Position
 from shardy_py.frontends.aten import find_row
 from shardy_py.frontends.aten.elements import element_of_torch
-from shardy_py.frontends.torch_control import control_of
-from shardy_py.frontends.torch_numbers import function_of_numbers
-from shardy_py.frontends.torch_placements import torch_module
+from shardy_py.frontends.torch.control import control_of
+from shardy_py.frontends.torch.numbers import function_of_numbers
+from shardy_py.frontends.torch.placements import torch_module
 
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 

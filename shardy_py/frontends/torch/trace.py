@@ -8,7 +8,7 @@ replaces mutation by new tensors (`torch.func.functionalize`) and decomposes ops
 Each op gets the line of the user's code and the path of the module that called it; an op of the backward pass
 gets those of the forward op whose gradient it computes, by autograd's sequence numbers.
 
-Not here: what a training step is (`torch_training.py`), ops as StableHLO (`torch_export.py`).
+Not here: what a training step is (`training.py`), ops as StableHLO (`export.py`).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from typing import Any
 from shardy_py.api import ShardyError
 from shardy_py.errors import Diagnostic, Position
 from shardy_py.frontends.aten import find_row, keeps_whole
-from shardy_py.frontends.torch_nodes import in_phase, phase_of
-from shardy_py.frontends.torch_placements import torch_module
-from shardy_py.frontends.torch_whole_ops import kept_whole
+from shardy_py.frontends.torch.nodes import in_phase, phase_of
+from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.whole_ops import kept_whole
 
 _HERE = str(Path(__file__).parent) + os.sep
 _IGNORED = ("profiler",)
@@ -272,7 +272,7 @@ def _user_line() -> Position | None:
     frame: Any = inspect.currentframe()
     while frame is not None:
         file = frame.f_code.co_filename
-        if file.endswith("torch_training.py") and file.startswith(_HERE):
+        if file.endswith("training.py") and file.startswith(_HERE):
             return None
         if not file.startswith((inside, _HERE, "<")):
             return Position(file, frame.f_lineno, 1)

@@ -4,7 +4,7 @@
     ((Shard(dim=-1),),)
 
 An input or output has the layouts it passes through: that of a plain tensor, then the wanted one.
-Not here: plans (`torch_plans.py`), constraints in the program (`torch_constraints.py`).
+Not here: plans (`plans.py`), constraints in the program (`constraints.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from shardy_py.api import ShardyError
-from shardy_py.frontends.torch_placements import torch_module
+from shardy_py.frontends.torch.placements import torch_module
 
 Layouts = tuple[Any, ...]
 """Placements along the axis of the plan, one after the other; () for what stays as it is."""

@@ -2,7 +2,7 @@
 
     launches(result.communication(), plan)          {'all_gather': 3, 'all_reduce': 4}
 
-A report has one collective for each tensor. Not here: plans (`torch_plans.py`).
+A report has one collective for each tensor. Not here: plans (`plans.py`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from shardy_py.api import ShardyError
-from shardy_py.frontends.torch_constraints import GROUP
-from shardy_py.frontends.torch_plans import FullyShard
+from shardy_py.frontends.torch.constraints import GROUP
+from shardy_py.frontends.torch.plans import FullyShard
 from shardy_py.graph.module_paths import BACKWARD, is_in
 
 _REDUCING = ("all_reduce", "reduce_scatter")

@@ -1,12 +1,9 @@
-"""PyTorch: exported models as programs, DTensor's placements in and out.
+"""Exported models as programs with shardings by name, and the placements of results.
 
-    exported = torch.export.export(model.eval(), (x,))
     program = from_exported(exported, mesh, {"up.weight": [Replicate(), Shard(0)], "x": P("dp")})
     placements_of(propagate(program))["down.weight"]          (Replicate(), Shard(dim=1))
 
-No process group and no device is needed: a mesh of any size can be a `Mesh` of this package. torch is
-imported by the first call of a function. Not here: meshes and placements (`torch_placements.py`), graphs
-(`torch_export.py`), ops (`aten/`).
+Not here: graphs (`export.py`), meshes and placements (`placements.py`), plans (`plans.py`).
 """
 
 from __future__ import annotations
@@ -20,35 +17,11 @@ from typing import Any, cast
 
 from shardy_py.api import Mesh, P, Program, Result, Sharding, ShardyError, Value
 from shardy_py.api.annotate import annotation_of
-from shardy_py.frontends.aten import register_aten, unregister_aten
-from shardy_py.frontends.torch_constraints import planned
-from shardy_py.frontends.torch_export import program_of, tied_names
-from shardy_py.frontends.torch_exporting import export
-from shardy_py.frontends.torch_launches import launches
-from shardy_py.frontends.torch_placements import (
-    as_mesh,
-    from_placements,
-    mesh_of,
-    to_placements,
-    torch_module,
-)
-from shardy_py.frontends.torch_plans import FullyShard, Plan, TensorParallel, modules_of, state_names
-
-__all__ = [
-    "FullyShard",
-    "Placements",
-    "TensorParallel",
-    "from_exported",
-    "from_module",
-    "from_placements",
-    "launches",
-    "mesh_of",
-    "placements_of",
-    "register_aten",
-    "to_placements",
-    "under_plan",
-    "unregister_aten",
-]
+from shardy_py.frontends.torch.constraints import planned
+from shardy_py.frontends.torch.export import program_of, tied_names
+from shardy_py.frontends.torch.exporting import export
+from shardy_py.frontends.torch.placements import as_mesh, from_placements, to_placements, torch_module
+from shardy_py.frontends.torch.plans import Plan, modules_of, state_names
 
 _WILD = frozenset("*?")
 

@@ -15,7 +15,7 @@ the first four devices, as 2, 2, 1, 0.
 'where DTensor and sdy differ: at dp=0, tp=2, DTensor holds [4:5], sdy [4:6]'
 
 DTensor cannot express open dimensions, priorities and explicit replication; `to_placements` leaves them out.
-Not here: programs (`torch.py`).
+Not here: programs (`programs.py`).
 """
 
 from __future__ import annotations

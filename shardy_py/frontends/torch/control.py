@@ -3,7 +3,7 @@
 Their ops have graphs of their own, attributes of the module, run on builder tensors as the whole graph is:
 `run` below. Scans and maps become loops over slices, as `jax.lax.scan` does.
 
-Not here: the graph that contains them (`torch_export.py`), ops (`aten/`, `torch_numbers.py`).
+Not here: the graph that contains them (`export.py`), ops (`aten/`, `numbers.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from shardy_py.builder import Tensor, TensorType, if_, ops, while_loop
 from shardy_py.frontends.aten.elements import convert, filled, sizes
-from shardy_py.frontends.torch_flex import flex_attention
+from shardy_py.frontends.torch.flex import flex_attention
 
 Run = Callable[[Any, Sequence[Any]], tuple[Tensor, ...]]
 """Runs a graph module on tensors: its results."""

@@ -4,7 +4,7 @@
     run_step(optimizer, names, parameters, gradients, states)
 
 The optimizer's own code runs: any subclass of `torch.optim.Optimizer` that computes with tensors, without its
-`foreach` and `fused` versions. Not here: the step (`torch_training.py`).
+`foreach` and `fused` versions. Not here: the step (`training.py`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from shardy_py.api import ShardyError
-from shardy_py.frontends.torch_placements import torch_module
-from shardy_py.frontends.torch_trace import compiling
+from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.trace import compiling
 
 States = dict[str, dict[str, Any]]
 """The tensors of an optimizer by the name of the parameter and their own (`exp_avg`)."""

@@ -3,7 +3,7 @@
     from_module(model, (tokens,), mesh=mesh, plan=FullyShard("dp"))
 
 torch's errors name what it cannot trace, at a line of torch; ours name the line of the model, and what helps.
-Not here: exported models (`torch.py`).
+Not here: exported models (`programs.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from shardy_py.api import ShardyError
 from shardy_py.errors import Diagnostic, Position
-from shardy_py.frontends.torch_placements import torch_module
+from shardy_py.frontends.torch.placements import torch_module
 
 _DEPENDS = r"data-dependent|GuardOnDataDependent|DynamicOutputShape|unbacked"
 
