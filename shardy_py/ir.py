@@ -81,7 +81,34 @@ def walk_post_order(root: Operation, *, include_root: bool = True) -> Iterator[O
 def find_ops(root: Operation, *names: str) -> list[Operation]:
     """The operations in `root` of these names, in program order, each before what its regions hold."""
     wanted = frozenset(names)
+    if _limited is not None and wanted.isdisjoint(_limited[1]) and _outermost(root) is _limited[0]:
+        return []
     return find_ops_where(root, lambda op: op.name in wanted)
+
+
+_limited: tuple[Operation, frozenset[str]] | None = None
+"""An outermost operation, and names among which are those of all operations in it; None: nothing is known."""
+
+
+@contextmanager
+def limited_to(root: Operation, names: frozenset[str] | None) -> Generator[None]:
+    """While entered, `find_ops` finds ops in `root` of other names than these without a walk: none.
+
+    names: of all operations that are or will be in `root` meanwhile; None: they are not known.
+    """
+    global _limited
+    before = _limited
+    _limited = None if names is None else (root, names)
+    try:
+        yield
+    finally:
+        _limited = before
+
+
+def _outermost(op: Operation) -> Operation:
+    while (parent := op.parent_op()) is not None:
+        op = parent
+    return op
 
 
 def find_ops_where(root: Operation, is_wanted: Callable[[Operation], object]) -> list[Operation]:

@@ -10,14 +10,14 @@ from typing import Any
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Data, Operation, ParametrizedAttribute, SSAValue, TypeAttribute
 
 from shardy_py.graph import calls
 from shardy_py.graph.movements import Merger, is_recording, note
 from shardy_py.graph.symbols import Symbols, callee_name, function_name, set_callee, symbol_name
 from shardy_py.graph.value_shardings import function_argument_shardings, function_result_shardings
-from shardy_py.ir import erase, ops_with_regions, place_at_end, take_out, walk_pre_order
+from shardy_py.ir import erase, find_ops, place_at_end, take_out, walk_pre_order
 from shardy_py.passes.options import CopyOptions, UnflattenCallGraphOptions
 from shardy_py.sharding import TensorSharding
 
@@ -186,9 +186,10 @@ def unflatten_call_graph(module: ModuleOp, options: UnflattenCallGraphOptions) -
     `dedup_functions_fully` ignores shardings: all calls use the clone with the shardings with which the
     function is called most often.
     """
-    functions = [op for op in ops_with_regions(module) if isinstance(op, FuncOp)]
+    found = find_ops(module, FuncOp.name, CallOp.name)
+    functions = [op for op in found if isinstance(op, FuncOp)]
     symbols = Symbols(module)
-    made = calls.calls_in(module) if len(functions) > 1 else []
+    made = [op for op in found if op.__class__ is CallOp] if len(functions) > 1 else []
     callees = [(call, symbols.callee(call)) for call in made]
     choose = most_called if options.dedup_functions_fully else first_called
     mergers: dict[int, tuple[Operation, Operation]] = {}

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from shardy_py.dialects.verification import verify_module
 from shardy_py.graph.movements import recorded
 from shardy_py.graph.run_record import Record
-from shardy_py.ir import op_names
+from shardy_py.ir import limited_to, op_names
 from shardy_py.passes.registration import PassCall
 from shardy_py.session import SESSION
 from shardy_py.text.deep_stack import deep_stack
@@ -60,7 +60,7 @@ def run_passes(
 
 
 class _Ops:
-    """Which ops a module may hold: passes without an op to work on are left out."""
+    """Which ops a module may hold: passes without an op to work on, and searches for others, are left out."""
 
     def __init__(self, module: ModuleOp) -> None:
         self._module = module
@@ -69,14 +69,19 @@ class _Ops:
     def run(self, call: PassCall) -> None:
         """Runs a pass, unless it would change nothing."""
         row = call.row
-        if row.needs and not any(value for _, value in call.options):
-            if self._names is None:
-                self._names = op_names(self._module)
-            if self._names.isdisjoint(row.needs):
-                return
-        call.run(self._module)
-        if self._names is not None:
-            self._names = None if row.adds is None else self._names | row.adds
+        if self._names is None and (row.needs or row.adds is not None):
+            self._names = op_names(self._module)
+        known = self._names
+        if known is not None and row.needs and known.isdisjoint(row.needs) and not _has_options(call):
+            return
+        if known is not None:
+            self._names = None if row.adds is None else known | row.adds
+        with limited_to(self._module, self._names):
+            call.run(self._module)
+
+
+def _has_options(call: PassCall) -> bool:
+    return any(value for _, value in call.options)
 
 
 def progress_observer(begin: Callable[[str], None]) -> Observer:

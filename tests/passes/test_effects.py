@@ -9,7 +9,7 @@ import pytest
 
 from shardy_py import ShardyError
 from shardy_py.dialects.registry import parse_module, print_module
-from shardy_py.ir import op_names
+from shardy_py.ir import find_ops, limited_to, op_names
 from shardy_py.passes import PASSES, pass_by_name, pass_call
 from shardy_py.passes.effects import EFFECTS
 from shardy_py.passes.runner import run_passes
@@ -76,3 +76,16 @@ def test_a_pass_without_its_ops_is_left_out(monkeypatch: pytest.MonkeyPatch) -> 
     names = ("sdy-remove-sharding-groups", "sdy-close-shardings", "sdy-sharding-group-import")
     run_passes(module, [pass_call(name) for name in names])
     assert ran == ["sdy-close-shardings"]
+
+
+def test_ops_that_a_module_does_not_hold_are_found_without_a_walk() -> None:
+    module = parse_module("func.func @main(%a: tensor<8xf32>) { return }")
+    other = parse_module("func.func @main(%a: tensor<8xf32>) { return }")
+    (function,) = module.body.block.ops
+    with limited_to(module, frozenset({"builtin.module"})):
+        assert not find_ops(module, "func.return")
+        assert not find_ops(function, "func.return")
+        assert find_ops(other, "func.return")
+        with limited_to(module, None):
+            assert find_ops(module, "func.return")
+    assert find_ops(module, "func.return")
