@@ -18,7 +18,7 @@ from shardy_py.sharding import Mesh
 
 MeshLike = Any
 """A `Mesh`, sizes by axis, a `Mesh` or `AbstractMesh` of JAX, or a `DeviceMesh` of torch."""
-_FRONTENDS = {"jax": "jax", "jaxlib": "jax", "torch": "torch_placements"}
+_FRONTENDS = {"jax": "jax", "jaxlib": "jax", "torch": "torch.placements"}
 """The frontend that converts objects of a package, by the name of the package."""
 
 

@@ -136,11 +136,11 @@ class Program:
         """Returns one training step of a module: forward, backward and the optimizer's update.
 
         loss: `loss(output, *targets)`, or None if the model returns it. example_inputs: a tuple, or keywords.
-        options: targets, mesh, shardings by name, gradients, max_norm, learning_rate.
+        options: targets, mesh, shardings by name, plan, gradients, max_norm, learning_rate.
 
-        Needs torch; see `shardy_py.frontends.torch.training.from_training`.
+        Needs torch; see `shardy_py.frontends.torch.from_training`.
         """
-        return frontend("torch_training").from_training(model, loss, optimizer, example_inputs, **options)
+        return frontend("torch").from_training(model, loss, optimizer, example_inputs, **options)
 
     @cached_property
     def values(self) -> Values:

@@ -11,7 +11,7 @@ import pytest
 
 from shardy_py.api import Mesh, P, Program, Result, Sharding, ShardyError, propagate
 from shardy_py.check import check
-from shardy_py.frontends import torch_placements
+from shardy_py.frontends.torch import placements as torch_placements
 from shardy_py.testing import assert_sharding
 from tests.api.programs import MATMUL
 

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 # Models are made with torch, so their imports come behind that line.
 # ruff: noqa: E402
 from shardy_py import Mesh, P, Program, ShardyError, propagate
-from shardy_py.frontends.torch import placements_of
+from shardy_py.frontends.torch import FullyShard, launches, placements_of
 from tests.frontends import training_models
 from tests.frontends.torch_models import F, Transformer, nn
 from tests.frontends.training import Compared, adamw, compare
@@ -381,3 +381,13 @@ def test_invalid_steps(model: Any, loss: Any, make: Any, options: Any, message: 
     optimizer = None if make is None or model == 3 else make(list(model.parameters()))
     with pytest.raises(ShardyError, match=message):
         Program.from_torch_training(model, loss, optimizer, (X,), **options)
+
+
+def test_a_plan_shards_parameters_gathers_them_and_keeps_states_with_them() -> None:
+    plan = FullyShard("dp", ["up", "down"])
+    program = mlp_step(mesh=Mesh.of(dp=8), plan=plan, shardings={"x": P("dp"), "target": P("dp")})
+    result = propagate(program)
+    for name in ("up.weight", "exp_avg of up.weight", "up.weight after"):
+        assert placements_of(result)[name] == (Shard(0),)
+    report = result.communication(partitioner="shardy")
+    assert launches(report, plan)["all_gather"] >= 3  # both modules forward, the second backward

@@ -20,6 +20,7 @@ from shardy_py.frontends.torch.programs import (
     placements_of,
     under_plan,
 )
+from shardy_py.frontends.torch.training import from_training
 
 __all__ = [
     "FullyShard",
@@ -28,6 +29,7 @@ __all__ = [
     "from_exported",
     "from_module",
     "from_placements",
+    "from_training",
     "launches",
     "mesh_of",
     "placements_of",

@@ -35,7 +35,7 @@ from shardy_py.frontends.torch.export import Graph
 from shardy_py.frontends.torch.nodes import check, node_type
 from shardy_py.frontends.torch.optimizers import check_optimizer, run_step, updated_names
 from shardy_py.frontends.torch.placements import as_mesh, torch_module
-from shardy_py.frontends.torch.programs import annotated, shardings_by_label
+from shardy_py.frontends.torch.programs import annotated, shardings_by_label, under_plan
 from shardy_py.frontends.torch.trace import Places, TracedGraph, trace
 from shardy_py.graph.value_table import RESULT_INFO
 from shardy_py.xla.populate_expanded_op_rules import populate_expanded_op_rules
@@ -53,6 +53,7 @@ def from_training(
     targets: Sequence[Any] = (),
     mesh: Any = None,
     shardings: Mapping[str, Any] | None = None,
+    plan: Any = None,
     gradients: bool = False,
     max_norm: float | None = None,
     learning_rate: bool = False,
@@ -68,6 +69,7 @@ def from_training(
         matter, so they may be on the device `meta`.
     mesh, shardings: as `from_exported` takes them. States have their parameter's sharding, unless they are
         named themselves; so do the new parameter and its gradient.
+    plan: of `parallelize_module` and `fully_shard`, as `from_exported` takes it.
     gradients: whether the gradients are results, too.
     max_norm: of the gradients, which are clipped to it (`clip_grad_norm_`); None: they are not.
     learning_rate: whether the learning rate is an argument; otherwise it is the optimizer's, a constant.
@@ -85,6 +87,8 @@ def from_training(
     traced = trace(lambda *tensors: step.run(tensors, places), [slot.tensor for slot in step.slots], places)
     results = step.results(traced, gradients=gradients or optimizer is None)
     program = _program(step, traced, results, ours, shardings, name)
+    if plan is not None:
+        program = under_plan(program, model, ours, plan, name)
     return annotated(program, ours, _with_own_names(model, shardings), name)
 
 
