@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 # Models are made with torch, so their imports come behind that line.
 # ruff: noqa: E402
-from shardy_py.frontends import torch_decompositions
+from shardy_py.frontends.torch import decompositions as torch_decompositions
 from shardy_py.frontends.torch import from_exported
 from tests.frontends.torch_models import ResNet, Transformer, exported, models
 

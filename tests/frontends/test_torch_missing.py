@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from shardy_py import Mesh, P, Sharding, ShardyError
-from shardy_py.frontends import torch_placements
 from shardy_py.frontends.torch import from_exported, from_placements, to_placements
+from shardy_py.frontends.torch import placements as torch_placements
 
 MESH = Mesh.of(x=2)
 

@@ -16,25 +16,26 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.builder import Tensor, TensorType, ops, reduce, reduce_sum, scatter
 from shardy_py.builder.tensor import elementwise
-from shardy_py.dialects.stablehlo import ConstantOp
+from shardy_py.dialects.stablehlo import BroadcastInDimOp, ConstantOp, op_class
 from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
 from shardy_py.frontends.aten.elements import Maybe, convert, filled, sizes
 from shardy_py.frontends.aten.reductions import lowest
 
 _SUM, _MEAN, _MAX = 0, 1, 2
+_Iota, _Multiply = op_class("iota"), op_class("multiply")
 
 
 def _step(offsets: Tensor) -> int | None:
     """The size of bags whose offsets are an iota times a constant; None for other offsets."""
     owner = _defining_op(offsets.value)
-    if owner is not None and owner.name == "stablehlo.iota":
+    if isinstance(owner, _Iota):
         return 1
-    if owner is None or owner.name != "stablehlo.multiply":
+    if not isinstance(owner, _Multiply):
         return None
     count, factor = map(_defining_op, owner.operands)
-    while factor is not None and factor.name == "stablehlo.broadcast_in_dim":
+    while isinstance(factor, BroadcastInDimOp):
         factor = _defining_op(factor.operands[0])
-    if count is None or factor is None or (count.name, factor.name) != ("stablehlo.iota", ConstantOp.name):
+    if not (isinstance(count, _Iota) and isinstance(factor, ConstantOp)):
         return None
     value = cast(DenseIntOrFPElementsAttr, factor.properties["value"])
     numbers = {int(cast(int, number)) for number in value.get_values()}
