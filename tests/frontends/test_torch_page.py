@@ -25,4 +25,4 @@ def test_the_page_is_true(root: Path, capsys: pytest.CaptureFixture[str]) -> Non
                 assert capsys.readouterr().out == block[2]
     finally:
         unregister_aten("aten.special_bessel_j0")
-    assert shown == 7
+    assert shown == 8
