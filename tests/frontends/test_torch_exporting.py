@@ -19,7 +19,7 @@ X = torch.randn(4, 16)
 
 
 class DynamicCache:
-    """A cache that is no tree of tensors, as of models that generate text."""
+    """A cache that is not a tree of tensors, as of models that generate text."""
 
 
 class Cached(torch.nn.Module):
