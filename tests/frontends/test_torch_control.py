@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 # ruff: noqa: E402
 from torch._higher_order_ops import associative_scan, scan, while_loop
+from torch._higher_order_ops.map import map as mapped
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from torch.utils.checkpoint import checkpoint
 
@@ -83,6 +84,10 @@ def test_scans_collect_what_each_step_gives() -> None:
         ),
         X,
     )
+
+
+def test_maps_run_on_each_slice() -> None:
+    check(lambda layer, x: mapped(lambda a, y: a.sin() * y, x, x[0]), X)
 
 
 def test_regions_of_modes() -> None:
