@@ -87,7 +87,7 @@ def test_scans_collect_what_each_step_gives() -> None:
 
 
 def test_maps_run_on_each_slice() -> None:
-    check(lambda layer, x: mapped(lambda a, y: a.sin() * y, x, x[0]), X)
+    check(lambda layer, x: mapped(lambda a, y: a.sin() * y, x, x[0] * 2), X)
 
 
 def test_regions_of_modes() -> None:
