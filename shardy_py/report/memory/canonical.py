@@ -2,9 +2,9 @@
 
 A product of XLA has batch dimensions first, at most one dimension that is contracted, and at most one other
 in each operand. Any other product is made such by transposes and reshapes; a transpose is a copy, fused with
-what makes the operand. On the host products are of f32: operands of fewer bits are converted before, and
-convolutions have features last. Source: openxla/xla, xla/hlo/transforms/expanders/dot_decomposer.cc,
-xla/service/cpu/conv_canonicalization.cc.
+what makes the operand. On the host products are of f32: operands of fewer bits are converted before, results
+after it, and convolutions have features last. Source: openxla/xla,
+xla/hlo/transforms/expanders/dot_decomposer.cc, xla/service/cpu/conv_canonicalization.cc.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from shardy_py.layout import element_type
-from shardy_py.ops import OpRecord, TensorType
+from shardy_py.ops import TABLE, OpRecord, TensorType
 from shardy_py.ops.reads import integers, structure
 from shardy_py.spmd.program import Name, Step
 
@@ -43,6 +43,27 @@ def is_widened(step: Step) -> bool:
     """Whether the host computes a product in f32 instead of fewer bits."""
     type_ = step.record.operands[0] if step.record.name in PRODUCTS else None
     return type_ is not None and type_.element in _NARROW
+
+
+def is_narrowed_after(step: Step) -> bool:
+    """Whether the result of such a product is converted back to fewer bits."""
+    type_ = step.record.results[0] if is_widened(step) else None
+    return type_ is not None and type_.element in _NARROW
+
+
+def is_narrowed(step: Step) -> bool:
+    """Whether the host computes an elementwise op in f32, and converts the result to bf16.
+
+    Source: openxla/xla, xla/service/cpu/cpu_float_support.cc.
+    """
+    record = step.record
+    made = record.results[0] if record.results else None
+    if made is None or made.element != "bf16" or record.name == "stablehlo.select":
+        return False
+    if record.name == "stablehlo.convert":
+        given = record.operands[0]
+        return given is not None and given.element == "f32"
+    return TABLE[record.name].elementwise(record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +109,16 @@ def canonical(step: Step, sent: Sequence[int], *, on_host: bool, is_entry: bool)
         type_ = step.record.operands[index]
         if type_ is not None and index not in sent:
             operands[index] = (id(step), "wide", index)
-            record = OpRecord("stablehlo.convert", (type_,), (replace(type_, element="f32"),))
-            before.append(Added(Step(record, (name,), (operands[index],), (None,)), name, 2))
-    if len(orders) > len(operands) and (order := orders[-1]) is not None:
-        type_ = step.record.results[0]
+            before.append(Added(_converted(type_, name, operands[index], to="f32"), name, 2))
+    type_ = step.record.results[0] if step.record.results else None
+    order = orders[-1] if len(orders) > len(operands) else None
+    if type_ is not None and on_host and is_narrowed_after(step):
+        results[0] = (id(step), "wide")
+        wide = replace(type_, element="f32")
+        after.append(Added(_converted(wide, results[0], step.results[0], to=type_.element), step.results[0]))
+    elif type_ is not None and order is not None:
         results[0] = (id(step), "canonical")
-        if type_ is not None:
-            after.append(Added(_copy(type_, results[0], step.results[0], order), step.results[0]))
+        after.append(Added(_copy(type_, results[0], step.results[0], order), step.results[0]))
     if operands != [*step.operands] or after:
         step = replace(step, operands=tuple(operands), results=tuple(results))
     return Canonical(tuple(before), step, tuple(after))
@@ -152,6 +176,11 @@ def _expanded(step: Step) -> Canonical:
         Added(Step(bare, (), (start,), (None,)), operand),
     )
     return Canonical(before, replace(step, operands=(start, places, source)))
+
+
+def _converted(type_: TensorType, source: Name, made: Name, *, to: str) -> Step:
+    record = OpRecord("stablehlo.convert", (type_,), (replace(type_, element=to),))
+    return Step(record, (source,), (made,), (None,))
 
 
 def _copy(type_: TensorType, source: Name, made: Name, order: Sequence[int]) -> Step:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from shardy_py.ops import TABLE
+from shardy_py.report.memory.canonical import is_narrowed
 from shardy_py.spmd.program import Name, Step
 from shardy_py.spmd.walk import Sent
 
@@ -34,21 +35,25 @@ _EXPENSIVE = frozenset(
         *("remainder", "rsqrt", "sqrt", "cbrt", "tanh", "sine", "cosine", "tan", "atan2", "reduce"),
     )
 )
-"""Ops that XLA does not compute twice to fuse them into several consumers."""
+"""Ops that XLA does not compute twice to fuse them into several consumers; on the host also those whose
+results are converted to bf16.
+"""
 
 
 @dataclass(frozen=True)
 class Fusion:
     """What fusion depends on: sizes of values, what is sent for steps, what the program returns.
 
-    reads: the stored names of what a step reads. saves_reads: values that several consumers would compute
-    again are stored where that moves fewer bytes, as fusion by cost on accelerators does.
+    reads: the stored names of what a step reads. on_host: as XLA's backend for the host. saves_reads: values
+    that several consumers would compute again are stored where that moves fewer bytes, as fusion by cost on
+    accelerators does.
     """
 
     sizes: Mapping[Name, int]
     sent: Callable[[Step], Sequence[Sent]]
     results: Sequence[Name]
     reads: Callable[[Step], list[Name]]
+    on_host: bool
     saves_reads: bool = False
 
     def fused(self, steps: Iterable[Step]) -> set[Name]:
@@ -72,7 +77,7 @@ class Fusion:
             name, kind = step.results[0], step.record.name
             consumers = users[name]
             into = frozenset[int]().union(*(roots[id(each)] for each in consumers))
-            once = len(into) == 1 or kind not in _EXPENSIVE
+            once = len(into) == 1 or not self._is_expensive(step)
             is_plain = TABLE[kind].elementwise(step.record) and broadcast.isdisjoint(step.operands)
             if kind == "stablehlo.constant" or (
                 once and all(self._is_fused_into(kind, each, is_plain=is_plain) for each in consumers)
@@ -100,6 +105,9 @@ class Fusion:
 
     def _is_producer(self, step: Step) -> bool:
         return not step.blocks and not self.sent(step) and is_cheap(step)
+
+    def _is_expensive(self, step: Step) -> bool:
+        return step.record.name in _EXPENSIVE or (self.on_host and is_narrowed(step))
 
     def _is_consumer(self, step: Step) -> bool:
         is_reduction = step.record.name == "stablehlo.reduce"

@@ -18,7 +18,7 @@ from typing import cast
 from shardy_py.layout import element_type, layout_bytes
 from shardy_py.layout.formats import Target
 from shardy_py.ops import TABLE, Control, Storage, TensorType, call_target
-from shardy_py.report.memory.canonical import canonical, is_widened
+from shardy_py.report.memory.canonical import canonical, is_narrowed_after, is_widened
 from shardy_py.report.memory.fusion import Fusion, is_cheap
 from shardy_py.report.memory.packing import Buffer, Holder, Slot, packed
 from shardy_py.report.memory.schedule import Event, breadth_first, least_memory
@@ -86,6 +86,9 @@ class StoredBlock:
     originals: dict[int, int] = field(default_factory=dict[int, int])
     host_bytes: int = 0
     is_entry: bool = True
+    _copies: dict[Hashable, tuple[Name, ...]] = field(
+        default_factory=dict[Hashable, "tuple[Name, ...]"], init=False
+    )
     _known_reads: dict[int, list[Name]] = field(default_factory=dict[int, "list[Name]"], init=False)
 
     def __post_init__(self) -> None:
@@ -130,17 +133,27 @@ class StoredBlock:
         on_host = self.setting.on_host
         operands = [each.operand for each in sent]
         found = canonical(step, operands, on_host=on_host, is_entry=self.is_entry)
-        if on_host and is_widened(step):
-            self.sizes |= {name: 2 * self.sizes[name] for name in step.results}
+        wide = 1 + (on_host and is_narrowed_after(step))
         for made, own in zip(found.step.results, step.results, strict=True):
-            self.sizes[made] = self.sizes[own]
+            self.sizes[made] = self.sizes[own] * wide
         for added in (*found.before, *found.after):
             size = int(self.sizes.get(added.like, 0) * added.scale)
             self.sizes |= dict.fromkeys(added.step.results, size)
-        self.steps += [each.step for each in found.before]
+        self._list_once(each.step for each in found.before)
         self.steps += [found.step, *(each.step for each in found.after)]
         if found.step is not step:
             self.originals[id(found.step)] = id(step)
+
+    def _list_once(self, steps: Iterable[Step]) -> None:
+        """Lists copies of operands; equal copies of a value are one."""
+        for step in steps:
+            sources = tuple(self.stored_name(name) for name in step.operands)
+            key = step.record.name, step.record.results, str(step.record.attributes), sources
+            first = self._copies.setdefault(key, step.results) if sources else step.results
+            if first is step.results:
+                self.steps.append(step)
+            else:
+                self.alias |= zip(step.results, first, strict=True)
 
     def sent_for(self, step: Step) -> Sequence[Sent]:
         """The collectives of a step."""
@@ -158,7 +171,10 @@ class StoredBlock:
         """What runs, in program order; and by the identity of a step, what is computed in it."""
         live = self._live()
         steps = [step for step in self.steps if not step.results or not live.isdisjoint(step.results)]
-        fusion = Fusion(self.sizes, self.sent_for, self.results, self._reads, self.setting.saves_reads)
+        setting = self.setting
+        fusion = Fusion(
+            self.sizes, self.sent_for, self.results, self._reads, setting.on_host, setting.saves_reads
+        )
         fused = fusion.fused(steps)
         needs = fusion.needs(steps, fused)
         stored = [step for step in steps if not step.results or step.results[0] not in fused]
@@ -223,6 +239,7 @@ class StoredBlock:
         events: list[Event] = []
         for step in steps:
             sent: list[Name] = []
+            chains: dict[int, Name] = {}
             sums: list[Collective] = []
             for number, each in enumerate(self.sent_for(step)):
                 if each.collective.kind == "all_reduce":
@@ -232,11 +249,14 @@ class StoredBlock:
                 operand = each.operand
                 source = [self.stored_name(step.operands[operand])] if operand >= 0 else needs[id(step)]
                 wide = 1 + (self.setting.on_host and is_widened(step))
-                reads = (*source, *sent[-1:])
+                # What is sent of an operand does not wait for the others, which may be made much later.
+                before = [chains[operand]] if operand in chains else sent if operand < 0 else []
+                reads = (*source, *before)
                 self.sizes[name] = _received(each.collective) * wide
                 if not (self.setting.on_host and each.collective.is_strided):
                     events.append(Event(step, reads, (name,), each.collective))
                     sent.append(name)
+                    chains[operand] = name
                     continue
                 # The host puts parts one behind the other: copies with another layout are around that.
                 given, made = (*name, "given"), (*name, "made")
@@ -245,7 +265,8 @@ class StoredBlock:
                 events.append(Event(step, (given,), (made,), each.collective))
                 if not is_cheap(step):
                     events.append(Event(None, (made,), (name,)))
-                sent.append(made if is_cheap(step) else name)
+                chains[operand] = made if is_cheap(step) else name
+                sent.append(chains[operand])
             parts = [(name, "parts") for name in step.results] if sums else [*step.results]
             if sent and step.record.name in _WINDOWED:
                 # What comes from neighbours and the operand are put together in memory of their own.
@@ -257,8 +278,10 @@ class StoredBlock:
                 events.append(Event(step, (*needs[id(step)], *sent), tuple(parts)))
             if sums:
                 # A sum of which a device keeps a part is computed whole, and the part taken where it is used.
-                whole = [max(sums[0].held_bytes, self.sizes[step.results[0]])] if len(parts) == 1 else []
-                whole = whole or [self.sizes[name] for name in step.results]
+                wide = 1 + (self.setting.on_host and is_narrowed_after(step))
+                whole = [self.sizes[name] for name in step.results]
+                if len(parts) == 1:
+                    whole = [max(sums[0].held_bytes * wide, *whole)]
                 self.sizes |= zip(parts, whole, strict=True)
                 self.sizes |= zip(step.results, whole, strict=True)
                 kind = (sums[0].kind, sums[0].element_type, sums[0].group, sums[0].group_size)
