@@ -8,7 +8,7 @@ The values that are stored (`stored.py`) after fusion (`fusion.py`), in the orde
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -94,14 +94,11 @@ def estimate_memory(
     returned = [kind in _HOST_MEMORY for kind in _memory_kinds(function, "res_attrs", len(made))]
     sizes = [0 if on else size for size, on in zip(given, kept, strict=True)]
     results = [0 if on else size for size, on in zip(made, returned, strict=True)]
-    free = [size for size, gives in zip(sizes, donated, strict=False) if gives]
-    aliased = 0
-    for size in results:
-        if size in free:
-            free.remove(size)
-            aliased += size
+    carried = _carried(sizes, donated, results)
+    aliased = sum(size for size, number in zip(results, carried, strict=True) if number is not None)
     stored = StoredBlock(block, sent, again, Setting(on_host, target))
-    held, alive = stored.temporaries(results)
+    names = [None if number is None else block.arguments[number].name for number in carried]
+    held, alive = stored.temporaries(results, names)
     on_host_memory = sum(given) - sum(sizes) + sum(made) - sum(results) + stored.host_bytes
     entries = program.values.by_value
     live: list[LiveTensor] = []
@@ -111,6 +108,15 @@ def estimate_memory(
             live.append(LiveTensor(size, str(entry), location_text(entry.location)))
     live = sorted((*live, *_live(alive)), key=lambda each: -each.bytes)[:_SHOWN]
     return MemoryEstimate(sum(sizes), sum(results), aliased, held, host=on_host_memory, largest=tuple(live))
+
+
+def _carried(sizes: Sequence[int], donated: Sequence[bool], results: Sequence[int]) -> list[int | None]:
+    """For each result the donated argument whose memory it takes: the first of its size that is left."""
+    free: dict[int, deque[int]] = defaultdict(deque)
+    for number, (size, gives) in enumerate(zip(sizes, donated, strict=False)):
+        if gives:
+            free[size].append(number)
+    return [free[size].popleft() if free[size] else None for size in results]
 
 
 def _live(alive: Iterable[Buffer]) -> Iterator[LiveTensor]:

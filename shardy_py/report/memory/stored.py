@@ -19,6 +19,7 @@ from shardy_py.layout import element_type, layout_bytes
 from shardy_py.layout.formats import Target
 from shardy_py.ops import TABLE, Control, Storage, TensorType, call_target
 from shardy_py.report.memory.canonical import canonical, is_narrowed_after, is_widened
+from shardy_py.report.memory.carried import copied, with_copies
 from shardy_py.report.memory.fusion import Fusion, is_cheap
 from shardy_py.report.memory.packing import Buffer, Holder, Slot, packed
 from shardy_py.report.memory.schedule import Event, breadth_first, least_memory
@@ -181,24 +182,27 @@ class StoredBlock:
         return self._events(stored, needs), fusion.members(steps, fused)
 
     def temporaries(
-        self, results: Sequence[int], carried: Sequence[Name] = ()
+        self, results: Sequence[int], carried: Sequence[Name | None] = ()
     ) -> tuple[int, tuple[Buffer, ...]]:
         """The bytes of values beyond arguments and results, and what is alive when most is.
 
-        results: the sizes of the memory for results. carried: the arguments that are in it at first.
+        results: the sizes of the memory for results. carried: for each the argument that is in it at first;
+        None for none.
         """
-        events, _ = self.scheduled()
-        if self.setting.on_host:
-            events = breadth_first(self._combined(events))
-        else:
-            events = least_memory(events, self.sizes)
+        events = self._ordered(self.scheduled()[0])
+        taken = {name: made for name, made in zip(carried, self.results, strict=False) if name != made}
+        copies = copied(events, taken, self._in_place)
+        if copies:
+            events = self._ordered(with_copies(events, copies))
+            self.sizes |= {("copy", name): self.sizes[name] for name in copies}
         moments = {id(event.step): moment for moment, event in enumerate(events) if event.sent is None}
         moments |= {self.originals[step]: moments[step] for step in self.originals if step in moments}
         last = {name: moment for moment, event in enumerate(events) for name in event.reads}
         end = len(events)
         slots: list[Slot] = [Slot(size) for size in results]
         for slot, name in zip(slots, carried, strict=False):
-            slot.busy.append((-1, last.get(name, -1)))
+            if name is not None:
+                slot.busy.append((-1, last.get(name, -1)))
         buffers: list[Buffer] = []
         roots: dict[Name, int] = {}
         for position, name in enumerate(self.results):
@@ -219,7 +223,7 @@ class StoredBlock:
                     finish = self._needed_until(event.sent, finish, moments)
                 size = self.sizes[made]
                 reused = next((name for name in dying if holders[name].size == size), None)
-                if reused is not None and step is not None and event.sent is None and self._in_place(step):
+                if reused is not None and event.sent is None and self._in_place(step):
                     dying.remove(reused)
                     holder = holders.pop(reused)
                     holder.end = finish
@@ -233,6 +237,11 @@ class StoredBlock:
             if slot is None or not slot.take(holder.start, holder.end):
                 buffers.append(Buffer(holder.size, holder.start, holder.end, holder.step))
         return packed(buffers, slots)
+
+    def _ordered(self, events: Sequence[Event]) -> list[Event]:
+        if self.setting.on_host:
+            return breadth_first(self._combined(events))
+        return least_memory(events, self.sizes)
 
     def _events(self, steps: Sequence[Step], needs: Mapping[int, list[Name]]) -> list[Event]:
         """What runs, in program order: what is sent of operands before a step, sums of results after it."""
@@ -329,7 +338,9 @@ class StoredBlock:
             self._known_reads[id(step)] = found
         return found
 
-    def _in_place(self, step: Step) -> bool:
+    def _in_place(self, step: Step | None) -> bool:
+        if step is None:
+            return False
         row = TABLE[step.record.name]
         return row.storage is Storage.IN_PLACE or row.control is Control.LOOP or row.elementwise(step.record)
 
