@@ -66,6 +66,47 @@ def breadth_first(events: Sequence[Event]) -> list[Event]:
     return order
 
 
+def breadth_first_combined(events: Sequence[Event]) -> list[Event]:
+    """Returns events in the order of the host, with sums of one kind as one, as XLA combines all-reduces.
+
+    Sums are combined if none of them needs another. Where two kinds that are combined so need each other,
+    sums are combined only if as many sums of all kinds come before them. Source: openxla/xla,
+    xla/service/collective_combiner_utils.h.
+    """
+    numbers = {kind: n for n, kind in enumerate(dict.fromkeys(e.kind for e in events if e.kind is not None))}
+    if not numbers:
+        return breadth_first(events)
+    combined = _combined(events, numbers)
+    order = breadth_first(combined)
+    if len(order) < len(combined):
+        order = breadth_first(_combined(events, dict.fromkeys(numbers, 0)))
+    return order
+
+
+def _combined(events: Sequence[Event], numbers: Mapping[Hashable, int]) -> list[Event]:
+    """The events, with one for the sums of a kind before which equally many sums of the same number come."""
+    none = (0,) * (max(numbers.values()) + 1)
+    before: dict[Name, tuple[int, ...]] = {}
+    groups: dict[Hashable, list[Event]] = defaultdict(list)
+    others: list[Event] = []
+    for event in events:
+        counts = {before[name] for name in event.reads if name in before}
+        level = counts.pop() if len(counts) == 1 else tuple(map(max, zip(*counts, strict=True))) or none
+        if event.kind is None:
+            others.append(event)
+        else:
+            number = numbers[event.kind]
+            groups[event.kind, level[number]].append(event)
+            level = (*level[:number], level[number] + 1, *level[number + 1 :])
+        if level != none:
+            before.update(dict.fromkeys(event.makes, level))
+    sums = (
+        Event(None, tuple(n for e in group for n in e.reads), tuple(n for e in group for n in e.makes))
+        for group in groups.values()
+    )
+    return [*others, *sums]
+
+
 def least_memory(events: Sequence[Event], sizes: Mapping[Name, int]) -> list[Event]:
     """Returns events in an order that needs little memory: of those that are ready, the one that frees most.
 

@@ -7,7 +7,6 @@ fused (`fusion.py`), orders (`schedule.py`), places (`packing.py`).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -22,7 +21,7 @@ from shardy_py.report.memory.canonical import canonical, is_narrowed_after, is_w
 from shardy_py.report.memory.carried import copied, with_copies
 from shardy_py.report.memory.fusion import Fusion, is_cheap
 from shardy_py.report.memory.packing import Buffer, Holder, Slot, packed
-from shardy_py.report.memory.schedule import Event, breadth_first, least_memory
+from shardy_py.report.memory.schedule import Event, breadth_first_combined, least_memory
 from shardy_py.spmd.model import Collective
 from shardy_py.spmd.program import Block, Name, Step
 from shardy_py.spmd.tiling import Tiling
@@ -202,7 +201,9 @@ class StoredBlock:
         slots: list[Slot] = [Slot(size) for size in results]
         for slot, name in zip(slots, carried, strict=False):
             if name is not None:
-                slot.busy.append((-1, last.get(name, -1)))
+                until = last.get(name, -1)
+                over = until >= 0 and taken.get(name) in events[until].makes  # the result is written over it
+                slot.busy.append((-1, until - over))
         buffers: list[Buffer] = []
         roots: dict[Name, int] = {}
         for position, name in enumerate(self.results):
@@ -240,7 +241,7 @@ class StoredBlock:
 
     def _ordered(self, events: Sequence[Event]) -> list[Event]:
         if self.setting.on_host:
-            return breadth_first(self._combined(events))
+            return breadth_first_combined(events)
         return least_memory(events, self.sizes)
 
     def _events(self, steps: Sequence[Step], needs: Mapping[int, list[Name]]) -> list[Event]:
@@ -296,24 +297,6 @@ class StoredBlock:
                 kind = (sums[0].kind, sums[0].element_type, sums[0].group, sums[0].group_size)
                 events.append(Event(None, tuple(parts), step.results, kind=kind, sums=tuple(sums)))
         return events
-
-    def _combined(self, events: Sequence[Event]) -> list[Event]:
-        """Sums of one kind, none of which needs another, become one, as XLA combines all-reduces."""
-        depth: dict[Name, int] = defaultdict(int)
-        groups: dict[Hashable, list[Event]] = defaultdict(list)
-        others: list[Event] = []
-        for event in events:
-            level = max((depth[name] for name in event.reads), default=0)
-            if event.kind is not None:
-                groups[level, event.kind].append(event)
-            else:
-                others.append(event)
-            depth.update(dict.fromkeys(event.makes, level + (event.kind is not None)))
-        sums = (
-            Event(None, tuple(n for e in group for n in e.reads), tuple(n for e in group for n in e.makes))
-            for group in groups.values()
-        )
-        return [*others, *sums]
 
     def _needed_until(self, sent: Collective, moment: int, moments: Mapping[int, int]) -> int:
         """The event up to which the buffer of a collective is needed."""

@@ -1,0 +1,146 @@
+"""Rules of XLA's backend for the host: donated arguments, bf16 arithmetic, gathers of activations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from shardy_py.api import Program, propagate
+from shardy_py.report.memory import MemoryEstimate
+from shardy_py.report.memory.carried import copied, with_copies
+from shardy_py.report.memory.schedule import Event
+from tests.eight_devices import run_on_eight_devices
+from tests.report.memory.allocated import CLOSE
+
+
+def estimate(text: str) -> MemoryEstimate:
+    return propagate(Program.parse(text, as_compiled=True)).memory().estimate
+
+
+@pytest.mark.parametrize(
+    ("reads", "in_place", "copies"),
+    [
+        (("w", "g"), True, []),  # the update needs all that reads the weight
+        (("w", "g"), False, ["w"]),  # the update cannot be written over it
+        (("w", "x"), True, ["w"]),  # the gradient may be computed after the update
+    ],
+)
+def test_a_donated_argument_is_copied_if_something_may_read_it_after_the_update(
+    reads: tuple[str, ...], in_place: bool, copies: list[str]
+) -> None:
+    events = [Event("gradient", ("w", "x"), ("g",)), Event("update", reads, ("n",))]
+    assert [*copied(events, {"w": "n"}, lambda _: in_place)] == copies
+    (first, *others) = with_copies(events, copied(events, {"w": "n"}, lambda _: in_place))
+    assert (first.reads == ("w",)) == bool(copies)
+    assert all(("w" in event.reads) != bool(copies) for event in others)
+
+
+def test_temporaries_are_not_in_the_memory_of_a_donated_argument_before_its_last_use() -> None:
+    text = """
+    func.func @main(%w: tensor<64xf32> {jax.buffer_donor = true}, %x: tensor<64xf32>) -> tensor<64xf32> {
+      %0 = stablehlo.tanh %x : tensor<64xf32>
+      %1 = "stablehlo.sort"(%0) <{dimension = 0 : i64}> ({
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+          %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+          stablehlo.return %c : tensor<i1>
+      }) : (tensor<64xf32>) -> tensor<64xf32>
+      %2 = stablehlo.add %w, %1 : tensor<64xf32>
+      return %2 : tensor<64xf32>
+    }"""
+    donated, kept = estimate(text), estimate(text.replace("{jax.buffer_donor = true}", ""))
+    assert (kept.temporaries, donated.temporaries) == (256, 512)
+
+
+WIDE = 64 * 64 * 4
+
+
+def product(users: str, result: str) -> int:
+    """The temporaries of a product of bf16 and what reads it."""
+    text = f"""
+    func.func @main(%a: tensor<64x64xbf16>, %b: tensor<64x64xbf16>, %c: tensor<64x1024xbf16>)
+        -> tensor<64x64xbf16> {{
+      %p = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+        : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
+      {users}
+      return {result} : tensor<64x64xbf16>
+    }}"""
+    return estimate(text).temporaries
+
+
+def test_equal_copies_of_an_operand_are_one() -> None:
+    second = """%q = stablehlo.dot_general %a, %p, contracting_dims = [1] x [0]
+        : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>"""
+    assert product(second, "%q") == 3 * WIDE  # %a and %b in f32, and the product
+
+
+def test_a_product_that_is_read_repeatedly_is_stored_in_its_own_type() -> None:
+    users = """
+      %0 = stablehlo.tanh %p : tensor<64x64xbf16>
+      %1 = stablehlo.dot_general %0, %c, contracting_dims = [1] x [0]
+        : (tensor<64x64xbf16>, tensor<64x1024xbf16>) -> tensor<64x1024xbf16>
+      %2 = stablehlo.dot_general %1, %c, contracting_dims = [1] x [1]
+        : (tensor<64x1024xbf16>, tensor<64x1024xbf16>) -> tensor<64x64xbf16>
+      %3 = stablehlo.multiply %p, %2 : tensor<64x64xbf16>"""
+    # At the second product: its operands and its result in f32; %p is bf16, in the memory of the result.
+    assert product(users, "%3") == (1 + 16 + 16) * WIDE
+
+
+COMPILED = """
+import json
+import jax
+import jax.numpy as jnp
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+
+mesh = jax.make_mesh((4, 2), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
+
+def array(shape, dtype, *spec):
+    return jax.ShapeDtypeStruct(shape, dtype, sharding=NamedSharding(mesh, P(*spec)))
+
+def step(weights, momentum, x, y):
+    def loss(weights):
+        h = x
+        for w in weights:
+            h = jax.nn.relu(h @ w)
+        return jnp.mean((h - y) ** 2)
+    gradients = jax.grad(loss)(weights)
+    momentum = [0.9 * m + g for m, g in zip(momentum, gradients)]
+    return [w - 0.1 * m for w, m in zip(weights, momentum)], momentum
+
+def hidden(weights, x):
+    def loss(weights):
+        h = x
+        for a, b in weights:
+            z = jax.lax.with_sharding_constraint(h @ a, NamedSharding(mesh, P(None, "data", "model")))
+            h = h + jax.nn.silu(z) @ b
+        return jnp.mean(h.astype(jnp.float32) ** 2)
+    return jax.grad(loss)(weights)
+
+f32, bf16 = jnp.float32, jnp.bfloat16
+weights = [array((512, 512), f32, "data", "model")] * 4
+blocks = [(array((128, 512), bf16, "data", "model"), array((512, 128), bf16, "model", "data"))] * 3
+cases = {
+    "donated": (step, [weights, weights, *[array((128, 512), f32, "data")] * 2], (0, 1)),
+    "gathered": (hidden, [blocks, array((16, 64, 128), bf16, "data")], ()),
+}
+found = {}
+for name, (function, arguments, donated) in cases.items():
+    lowered = jax.jit(function, donate_argnums=donated).lower(*arguments)
+    sizes = lowered.compile().memory_analysis()
+    held = sizes.argument_size_in_bytes + sizes.temp_size_in_bytes + sizes.output_size_in_bytes
+    found[name] = [lowered.as_text(), held - sizes.alias_size_in_bytes]
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled() -> dict[str, Any]:
+    """By case, the program as text, and all bytes that XLA allocates on a device."""
+    return run_on_eight_devices(COMPILED)
+
+
+@pytest.mark.parametrize("case", ["donated", "gathered"])
+def test_xla_allocates_about_as_much_in_all(compiled: dict[str, Any], case: str) -> None:
+    text, size = compiled[case]
+    low, high = CLOSE
+    assert low <= estimate(text).total_bytes / size <= high
