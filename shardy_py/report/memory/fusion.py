@@ -1,8 +1,8 @@
 """Which values are never stored, because XLA computes them where they are used.
 
 Elementwise ops, broadcasts and other cheap ops are fused into consumers of that kind, expensive ones only if
-they are computed once. Reductions take elementwise producers of their operand. Source: openxla/xla,
-xla/service/instruction_fusion.cc and its backends.
+they are computed once. Reductions take elementwise producers of their operand, on the host those of at most
+32 elements. Source: openxla/xla, xla/service/instruction_fusion.cc and its backends.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from shardy_py.ops import TABLE
+from shardy_py.ops.reads import integers
 from shardy_py.report.memory.canonical import is_narrowed
 from shardy_py.spmd.program import Name, Step
 from shardy_py.spmd.walk import Sent
@@ -38,6 +39,8 @@ _EXPENSIVE = frozenset(
 """Ops that XLA does not compute twice to fuse them into several consumers; on the host also those whose
 results are converted to bf16.
 """
+
+_WINDOW = 32
 
 
 @dataclass(frozen=True)
@@ -110,8 +113,20 @@ class Fusion:
         return step.record.name in _EXPENSIVE or (self.on_host and is_narrowed(step))
 
     def _is_consumer(self, step: Step) -> bool:
-        is_reduction = step.record.name == "stablehlo.reduce"
+        is_reduction = step.record.name == "stablehlo.reduce" and not self._is_tree(step)
         return not step.blocks and (is_cheap(step) or is_reduction) and not self._gathers(step)
+
+    def _is_tree(self, step: Step) -> bool:
+        """Whether the host reduces windows of 32 elements first, of an operand that is stored.
+
+        Source: openxla/xla, xla/service/tree_reduction_rewriter.cc.
+        """
+        type_ = step.record.operands[0]
+        if not self.on_host or type_ is None or len(step.results) != 1:
+            return False
+        reduced = [type_.shape[d] or 0 for d in integers(step.record.attributes, "dimensions")]
+        given, made = (self.sizes.get(name, 0) for name in (step.operands[0], step.results[0]))
+        return max(reduced, default=0) > _WINDOW and given > _WINDOW * made
 
     def _is_fused_into(self, kind: str, step: Step, *, is_plain: bool) -> bool:
         """Whether an op is fused into a step; an expensive one not where its elements are read repeatedly."""

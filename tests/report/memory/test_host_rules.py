@@ -9,7 +9,7 @@ import pytest
 from shardy_py.api import Program, propagate
 from shardy_py.report.memory import MemoryEstimate
 from shardy_py.report.memory.carried import copied, with_copies
-from shardy_py.report.memory.schedule import Event
+from shardy_py.report.memory.schedule import Event, breadth_first_combined
 from tests.eight_devices import run_on_eight_devices
 from tests.report.memory.allocated import CLOSE
 
@@ -144,3 +144,29 @@ def test_xla_allocates_about_as_much_in_all(compiled: dict[str, Any], case: str)
     text, size = compiled[case]
     low, high = CLOSE
     assert low <= estimate(text).total_bytes / size <= high
+
+
+@pytest.mark.parametrize(("size", "stored"), [(32, False), (64, True)])
+def test_a_large_reduction_reads_an_operand_that_is_stored(size: int, stored: bool) -> None:
+    text = f"""
+    func.func @main(%a: tensor<8x{size}xf32>) -> tensor<8xf32> {{
+      %0 = stablehlo.negate %a : tensor<8x{size}xf32>
+      %z = stablehlo.constant dense<0.0> : tensor<f32>
+      %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [1]
+        : (tensor<8x{size}xf32>, tensor<f32>) -> tensor<8xf32>
+      return %1 : tensor<8xf32>
+    }}"""
+    assert (estimate(text).temporaries >= 8 * size * 4) == stored
+
+
+def sums(chain: bool) -> list[Event]:
+    """Two sums of kind "a", the second after a sum of kind "b"; chain: the other way round, too."""
+    first = [Event(None, ("x",), ("p",), kind="a"), Event(None, ("p",), ("q",), kind="b")]
+    second = [Event(None, ("y",), ("r",), kind="b"), Event(None, ("r",), ("s",), kind="a")]
+    return [*first, *(second if chain else [Event(None, ("y",), ("s",), kind="a")])]
+
+
+@pytest.mark.parametrize(("chain", "counts"), [(False, [1, 2]), (True, [1, 1, 1, 1])])
+def test_sums_of_one_kind_are_combined_unless_they_need_each_other(chain: bool, counts: list[int]) -> None:
+    order = breadth_first_combined(sums(chain))
+    assert sorted(len(event.makes) for event in order) == counts
