@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from shardy_py import ir
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.gspmd.passes.sdy_ops import xla_sdy_export_ops
-from shardy_py.ir import append_arguments, attach_operands, build_operation, find_ops_where
+from shardy_py.ir import append_arguments, attach_operands, build_operation, changing, find_ops_where
 from shardy_py.passes.reshards import sharding_constraint_to_reshard
 
 LOCATION = UnknownLoc()
@@ -161,8 +161,8 @@ def test_an_op_with_many_operands_is_copied_once(monkeypatch: pytest.MonkeyPatch
         copied.append(len(values))
         return made(values)
 
-    made = ir.SSAValues
-    monkeypatch.setattr(ir, "SSAValues", copy)
+    made = changing.SSAValues
+    monkeypatch.setattr(changing, "SSAValues", copy)
     convert(module)
     assert copied.count(count) == 1
     assert "sharding_constraint" not in print_module(module)

@@ -1,7 +1,8 @@
-"""Good solutions by changes of one node at a time, and by restarts from changed neighborhoods.
+"""Good solutions by changes of one or two nodes at a time, and by restarts from changed neighborhoods.
 
-For problems that are too large for a proof. Deterministic by the seed but for the time limit. Not here:
-bounds (`integer_program.py`).
+For problems that are too large for a proof. A forbidden pair costs more than all others together, so that
+the search goes through solutions with few of them to those with none. Deterministic by the seed but for the
+time limit. Not here: bounds (`integer_program.py`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _DISTURBED = 12
 
 
 def descend(tables: Tables, seconds: float, seed: int = 0, *, restarts: int | None = None) -> Solution | None:
-    """Returns the best solution found in this time; None if no start is within the limit of usage.
+    """Returns the best solution found in this time, which may have forbidden pairs that were not removed.
+
+    None if no start is within the limit of usage.
 
     restarts: that are tried at most; None: as many as there is time for.
     """
@@ -40,11 +43,18 @@ class _Descent:
         self.limit = np.iinfo(np.int64).max if limit is None else limit
         self.used = np.zeros(max(1, tables.moments), np.int64)
         self.chosen: list[int] = []
+        self.forbidden = _above_all(tables)
+        self.costs = [np.minimum(costs, self.forbidden) for costs in tables.costs]
+        self.neighbors = [
+            [(other, np.minimum(matrix, self.forbidden)) for other, matrix in around]
+            for around in tables.neighbors
+        ]
 
     def run(self, restarts: int | None) -> Solution | None:
         if not self._start():
             return None
         self._sweep(range(len(self.chosen)))
+        self._repair()
         for _ in count() if restarts is None else range(restarts):
             if monotonic() >= self.end or not self._restart():
                 break
@@ -74,6 +84,27 @@ class _Descent:
         used = float(sum(usages.max() for usages in self.tables.usages)) or 1.0
         finite = (costs[np.isfinite(costs)] for costs in self.tables.costs)
         return 1e-3 * float(sum(each.max() for each in finite if each.size)) / used or 1e-9
+
+    def _repair(self) -> None:
+        """Removes forbidden pairs: their nodes change together, the less often they have changed the sooner."""
+        waiting = deque(self._conflicts(range(len(self.chosen))))
+        while waiting and monotonic() < self.end:
+            first, second = waiting.popleft()
+            if not self._is_conflict(first, second):
+                continue
+            if not self._improve_pair(first, second):
+                self._disturb(self._around(self.random.choice((first, second))))
+            waiting.extend(self._conflicts((*self._around(first), *self._around(second))))
+
+    def _conflicts(self, nodes: Iterable[int]) -> list[tuple[int, int]]:
+        """The forbidden pairs of these nodes, each once."""
+        found = (
+            (min(node, other), max(node, other))
+            for node in nodes
+            for other, matrix in self.neighbors[node]
+            if matrix[self.chosen[node], self.chosen[other]] >= self.forbidden
+        )
+        return [*dict.fromkeys(found)]
 
     def _choose_by(self, weight: float) -> None:
         """Each node in order: by its cost, edges to earlier nodes, and usage."""

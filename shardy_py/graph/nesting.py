@@ -1,6 +1,6 @@
 """Ops and their regions: order by nesting, and values captured from outside.
 
-Not here: walks (`ir.py`).
+Not here: walks (`ir/`).
 """
 
 from __future__ import annotations

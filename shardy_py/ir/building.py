@@ -1,0 +1,96 @@
+"""Operations and block arguments, built as xDSL builds them; nothing is verified."""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
+from xdsl.ir.core import SSAValues
+
+_new = object.__new__
+_NO_VALUES: SSAValues[Any] = SSAValues()
+
+
+def build_operation(
+    op_class: type[Operation],
+    operands: Sequence[SSAValue],
+    result_types: Sequence[Attribute],
+    properties: dict[str, Attribute],
+    attributes: dict[str, Attribute],
+    location: Any,
+    block: Block | None = None,
+    regions: Sequence[Region] = (),
+) -> Operation:
+    """An operation of that class, at the end of `block` if one is given.
+
+    The dictionaries become the op's own; regions must be unattached. Nothing is verified.
+    """
+    op: Any = _new(op_class)
+    results: list[OpResult] = []
+    for index, type_ in enumerate(result_types):
+        result = _new(OpResult)
+        result._type = type_
+        result.op = op
+        result.index = index
+        result.first_use = result._name = None
+        results.append(result)
+    op.results = SSAValues(results) if results else _NO_VALUES
+    last = block._last_op if block is not None else None
+    if operands:
+        op._operands = SSAValues(operands)
+        op._operand_uses = _new_uses(op, operands)
+    else:
+        op._operands, op._operand_uses = _NO_VALUES, ()
+    op._successors = op._successor_uses = ()
+    op.properties = properties
+    op.attributes = attributes
+    op.location = location
+    op.parent = block
+    op._next_op = None
+    op._prev_op = last
+    if regions:
+        op.regions = tuple(regions)
+        for region in regions:
+            region.parent = op
+    else:
+        op.regions = ()
+    if block is not None:
+        if last is None:
+            block._first_op = op
+        else:
+            last._next_op = op
+        block._last_op = op
+    return op
+
+
+def attach_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
+    """Give an op that was built without operands its operands."""
+    op._operands = SSAValues(operands)
+    op._operand_uses = _new_uses(op, operands)
+
+
+def _new_uses(op: Operation, operands: Sequence[SSAValue]) -> tuple[Use, ...]:
+    """The uses of the operands of `op`, each the newest of its value."""
+    uses: list[Use] = []
+    for index, value in enumerate(operands):
+        use: Any = _new(Use)
+        first = value.first_use
+        use._operation = op
+        use._index = index
+        use._prev_use = None
+        use._next_use = first
+        if first is not None:
+            first._prev_use = use
+        value.first_use = use
+        uses.append(use)
+    return tuple(uses)
+
+
+def append_arguments(block: Block, arguments: Sequence[tuple[Attribute, Any]]) -> list[BlockArgument]:
+    """New last arguments of `block`, with their types and locations."""
+    first = len(block.args)
+    made = [BlockArgument(type_, block, first + i, location) for i, (type_, location) in enumerate(arguments)]
+    block._args = (*block.args, *made)
+    return made
