@@ -1,8 +1,8 @@
-"""Good solutions by changes of one or two nodes at a time, and by restarts from changed neighborhoods.
+"""Good solutions by changes of one node at a time, and by restarts from changed neighborhoods.
 
-For problems that are too large for a proof. A forbidden pair costs more than all others together, so that
-the search goes through solutions with few of them to those with none. Deterministic by the seed but for the
-time limit. Not here: bounds (`integer_program.py`).
+For problems that are too large for a proof. A forbidden pair costs more than all that is allowed together, so
+the search passes solutions with few of them on its way to those with none. Deterministic by the seed but for
+the time limit. Not here: bounds (`integer_program.py`).
 """
 
 from __future__ import annotations
@@ -26,14 +26,21 @@ _DISTURBED = 12
 
 
 def descend(tables: Tables, seconds: float, seed: int = 0, *, restarts: int | None = None) -> Solution | None:
-    """Returns the best solution found in this time, which may have forbidden pairs that were not removed.
+    """Returns the best solution found in this time; None if no start is within the limit of usage.
 
-    None if no start is within the limit of usage.
-
-    restarts: that are tried at most; None: as many as there is time for.
+    It may have forbidden pairs that were not removed in time. restarts: that are tried at most; None: as many
+    as there is time for.
     """
     search = _Descent(tables, monotonic() + seconds, Random(seed))
     return search.run(restarts)
+
+
+def above_all(tables: Tables) -> float:
+    """Returns a cost above that of any solution without forbidden pairs."""
+    most = 0.0
+    for costs in (*tables.costs, *tables.edges.values()):
+        most += float(costs.max(initial=0.0, where=np.isfinite(costs)))
+    return 2 * most + 1
 
 
 class _Descent:
@@ -43,7 +50,7 @@ class _Descent:
         self.limit = np.iinfo(np.int64).max if limit is None else limit
         self.used = np.zeros(max(1, tables.moments), np.int64)
         self.chosen: list[int] = []
-        self.forbidden = _above_all(tables)
+        self.forbidden = above_all(tables)
         self.costs = [np.minimum(costs, self.forbidden) for costs in tables.costs]
         self.neighbors = [
             [(other, np.minimum(matrix, self.forbidden)) for other, matrix in around]
@@ -54,7 +61,6 @@ class _Descent:
         if not self._start():
             return None
         self._sweep(range(len(self.chosen)))
-        self._repair()
         for _ in count() if restarts is None else range(restarts):
             if monotonic() >= self.end or not self._restart():
                 break
@@ -82,42 +88,22 @@ class _Descent:
     def _first_weight(self) -> float:
         """A price of usage at which a node's usage weighs a thousandth of its cost."""
         used = float(sum(usages.max() for usages in self.tables.usages)) or 1.0
-        finite = (costs[np.isfinite(costs)] for costs in self.tables.costs)
+        finite = (costs[costs < self.forbidden] for costs in self.costs)
         return 1e-3 * float(sum(each.max() for each in finite if each.size)) / used or 1e-9
-
-    def _repair(self) -> None:
-        """Removes forbidden pairs: their nodes change together, the less often they have changed the sooner."""
-        waiting = deque(self._conflicts(range(len(self.chosen))))
-        while waiting and monotonic() < self.end:
-            first, second = waiting.popleft()
-            if not self._is_conflict(first, second):
-                continue
-            if not self._improve_pair(first, second):
-                self._disturb(self._around(self.random.choice((first, second))))
-            waiting.extend(self._conflicts((*self._around(first), *self._around(second))))
-
-    def _conflicts(self, nodes: Iterable[int]) -> list[tuple[int, int]]:
-        """The forbidden pairs of these nodes, each once."""
-        found = (
-            (min(node, other), max(node, other))
-            for node in nodes
-            for other, matrix in self.neighbors[node]
-            if matrix[self.chosen[node], self.chosen[other]] >= self.forbidden
-        )
-        return [*dict.fromkeys(found)]
 
     def _choose_by(self, weight: float) -> None:
         """Each node in order: by its cost, edges to earlier nodes, and usage."""
         tables = self.tables
-        self.chosen = [0] * len(tables.costs)
+        self.chosen = [0] * len(self.costs)
         self.used[:] = 0
-        for node, costs in enumerate(tables.costs):
+        for node, costs in enumerate(self.costs):
             usages = tables.usages[node]
             if weight == np.inf:
-                strategy = int(np.argmin(np.where(np.isfinite(costs), usages, np.iinfo(np.int64).max)))
+                is_allowed = costs < self.forbidden
+                strategy = int(np.argmin(np.where(is_allowed, usages, np.iinfo(np.int64).max)))
             else:
                 total = costs + weight * usages
-                for other, matrix in tables.neighbors[node]:
+                for other, matrix in self.neighbors[node]:
                     total = total + (matrix[:, self.chosen[other]] if other < node else matrix.min(axis=1))
                 strategy = int(total.argmin())
             self.chosen[node] = strategy
@@ -132,15 +118,15 @@ class _Descent:
             node = waiting.popleft()
             listed.discard(node)
             if self._improve(node):
-                for other, _ in self.tables.neighbors[node]:
+                for other, _ in self.neighbors[node]:
                     if other not in listed:
                         listed.add(other)
                         waiting.append(other)
 
     def _costs(self, node: int) -> Costs:
         """The cost of each strategy as the neighbors are."""
-        total = self.tables.costs[node]
-        for other, matrix in self.tables.neighbors[node]:
+        total = self.costs[node]
+        for other, matrix in self.neighbors[node]:
             total = total + matrix[:, self.chosen[other]]
         return total
 
@@ -191,7 +177,7 @@ class _Descent:
     @property
     def _movable(self) -> list[int]:
         if self._known_movable is None:
-            self._known_movable = [n for n, costs in enumerate(self.tables.costs) if len(costs) > 1]
+            self._known_movable = [n for n, costs in enumerate(self.costs) if len(costs) > 1]
         return self._known_movable
 
     _known_movable: list[int] | None = None
@@ -201,7 +187,7 @@ class _Descent:
         found = {node: None}
         waiting = deque((node,))
         while waiting and len(found) < _DISTURBED:
-            for other, _ in self.tables.neighbors[waiting.popleft()]:
+            for other, _ in self.neighbors[waiting.popleft()]:
                 if other not in found:
                     found[other] = None
                     waiting.append(other)
@@ -212,8 +198,8 @@ class _Descent:
         inside = {*nodes}
         total = 0.0
         for node in nodes:
-            total += self.tables.costs[node][self.chosen[node]]
-            for other, matrix in self.tables.neighbors[node]:
+            total += self.costs[node][self.chosen[node]]
+            for other, matrix in self.neighbors[node]:
                 if other not in inside or node < other:
                     total += matrix[self.chosen[node], self.chosen[other]]
         return total

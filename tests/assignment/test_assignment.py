@@ -142,3 +142,21 @@ def test_the_solver_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("highspy")
     solve(problem_of(EXAMPLE.read_text()), 5)
     assert capfd.readouterr() == ("", "")
+
+
+def test_descent_removes_forbidden_pairs_one_after_the_other() -> None:
+    """A ring of nodes with a planted solution: each edge allows the planted pair and most of the others."""
+    random, count, strategies = Random(5), 300, 6
+    planted = [random.randrange(strategies) for _ in range(count)]
+    nodes = tuple(Node((1.0,) * strategies, (0,) * strategies, (0, 0)) for _ in range(count))
+
+    def edge(first: int, second: int) -> Edge:
+        kept = planted[first] * strategies + planted[second]
+        forbidden = (k != kept and random.random() < 0.45 for k in range(strategies**2))
+        return Edge(first, second, tuple(float(FORBIDDEN) if each else 0.0 for each in forbidden))
+
+    edges = tuple(edge(n, (n + step) % count) for n in range(count) for step in (1, 3))
+    problem = Problem("ring", nodes, edges, None)
+    found = descend(tables_of(problem), 60, restarts=3000)
+    assert found is not None
+    assert problem.is_feasible(found)
