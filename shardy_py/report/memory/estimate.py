@@ -9,11 +9,11 @@ The values that are stored (`stored.py`) after fusion (`fusion.py`), in the orde
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 
 from shardy_py.graph.value_table import location_text
@@ -94,7 +94,7 @@ def estimate_memory(
     returned = [kind in _HOST_MEMORY for kind in _memory_kinds(function, "res_attrs", len(made))]
     sizes = [0 if on else size for size, on in zip(given, kept, strict=True)]
     results = [0 if on else size for size, on in zip(made, returned, strict=True)]
-    carried = _carried(sizes, donated, results)
+    carried = _carried(sizes, donated, results, _aliasing(function))
     aliased = sum(size for size, number in zip(results, carried, strict=True) if number is not None)
     stored = StoredBlock(block, sent, again, Setting(on_host, target))
     names = [None if number is None else block.arguments[number].name for number in carried]
@@ -110,13 +110,32 @@ def estimate_memory(
     return MemoryEstimate(sum(sizes), sum(results), aliased, held, host=on_host_memory, largest=tuple(live))
 
 
-def _carried(sizes: Sequence[int], donated: Sequence[bool], results: Sequence[int]) -> list[int | None]:
-    """For each result the donated argument whose memory it takes: the first of its size that is left."""
+def _carried(
+    sizes: Sequence[int], donated: Sequence[bool], results: Sequence[int], aliasing: Mapping[int, int]
+) -> list[int | None]:
+    """For each result the donated argument whose memory it takes: by `aliasing`, else the first of its size.
+
+    aliasing: the positions of results by the number of the argument.
+    """
+    found: list[int | None] = [None] * len(results)
     free: dict[int, deque[int]] = defaultdict(deque)
     for number, (size, gives) in enumerate(zip(sizes, donated, strict=False)):
-        if gives:
+        position = aliasing.get(number, -1)
+        if gives and 0 <= position < len(results) and results[position] == size and found[position] is None:
+            found[position] = number
+        elif gives:
             free[size].append(number)
-    return [free[size].popleft() if free[size] else None for size in results]
+    for position, size in enumerate(results):
+        if found[position] is None and free[size]:
+            found[position] = free[size].popleft()
+    return found
+
+
+def _aliasing(function: FuncOp) -> dict[int, int]:
+    """The positions of the results that JAX says take the memory of arguments, by argument."""
+    listed = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get("arg_attrs"))
+    given = [each.data.get("tf.aliasing_output") for each in listed] if listed is not None else []
+    return {n: each.value.data for n, each in enumerate(given) if isinstance(each, IntegerAttr)}
 
 
 def _live(alive: Iterable[Buffer]) -> Iterator[LiveTensor]:

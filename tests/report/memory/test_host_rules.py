@@ -52,6 +52,20 @@ def test_temporaries_are_not_in_the_memory_of_a_donated_argument_before_its_last
     assert (kept.temporaries, donated.temporaries) == (256, 512)
 
 
+def test_a_result_takes_the_memory_of_the_argument_that_jax_names() -> None:
+    text = """
+    func.func @main(%a: tensor<64xf32> {{tf.aliasing_output = {first} : i32}},
+                    %b: tensor<64xf32> {{tf.aliasing_output = {second} : i32}})
+        -> (tensor<64xf32>, tensor<64xf32>) {{
+      %0 = stablehlo.negate %a : tensor<64xf32>
+      %1 = stablehlo.tanh %b : tensor<64xf32>
+      return %0, %1 : tensor<64xf32>, tensor<64xf32>
+    }}"""
+    assert estimate(text.format(first=0, second=1)).temporaries == 0
+    # %0 is to be in the memory of %b, and %1 in that of %a: one of them is made elsewhere first.
+    assert estimate(text.format(first=1, second=0)).temporaries == 256
+
+
 WIDE = 64 * 64 * 4
 
 
