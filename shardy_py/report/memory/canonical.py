@@ -58,12 +58,11 @@ def is_narrowed(step: Step) -> bool:
     """
     record = step.record
     made = record.results[0] if record.results else None
-    if made is None or made.element != "bf16" or record.name == "stablehlo.select":
+    if made is None or made.element != "bf16":
         return False
-    if record.name == "stablehlo.convert":
-        given = record.operands[0]
-        return given is not None and given.element == "f32"
-    return TABLE[record.name].elementwise(record)
+    given = (type_ is not None and type_.element in ("bf16", "f32") for type_ in record.operands)
+    # Selections have a predicate, and stay bf16.
+    return all(given) and TABLE[record.name].elementwise(record)
 
 
 @dataclass(frozen=True, slots=True)
