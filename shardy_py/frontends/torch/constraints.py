@@ -18,15 +18,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from xdsl.dialects.builtin import IntegerAttr, NameLoc, StringAttr, UnknownLoc, i32
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, NameLoc, StringAttr, UnknownLoc, i32
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.api import Mesh, P, Program, Sharding, ShardyError, Value
 from shardy_py.api.annotate import DIRECTIONS, Editor
 from shardy_py.dialects.sdy import PropagationBarrierOp, ShardingConstraintOp, TensorShardingAttr
+from shardy_py.dialects.stablehlo import CustomCallOp
 from shardy_py.dialects.verification import verify_module
+from shardy_py.frontends.aten.boundary import TARGET
+from shardy_py.frontends.torch.boundaries import INPUTS, OUTPUTS, PARAMETER, boundary_name
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.plans import Group, Plan, StyledModule
+from shardy_py.frontends.torch.styles import Layouts
 from shardy_py.graph.module_paths import (
     BACKWARD,
     inputs_of,
@@ -37,7 +41,16 @@ from shardy_py.graph.module_paths import (
     outputs_of,
 )
 from shardy_py.graph.plain import tensor_type
-from shardy_py.ir import build_operation, operands_of, place_after_value, replace_operand, walk_pre_order
+from shardy_py.ir import (
+    build_operation,
+    erase,
+    find_ops,
+    operands_of,
+    place_after_value,
+    replace_operand,
+    replace_uses,
+    walk_pre_order,
+)
 from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 
 PHASES = ("clip", "optimizer")
@@ -73,19 +86,23 @@ def _owner(label: str) -> str:
 
 
 def constrained(
-    program: Program, plan: Plan, mesh: Mesh, parameters: Iterable[str], function: str
+    program: Program, plan: Plan, mesh: Mesh, parameters: Mapping[str, Value], function: str
 ) -> Program:
-    """The program with the constraints of a plan."""
+    """The program with the constraints of a plan. parameters: by label."""
     copy = program.copy()
     mesh_name = Editor(copy.module).name_of(mesh, "mesh")
     arguments = {v.label: cast(SSAValue, v.entry.value) for v in copy.values.arguments(function)}
     ops = ops_by_module(walk_pre_order(copy.module, include_root=False))
     own = frozenset(id(arguments[label]) for label in parameters if label in arguments)
-    inserting = _Inserting(mesh, mesh_name, arguments, own, ops)
+    inserting = _Inserting(mesh, mesh_name, arguments, own, ops, _boundaries(copy.module))
     for each in sorted(plan.styled, key=lambda each: each.module.path.count(".")):
         inserting.style(each)
     for group in plan.groups:
         inserting.gather(group)
+        for label in group.parameters:
+            if label in parameters:
+                inserting.scatter(group, parameter_sharding(plan, mesh, parameters[label]), label)
+    inserting.drop_boundaries()
     verify_module(copy.module)
     return Program(copy.module)
 
@@ -123,6 +140,7 @@ class _Inserting:
     arguments: by label. parameters: those that are parameters, by identity.
     by_module: the ops of each module before any constraint; modules around others come first, so the
         constraints inserted for one are outside of those in it.
+    boundaries: the marked gradients of a training step, by the name of the boundary.
     """
 
     mesh: Mesh
@@ -130,6 +148,7 @@ class _Inserting:
     arguments: Mapping[str, SSAValue]
     parameters: frozenset[int]
     by_module: Mapping[str, list[Operation]]
+    boundaries: Mapping[str, list[CustomCallOp]]
 
     def style(self, given: StyledModule) -> None:
         path, style = given.module.path, given.style
@@ -145,12 +164,20 @@ class _Inserting:
                     )
                 if layouts:
                     users = [user for user in _users(inputs[number]) if is_in(outer_name(user), path)]
-                    self._insert(inputs[number], layouts, given, "input_layouts", users)
+                    self._insert(inputs[number], layouts, given, INPUTS, users)
         for value, layouts in zip(outputs_of(ops, path), style.outputs, strict=False):
             if layouts:
                 users = [user for user in _users(value) if not _is_within(user, path)]
                 after = self._stopped(value, users) if style.is_lookup else value
-                self._insert(after, layouts, given, "output_layouts", users)
+                self._insert(after, layouts, given, OUTPUTS, users)
+        self._gradients(given, INPUTS, map(style.input_gradient, range(len(style.inputs))))
+        self._gradients(given, OUTPUTS, map(style.output_gradient, range(len(style.outputs))))
+
+    def _gradients(self, given: StyledModule, what: str, layouts: Iterable[Layouts]) -> None:
+        """Constrains the gradients at the boundaries of a module."""
+        for number, wanted in enumerate(layouts):
+            for mark in self.boundaries.get(boundary_name(given.module.path, what, number), ()):
+                self._insert(mark.results[0], wanted, given, what + BACKWARD, _users(mark.results[0]))
 
     def gather(self, group: Group) -> None:
         axis = group.plan.axis
@@ -167,6 +194,27 @@ class _Inserting:
             for which, name in ((forward, place), (backward, place + BACKWARD)):
                 if which:
                     self._put(value, sharding, NameLoc(StringAttr(name), UnknownLoc()), which)
+
+    def scatter(self, group: Group, sharding: Sharding, label: str) -> None:
+        """Constrains the gradient of a parameter: whole along the axes of the data, then as the parameter.
+
+        Otherwise the sharding of the parameter would propagate to the activations of the backward pass.
+        """
+        plan = group.plan
+        axes = tuple(filter(None, (plan.axis, plan.replicate)))
+        for mark in self.boundaries.get(boundary_name("", PARAMETER, label), ()):
+            value = mark.results[0]
+            whole = _constraint(self.mesh_name, _rank(value), self.mesh, {}, axes)
+            name = "/".join(filter(None, (group.path, GROUP))) + BACKWARD
+            users = _users(value)
+            for each in (whole, sharding.named(self.mesh_name).value):
+                value = self._put(value, each, NameLoc(StringAttr(name), _line_of(mark)), users)
+
+    def drop_boundaries(self) -> None:
+        """Replaces the boundaries by their operands."""
+        for mark in (mark for found in self.boundaries.values() for mark in found):
+            replace_uses(mark.results[0], operands_of(mark)[0])
+            erase(mark)
 
     def _insert(
         self, value: SSAValue, layouts: Sequence[Any], given: StyledModule, what: str, users: list[Operation]
@@ -227,6 +275,15 @@ class _Inserting:
         """Returns whether a value is a tensor of at least one dimension, and not a parameter."""
         is_tensor = tensor_type(value.type) is not None and _rank(value) > 0
         return is_tensor and id(value) not in self.parameters
+
+
+def _boundaries(module: ModuleOp) -> dict[str, list[CustomCallOp]]:
+    """The boundaries in a module by name."""
+    found: dict[str, list[CustomCallOp]] = {}
+    for op in cast("list[CustomCallOp]", find_ops(module, CustomCallOp.name)):
+        if op.call_target_name.data == TARGET:
+            found.setdefault(cast(Any, op).backend_config.data, []).append(op)
+    return found
 
 
 def _rank(value: SSAValue) -> int:
