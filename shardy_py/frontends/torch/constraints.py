@@ -23,12 +23,14 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.api import Mesh, P, Program, Sharding, ShardyError, Value
 from shardy_py.api.annotate import DIRECTIONS, Editor
+from shardy_py.api.partition_spec import dim
 from shardy_py.dialects.sdy import PropagationBarrierOp, ShardingConstraintOp, TensorShardingAttr
 from shardy_py.dialects.stablehlo import CustomCallOp
 from shardy_py.dialects.verification import verify_module
 from shardy_py.frontends.aten.boundary import TARGET
 from shardy_py.frontends.torch.boundaries import INPUTS, OUTPUTS, PARAMETER, boundary_name
 from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.gradients import summed_value
 from shardy_py.frontends.torch.plans import Group, Plan, StyledModule
 from shardy_py.frontends.torch.styles import Layouts
 from shardy_py.graph.module_paths import (
@@ -101,14 +103,19 @@ def constrained(
         inserting.gather(group)
         for label in group.parameters:
             if label in parameters:
-                inserting.scatter(group, parameter_sharding(plan, mesh, parameters[label]), label)
+                inserting.scatter(group, label, plan.dimensions_of(label, len(parameters[label].shape or ())))
     inserting.drop_boundaries()
     verify_module(copy.module)
     return Program(copy.module)
 
 
 def parameter_sharding(plan: Plan, mesh: Mesh, value: Value) -> Sharding:
-    """The sharding of a parameter under a plan. Raises `ShardyError` for a dimension it lacks."""
+    """The sharding of a parameter under a plan. Raises `ShardyError` for a dimension it lacks.
+
+    Dimensions sharded for FSDP have a priority behind those of data: gradients are sums of what devices have
+    computed for theirs, not products sharded as the parameter.
+    """
+    last = {group.plan.axis for group in plan.groups if value.label in group.parameters}
     rank = len(value.shape or ())
     axes: list[list[str]] = [[] for _ in range(rank)]
     for axis, dimension in plan.dimensions_of(value.label, rank).items():
@@ -117,7 +124,9 @@ def parameter_sharding(plan: Plan, mesh: Mesh, value: Value) -> Sharding:
                 f"{value.label}: the plan shards dimension {dimension} of a tensor of rank {rank}"
             )
         axes[dimension].append(axis)
-    return Sharding(mesh, P(*(tuple(names) or None for names in axes)))
+    return Sharding(
+        mesh, P(*(dim(*names, priority=1 if last.intersection(names) else None) for names in axes))
+    )
 
 
 def _only_replicated(mesh: Mesh, rank: int, axes: Sequence[str]) -> Sharding:
@@ -195,20 +204,20 @@ class _Inserting:
                 if which:
                     self._put(value, sharding, NameLoc(StringAttr(name), UnknownLoc()), which)
 
-    def scatter(self, group: Group, sharding: Sharding, label: str) -> None:
-        """Constrains the gradient of a parameter: whole along the axes of the data, then as the parameter.
-
-        Otherwise the sharding of the parameter would propagate to the activations of the backward pass.
+    def scatter(self, group: Group, label: str, dimensions: Mapping[str, int]) -> None:
+        """Constrains the gradient of a parameter where it is summed: whole along the axes of the data, then
+        with axes on these dimensions. Otherwise the sharding of the parameter would reach the activations.
         """
-        plan = group.plan
-        axes = tuple(filter(None, (plan.axis, plan.replicate)))
+        axes = tuple(filter(None, (group.plan.axis, group.plan.replicate)))
+        location = NameLoc(StringAttr("/".join(filter(None, (group.path, GROUP))) + BACKWARD), UnknownLoc())
         for mark in self.boundaries.get(boundary_name("", PARAMETER, label), ()):
-            value = mark.results[0]
-            whole = _constraint(self.mesh_name, _rank(value), self.mesh, {}, axes)
-            name = "/".join(filter(None, (group.path, GROUP))) + BACKWARD
-            users = _users(value)
-            for each in (whole, sharding.named(self.mesh_name).value):
-                value = self._put(value, each, NameLoc(StringAttr(name), _line_of(mark)), users)
+            value, found = summed_value(operands_of(mark)[0], dimensions, self.mesh.sizes)
+            users, rank = _users(value), _rank(value)
+            for sharding in (
+                _constraint(self.mesh_name, rank, self.mesh, {}, axes),
+                _constraint(self.mesh_name, rank, self.mesh, found, ()),
+            ):
+                value = self._put(value, sharding, location, users)
 
     def drop_boundaries(self) -> None:
         """Replaces the boundaries by their operands."""
