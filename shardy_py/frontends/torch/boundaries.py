@@ -24,6 +24,8 @@ from shardy_py.frontends.torch.styles import Style
 
 NAME = "shardy_py::boundary"
 INPUTS, OUTPUTS, PARAMETER = "input_layouts", "output_layouts", "fully_shard"
+PARTS = "input_parts"
+"""Of an input that a module around has redistributed: in torch, gradients of all its uses are one sum."""
 
 
 def boundary_name(path: str, what: str, which: int | str) -> str:
@@ -78,13 +80,13 @@ def _marking_inputs(path: str, style: Style) -> Callable[..., Any]:
     def hook(module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         count = len(style.inputs) - len(style.keywords)
         positional = [
-            _marked(value, path, INPUTS, number) if number < count and style.inputs[number] else value
+            _input(value, path, style, number) if number < count else value
             for number, value in enumerate(arguments)
         ]
         named = {
-            name: _marked(keywords[name], path, INPUTS, count + number)
-            for number, name in enumerate(style.keywords)
-            if name in keywords and style.inputs[count + number]
+            name: _input(keywords[name], path, style, number)
+            for number, name in enumerate(style.keywords, count)
+            if name in keywords
         }
         return tuple(positional), keywords | named
 
@@ -96,7 +98,7 @@ def _marking_outputs(path: str, style: Style) -> Callable[..., Any]:
         listed = isinstance(output, tuple | list)
         given = cast("Sequence[Any]", output) if listed else (output,)
         marked = [
-            _marked(value, path, OUTPUTS, number)
+            _marked(value, boundary_name(path, OUTPUTS, number))
             if number < len(style.outputs) and style.outputs[number]
             else value
             for number, value in enumerate(given)
@@ -106,12 +108,28 @@ def _marking_outputs(path: str, style: Style) -> Callable[..., Any]:
     return hook
 
 
-def _marked(value: Any, path: str, what: str, number: int) -> Any:
+def _input(value: Any, path: str, style: Style, number: int) -> Any:
+    """An input, marked; as a part, where a module around this one has given it the layout already."""
+    layouts = style.inputs[number]
+    if not layouts:
+        return value
+    is_part = getattr(value, _LAYOUT, None) == layouts[0] == layouts[-1]
+    marked = _marked(value, boundary_name(path, PARTS if is_part else INPUTS, number))
+    if marked is not value:
+        setattr(marked, _LAYOUT, layouts[-1])
+    return marked
+
+
+_LAYOUT = "_shardy_layout"
+"""The attribute of a marked input with its layout in the module."""
+
+
+def _marked(value: Any, name: str) -> Any:
     """The value as another tensor, whose gradient is marked; itself if it has none."""
     torch = torch_module("torch")
     if not isinstance(value, torch.Tensor) or not value.requires_grad:
         return value
-    name, op = boundary_name(path, what, number), _boundary_op()
+    op = _boundary_op()
     alias = torch.ops.aten.alias(value)
     alias.register_hook(lambda gradient: op(gradient, name))
     return alias

@@ -28,7 +28,7 @@ from shardy_py.dialects.sdy import PropagationBarrierOp, ShardingConstraintOp, T
 from shardy_py.dialects.stablehlo import CustomCallOp
 from shardy_py.dialects.verification import verify_module
 from shardy_py.frontends.aten.boundary import TARGET
-from shardy_py.frontends.torch.boundaries import INPUTS, OUTPUTS, PARAMETER, boundary_name
+from shardy_py.frontends.torch.boundaries import INPUTS, OUTPUTS, PARAMETER, PARTS, boundary_name
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.gradients import summed_value
 from shardy_py.frontends.torch.plans import Group, Plan, StyledModule
@@ -179,8 +179,10 @@ class _Inserting:
                 users = [user for user in _users(value) if not _is_within(user, path)]
                 after = self._stopped(value, users) if style.is_lookup else value
                 self._insert(after, layouts, given, OUTPUTS, users)
-        self._gradients(given, INPUTS, map(style.input_gradient, range(len(style.inputs))))
-        self._gradients(given, OUTPUTS, map(style.output_gradient, range(len(style.outputs))))
+        inputs = [*map(style.input_gradient, range(len(style.inputs)))]
+        outputs = [*map(style.output_gradient, range(len(style.outputs)))]
+        for what, layouts in ((INPUTS, inputs), (PARTS, inputs), (OUTPUTS, outputs)):
+            self._gradients(given, what, layouts)
 
     def _gradients(self, given: StyledModule, what: str, layouts: Iterable[Layouts]) -> None:
         """Constrains the gradients at the boundaries of a module."""

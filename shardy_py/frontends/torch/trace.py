@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 import operator
 import os
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -243,7 +243,10 @@ class Places:
 
     def _forward_of(self, number: int) -> dict[str, Any]:
         """The place of the forward op with that sequence number, for its gradient."""
-        index = bisect_right(self._numbers, number) - 1
+        # Ops without a gradient have the number of the op before them.
+        index = bisect_left(self._numbers, number)
+        if self._numbers[index : index + 1] != [number]:
+            index -= 1
         found = self._metas[index] if index >= 0 else _meta("", None, "")
         return {**found, "custom": in_phase("backward")}
 
