@@ -35,15 +35,22 @@ def launches(report: Any, plan: Any = ()) -> dict[str, int]:
     along the other axis; axes of tensor parallelism are reduced for each gradient before. Sums that are added
     before they leave a module with a style count once. Raises `ShardyError` for anything but a report.
     """
+    counts: Counter[str] = Counter()
+    for (kind, _), count in launches_by_axes(report, plan).items():
+        counts[kind] += count
+    return dict(counts)
+
+
+def launches_by_axes(report: Any, plan: Any = ()) -> dict[tuple[str, tuple[str, ...]], int]:
+    """`launches` by kind and axes, in the order of their names: `{('all_gather', ('tp',)): 3}`."""
     if not hasattr(report, "sending"):
         raise ShardyError.unexpected("", expected="result.communication()", got=type(report).__name__)
     sharded = tuple(_fully_sharded(plan))
     groups = {_group_of(_name(use)) for use in report.sending if _is_gather(_name(use))}
-    found: dict[Hashable, str] = {}
+    found: dict[_Launch, None] = {}
     for number, use in enumerate(report.sending):
-        for launch in _launches(use, number, sharded, groups):
-            found.setdefault(launch, launch.kind)
-    return dict(Counter(found.values()))
+        found.update(dict.fromkeys(_launches(use, number, sharded, groups)))
+    return dict(Counter((launch.kind, tuple(sorted(launch.axes))) for launch in found))
 
 
 @dataclass(frozen=True)
