@@ -14,7 +14,7 @@ Not here: which module gets what (`plans.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -30,7 +30,7 @@ from shardy_py.dialects.verification import verify_module
 from shardy_py.frontends.aten.boundary import TARGET
 from shardy_py.frontends.torch.boundaries import INPUTS, OUTPUTS, PARAMETER, PARTS, boundary_name
 from shardy_py.frontends.torch.placements import torch_module
-from shardy_py.frontends.torch.gradients import summed_value
+from shardy_py.frontends.torch.gradients import divides, summed_value
 from shardy_py.frontends.torch.plans import Group, Plan, StyledModule
 from shardy_py.frontends.torch.styles import Layouts
 from shardy_py.graph.module_paths import (
@@ -101,9 +101,10 @@ def constrained(
         inserting.style(each)
     for group in plan.groups:
         inserting.gather(group)
-        for label in group.parameters:
-            if label in parameters:
-                inserting.scatter(group, label, plan.dimensions_of(label, len(parameters[label].shape or ())))
+        for label in parameters:
+            if label in group.parameters:
+                rank = len(parameters[label].shape or ())
+                inserting.scatter(group, label, plan.dimensions_of(label, rank))
     inserting.drop_boundaries()
     verify_module(copy.module)
     return Program(copy.module)
@@ -117,16 +118,19 @@ def parameter_sharding(plan: Plan, mesh: Mesh, value: Value) -> Sharding:
     """
     last = {group.plan.axis for group in plan.groups if value.label in group.parameters}
     rank = len(value.shape or ())
-    axes: list[list[str]] = [[] for _ in range(rank)]
-    for axis, dimension in plan.dimensions_of(value.label, rank).items():
+    dimensions = plan.dimensions_of(value.label, rank)
+    for dimension in dimensions.values():
         if not -rank <= dimension < rank:
             raise ShardyError(
                 f"{value.label}: the plan shards dimension {dimension} of a tensor of rank {rank}"
             )
-        axes[dimension].append(axis)
-    return Sharding(
-        mesh, P(*(dim(*names, priority=1 if last.intersection(names) else None) for names in axes))
-    )
+    return _closed(mesh, rank, {axis: d % rank for axis, d in dimensions.items()}, last)
+
+
+def _closed(mesh: Mesh, rank: int, dimensions: Mapping[str, int], last: Collection[str]) -> Sharding:
+    """A sharding with axes on dimensions, those with an axis of `last` behind the others."""
+    listed = [[axis for axis, d in dimensions.items() if d == number] for number in range(rank)]
+    return Sharding(mesh, P(*(dim(*a, priority=1 if set(a).intersection(last) else None) for a in listed)))
 
 
 def _only_replicated(mesh: Mesh, rank: int, axes: Sequence[str]) -> Sharding:
@@ -215,11 +219,11 @@ class _Inserting:
         for mark in self.boundaries.get(boundary_name("", PARAMETER, label), ()):
             value, found = summed_value(operands_of(mark)[0], dimensions, self.mesh.sizes)
             users, rank = _users(value), _rank(value)
-            for sharding in (
-                _constraint(self.mesh_name, rank, self.mesh, {}, axes),
-                _constraint(self.mesh_name, rank, self.mesh, found, ()),
-            ):
-                value = self._put(value, sharding, location, users)
+            whole = _constraint(self.mesh_name, rank, self.mesh, {}, axes)
+            value = self._put(value, whole, location, users)
+            if divides(found, _shape(value), self.mesh.sizes):
+                own = _closed(self.mesh, rank, found, (group.plan.axis,)).named(self.mesh_name)
+                self._put(value, own.value, location, users)
 
     def drop_boundaries(self) -> None:
         """Replaces the boundaries by their operands."""
@@ -297,8 +301,12 @@ def _boundaries(module: ModuleOp) -> dict[str, list[CustomCallOp]]:
     return found
 
 
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    return tuple(cast(Any, tensor_type(value.type)).shape)
+
+
 def _rank(value: SSAValue) -> int:
-    return len(cast(Any, tensor_type(value.type)).shape)
+    return len(_shape(value))
 
 
 def _is_use(name: str, path: str) -> bool:

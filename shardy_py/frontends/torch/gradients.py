@@ -42,6 +42,14 @@ def summed_value(
     return gradient, dimensions
 
 
+def divides(dimensions: Dimensions, shape: Sequence[int], sizes: Mapping[str, int]) -> bool:
+    """Returns whether axes shard dimensions of a tensor evenly."""
+    return all(
+        size % prod(sizes[axis] for axis, d in dimensions.items() if d == number) == 0
+        for number, size in enumerate(shape)
+    )
+
+
 def _same(op: Operation, dimensions: Dimensions, sizes: Mapping[str, int]) -> Dimensions:
     return dimensions
 

@@ -214,6 +214,8 @@ class Places:
                 (modules.register_module_forward_hook, self._leave),
             ):
                 stack.callback(register(hook).remove)
+            # Otherwise checkpoints leave modules by an exception, without a call of the hook.
+            stack.enter_context(torch_module("torch.utils.checkpoint").set_checkpoint_early_stop(False))
             stack.enter_context(_mode(self))
             yield
 
@@ -235,7 +237,8 @@ class Places:
             return
         position = _user_line()
         self.last = position or self.last
-        own = _meta(self._modules[-1] if self._modules else self.phase, position, self.phase)
+        phase = self.phase if gradient_of is None else "backward"
+        own = _meta(self._modules[-1] if self._modules else self.phase, position, phase)
         meta.update(own)
         # Autograd numbers the node of an op before the op runs.
         self._numbers.append(torch.autograd._get_sequence_nr() - 1)
