@@ -70,9 +70,7 @@ def _fully_sharded(plan: Any) -> Iterable[FullyShard]:
             yield from _fully_sharded(part)
 
 
-def _launches(
-    use: Any, number: int, plans: Sequence[FullyShard], groups: Iterable[str]
-) -> Iterator[_Launch]:
+def _launches(use: Any, number: int, plans: Sequence[FullyShard], groups: Iterable[str]) -> Iterator[_Launch]:
     """The collectives of torch in place of one of a report. number: of that one."""
     name, axes = _name(use), frozenset(use.axis_names)
     if _is_gather(name):
