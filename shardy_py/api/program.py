@@ -275,8 +275,7 @@ class Program:
         """
         from shardy_py.api.suggesting import Wanted, suggest
 
-        held = keep if isinstance(keep, Mapping) else tuple(keep)
-        wanted = Wanted(hardware, memory, held, time_limit, tries, seed, progress)
+        wanted = Wanted(hardware, memory, keep, time_limit, tries, seed, progress)
         return suggest(self, tuple(map(as_mesh, meshes)), wanted)
 
     @overload

@@ -35,7 +35,7 @@ _DONATED = "tf.aliasing_output"
 
 
 def variables_of(program: Program, kept: Collection[str] = ()) -> Variables:
-    """Returns what may be annotated in a program, with its roles. kept: names of values inside that may not."""
+    """Returns what may be annotated in a program, with its roles; `kept`: names of values that may not."""
     copy = program.copy()
     before = Options().passes()
     until = next(i for i, call in enumerate(before) if call.row.propagates)

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
-from typing import Any, cast
+from typing import cast
+
+from xdsl.ir import SSAValue
 
 from shardy_py.api.annotate import ShardingLike
 from shardy_py.api.program import Program, ValueKey
@@ -131,9 +133,12 @@ def _kept(program: Program, mesh_name: str, mesh: Mesh, keep: Keep) -> tuple[Pro
 
     Raises `ShardyError` for unknown values, and shardings that cannot be converted.
     """
-    values = [program.find(key) for key in keep]
-    if isinstance(keep, Mapping):
-        shardings = dict(zip(values, cast("Mapping[ValueKey, Any]", keep).values(), strict=True))
+    if not isinstance(keep, Mapping):
+        values = [program.find(key) for key in keep]
+    else:
+        given = cast("Mapping[ValueKey, ShardingLike]", keep)
+        values = [program.find(key) for key in given]
+        shardings = dict(zip(values, given.values(), strict=True))
         program = program.edited(shardings, {} if program.meshes else {mesh_name: mesh})
         values = [program.counterpart(value, program.origin) for value in values]
     return program, frozenset(name for value in values for name in _names_of(program, value))
@@ -145,7 +150,9 @@ def _names_of(program: Program, value: Value) -> Iterator[str]:
     ssa, op = value.entry.value, value.entry.op
     if ssa is None or value.role != "intermediate":
         return
-    others = [use.operation.results[0] for use in ssa.uses if isinstance(use.operation, ShardingConstraintOp)]
+    others: list[SSAValue] = [
+        use.operation.results[0] for use in ssa.uses if isinstance(use.operation, ShardingConstraintOp)
+    ]
     if isinstance(op, ShardingConstraintOp):
         others.append(op.input)
     entries = (program.values.table.by_value[id(other)] for other in others)

@@ -2,10 +2,10 @@
 
     python -m tests.frontends.dtensor_training [--optimizer AdamW] [--bill] [name ...]
 
-torch runs forward pass, `loss.backward()` and `optimizer.step()` on rank 0 of a fake process group of 8, with
-`CommDebugMode` counting, and averages the loss if it is one of parts of the batch, as trainers do. Ours are those of
-Shardy's reshards, as torch launches them (`launches_by_axes`); bytes are those of the bill, which each device sends
-in rings. `--bill` lists it.
+torch runs forward pass, `loss.backward()` and `optimizer.step()` on rank 0 of a fake process group of 8,
+with `CommDebugMode` counting, and averages the loss if it is one of parts of the batch, as trainers do. Ours
+are those of Shardy's reshards, as torch launches them (`launches_by_axes`); bytes are those of the bill,
+which each device sends in rings. `--bill` lists it.
 """
 
 from __future__ import annotations

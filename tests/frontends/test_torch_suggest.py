@@ -1,4 +1,4 @@
-"""Placements and module paths wherever shardings and values are taken: annotate, what_if, asserts, suggest."""
+"""Placements and module paths where shardings are taken: annotate, what_if, suggest, asserts."""
 
 from __future__ import annotations
 

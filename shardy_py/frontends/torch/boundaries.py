@@ -36,11 +36,16 @@ def boundary_name(path: str, what: str, which: int | str) -> str:
 @cache
 def _boundary_op() -> Any:
     """`shardy_py::boundary(x, name)` of torch: x."""
+
+    def same(x: Any, name: str) -> Any:
+        return x.clone()
+
+    def shape(x: Any, name: str) -> Any:
+        return x.new_empty(x.shape)
+
     library = torch_module("torch").library
-    op = library.custom_op(
-        NAME, lambda x, name: x.clone(), mutates_args=(), schema="(Tensor x, str name) -> Tensor"
-    )
-    op.register_fake(lambda x, name: x.new_empty(x.shape))
+    op = library.custom_op(NAME, same, mutates_args=(), schema="(Tensor x, str name) -> Tensor")
+    op.register_fake(shape)
     return torch_module("torch").ops.shardy_py.boundary.default
 
 
@@ -96,14 +101,14 @@ def _marking_inputs(path: str, style: Style) -> Callable[..., Any]:
 def _marking_outputs(path: str, style: Style) -> Callable[..., Any]:
     def hook(module: Any, arguments: Any, keywords: Any, output: Any) -> Any:
         listed = isinstance(output, tuple | list)
-        given = cast("Sequence[Any]", output) if listed else (output,)
+        given: Sequence[Any] = cast(Any, output) if listed else (output,)
         marked = [
             _marked(value, boundary_name(path, OUTPUTS, number))
             if number < len(style.outputs) and style.outputs[number]
             else value
             for number, value in enumerate(given)
         ]
-        return type(output)(marked) if listed else marked[0]
+        return (tuple(marked) if isinstance(output, tuple) else marked) if listed else marked[0]
 
     return hook
 
@@ -131,5 +136,9 @@ def _marked(value: Any, name: str) -> Any:
         return value
     op = _boundary_op()
     alias = torch.ops.aten.alias(value)
-    alias.register_hook(lambda gradient: op(gradient, name))
+
+    def mark(gradient: Any) -> Any:
+        return op(gradient, name)
+
+    alias.register_hook(mark)
     return alias

@@ -29,8 +29,8 @@ from shardy_py.dialects.stablehlo import CustomCallOp
 from shardy_py.dialects.verification import verify_module
 from shardy_py.frontends.aten.boundary import TARGET
 from shardy_py.frontends.torch.boundaries import INPUTS, OUTPUTS, PARAMETER, PARTS, boundary_name
-from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.gradients import divides, summed_value
+from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.plans import Group, Plan, StyledModule
 from shardy_py.frontends.torch.styles import Layouts
 from shardy_py.graph.module_paths import (

@@ -31,7 +31,7 @@ class Style:
     dimensions: the dimension of a parameter that is sharded, by its name in the module or `*`.
     inputs, outputs: the layouts of each in order. keywords: the names of the last inputs.
     computed: the layout in which the module computes its output, before it gets its layouts; of a sum it is
-        Replicate(), which its gradient gets. is_lookup: of an embedding sharded by rows, whose result is a sum.
+        Replicate(), which its gradient gets. is_lookup: of an embedding sharded by rows: its result is a sum.
     """
 
     dimensions: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -46,7 +46,7 @@ class Style:
         return self.dimensions.get(name, self.dimensions.get(_EVERY))
 
     def input_gradient(self, number: int) -> Layouts:
-        """The layouts of the gradient of an input: that of the plain tensor, to which its parts are summed."""
+        """The layouts of the gradient of an input: that of the plain tensor, as which it is summed."""
         return self.inputs[number][:1]
 
     def output_gradient(self, number: int) -> Layouts:
