@@ -47,9 +47,12 @@ class Recorded(CommDebugMode):
     axes: by the name of a group.
     """
 
-    def __init__(self, axes: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, mesh: Any) -> None:
         super().__init__()
-        self.axes = axes
+        groups = {(axis,): mesh.get_group(axis) for axis in mesh.mesh_dim_names}
+        groups[tuple(sorted(mesh.mesh_dim_names))] = distributed.group.WORLD
+        self.axes: dict[str, tuple[str, ...]] = {group.group_name: axes for axes, group in groups.items()}
+        self.sizes: dict[str, int] = {group.group_name: group.size() for group in groups.values()}
         self.found: Counter[tuple[str, tuple[str, ...]]] = Counter()
         self.bytes: Counter[str] = Counter()
 
@@ -63,7 +66,7 @@ class Recorded(CommDebugMode):
     def record(self, kind: str, args: Any) -> None:
         leaves = pytree.tree_leaves(args)
         (group,) = (name for leaf in leaves if (name := name_of(leaf)) in self.axes)
-        size = distributed.distributed_c10d._resolve_process_group(group).size()
+        size = self.sizes[group]
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
         largest = max(tensor.numel() * tensor.element_size() for tensor in tensors)
         if kind == "all_gather" and len(tensors) == 1:
@@ -82,11 +85,6 @@ def name_of(argument: Any) -> str:
     return argument if isinstance(argument, str) else ""
 
 
-def axes_of_groups(mesh: Any) -> dict[str, tuple[str, ...]]:
-    names = {mesh.get_group(axis).group_name: (axis,) for axis in mesh.mesh_dim_names}
-    return {**names, distributed.group.WORLD.group_name: tuple(sorted(mesh.mesh_dim_names))}
-
-
 def loss_of(y: Any) -> Any:
     return (y * y).mean()
 
@@ -96,7 +94,7 @@ def theirs(planned: Planned, mesh: Any, optimizer: str = "SGD") -> Recorded:
     model, x = parallelized(planned, mesh), local_inputs(planned, mesh)
     step = getattr(torch.optim, optimizer)(model.parameters(), lr=1e-3)
     whole = planned.model()(planned.inputs()).numel()
-    with sdpa_kernel(SDPBackend.MATH), Recorded(axes_of_groups(mesh)) as counted:
+    with sdpa_kernel(SDPBackend.MATH), Recorded(mesh) as counted:
         y = model(x)
         loss = loss_of(y)
         loss.backward()
