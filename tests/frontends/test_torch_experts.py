@@ -33,11 +33,15 @@ class Experts(nn.Module):
         return torch._grouped_mm(F.silu(torch._grouped_mm(x, self.up, offs=ends)), self.down, offs=ends)
 
 
-class Capacity(Experts):
+class Capacity(nn.Module):
     """Each expert has as many tokens."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.experts = Experts()
+
     def forward(self, x: Any) -> Any:
-        return torch.bmm(F.silu(torch.bmm(x, self.up)), self.down)
+        return torch.bmm(F.silu(torch.bmm(x, self.experts.up)), self.experts.down)
 
 
 def grouped(**dimensions: int) -> Program:
@@ -48,8 +52,8 @@ def grouped(**dimensions: int) -> Program:
     return from_exported(exported(Experts(), (x, ends)), MESH, shardings)
 
 
-def sent(program: Program, partitioner: str = "shardy") -> list[tuple[str, tuple[Any, ...], int]]:
-    report = propagate(program).communication(partitioner=partitioner)
+def sent(program: Program) -> list[tuple[str, tuple[Any, ...], int]]:
+    report = propagate(program).communication(partitioner="shardy")
     return [(use.kind, use.axes, use.cost.bytes) for use in report.sending]
 
 
@@ -68,6 +72,6 @@ def test_grouped_products_keep_columns_and_add_up_contracted_dimensions() -> Non
 
 def test_products_by_batch_keep_experts() -> None:
     x = torch.randn(EXPERTS, TOKENS // EXPERTS, SIZE, dtype=torch.bfloat16)
-    program = from_exported(exported(Capacity(), (x,)), MESH, {"up": [Replicate(), Shard(0)]})
-    assert placements_of(propagate(program))["down"] == (Replicate(), Shard(0))
+    program = from_exported(exported(Capacity(), (x,)), MESH, {"experts.up": [Replicate(), Shard(0)]})
+    assert placements_of(propagate(program))["experts.down"] == (Replicate(), Shard(0))
     assert sent(program) == []
