@@ -33,7 +33,7 @@ from tests.frontends.dtensor_collectives import (
     local_inputs,
     parallelized,
 )
-from tests.frontends.planned_models import MODELS, Planned
+from tests.frontends.planned_models import STEPS, Planned
 
 Counts = Mapping[tuple[str, tuple[str, ...]], int]
 
@@ -141,7 +141,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    chosen = {name: MODELS[name] for name in given.names or MODELS}
+    chosen = {name: STEPS[name] for name in given.names or STEPS}
     equal = 0
     with device_mesh() as mesh:
         for name, planned in chosen.items():

@@ -14,7 +14,6 @@ fake = pytest.importorskip("torch.testing._internal.distributed.fake_pg")
 fsdp = pytest.importorskip("torch.distributed.fsdp")
 parallel = pytest.importorskip("torch.distributed.tensor.parallel")
 tensors = pytest.importorskip("torch.distributed.tensor")
-checkpoints = pytest.importorskip("torch.utils.checkpoint")
 
 # Models are made with torch, so their imports come behind that line.
 # ruff: noqa: E402
@@ -24,8 +23,9 @@ from tests.frontends import dtensor_training
 from tests.frontends.dtensor_collectives import device_mesh as mesh_of_devices
 from tests.frontends.planned_models import (
     LAYERS,
-    MODELS,
     ON_SEQUENCES,
+    STEPS,
+    Checkpointed,
     Decoder,
     column,
     row,
@@ -44,6 +44,7 @@ EQUAL = (
     "decoder, HSDP",
     "decoder, FSDP x TP",
     "convolutions, FSDP",
+    "checkpoints, FSDP x TP",
 )
 """Of the models of `dtensor_training`, those that are compared here; the command compares all."""
 
@@ -59,20 +60,20 @@ def theirs(name: str, device_mesh: Any) -> Any:
     torch.manual_seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return dtensor_training.theirs(MODELS[name], device_mesh)
+        return dtensor_training.theirs(STEPS[name], device_mesh)
 
 
 @pytest.mark.parametrize("name", EQUAL)
 def test_collectives_of_a_step_are_those_that_torch_launches(device_mesh: Any, name: str) -> None:
     expected = theirs(name, device_mesh).found
     assert expected
-    assert dtensor_training.ours(MODELS[name], device_mesh)[1] == expected
+    assert dtensor_training.ours(STEPS[name], device_mesh)[1] == expected
 
 
 def test_an_all_reduce_of_a_gradient_that_is_sliced_is_a_reduce_scatter(device_mesh: Any) -> None:
     name = "embedding by columns"
     expected = theirs(name, device_mesh)
-    report, found = dtensor_training.ours(MODELS[name], device_mesh)
+    report, found = dtensor_training.ours(STEPS[name], device_mesh)
     assert expected.found == {("all_gather", ("tp",)): 1, ("all_reduce", ("tp",)): 2}
     assert found == dict.fromkeys((*expected.found, ("reduce_scatter", ("tp",))), 1)
     ours = dtensor_training.bytes_of(report)
@@ -108,14 +109,6 @@ def test_fsdp_gathers_a_layer_in_each_pass_and_scatters_its_gradients_once() -> 
     assert launches(report, plan) == {"all_gather": 5, "all_reduce": 1, "reduce_scatter": 3}
     name = "layers.0.attention.wq.weight"
     assert str(result[f"{name} gradient"].sharding) == str(result[name].sharding) == '<@mesh, [{"dp"}, {}]>'
-
-
-class Checkpointed(Decoder):
-    def forward(self, tokens: Any) -> Any:
-        x = self.tok_embeddings(tokens)
-        for layer in self.layers.values():
-            x = checkpoints.checkpoint(layer, x, use_reentrant=False)
-        return self.output(self.norm(x))
 
 
 def test_checkpoints_gather_for_the_backward_pass_once() -> None:

@@ -23,6 +23,8 @@ from shardy_py.frontends.torch.plans import Plan
 from shardy_py.frontends.torch.styles import Style
 
 NAME = "shardy_py::boundary"
+AGAIN = "again"
+"""The end of the name of a boundary at which a checkpoint computes a value again."""
 INPUTS, OUTPUTS, PARAMETER = "input_layouts", "output_layouts", "fully_shard"
 PARTS = "input_parts"
 """Of an input that a module around has redistributed: in torch, gradients of all its uses are one sum."""
@@ -43,9 +45,13 @@ def _boundary_op() -> Any:
     def shape(x: Any, name: str) -> Any:
         return x.new_empty(x.shape)
 
+    def gradient(_: Any, grad: Any) -> Any:
+        return grad, None
+
     library = torch_module("torch").library
     op = library.custom_op(NAME, same, mutates_args=(), schema="(Tensor x, str name) -> Tensor")
     op.register_fake(shape)
+    op.register_autograd(gradient)
     return torch_module("torch").ops.shardy_py.boundary.default
 
 
@@ -103,7 +109,7 @@ def _marking_outputs(path: str, style: Style) -> Callable[..., Any]:
         listed = isinstance(output, tuple | list)
         given: Sequence[Any] = cast(Any, output) if listed else (output,)
         marked = [
-            _marked(value, boundary_name(path, OUTPUTS, number))
+            _marked(value, path, OUTPUTS, number)
             if number < len(style.outputs) and style.outputs[number]
             else value
             for number, value in enumerate(given)
@@ -119,7 +125,7 @@ def _input(value: Any, path: str, style: Style, number: int) -> Any:
     if not layouts:
         return value
     is_part = getattr(value, _LAYOUT, None) == layouts[0] == layouts[-1]
-    marked = _marked(value, boundary_name(path, PARTS if is_part else INPUTS, number))
+    marked = _marked(value, path, PARTS if is_part else INPUTS, number)
     if marked is not value:
         setattr(marked, _LAYOUT, layouts[-1])
     return marked
@@ -129,13 +135,18 @@ _LAYOUT = "_shardy_layout"
 """The attribute of a marked input with its layout in the module."""
 
 
-def _marked(value: Any, name: str) -> Any:
-    """The value as another tensor, whose gradient is marked; itself if it has none."""
+def _marked(value: Any, path: str, what: str, number: int) -> Any:
+    """The value as another tensor, whose gradient is marked; itself if it has none.
+
+    A value that a checkpoint computes again in the backward pass is marked itself.
+    """
     torch = torch_module("torch")
     if not isinstance(value, torch.Tensor) or not value.requires_grad:
         return value
     op = _boundary_op()
-    alias = torch.ops.aten.alias(value)
+    if torch._C._current_autograd_node() is not None:
+        return value if what == PARTS else op(value, boundary_name(path, what, f"{number} {AGAIN}"))
+    name, alias = boundary_name(path, what, number), torch.ops.aten.alias(value)
 
     def mark(gradient: Any) -> Any:
         return op(gradient, name)

@@ -28,7 +28,14 @@ from shardy_py.dialects.sdy import PropagationBarrierOp, ShardingConstraintOp, T
 from shardy_py.dialects.stablehlo import CustomCallOp
 from shardy_py.dialects.verification import verify_module
 from shardy_py.frontends.aten.boundary import TARGET
-from shardy_py.frontends.torch.boundaries import INPUTS, OUTPUTS, PARAMETER, PARTS, boundary_name
+from shardy_py.frontends.torch.boundaries import (
+    AGAIN,
+    INPUTS,
+    OUTPUTS,
+    PARAMETER,
+    PARTS,
+    boundary_name,
+)
 from shardy_py.frontends.torch.gradients import divides, summed_value
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.plans import Group, Plan, StyledModule
@@ -186,13 +193,19 @@ class _Inserting:
         inputs = [*map(style.input_gradient, range(len(style.inputs)))]
         outputs = [*map(style.output_gradient, range(len(style.outputs)))]
         for what, layouts in ((INPUTS, inputs), (PARTS, inputs), (OUTPUTS, outputs)):
-            self._gradients(given, what, layouts)
+            self._at_boundaries(given, what, layouts)
+        self._at_boundaries(given, INPUTS, style.inputs, f" {AGAIN}")
+        self._at_boundaries(given, OUTPUTS, style.outputs, f" {AGAIN}")
 
-    def _gradients(self, given: StyledModule, what: str, layouts: Iterable[Layouts]) -> None:
-        """Constrains the gradients at the boundaries of a module."""
+    def _at_boundaries(
+        self, given: StyledModule, what: str, layouts: Iterable[Layouts], end: str = ""
+    ) -> None:
+        """Constrains the gradients, or values of checkpoints, at the boundaries of a module."""
         for number, wanted in enumerate(layouts):
-            for mark in self.boundaries.get(boundary_name(given.module.path, what, number), ()):
-                self._insert(mark.results[0], wanted, given, what + BACKWARD, _users(mark.results[0]))
+            for mark in self.boundaries.get(boundary_name(given.module.path, what, f"{number}{end}"), ()):
+                value, users = mark.results[0], _users(mark.results[0])
+                after = self._stopped(value, users) if end and given.style.is_lookup else value
+                self._insert(after, wanted, given, what + BACKWARD, users)
 
     def gather(self, group: Group) -> None:
         axis = group.plan.axis
