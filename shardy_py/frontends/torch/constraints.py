@@ -36,7 +36,7 @@ from shardy_py.frontends.torch.boundaries import (
     PARTS,
     boundary_name,
 )
-from shardy_py.frontends.torch.gradients import divides, summed_value
+from shardy_py.frontends.torch.gradients import divides, summed_values
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.plans import Group, Plan, StyledModule
 from shardy_py.frontends.torch.styles import Layouts
@@ -230,13 +230,13 @@ class _Inserting:
         axes = tuple(filter(None, (group.plan.axis, group.plan.replicate)))
         location = NameLoc(StringAttr("/".join(filter(None, (group.path, GROUP))) + BACKWARD), UnknownLoc())
         for mark in self.boundaries.get(boundary_name("", PARAMETER, label), ()):
-            value, found = summed_value(operands_of(mark)[0], dimensions, self.mesh.sizes)
-            users, rank = _users(value), _rank(value)
-            whole = _constraint(self.mesh_name, rank, self.mesh, {}, axes)
-            value = self._put(value, whole, location, users)
-            if divides(found, _shape(value), self.mesh.sizes):
-                own = _closed(self.mesh, rank, found, (group.plan.axis,)).named(self.mesh_name)
-                self._put(value, own.value, location, users)
+            for value, found in [*summed_values(operands_of(mark)[0], dimensions, self.mesh.sizes)]:
+                users, rank = _users(value), _rank(value)
+                whole = _constraint(self.mesh_name, rank, self.mesh, {}, axes)
+                inner = self._put(value, whole, location, users)
+                if divides(found, _shape(value), self.mesh.sizes):
+                    own = _closed(self.mesh, rank, found, (group.plan.axis,)).named(self.mesh_name)
+                    self._put(inner, own.value, location, users)
 
     def drop_boundaries(self) -> None:
         """Replaces the boundaries by their operands."""

@@ -9,13 +9,13 @@ Not here: the constraints (`constraints.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, cast
 
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.dialects.stablehlo import ConvertOp, ReshapeOp, TransposeOp
+from shardy_py.dialects.stablehlo import AddOp, ConvertOp, ReshapeOp, TransposeOp
 from shardy_py.graph.plain import tensor_type
 from shardy_py.ir import operands_of
 
@@ -23,23 +23,23 @@ Dimensions = Mapping[str, int]
 """The dimension that each axis shards, the most major axis of a dimension first."""
 
 
-def summed_value(
+def summed_values(
     gradient: SSAValue, dimensions: Dimensions, sizes: Mapping[str, int]
-) -> tuple[SSAValue, Dimensions]:
-    """The value that only changes of shape make the gradient of, and the dimensions of it that axes shard.
+) -> Iterator[tuple[SSAValue, Dimensions]]:
+    """The values that additions and changes of shape make the gradient of, each with its sharded dimensions.
 
-    sizes: of the axes. The gradient itself where a change of shape has no such dimensions.
+    sizes: of the axes. The gradient itself where a change of shape has no such dimensions. Several: of a
+    parameter that is used several times.
     """
-    while isinstance(gradient.owner, Operation):
-        back = _BACK.get(gradient.owner.name)
-        operands = operands_of(gradient.owner)
-        if back is None or len(list(operands[0].uses)) > 1:
-            break
-        found = back(gradient.owner, dimensions, sizes)
-        if found is None:
-            break
-        gradient, dimensions = operands[0], found
-    return gradient, dimensions
+    owner = gradient.owner
+    back = _BACK.get(owner.name) if isinstance(owner, Operation) else None
+    operands = operands_of(owner) if isinstance(owner, Operation) else ()
+    found = back(owner, dimensions, sizes) if isinstance(owner, Operation) and back is not None else None
+    if found is None or any(len(list(operand.uses)) > 1 for operand in operands):
+        yield gradient, dimensions
+        return
+    for operand in operands:
+        yield from summed_values(operand, found, sizes)
 
 
 def divides(dimensions: Dimensions, shape: Sequence[int], sizes: Mapping[str, int]) -> bool:
@@ -77,6 +77,7 @@ def _shape(value: SSAValue) -> tuple[int, ...]:
 
 
 _BACK: Mapping[str, Callable[[Operation, Dimensions, Mapping[str, int]], Dimensions | None]] = {
+    AddOp.name: _same,
     ConvertOp.name: _same,
     TransposeOp.name: _transposed,
     ReshapeOp.name: _reshaped,
