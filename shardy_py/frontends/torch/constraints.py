@@ -111,7 +111,8 @@ def constrained(
         for label in parameters:
             if label in group.parameters:
                 rank = len(parameters[label].shape or ())
-                inserting.scatter(group, label, plan.dimensions_of(label, rank))
+                dimensions = plan.dimensions_of(label, rank)
+                inserting.scatter(group, label, {axis: d % rank for axis, d in dimensions.items()})
     inserting.drop_boundaries()
     verify_module(copy.module)
     return Program(copy.module)
