@@ -256,7 +256,7 @@ class Program:
         *,
         hardware: str = "tpu-v5p",
         memory: float | None = None,
-        keep: Iterable[ValueKey] = (),
+        keep: Iterable[ValueKey] | Mapping[ValueKey, ShardingLike] = (),
         time_limit: float = 60,
         tries: int = 400,
         seed: int = 0,
@@ -264,7 +264,7 @@ class Program:
     ) -> Suggestion:
         """Returns plans: shardings for the arguments of @main, with the time of a step and memory, by search.
 
-        Annotations of the program are dropped, but those of `keep`.
+        Annotations of the program are dropped, but those of `keep`: values, or shardings by value.
 
         meshes: tried in turn; by default the program's. hardware: a device, as for `Result.time`.
         memory: the part of the memory of a device that a plan may need, as 0.9, or bytes above 1; None: all.
@@ -275,7 +275,7 @@ class Program:
         """
         from shardy_py.api.suggesting import Wanted, suggest
 
-        wanted = Wanted(hardware, memory, tuple(keep), time_limit, tries, seed, progress)
+        wanted = Wanted(hardware, memory, keep, time_limit, tries, seed, progress)
         return suggest(self, tuple(map(as_mesh, meshes)), wanted)
 
     @overload

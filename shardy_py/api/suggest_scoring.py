@@ -77,7 +77,9 @@ class Scorer:
     @cached_property
     def variables(self) -> Variables:
         """The arguments and points, and the ops that link them."""
-        return variables_of(self.base)
+        base, source = self.base, self.source
+        kept = (v for v in source.values if v.name in self.kept and v.role == "intermediate")
+        return variables_of(base, frozenset(base.counterpart(v, base.origin).name for v in kept))
 
     @property
     def roles(self) -> Roles:

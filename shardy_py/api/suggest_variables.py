@@ -5,6 +5,7 @@ Not here: what they are for (`shardy_py.suggest`), what shardings cost (`suggest
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr
@@ -33,8 +34,8 @@ from shardy_py.suggest import (
 _DONATED = "tf.aliasing_output"
 
 
-def variables_of(program: Program) -> Variables:
-    """Returns what may be annotated in a program, with its roles."""
+def variables_of(program: Program, kept: Collection[str] = ()) -> Variables:
+    """Returns what may be annotated in a program, with its roles; `kept`: names of values that may not."""
     copy = program.copy()
     before = Options().passes()
     until = next(i for i, call in enumerate(before) if call.row.propagates)
@@ -55,7 +56,7 @@ def variables_of(program: Program) -> Variables:
     inside = {
         slot: _tensor(value, slot, is_inside=True)
         for value in values
-        if value.role == "intermediate" and (slot := slot_of(value))
+        if value.role == "intermediate" and value.name not in kept and (slot := slot_of(value))
     }
     donated = _donated(cast("FuncOp", main), [each.name for each in arguments], [r.name for r in results])
     number = Numbering(links)

@@ -9,13 +9,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
+from typing import cast
 
+from xdsl.ir import SSAValue
+
+from shardy_py.api.annotate import ShardingLike
 from shardy_py.api.program import Program, ValueKey
 from shardy_py.api.study import Study
 from shardy_py.api.suggest_coarse import solved
 from shardy_py.api.suggest_code import own_code, own_constraints
 from shardy_py.api.suggest_explaining import explained
 from shardy_py.api.suggest_scoring import Scorer
+from shardy_py.api.values import Value
+from shardy_py.dialects.sdy import ShardingConstraintOp
 from shardy_py.errors import ShardyError
 from shardy_py.hardware import AxisPlacement, placement_of
 from shardy_py.progress import progress
@@ -36,6 +42,8 @@ from shardy_py.suggest import (
 )
 from shardy_py.suggest.search import Rank
 
+Keep = Iterable[ValueKey] | Mapping[ValueKey, ShardingLike]
+"""Values whose annotations stay, or their shardings by value."""
 TRIES = 400
 """Choices that are scored at most, unless another number is given."""
 _STARTS = 3
@@ -56,13 +64,13 @@ class Wanted:
     """What a suggestion is for, and how long to search.
 
     hardware: as for `Result.time`. memory: the part of the memory of a device that a plan may need, or bytes
-    above 1; None: no limit. keep: values whose annotations stay. time_limit: in seconds. tries: choices
-    scored at most.
+    above 1; None: no limit. keep: values whose annotations stay, or their shardings by value. time_limit: in
+    seconds. tries: choices scored at most.
     """
 
     hardware: str = "tpu-v5p"
     memory: float | None = None
-    keep: tuple[ValueKey, ...] = ()
+    keep: Keep = ()
     time_limit: float = 60
     tries: int = TRIES
     seed: int = 0
@@ -77,12 +85,13 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
     tried = tuple(meshes) or (() if own is None else (own,))
     if not tried:
         raise ShardyError.unexpected("", expected="a mesh", got="a program without one", remedy="pass a mesh")
-    kept = frozenset(program.find(key).name for key in wanted.keep)
+    source, kept = _kept(program, name, own or tried[0], wanted.keep)
     with progress(wanted.tries + len(tried), shown=wanted.shows_progress) as begin:
-        scorers = [Scorer(program, name, mesh, placement, kept, begin) for mesh in tried]
-        constraints = own_constraints(program)
-        if constraints and own is not None and own in tried:
-            scorers.append(Scorer(program, name, own, placement, kept, begin, constraints))
+        scorers = [Scorer(source, name, mesh, placement, kept, begin) for mesh in tried]
+        constraints = own_constraints(source)
+        has_others = any(name not in kept for each in constraints for name, _ in each.values)
+        if has_others and own is not None and own in tried:
+            scorers.append(Scorer(source, name, own, placement, kept, begin, constraints))
         searched = _Search(scorers, memory, wanted)
         is_complete = searched.run()
         by_key = {(scorer.mesh, scorer.constraints): scorer for scorer in scorers}
@@ -117,6 +126,37 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
         annotate,
         partial(explained, program, annotate, placement),
     )
+
+
+def _kept(program: Program, mesh_name: str, mesh: Mesh, keep: Keep) -> tuple[Program, frozenset[str]]:
+    """The program with the shardings that are given, and the names of the values whose annotations stay.
+
+    Raises `ShardyError` for unknown values, and shardings that cannot be converted.
+    """
+    if not isinstance(keep, Mapping):
+        values = [program.find(key) for key in keep]
+    else:
+        given = cast("Mapping[ValueKey, ShardingLike]", keep)
+        values = [program.find(key) for key in given]
+        shardings = dict(zip(values, given.values(), strict=True))
+        program = program.edited(shardings, {} if program.meshes else {mesh_name: mesh})
+        values = [program.counterpart(value, program.origin) for value in values]
+    return program, frozenset(name for value in values for name in _names_of(program, value))
+
+
+def _names_of(program: Program, value: Value) -> Iterator[str]:
+    """The names of a value, of the constraints that have its annotation, or of the value they constrain."""
+    yield value.name
+    ssa, op = value.entry.value, value.entry.op
+    if ssa is None or value.role != "intermediate":
+        return
+    others: list[SSAValue] = [
+        use.operation.results[0] for use in ssa.uses if isinstance(use.operation, ShardingConstraintOp)
+    ]
+    if isinstance(op, ShardingConstraintOp):
+        others.append(op.input)
+    entries = (program.values.table.by_value[id(other)] for other in others)
+    yield from (entry.name for entry in entries if entry.role == "intermediate")
 
 
 def _memory_limit(given: float | None, placement: AxisPlacement) -> int | None:

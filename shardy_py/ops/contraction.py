@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from shardy_py.indexing import Expr, IndexMap, Variable, dim, range_var
 from shardy_py.ops.reads import Domain, Reads, all_results, domain_of, extents, integers, shape_of, structure
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.spec import OpSpec
-from shardy_py.ops.work import products_of
+from shardy_py.ops.work import Work, products_of
 
 
 def _product(
@@ -98,11 +99,24 @@ def _loop_sizes(record: OpRecord, maps: tuple[IndexMap, ...]) -> list[int]:
     return [sizes[i] for i in range(loops)]
 
 
+def ragged_products(record: OpRecord) -> Work:
+    """A multiplication and an addition of each element of the left with the columns of its group's matrix.
+
+    XLA counts fewer: it drops a dimension of the result for that of the groups, which the result may lack.
+    """
+    numbers = structure(record, "ragged_dot_dimension_numbers")
+    roles = ("rhs_batching_dimensions", "rhs_contracting_dimensions", "rhs_group_dimensions")
+    shared = {d for role in roles for d in integers(numbers, role)}
+    lhs, rhs = (shape_of(operand) for operand in record.operands[:2])
+    columns = (size for d, size in enumerate(rhs) if d not in shared)
+    return Work(2 * prod(lhs) * prod(columns), is_product=True)
+
+
 ROWS = (
     OpSpec("stablehlo.dot_general", dot_general, work=products_of(dot_general)),
     OpSpec("stablehlo.dot", dot, work=products_of(dot)),
     OpSpec("stablehlo.einsum", closer=einsum, work=products_of(einsum)),
     OpSpec("stablehlo.unary_einsum", closer=einsum),
     OpSpec("linalg.generic", generic),
-    OpSpec("chlo.ragged_dot"),
+    OpSpec("chlo.ragged_dot", work=ragged_products),
 )

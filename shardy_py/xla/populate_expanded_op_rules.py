@@ -4,6 +4,7 @@
     after   %0 = chlo.lgamma %a {sdy.sharding_rule = ...<([i])->([i]) {i=8}>} : tensor<8xf32>
 
 XLA expands ops of chlo into ops that have a rule. Here they are kept, so that reports name the user's ops.
+`ragged_dot` has the rule that XLA adds to Shardy's.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from shardy_py.dialects.chlo import ErfOp, TopKOp
+from shardy_py.dialects.chlo import ErfOp, RaggedDotOp, TopKOp
 from shardy_py.dialects.sdy import OpShardingRuleAttr
 from shardy_py.dialects.stablehlo import CustomCallOp
 from shardy_py.graph.holders import RULE
@@ -20,6 +21,8 @@ from shardy_py.graph.record import record_of
 from shardy_py.ir import find_ops
 from shardy_py.ops import BY_MAPS, TABLE, OpRecord, Policy, call_target, row_of
 from shardy_py.rules import derive_from_maps
+from shardy_py.sharding import ShardingRule
+from shardy_py.xla.ragged_dot_rule import ragged_dot_rule
 
 
 def populate_expanded_op_rules(module: ModuleOp) -> None:
@@ -29,12 +32,17 @@ def populate_expanded_op_rules(module: ModuleOp) -> None:
         if RULE in inner.attributes:
             continue
         record = record_of(inner)
-        policy = _policy(record)
-        maps = row_of(record).maps
-        if policy is not None and maps is not None and None not in record.results and record.is_static:
-            rule = derive_from_maps(maps(record), record, policy=policy)
-            if rule is not None:
-                inner.attributes[RULE] = OpShardingRuleAttr(rule)
+        rule = _rule(record) if None not in record.results and record.is_static else None
+        if rule is not None:
+            inner.attributes[RULE] = OpShardingRuleAttr(rule)
+
+
+def _rule(record: OpRecord) -> ShardingRule | None:
+    """The rule of an op that XLA expands, or knows although Shardy does not."""
+    if record.name == RaggedDotOp.name:
+        return ragged_dot_rule(record)
+    policy, maps = _policy(record), row_of(record).maps
+    return None if policy is None or maps is None else derive_from_maps(maps(record), record, policy=policy)
 
 
 _CHLO_POLICIES: dict[str, Policy | None] = {

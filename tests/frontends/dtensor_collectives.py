@@ -53,19 +53,29 @@ def device_mesh() -> Iterator[Any]:
 
 def theirs(planned: Planned, mesh: Any) -> dict[str, int]:
     """The collectives that torch launches in the forward pass."""
+    model, x = parallelized(planned, mesh), local_inputs(planned, mesh)
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), CommDebugMode() as counted:
+        model(x).sum()  # waits for what is under way
+    return counts_of(counted)
+
+
+def parallelized(planned: Planned, mesh: Any) -> Any:
+    """The model of a plan, to which torch applies it."""
     model = planned.model()
     for part in planned.plan if isinstance(planned.plan, list) else [planned.plan]:
         if isinstance(part, TensorParallel):
             parallelize_module(model, mesh[part.axis], dict(part.styles))
         else:
             shard_fully(model, part, mesh)
-    placements = next(iter(planned.shardings.values()))
+    return model
+
+
+def local_inputs(planned: Planned, mesh: Any) -> Any:
+    """The part of the input that rank 0 has."""
     x = planned.inputs()
-    for size, placement in zip(mesh.shape, placements, strict=True):
+    for size, placement in zip(mesh.shape, next(iter(planned.shardings.values())), strict=True):
         x = x.chunk(size, placement.dim)[0] if placement.is_shard() else x
-    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), CommDebugMode() as counted:
-        model(x).sum()  # waits for what is under way
-    return counts_of(counted)
+    return x
 
 
 def shard_fully(model: Any, plan: FullyShard, mesh: Any) -> None:
@@ -80,9 +90,14 @@ def shard_fully(model: Any, plan: FullyShard, mesh: Any) -> None:
 def counts_of(counted: Any) -> dict[str, int]:
     found: Counter[str] = Counter()
     for op, count in counted.get_comm_counts().items():
-        name = str(op).rpartition(".")[2].strip("_")
-        found[next(KINDS[key] for key in KINDS if name.startswith(key))] += count
+        found[kind_of(op)] += count
     return dict(found)
+
+
+def kind_of(op: Any) -> str:
+    """The kind of a collective of torch."""
+    name = str(op).rpartition(".")[2].strip("_")
+    return next(KINDS[key] for key in KINDS if name.startswith(key))
 
 
 def ours(planned: Planned, mesh: Any) -> dict[str, int]:

@@ -11,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 parallel = pytest.importorskip("torch.distributed.tensor.parallel")
 tensors = pytest.importorskip("torch.distributed.tensor")
+checkpoints = pytest.importorskip("torch.utils.checkpoint")
 
 # Models are made with torch, so their imports come behind that line.
 # ruff: noqa: E402
@@ -72,6 +73,16 @@ class Decoder(nn.Module):
         x = self.tok_embeddings(tokens)
         for layer in self.layers.values():
             x = layer(x)
+        return self.output(self.norm(x))
+
+
+class Checkpointed(Decoder):
+    """Layers are computed again in the backward pass."""
+
+    def forward(self, tokens: Any) -> Any:
+        x = self.tok_embeddings(tokens)
+        for layer in self.layers.values():
+            x = checkpoints.checkpoint(layer, x, use_reentrant=False)
         return self.output(self.norm(x))
 
 
@@ -200,3 +211,15 @@ MODELS = {
         Classifier, lambda: torch.randn(8, 8, 8, 8), FullyShard("dp", ("blocks.*", "")), {"image": BATCH}
     ),
 }
+
+STEPS = {
+    **MODELS,
+    "checkpoints, sequences": Planned(
+        Checkpointed, tokens, TensorParallel(tp, ON_SEQUENCES), {"tokens": WHOLE}
+    ),
+    "checkpoints, FSDP": Planned(Checkpointed, tokens, FullyShard("dp", LAYERS), {"tokens": BATCH}),
+    "checkpoints, FSDP x TP": Planned(
+        Checkpointed, tokens, [TensorParallel(tp, ON_SEQUENCES), FullyShard("dp", LAYERS)], {"tokens": BATCH}
+    ),
+}
+"""Those of training steps."""

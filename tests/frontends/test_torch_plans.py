@@ -184,7 +184,7 @@ def test_a_training_step_gathers_for_both_passes_and_reduces_once(
     program = under_plan(Program.parse(STEP), model, Mesh.of(dp=2), plan).annotate({"x": P("dp", None)})
     report = propagate(program).communication(partitioner="shardy")
     assert launches(report, plan) == {"all_gather": gathers, "reduce_scatter": 1}
-    assert str(program["up.weight after"].sharding) == '<@mesh, [{"dp"}, {}]>'
+    assert str(program["up.weight after"].sharding) == '<@mesh, [{"dp"}p1, {}]>'
     assert report.by_line[0].key.startswith(f"{modules[0]}/fully_shard" if modules[0] else "fully_shard")
 
 
@@ -213,3 +213,18 @@ def test_reports_name_the_modules_of_a_plan_with_their_lines() -> None:
     assert len(gathers) == 6
     assert all("planned_models.py:" in place for place in gathers)
     assert gathers[0].endswith("layers.0.attention/input_layouts")
+
+
+def test_warnings_of_a_step_name_parameters_with_the_reason() -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(10, 6), torch.nn.Linear(6, 3))
+    program = Program.from_torch_training(
+        model, lambda y: y.square().mean(), None, (torch.randn(8, 10),), mesh=MESH, plan=FullyShard("dp")
+    )
+    result = propagate(program)
+    found = {str(warning).partition("; choose")[0] for warning in result.warnings}
+    reason = "is not kept: dimension 0 of size 3 is not divisible by 2"
+    own = {"1.weight": '[{"dp"}p1, {}]', "1.bias": '[{"dp"}p1]'}
+    shardings = {**own, **{f"{name} gradient": text for name, text in own.items()}}
+    assert found == {f"warning: {n}: the annotation <@mesh, {s}> {reason}" for n, s in shardings.items()}
+    assert placements_of(result)["1.weight"] == (Replicate(), Replicate())
+    assert placements_of(result)["0.weight"] == (Shard(0), Replicate())

@@ -17,6 +17,7 @@ from shardy_py.api import ShardyError
 from shardy_py.frontends.aten import (
     attention_backward,
     backward,
+    boundary,
     distances,
     einsum,
     embeddings,
@@ -102,6 +103,7 @@ ROWS: dict[str, Row] = {
     **quantization.ROWS,
     **{f"aten.{name}": _nothing for name in _CHECKS},
     "prims.copy_strided": _same,
+    "shardy_py.boundary": boundary.boundary,
     "shardy_py.dot_general": products.product,
 }
 """The rows by namespace and name of the op."""

@@ -6,14 +6,12 @@ Groups are runs of rows, or of columns, that end at offsets; each has a matrix o
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from shardy_py.builder import Tensor, TensorType, dot_general, emit, ops
 from shardy_py.dialects.chlo.attributes import RaggedDotDimensionNumbers, RaggedDotDimensionNumbersAttr
 from shardy_py.frontends.aten.elements import Maybe, convert, sizes
 from shardy_py.frontends.aten.shapes import part
-from shardy_py.rules import einsum_rule
 
 
 def _group_sizes(ends: Tensor) -> Tensor:
@@ -22,27 +20,12 @@ def _group_sizes(ends: Tensor) -> Tensor:
     return ends - starts
 
 
-def _ragged(
-    rule: str, lhs: Tensor, rhs: Tensor, ends: Tensor, out: TensorType, **numbers: tuple[int, ...]
-) -> Tensor:
-    """rule: k is contracted; rows, whose groups may cross shards, and groups (g) must be whole."""
+def _ragged(lhs: Tensor, rhs: Tensor, ends: Tensor, out: TensorType, **numbers: tuple[int, ...]) -> Tensor:
+    """The groups of the left end at `ends`; numbers: those of the attribute."""
     attribute = RaggedDotDimensionNumbersAttr(RaggedDotDimensionNumbers(**numbers))
-    found = emit(
-        "chlo.ragged_dot",
-        lhs,
-        rhs,
-        _group_sizes(ends),
-        results=out,
-        ragged_dot_dimension_numbers=attribute,
-        sharding_rule=partial(
-            einsum_rule,
-            rule,
-            reduction=["k"] if " k" in rule else [],
-            need_replication=["rows", "g"],
-            is_custom=False,
-        ),
-    )
-    return found[0]
+    operands = (lhs, rhs, _group_sizes(ends))
+    (found,) = emit("chlo.ragged_dot", *operands, results=out, ragged_dot_dimension_numbers=attribute)
+    return found
 
 
 def _grouped_mm(
@@ -59,7 +42,6 @@ def _grouped_mm(
         raise AssertionError("a grouped product of matrices has offsets")
     elif self.rank == 2 and mat2.rank == 3:
         result = _ragged(
-            "rows k, g k n, g -> rows n",
             self,
             mat2,
             offs,
@@ -71,7 +53,6 @@ def _grouped_mm(
         )
     elif self.rank == 2:
         result = _ragged(
-            "m rows, rows n, g -> g m n",
             self,
             mat2,
             offs,
@@ -84,7 +65,6 @@ def _grouped_mm(
         # Groups of columns: those of rows of the transposed product.
         turned = TensorType((out.shape[1], out.shape[0]), self.element_type)
         columns = _ragged(
-            "k rows, g m k, g -> rows m",
             mat2,
             self,
             offs,

@@ -14,19 +14,32 @@ Not here: which module gets what (`plans.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from xdsl.dialects.builtin import IntegerAttr, NameLoc, StringAttr, UnknownLoc, i32
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, NameLoc, StringAttr, UnknownLoc, i32
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.api import Mesh, P, Program, Sharding, ShardyError, Value
 from shardy_py.api.annotate import DIRECTIONS, Editor
+from shardy_py.api.partition_spec import dim
 from shardy_py.dialects.sdy import PropagationBarrierOp, ShardingConstraintOp, TensorShardingAttr
+from shardy_py.dialects.stablehlo import CustomCallOp
 from shardy_py.dialects.verification import verify_module
+from shardy_py.frontends.aten.boundary import TARGET
+from shardy_py.frontends.torch.boundaries import (
+    AGAIN,
+    INPUTS,
+    OUTPUTS,
+    PARAMETER,
+    PARTS,
+    boundary_name,
+)
+from shardy_py.frontends.torch.gradients import divides, summed_values
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.plans import Group, Plan, StyledModule
+from shardy_py.frontends.torch.styles import Layouts
 from shardy_py.graph.module_paths import (
     BACKWARD,
     inputs_of,
@@ -37,7 +50,16 @@ from shardy_py.graph.module_paths import (
     outputs_of,
 )
 from shardy_py.graph.plain import tensor_type
-from shardy_py.ir import build_operation, operands_of, place_after_value, replace_operand, walk_pre_order
+from shardy_py.ir import (
+    build_operation,
+    erase,
+    find_ops,
+    operands_of,
+    place_after_value,
+    replace_operand,
+    replace_uses,
+    walk_pre_order,
+)
 from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 
 PHASES = ("clip", "optimizer")
@@ -73,34 +95,50 @@ def _owner(label: str) -> str:
 
 
 def constrained(
-    program: Program, plan: Plan, mesh: Mesh, parameters: Iterable[str], function: str
+    program: Program, plan: Plan, mesh: Mesh, parameters: Mapping[str, Value], function: str
 ) -> Program:
-    """The program with the constraints of a plan."""
+    """The program with the constraints of a plan. parameters: by label."""
     copy = program.copy()
     mesh_name = Editor(copy.module).name_of(mesh, "mesh")
     arguments = {v.label: cast(SSAValue, v.entry.value) for v in copy.values.arguments(function)}
     ops = ops_by_module(walk_pre_order(copy.module, include_root=False))
     own = frozenset(id(arguments[label]) for label in parameters if label in arguments)
-    inserting = _Inserting(mesh, mesh_name, arguments, own, ops)
+    inserting = _Inserting(mesh, mesh_name, arguments, own, ops, _boundaries(copy.module))
     for each in sorted(plan.styled, key=lambda each: each.module.path.count(".")):
         inserting.style(each)
     for group in plan.groups:
         inserting.gather(group)
+        for label in parameters:
+            if label in group.parameters:
+                rank = len(parameters[label].shape or ())
+                dimensions = plan.dimensions_of(label, rank)
+                inserting.scatter(group, label, {axis: d % rank for axis, d in dimensions.items()})
+    inserting.drop_boundaries()
     verify_module(copy.module)
     return Program(copy.module)
 
 
 def parameter_sharding(plan: Plan, mesh: Mesh, value: Value) -> Sharding:
-    """The sharding of a parameter under a plan. Raises `ShardyError` for a dimension it lacks."""
+    """The sharding of a parameter under a plan. Raises `ShardyError` for a dimension it lacks.
+
+    Dimensions sharded for FSDP have a priority behind those of data: gradients are sums of what devices have
+    computed for theirs, not products sharded as the parameter.
+    """
+    last = {group.plan.axis for group in plan.groups if value.label in group.parameters}
     rank = len(value.shape or ())
-    axes: list[list[str]] = [[] for _ in range(rank)]
-    for axis, dimension in plan.dimensions_of(value.label, rank).items():
+    dimensions = plan.dimensions_of(value.label, rank)
+    for dimension in dimensions.values():
         if not -rank <= dimension < rank:
             raise ShardyError(
                 f"{value.label}: the plan shards dimension {dimension} of a tensor of rank {rank}"
             )
-        axes[dimension].append(axis)
-    return Sharding(mesh, P(*(tuple(names) or None for names in axes)))
+    return _closed(mesh, rank, {axis: d % rank for axis, d in dimensions.items()}, last)
+
+
+def _closed(mesh: Mesh, rank: int, dimensions: Mapping[str, int], last: Collection[str]) -> Sharding:
+    """A sharding with axes on dimensions, those with an axis of `last` behind the others."""
+    listed = [[axis for axis, d in dimensions.items() if d == number] for number in range(rank)]
+    return Sharding(mesh, P(*(dim(*a, priority=1 if set(a).intersection(last) else None) for a in listed)))
 
 
 def _only_replicated(mesh: Mesh, rank: int, axes: Sequence[str]) -> Sharding:
@@ -123,6 +161,7 @@ class _Inserting:
     arguments: by label. parameters: those that are parameters, by identity.
     by_module: the ops of each module before any constraint; modules around others come first, so the
         constraints inserted for one are outside of those in it.
+    boundaries: the marked gradients of a training step, by the name of the boundary.
     """
 
     mesh: Mesh
@@ -130,6 +169,7 @@ class _Inserting:
     arguments: Mapping[str, SSAValue]
     parameters: frozenset[int]
     by_module: Mapping[str, list[Operation]]
+    boundaries: Mapping[str, list[CustomCallOp]]
 
     def style(self, given: StyledModule) -> None:
         path, style = given.module.path, given.style
@@ -145,12 +185,28 @@ class _Inserting:
                     )
                 if layouts:
                     users = [user for user in _users(inputs[number]) if is_in(outer_name(user), path)]
-                    self._insert(inputs[number], layouts, given, "input_layouts", users)
+                    self._insert(inputs[number], layouts, given, INPUTS, users)
         for value, layouts in zip(outputs_of(ops, path), style.outputs, strict=False):
             if layouts:
                 users = [user for user in _users(value) if not _is_within(user, path)]
                 after = self._stopped(value, users) if style.is_lookup else value
-                self._insert(after, layouts, given, "output_layouts", users)
+                self._insert(after, layouts, given, OUTPUTS, users)
+        inputs = [*map(style.input_gradient, range(len(style.inputs)))]
+        outputs = [*map(style.output_gradient, range(len(style.outputs)))]
+        for what, layouts in ((INPUTS, inputs), (PARTS, inputs), (OUTPUTS, outputs)):
+            self._at_boundaries(given, what, layouts)
+        self._at_boundaries(given, INPUTS, style.inputs, f" {AGAIN}")
+        self._at_boundaries(given, OUTPUTS, style.outputs, f" {AGAIN}")
+
+    def _at_boundaries(
+        self, given: StyledModule, what: str, layouts: Iterable[Layouts], end: str = ""
+    ) -> None:
+        """Constrains the gradients, or values of checkpoints, at the boundaries of a module."""
+        for number, wanted in enumerate(layouts):
+            for mark in self.boundaries.get(boundary_name(given.module.path, what, f"{number}{end}"), ()):
+                value, users = mark.results[0], _users(mark.results[0])
+                after = self._stopped(value, users) if end and given.style.is_lookup else value
+                self._insert(after, wanted, given, what + BACKWARD, users)
 
     def gather(self, group: Group) -> None:
         axis = group.plan.axis
@@ -167,6 +223,27 @@ class _Inserting:
             for which, name in ((forward, place), (backward, place + BACKWARD)):
                 if which:
                     self._put(value, sharding, NameLoc(StringAttr(name), UnknownLoc()), which)
+
+    def scatter(self, group: Group, label: str, dimensions: Mapping[str, int]) -> None:
+        """Constrains the gradient of a parameter where it is summed: whole along the axes of the data, then
+        with axes on these dimensions. Otherwise the sharding of the parameter would reach the activations.
+        """
+        axes = tuple(filter(None, (group.plan.axis, group.plan.replicate)))
+        location = NameLoc(StringAttr("/".join(filter(None, (group.path, GROUP))) + BACKWARD), UnknownLoc())
+        for mark in self.boundaries.get(boundary_name("", PARAMETER, label), ()):
+            for value, found in [*summed_values(operands_of(mark)[0], dimensions, self.mesh.sizes)]:
+                users, rank = _users(value), _rank(value)
+                whole = _constraint(self.mesh_name, rank, self.mesh, {}, axes)
+                inner = self._put(value, whole, location, users)
+                if divides(found, _shape(value), self.mesh.sizes):
+                    own = _closed(self.mesh, rank, found, (group.plan.axis,)).named(self.mesh_name)
+                    self._put(inner, own.value, location, users)
+
+    def drop_boundaries(self) -> None:
+        """Replaces the boundaries by their operands."""
+        for mark in (mark for found in self.boundaries.values() for mark in found):
+            replace_uses(mark.results[0], operands_of(mark)[0])
+            erase(mark)
 
     def _insert(
         self, value: SSAValue, layouts: Sequence[Any], given: StyledModule, what: str, users: list[Operation]
@@ -229,8 +306,21 @@ class _Inserting:
         return is_tensor and id(value) not in self.parameters
 
 
+def _boundaries(module: ModuleOp) -> dict[str, list[CustomCallOp]]:
+    """The boundaries in a module by name."""
+    found: dict[str, list[CustomCallOp]] = {}
+    for op in cast("list[CustomCallOp]", find_ops(module, CustomCallOp.name)):
+        if op.call_target_name.data == TARGET:
+            found.setdefault(cast(Any, op).backend_config.data, []).append(op)
+    return found
+
+
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    return tuple(cast(Any, tensor_type(value.type)).shape)
+
+
 def _rank(value: SSAValue) -> int:
-    return len(cast(Any, tensor_type(value.type)).shape)
+    return len(_shape(value))
 
 
 def _is_use(name: str, path: str) -> bool:

@@ -8,32 +8,58 @@ A report has one collective for each tensor. Not here: plans (`plans.py`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
+from xdsl.ir import Operation
+
 from shardy_py.api import ShardyError
+from shardy_py.dialects.sdy import ReshardOp
+from shardy_py.dialects.stablehlo import AddOp, ConvertOp, ReshapeOp, TransposeOp
+from shardy_py.frontends.torch.boundaries import INPUTS, PARTS
 from shardy_py.frontends.torch.constraints import GROUP
 from shardy_py.frontends.torch.plans import FullyShard
-from shardy_py.graph.module_paths import BACKWARD, is_in
+from shardy_py.graph.module_paths import BACKWARD, is_in, outer_name
 
 _REDUCING = ("all_reduce", "reduce_scatter")
+_LINEAR = (AddOp, ConvertOp, ReshapeOp, TransposeOp)
+"""The ops that torch applies to the part of a sum that each device has, before it reduces it."""
 
 
 def launches(report: Any, plan: Any = ()) -> dict[str, int]:
     """The number of collectives of each kind that torch launches for those of a communication report.
 
     plan: of the program. The gathers of a module of `FullyShard` count once in the forward and once in the
-    backward pass, and so do the reductions of its gradients along the axes of the plan. Raises `ShardyError`
-    for anything but a report.
+    backward pass, and so do the reductions of its gradients: a reduce-scatter, and for HSDP an all-reduce
+    along the other axis; axes of tensor parallelism are reduced for each gradient before. Sums that are added
+    before they leave a module with a style count once. Raises `ShardyError` for anything but a report.
     """
+    counts: Counter[str] = Counter()
+    for (kind, _), count in launches_by_axes(report, plan).items():
+        counts[kind] += count
+    return dict(counts)
+
+
+def launches_by_axes(report: Any, plan: Any = ()) -> dict[tuple[str, tuple[str, ...]], int]:
+    """`launches` by kind and axes, in the order of their names: `{('all_gather', ('tp',)): 3}`."""
     if not hasattr(report, "sending"):
         raise ShardyError.unexpected("", expected="result.communication()", got=type(report).__name__)
-    axes = frozenset(axis for part in _fully_sharded(plan) for axis in (part.axis, part.replicate) if axis)
+    sharded = tuple(_fully_sharded(plan))
     groups = {_group_of(_name(use)) for use in report.sending if _is_gather(_name(use))}
-    kinds: dict[Hashable, str] = {}
+    found: dict[_Launch, None] = {}
     for number, use in enumerate(report.sending):
-        kinds.setdefault(_launch(use, axes, groups) or number, use.kind)
-    return dict(Counter(kinds.values()))
+        found.update(dict.fromkeys(_launches(use, number, sharded, groups)))
+    return dict(Counter((launch.kind, tuple(sorted(launch.axes))) for launch in found))
+
+
+@dataclass(frozen=True)
+class _Launch:
+    """A collective of torch. together: what those that are one launch share."""
+
+    kind: str
+    axes: frozenset[str]
+    together: Hashable
 
 
 def _fully_sharded(plan: Any) -> Iterable[FullyShard]:
@@ -44,14 +70,45 @@ def _fully_sharded(plan: Any) -> Iterable[FullyShard]:
             yield from _fully_sharded(part)
 
 
-def _launch(use: Any, axes: frozenset[str], groups: Iterable[str]) -> tuple[Any, ...] | None:
-    """What collectives that are launched together share; None for one on its own."""
-    name = _name(use)
+def _launches(use: Any, number: int, plans: Sequence[FullyShard], groups: Iterable[str]) -> Iterator[_Launch]:
+    """The collectives of torch in place of one of a report. number: of that one."""
+    name, axes = _name(use), frozenset(use.axis_names)
     if _is_gather(name):
-        return use.kind, use.axes, name
-    if use.kind in _REDUCING and name.endswith(BACKWARD) and axes.issuperset(use.axis_names):
-        around = [path for path in groups if is_in(name, path)]
-        return (use.kind, use.axes, max(around, key=len)) if around else None
+        yield _Launch(use.kind, axes, name)
+        return
+    is_backward_sum = use.kind in _REDUCING and name.endswith(BACKWARD)
+    boundary = _boundary_after(use.cause.made_for) if is_backward_sum else None
+    if boundary is not None and not _is_gather(outer_name(boundary)):
+        yield _Launch(use.kind, axes, id(boundary))
+        return
+    place = name if boundary is None else outer_name(boundary)
+    around = [path for path in groups if is_in(place, path)] if is_backward_sum else []
+    data = axes.intersection(axis for plan in plans for axis in (plan.axis, plan.replicate) if axis)
+    if not around or not data:
+        yield _Launch(use.kind, axes, number)
+        return
+    group, shards = max(around, key=len), data.intersection(plan.axis for plan in plans)
+    for kind, along, together in (
+        ("all_reduce", axes - data, number),
+        ("reduce_scatter", shards, group),
+        ("all_reduce", data - shards, group),
+    ):
+        if along:
+            yield _Launch(kind, along, together)
+
+
+def _boundary_after(op: Operation | None) -> Operation | None:
+    """The constraint at the boundary of a module or parameter that the result of an op is added up for."""
+    while op is not None and len(op.results) == 1:
+        users = [use.operation for use in op.results[0].uses]
+        if len(users) != 1:
+            return None
+        op = users[0]
+        what = outer_name(op).removesuffix(BACKWARD).rpartition("/")[2]
+        if isinstance(op, ReshardOp) and what in (INPUTS, GROUP):
+            return op
+        if not isinstance(op, _LINEAR) and what != PARTS:
+            return None
     return None
 
 

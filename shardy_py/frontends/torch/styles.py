@@ -29,18 +29,29 @@ class Style:
     """A style on one module.
 
     dimensions: the dimension of a parameter that is sharded, by its name in the module or `*`.
-    inputs, outputs: the layouts of each in order. is_lookup: of an embedding sharded by rows, whose result is
-        a sum before it gets its layout.
+    inputs, outputs: the layouts of each in order. keywords: the names of the last inputs.
+    computed: the layout in which the module computes its output, before it gets its layouts; of a sum it is
+        Replicate(), which its gradient gets. is_lookup: of an embedding sharded by rows: its result is a sum.
     """
 
     dimensions: Mapping[str, int] = field(default_factory=dict[str, int])
     inputs: tuple[Layouts, ...] = ()
     outputs: tuple[Layouts, ...] = ()
+    keywords: tuple[str, ...] = ()
+    computed: Layouts = ()
     is_lookup: bool = False
 
     def parameters(self, name: str) -> int | None:
         """The sharded dimension of a parameter of the module; None for a replicated one."""
         return self.dimensions.get(name, self.dimensions.get(_EVERY))
+
+    def input_gradient(self, number: int) -> Layouts:
+        """The layouts of the gradient of an input: that of the plain tensor, as which it is summed."""
+        return self.inputs[number][:1]
+
+    def output_gradient(self, number: int) -> Layouts:
+        """The layouts of the gradient of an output: those of the output, the last one first."""
+        return (*reversed(self.outputs[number]), *self.computed)
 
 
 def style_of(given: Any, path: str, kind: str) -> Style:
@@ -60,11 +71,12 @@ def style_of(given: Any, path: str, kind: str) -> Style:
 
 def _columns(given: Any, path: str, kind: str) -> Style:
     is_table = _is_table(given, path, kind)
-    wanted = torch_module("torch.distributed.tensor").Replicate()
+    types = torch_module("torch.distributed.tensor")
     return Style(
         {_EVERY: 1 if is_table else 0},
-        inputs=(_both(given.input_layouts[0], wanted),),
+        inputs=(_both(given.input_layouts[0], types.Replicate()),),
         outputs=(given.output_layouts,),
+        computed=(types.Shard(-1),),
     )
 
 
@@ -76,6 +88,7 @@ def _rows(given: Any, path: str, kind: str) -> Style:
         {"weight": 0 if is_table else 1},
         inputs=(_both(given.input_layouts[0], wanted),),
         outputs=(given.output_layouts,),
+        computed=(types.Replicate(),),
         is_lookup=is_table,
     )
 
@@ -88,7 +101,7 @@ def _input(given: Any, path: str, kind: str) -> Style:
     pairs = [*zip(given.input_layouts or (), given.desired_input_layouts or (), strict=True)]
     named = given.input_kwarg_layouts
     pairs += [(named[key], given.desired_input_kwarg_layouts.get(key)) for key in named]
-    return Style(inputs=tuple(_both(*pair) for pair in pairs))
+    return Style(inputs=tuple(_both(*pair) for pair in pairs), keywords=tuple(named))
 
 
 def _output(given: Any, path: str, kind: str) -> Style:
@@ -99,7 +112,7 @@ def _output(given: Any, path: str, kind: str) -> Style:
 def _input_output(given: Any, path: str, kind: str) -> Style:
     before = _input(given.prepare_module_input, path, kind)
     after = _output(given.prepare_module_output, path, kind)
-    return Style(inputs=before.inputs, outputs=after.outputs)
+    return Style(inputs=before.inputs, outputs=after.outputs, keywords=before.keywords)
 
 
 _ROWS: dict[str, Callable[[Any, str, str], Style]] = {

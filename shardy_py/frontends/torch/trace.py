@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 import operator
 import os
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -214,6 +214,8 @@ class Places:
                 (modules.register_module_forward_hook, self._leave),
             ):
                 stack.callback(register(hook).remove)
+            # Otherwise checkpoints leave modules by an exception, without a call of the hook.
+            stack.enter_context(torch_module("torch.utils.checkpoint").set_checkpoint_early_stop(False))
             stack.enter_context(_mode(self))
             yield
 
@@ -235,7 +237,8 @@ class Places:
             return
         position = _user_line()
         self.last = position or self.last
-        own = _meta(self._modules[-1] if self._modules else self.phase, position, self.phase)
+        phase = self.phase if gradient_of is None else "backward"
+        own = _meta(self._modules[-1] if self._modules else self.phase, position, phase)
         meta.update(own)
         # Autograd numbers the node of an op before the op runs.
         self._numbers.append(torch.autograd._get_sequence_nr() - 1)
@@ -243,7 +246,10 @@ class Places:
 
     def _forward_of(self, number: int) -> dict[str, Any]:
         """The place of the forward op with that sequence number, for its gradient."""
-        index = bisect_right(self._numbers, number) - 1
+        # Ops without a gradient have the number of the op before them.
+        index = bisect_left(self._numbers, number)
+        if self._numbers[index : index + 1] != [number]:
+            index -= 1
         found = self._metas[index] if index >= 0 else _meta("", None, "")
         return {**found, "custom": in_phase("backward")}
 

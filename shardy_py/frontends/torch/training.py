@@ -31,10 +31,12 @@ from shardy_py.frontends.torch.arguments import (
     rate_slots,
     state_slots,
 )
+from shardy_py.frontends.torch.boundaries import Boundaries
 from shardy_py.frontends.torch.export import Graph
 from shardy_py.frontends.torch.nodes import check, node_type
 from shardy_py.frontends.torch.optimizers import check_optimizer, run_step, updated_names
 from shardy_py.frontends.torch.placements import as_mesh, torch_module
+from shardy_py.frontends.torch.plans import Plan, modules_of
 from shardy_py.frontends.torch.programs import annotated, shardings_by_label, under_plan
 from shardy_py.frontends.torch.trace import Places, TracedGraph, trace
 from shardy_py.graph.value_table import RESULT_INFO
@@ -84,7 +86,10 @@ def from_training(
     step = _Step.of(model, loss, optimizer, example_inputs, tuple(targets), max_norm, learning_rate)
     ours = None if mesh is None else as_mesh(mesh)
     places = Places.of(model)
-    traced = trace(lambda *tensors: step.run(tensors, places), [slot.tensor for slot in step.slots], places)
+    boundaries = Boundaries(None if plan is None or ours is None else Plan.of(plan, ours, modules_of(model)))
+    tensors = [slot.tensor for slot in step.slots]
+    with boundaries.watching(model):
+        traced = trace(lambda *given: step.run(given, places, boundaries), tensors, places)
     results = step.results(traced, gradients=gradients or optimizer is None)
     program = _program(step, traced, results, ours, shardings, name)
     if plan is not None:
@@ -146,7 +151,7 @@ class _Step:
         ]
         return _Step(model, loss, optimizer, max_norm, tuple(slots), updated, names, example_inputs, targets)
 
-    def run(self, tensors: Sequence[Any], places: Places) -> list[Any]:
+    def run(self, tensors: Sequence[Any], places: Places, boundaries: Boundaries) -> list[Any]:
         """The loss, the gradients of `updated`, and parameters, buffers and states after the step."""
         torch = torch_module("torch")
         given = list(zip(self.slots, tensors, strict=True))
@@ -159,6 +164,7 @@ class _Step:
         parameters = {name: copies[name] for name in self.updated}
         loss, found = self._with_gradients(own, inputs, list(parameters.values()), places)
         gradients = {name: g for name, g in zip(parameters, found, strict=True) if g is not None}
+        gradients = boundaries.of_parameters(gradients)
         with ExitStack() as stack:
             stack.enter_context(torch.no_grad())
             stack.enter_context(torch.autocast("cpu", enabled=False))

@@ -1,0 +1,77 @@
+"""Mixture-of-experts models under expert parallelism: what grouped products and products by batch send."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+tensors = pytest.importorskip("torch.distributed.tensor")
+
+# Models are made with torch, so their imports come behind that line.
+# ruff: noqa: E402
+from shardy_py import Mesh, Program, propagate
+from shardy_py.frontends.torch import from_exported, placements_of
+from tests.frontends.torch_models import exported
+
+nn, F = torch.nn, torch.nn.functional
+Shard, Replicate = tensors.Shard, tensors.Replicate
+MESH = Mesh.of(dp=2, ep=4)
+TOKENS, EXPERTS, SIZE, WIDTH = 64, 8, 32, 128
+
+
+class Experts(nn.Module):
+    """Weights of experts; `forward` gets tokens in the order of their experts, and where each one ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.up = nn.Parameter(torch.randn(EXPERTS, SIZE, WIDTH, dtype=torch.bfloat16))
+        self.down = nn.Parameter(torch.randn(EXPERTS, WIDTH, SIZE, dtype=torch.bfloat16))
+
+    def forward(self, x: Any, ends: Any) -> Any:
+        return torch._grouped_mm(F.silu(torch._grouped_mm(x, self.up, offs=ends)), self.down, offs=ends)
+
+
+class Capacity(nn.Module):
+    """Each expert has as many tokens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.experts = Experts()
+
+    def forward(self, x: Any) -> Any:
+        return torch.bmm(F.silu(torch.bmm(x, self.experts.up)), self.experts.down)
+
+
+def grouped(**dimensions: int) -> Program:
+    """The grouped products with weights sharded along `ep` on these dimensions, tokens along `dp`."""
+    x = torch.randn(TOKENS, SIZE, dtype=torch.bfloat16)
+    ends = torch.arange(TOKENS // EXPERTS, TOKENS + 1, TOKENS // EXPERTS, dtype=torch.int32)
+    shardings = {name: [Replicate(), Shard(d)] for name, d in dimensions.items()}
+    return from_exported(exported(Experts(), (x, ends)), MESH, shardings)
+
+
+def sent(program: Program) -> list[tuple[str, tuple[Any, ...], int]]:
+    report = propagate(program).communication(partitioner="shardy")
+    return [(use.kind, use.axes, use.cost.bytes) for use in report.sending]
+
+
+def test_grouped_products_gather_the_weights_of_experts() -> None:
+    weights = 2 * EXPERTS * SIZE * WIDTH
+    gathers = [bytes for kind, axes, bytes in sent(grouped(up=0, down=0)) if bytes > 1000]
+    assert gathers == [weights * 3 // 4] * 2
+
+
+def test_grouped_products_keep_columns_and_add_up_contracted_dimensions() -> None:
+    program = grouped(up=2)
+    result = propagate(program)
+    assert placements_of(result)["down"] == (Replicate(), Shard(1))
+    assert sent(program) == [("all_reduce", (("ep", 4),), 2 * 2 * TOKENS * SIZE * 3 // 4)]
+
+
+def test_products_by_batch_keep_experts() -> None:
+    x = torch.randn(EXPERTS, TOKENS // EXPERTS, SIZE, dtype=torch.bfloat16)
+    program = from_exported(exported(Capacity(), (x,)), MESH, {"experts.up": [Replicate(), Shard(0)]})
+    assert placements_of(propagate(program))["experts.down"] == (Replicate(), Shard(0))
+    assert sent(program) == []

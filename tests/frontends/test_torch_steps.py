@@ -1,0 +1,225 @@
+"""Training steps under plans: collectives as torch launches them, gradients at the boundaries of modules."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+fake = pytest.importorskip("torch.testing._internal.distributed.fake_pg")
+fsdp = pytest.importorskip("torch.distributed.fsdp")
+parallel = pytest.importorskip("torch.distributed.tensor.parallel")
+tensors = pytest.importorskip("torch.distributed.tensor")
+
+# Models are made with torch, so their imports come behind that line.
+# ruff: noqa: E402
+from shardy_py import Mesh, Program, propagate
+from shardy_py.frontends.torch import FullyShard, TensorParallel, launches, launches_by_axes, under_plan
+from tests.frontends import dtensor_training
+from tests.frontends.dtensor_collectives import device_mesh as mesh_of_devices
+from tests.frontends.planned_models import (
+    LAYERS,
+    ON_SEQUENCES,
+    STEPS,
+    Checkpointed,
+    Decoder,
+    column,
+    row,
+    tokens,
+)
+from tests.frontends.torch_models import MLP
+
+Shard, Replicate = tensors.Shard, tensors.Replicate
+nn, F = torch.nn, torch.nn.functional
+MESH = Mesh.of(dp=2, tp=4)
+BATCH = [Shard(0), Replicate()]
+EQUAL = (
+    "MLP",
+    "row after column, scattered",
+    "decoder, sequences",
+    "decoder, HSDP",
+    "decoder, FSDP x TP",
+    "convolutions, FSDP",
+    "checkpoints, FSDP x TP",
+)
+"""Of the models of `dtensor_training`, those that are compared here; the command compares all."""
+
+
+@pytest.fixture(scope="module")
+def device_mesh() -> Iterator[Any]:
+    with mesh_of_devices() as mesh:
+        yield mesh
+
+
+def theirs(name: str, device_mesh: Any) -> Any:
+    """The collectives of torch, which warns of inputs without gradients."""
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return dtensor_training.theirs(STEPS[name], device_mesh)
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_collectives_of_a_step_are_those_that_torch_launches(device_mesh: Any, name: str) -> None:
+    expected = theirs(name, device_mesh).found
+    assert expected
+    assert dtensor_training.ours(STEPS[name], device_mesh)[1] == expected
+
+
+def test_an_all_reduce_of_a_gradient_that_is_sliced_is_a_reduce_scatter(device_mesh: Any) -> None:
+    name = "embedding by columns"
+    expected = theirs(name, device_mesh)
+    report, found = dtensor_training.ours(STEPS[name], device_mesh)
+    assert expected.found == {("all_gather", ("tp",)): 1, ("all_reduce", ("tp",)): 2}
+    assert found == dict.fromkeys((*expected.found, ("reduce_scatter", ("tp",))), 1)
+    ours = dtensor_training.bytes_of(report)
+    assert 2 * ours["reduce_scatter"] + ours["all_reduce"] == expected.bytes["all_reduce"]
+
+
+def step(model: Any, plan: Any, *, gradients: bool = False, optimizer: Any = None) -> Program:
+    return Program.from_torch_training(
+        model,
+        lambda y: (y * y).mean(),
+        optimizer or torch.optim.SGD(model.parameters(), lr=1e-3),
+        (tokens(),),
+        mesh=MESH,
+        shardings={"tokens": BATCH},
+        plan=plan,
+        gradients=gradients,
+    )
+
+
+def test_fsdp_gathers_a_layer_in_each_pass_and_scatters_its_gradients_once() -> None:
+    plan = FullyShard("dp", LAYERS)
+    result = propagate(step(Decoder(), plan, gradients=True))
+    report = result.communication(partitioner="shardy")
+    assert not result.warnings
+    for layer in ("layers.0", "layers.1"):
+        gathers = [use for use in report.sending if use.cause.location.startswith(f"{layer}/fully_shard")]
+        assert {use.cause.location for use in gathers} == {
+            f"{layer}/fully_shard",
+            f"{layer}/fully_shard backward",
+        }
+    kinds = {use.kind for use in report.sending if "backward" in use.cause.location}
+    assert kinds == {"all_gather", "reduce_scatter"}
+    assert launches(report, plan) == {"all_gather": 5, "all_reduce": 1, "reduce_scatter": 3}
+    name = "layers.0.attention.wq.weight"
+    assert str(result[f"{name} gradient"].sharding) == str(result[name].sharding) == '<@mesh, [{"dp"}, {}]>'
+
+
+def test_checkpoints_gather_for_the_backward_pass_once() -> None:
+    plan = FullyShard("dp", LAYERS)
+    report = propagate(step(Checkpointed(), plan)).communication(partitioner="shardy")
+    assert launches(report, plan) == {"all_gather": 5, "all_reduce": 1, "reduce_scatter": 3}
+    sums = [use.cause.location for use in report.sending if use.kind == "reduce_scatter"]
+    for module in ("layers.0.attention.wq", "layers.1.feed_forward.w1", "tok_embeddings"):
+        assert any(f" {module}/" in place and place.endswith(" backward") for place in sums)
+
+
+def test_a_step_under_a_plan_computes_what_it_computed() -> None:
+    model = Decoder(layers=1)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    plan = [TensorParallel("tp", ON_SEQUENCES), FullyShard("dp", LAYERS)]
+    plain, planned = (step(model, given, gradients=True, optimizer=optimizer) for given in (None, plan))
+    assert "shardy_py.boundary" not in planned.text()
+    given = [argument(value, np.random.default_rng(0)) for value in plain.values.arguments()]
+    expected, found = plain.run(given), planned.run(given)
+    names = [value.label for value in plain.values.results()]
+    assert len([name for name in names if name.endswith("gradient")]) > 10
+    for name in names:  # autograd may add gradients in another order
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=1e-6, err_msg=name)
+
+
+def argument(value: Any, random: Any) -> Any:
+    shape = tuple(value.shape)
+    if value.element_type == "f32":
+        return np.asarray(random.uniform(0.5, 1.5, shape), np.float32)
+    return random.integers(0, 32, shape)
+
+
+class Outer(nn.Module):
+    """A module with a keyword and two results."""
+
+    class Inner(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b = nn.Linear(16, 32), nn.Linear(32, 16)
+
+        def forward(self, x: Any, *, mask: Any) -> Any:
+            y = self.b(F.relu(self.a(x) * mask))
+            return y, 2 * y
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.inner = nn.Linear(16, 16), Outer.Inner()
+
+    def forward(self, x: Any) -> Any:
+        x = self.first(x)
+        return sum(self.inner(x, mask=x.sum(-1, keepdim=True)))
+
+
+def test_gradients_of_keywords_and_of_all_results_get_their_layouts() -> None:
+    style = parallel.PrepareModuleInputOutput(
+        input_layouts=(Shard(1),),
+        desired_input_layouts=(Replicate(),),
+        input_kwarg_layouts={"mask": Shard(1)},
+        desired_input_kwarg_layouts={"mask": Replicate()},
+        output_layouts=(Replicate(), Replicate()),
+        desired_output_layouts=(Shard(1), Shard(1)),
+    )
+    model = Outer()
+    program = Program.from_torch_training(
+        model,
+        lambda y: y.square().mean(),
+        None,
+        (torch.randn(8, 4, 16),),
+        mesh=MESH,
+        plan=TensorParallel("tp", {"inner": style, "inner.a": column(), "inner.b": row()}),
+    )
+    report = propagate(program).communication(partitioner="shardy")
+    found = [(use.kind, use.cause.location.split()[-2]) for use in report.sending]
+    backward = [each for each in found if each[1] != "loss/mean" and "backward" not in each[1]]
+    gathered = [place for kind, place in backward if kind == "all_gather"]
+    assert gathered.count("inner/output_layouts") == 2
+    assert [kind for kind, _ in backward].count("reduce_scatter") == 2
+
+
+class InPlace(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.up, self.act, self.down = nn.Linear(16, 32), nn.ReLU(inplace=True), nn.Linear(32, 16)
+
+    def forward(self, x: Any) -> Any:
+        return self.down(self.act(self.up(x)))
+
+
+def test_outputs_that_are_changed_in_place_keep_their_gradients() -> None:
+    model, x = InPlace(), torch.randn(8, 16)
+    y = model(x)
+    y.square().mean().backward()
+    program = Program.from_torch_training(
+        model,
+        lambda y: y.square().mean(),
+        None,
+        (x,),
+        mesh=MESH,
+        plan=TensorParallel("tp", {"up": column(), "down": row()}),
+    )
+    found = program.run([p.detach().numpy() for p in model.parameters()] + [x.numpy()])
+    for name, parameter in model.named_parameters():
+        np.testing.assert_allclose(found[f"{name} gradient"], parameter.grad.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_a_plan_on_a_step_at_hand_has_no_boundaries_for_gradients() -> None:
+    model = MLP()
+    plan = {"up": column(), "down": row(output_layouts=Shard(1))}
+    inputs = (torch.randn(8, 16),)
+    given = (model, lambda y: y.square().mean(), None, inputs)
+    late = under_plan(Program.from_torch_training(*given, mesh=MESH), model, MESH, plan)
+    early = Program.from_torch_training(*given, mesh=MESH, plan=plan)
+    counts = [launches_by_axes(propagate(each).communication(partitioner="shardy")) for each in (late, early)]
+    assert counts[0] != counts[1]
