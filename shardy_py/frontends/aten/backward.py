@@ -8,7 +8,8 @@ Not here: pooling and upsampling (`pooling_backward.py`), attention (`attention_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from shardy_py.builder import Tensor, TensorType, convolution, ops, reduce_sum
@@ -17,6 +18,84 @@ from shardy_py.frontends.aten.elements import Bound, Outputs, converted, dimensi
 from shardy_py.frontends.aten.products import window
 
 # ---------------------------------------------------------------------- convolution
+
+
+@dataclass(frozen=True)
+class _Convolution:
+    """A convolution of `large` [N, I, ...] with a weight [O, I / groups, ...] to `small` [N, O, ...].
+
+    strides, pads, dilations: a number for each spatial dimension.
+    """
+
+    strides: tuple[int, ...]
+    pads: tuple[int, ...]
+    dilations: tuple[int, ...]
+    groups: int
+
+    def of_large(self, large: Tensor, weight: Tensor, shape: Sequence[int]) -> Tensor:
+        """The convolution; shape: that of its result."""
+        spatial = _spatial(large.rank)
+        edges = [
+            (p, (n - 1) * s + d * (k - 1) + 1 - p - m)
+            for n, m, k, s, p, d in self._windows(shape, sizes(large.type), sizes(weight.type))
+        ]
+        return convolution(
+            large,
+            weight,
+            ConvDimensionNumbers(0, 1, spatial, 1, 0, spatial, 0, 1, spatial),
+            window_strides=self.strides,
+            padding=edges,
+            rhs_dilation=self.dilations,
+            feature_group_count=self.groups,
+        )
+
+    def of_small(self, small: Tensor, weight: Tensor, shape: Sequence[int]) -> Tensor:
+        """The gradient of `large`, of that shape: `small`, dilated by the stride, by the reversed weight."""
+        spatial = _spatial(small.rank)
+        kernel = sizes(weight.type)
+        edges = [
+            (d * (k - 1) - p, n + d * (k - 1) - (d * (k - 1) - p) - ((m - 1) * s + 1))
+            for n, m, k, s, p, d in self._windows(shape, sizes(small.type), kernel)
+        ]
+        reversed_ = ops.reverse(weight, spatial)
+        if self.groups > 1:
+            # [O, I / groups, ...] becomes [O / groups, I, ...]: its features are those of the gradient.
+            split = ops.reshape(reversed_, (self.groups, kernel[0] // self.groups, *kernel[1:]))
+            order = (1, 0, *range(2, split.rank))
+            reversed_ = ops.reshape(
+                ops.transpose(split, order), (kernel[0] // self.groups, self.groups * kernel[1], *kernel[2:])
+            )
+        return convolution(
+            small,
+            reversed_,
+            ConvDimensionNumbers(0, 1, spatial, 0, 1, spatial, 0, 1, spatial),
+            padding=edges,
+            lhs_dilation=self.strides,
+            rhs_dilation=self.dilations,
+            feature_group_count=self.groups,
+        )
+
+    def of_both(self, small: Tensor, large: Tensor, kernel: Sequence[int]) -> Tensor:
+        """The gradient of the weight, of that shape: features as batch, the batch contracted."""
+        spatial = _spatial(small.rank)
+        edges = [
+            (p, (m - 1) * s + 1 + d * (k - 1) - p - n)
+            for n, m, k, s, p, d in self._windows(sizes(large.type), sizes(small.type), kernel)
+        ]
+        return convolution(
+            large,
+            small,
+            ConvDimensionNumbers(1, 0, spatial, 0, 1, spatial, 1, 0, spatial),
+            window_strides=self.dilations,
+            padding=edges,
+            rhs_dilation=self.strides,
+            batch_group_count=self.groups,
+        )
+
+    def _windows(self, *shapes: Sequence[int]) -> Iterable[tuple[int, ...]]:
+        """For each spatial dimension its size in each shape, its stride, padding and dilation."""
+        spatial = [shape[2:] for shape in shapes]
+        return zip(*spatial, self.strides, self.pads, self.dilations, strict=True)
 
 
 def _convolution_backward(
@@ -39,14 +118,14 @@ def _convolution_backward(
     gradient exchanged.
     """
     count = input.rank - 2
-    steps, pads, dilations = (window(given, count) for given in (stride, padding, dilation))
+    plain = _Convolution(*(window(given, count) for given in (stride, padding, dilation)), groups=groups)
     of_input = of_weight = of_bias = None
     small, large = (input, grad_output) if transposed else (grad_output, input)
     if output_mask[0]:
-        gradient = _plain if transposed else _of_input
-        of_input = gradient(grad_output, weight, sizes(input.type), steps, pads, dilations, groups)
+        gradient = plain.of_large if transposed else plain.of_small
+        of_input = gradient(grad_output, weight, sizes(input.type))
     if output_mask[1]:
-        of_weight = _of_weight(small, large, sizes(weight.type), steps, pads, dilations, groups)
+        of_weight = plain.of_both(small, large, sizes(weight.type))
     if output_mask[2]:
         of_bias = reduce_sum(grad_output, [d for d in range(grad_output.rank) if d != 1])
     return of_input, of_weight, of_bias
@@ -54,99 +133,6 @@ def _convolution_backward(
 
 def _spatial(rank: int) -> tuple[int, ...]:
     return tuple(range(2, rank))
-
-
-def _plain(
-    large: Tensor,
-    weight: Tensor,
-    shape: Sequence[int],
-    strides: Sequence[int],
-    pads: Sequence[int],
-    dilations: Sequence[int],
-    groups: int,
-) -> Tensor:
-    """The convolution of that result shape: [N, I, ...] with weight [O, I / groups, ...]."""
-    spatial = _spatial(large.rank)
-    edges = [
-        (p, (n - 1) * s + d * (k - 1) + 1 - p - m)
-        for n, m, k, s, p, d in zip(
-            shape[2:], sizes(large.type)[2:], sizes(weight.type)[2:], strides, pads, dilations, strict=True
-        )
-    ]
-    return convolution(
-        large,
-        weight,
-        ConvDimensionNumbers(0, 1, spatial, 1, 0, spatial, 0, 1, spatial),
-        window_strides=strides,
-        padding=edges,
-        rhs_dilation=dilations,
-        feature_group_count=groups,
-    )
-
-
-def _of_input(
-    small: Tensor,
-    weight: Tensor,
-    shape: Sequence[int],
-    strides: Sequence[int],
-    pads: Sequence[int],
-    dilations: Sequence[int],
-    groups: int,
-) -> Tensor:
-    """The gradient of the input of `_plain`: the gradient dilated by the stride, with the weight reversed."""
-    spatial = _spatial(small.rank)
-    kernel = sizes(weight.type)
-    edges = [
-        (d * (k - 1) - p, n + d * (k - 1) - (d * (k - 1) - p) - ((m - 1) * s + 1))
-        for n, m, k, s, p, d in zip(
-            shape[2:], sizes(small.type)[2:], kernel[2:], strides, pads, dilations, strict=True
-        )
-    ]
-    reversed_ = ops.reverse(weight, spatial)
-    if groups > 1:
-        # [O, I / groups, ...] becomes [O / groups, I, ...]: its features are those of the gradient.
-        split = ops.reshape(reversed_, (groups, kernel[0] // groups, *kernel[1:]))
-        order = (1, 0, *range(2, split.rank))
-        reversed_ = ops.reshape(
-            ops.transpose(split, order), (kernel[0] // groups, groups * kernel[1], *kernel[2:])
-        )
-    return convolution(
-        small,
-        reversed_,
-        ConvDimensionNumbers(0, 1, spatial, 0, 1, spatial, 0, 1, spatial),
-        padding=edges,
-        lhs_dilation=strides,
-        rhs_dilation=dilations,
-        feature_group_count=groups,
-    )
-
-
-def _of_weight(
-    small: Tensor,
-    large: Tensor,
-    kernel: Sequence[int],
-    strides: Sequence[int],
-    pads: Sequence[int],
-    dilations: Sequence[int],
-    groups: int,
-) -> Tensor:
-    """The gradient of the weight of `_plain`: features as batch, the batch contracted."""
-    spatial = _spatial(small.rank)
-    edges = [
-        (p, (m - 1) * s + 1 + d * (k - 1) - p - n)
-        for n, m, k, s, p, d in zip(
-            sizes(large.type)[2:], sizes(small.type)[2:], kernel[2:], strides, pads, dilations, strict=True
-        )
-    ]
-    return convolution(
-        large,
-        small,
-        ConvDimensionNumbers(1, 0, spatial, 0, 1, spatial, 1, 0, spatial),
-        window_strides=dilations,
-        padding=edges,
-        rhs_dilation=strides,
-        batch_group_count=groups,
-    )
 
 
 # ---------------------------------------------------------------------- slices

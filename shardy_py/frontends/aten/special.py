@@ -6,9 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from shardy_py.builder import Tensor, TensorType, emit, ops, reduce, while_loop
+from shardy_py.builder import Tensor, TensorType, ops, reduce, while_loop
 from shardy_py.builder.tensor import elementwise
 from shardy_py.builder.types import dtype_of
+from shardy_py.frontends.aten.chlo_ops import chlo, erf_inv
 from shardy_py.frontends.aten.elements import convert, is_float, sizes
 
 
@@ -56,20 +57,20 @@ def _without_nan(op_name: str) -> Callable[..., Tensor]:
 
 def _next_after(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
     lhs, rhs = (_spread(operand, out) for operand in (self, other))
-    return emit("chlo.next_after", lhs, rhs, results=out)[0]
+    return chlo("next_after")(lhs, rhs)
 
 
 def _polygamma(out: TensorType, n: int, self: Tensor) -> Tensor:
     operand = convert(self, out.element_type)
     if n == 0:
-        return emit("chlo.digamma", operand, results=out)[0]
+        return chlo("digamma")(operand)
     order = ops.constant(float(n), out.element_type, sizes(out))
-    return emit("chlo.polygamma", order, operand, results=out)[0]
+    return chlo("polygamma")(order, operand)
 
 
 def _zeta(out: TensorType, self: Any, other: Any) -> Tensor:
     lhs, rhs = (_spread(operand, out) for operand in (self, other))
-    return emit("chlo.zeta", lhs, rhs, results=out)[0]
+    return chlo("zeta")(lhs, rhs)
 
 
 def _hypotenuse(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
@@ -108,13 +109,13 @@ def _bessel_i1(out: TensorType, self: Tensor) -> Tensor:
 
 
 def _bessel_i1e(out: TensorType, self: Tensor) -> Tensor:
-    return emit("chlo.bessel_i1e", convert(self, out.element_type), results=out)[0]
+    return chlo("bessel_i1e")(convert(self, out.element_type))
 
 
 def _normal_quantile(out: TensorType, self: Tensor) -> Tensor:
     """The inverse of the distribution function of the standard normal distribution."""
     argument = convert(self, out.element_type) * 2.0 - 1.0
-    return emit("chlo.erf_inv", argument, results=out)[0] * 2.0**0.5
+    return erf_inv(argument) * 2.0**0.5
 
 
 ROWS: dict[str, Callable[..., Any]] = {
