@@ -414,7 +414,7 @@ def _reductions() -> Iterator[Call]:
 def _pools() -> Iterator[Call]:
     yield call("max_pool2d_with_indices.default", f(2, 3, 9, 8), [3, 3], [2, 2], [1, 1], [2, 1])
     yield call("max_pool2d_with_indices.default", n(2, 3, 9, 8).float(), [3, 2], [1, 2])
-    for name in ("_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"):
+    for name in ("_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa", "_upsample_lanczos2d_aa"):
         yield call(f"{name}.default", f(2, 3, 9, 8), [4, 13], False, None, None)
         yield call(f"{name}.default", f(1, 2, 9, 8), [5, 5], True, None, None)
     yield call("adaptive_max_pool2d.default", f(2, 3, 9, 8), [4, 3])

@@ -22,6 +22,7 @@ from shardy_py.frontends.aten import (
     embeddings,
     factorizations,
     fourier,
+    grid_sampling,
     grouped,
     linear_algebra,
     normalizations,
@@ -38,6 +39,7 @@ from shardy_py.frontends.aten import (
     shapes,
     special,
     strided,
+    upsampling_backward,
 )
 
 Row = Callable[..., Any]
@@ -46,11 +48,12 @@ _REGROUPING = (
     *("einsum", "instance_norm", "linear", "matmul", "roll", "stack", "tensordot", "unbind"),
     *("scaled_dot_product_attention", "_scaled_dot_product_flash_attention_for_cpu"),
 )
+_SAMPLING = ("grid_sampler_2d",)
 _OVERWRITING = ("select_backward", "slice_backward")
 _UPDATES = ("addcdiv", "addcmul", "lerp")
-KEPT_WHOLE = tuple(f"aten.{name}" for name in (*_REGROUPING, *_OVERWRITING, *_UPDATES))
-"""Ops that torch would decompose into reshapes or updates of parts, through which few shardings propagate, or
-into more ops than their row has.
+KEPT_WHOLE = tuple(f"aten.{name}" for name in (*_REGROUPING, *_SAMPLING, *_OVERWRITING, *_UPDATES))
+"""Ops that torch would decompose into reshapes, updates of parts or indices of all dimensions, through which
+few shardings propagate, or into more ops than their row has.
 """
 
 
@@ -89,11 +92,13 @@ _TABLES = (
     embeddings.ROWS,
     factorizations.ROWS,
     fourier.ROWS,
+    grid_sampling.ROWS,
     linear_algebra.ROWS,
     random.ROWS,
     resampling.ROWS,
     strided.ROWS,
     attention_backward.ROWS,
+    upsampling_backward.ROWS,
 )
 
 ROWS: dict[str, Row] = {

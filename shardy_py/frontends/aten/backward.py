@@ -3,7 +3,7 @@
 Gradients are written as JAX writes them: of convolutions as convolutions whose batch and features change
 roles, of slices as padding, so that dimensions stay apart and shardings propagate.
 
-Not here: pooling and upsampling (`pooling_backward.py`), attention (`attention_backward.py`).
+Not here: gradients of pooling, upsampling and attention (`*_backward.py`), of a few ops beside these.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any
 
 from shardy_py.builder import Tensor, TensorType, convolution, ops, reduce_sum
 from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers
-from shardy_py.frontends.aten.elements import Bound, Outputs, converted, dimension, sizes
+from shardy_py.frontends.aten.elements import Bound, Outputs, convert, converted, dimension, sizes, widened
 from shardy_py.frontends.aten.products import window
+from shardy_py.frontends.aten.shapes import part
 
 # ---------------------------------------------------------------------- convolution
 
@@ -168,6 +169,59 @@ def _padded(tensor: Tensor, number: int, low: int, high: int, interior: int = 0)
     return ops.pad(tensor, 0, *edges)
 
 
+def _replication_pad_backward(
+    out: TensorType, grad_output: Tensor, self: Tensor, padding: Sequence[int]
+) -> Tensor:
+    """Gradients of copies added to those of the outer elements.
+
+    padding: low and high, the last dimension first.
+    """
+    for place in range(len(padding) // 2):
+        number, (low, high) = self.rank - 1 - place, padding[2 * place : 2 * place + 2]
+        grad_output = _edges_added(grad_output, number, low, high)
+    return grad_output
+
+
+def _edges_added(tensor: Tensor, number: int, low: int, high: int) -> Tensor:
+    """A dimension without its first `low` and last `high` elements, which are added to the outer ones."""
+    total = sizes(tensor.type)[number]
+    size = total - low - high
+    shape = [1 if d == number else n for d, n in enumerate(sizes(tensor.type))]
+
+    def summed(start: int, limit: int) -> Tensor:
+        return ops.reshape(reduce_sum(part(tensor, number, start, limit), (number,)), shape)
+
+    if size == 1:
+        return summed(0, total)
+    parts = [
+        summed(0, low + 1),
+        part(tensor, number, low + 1, total - high - 1),
+        summed(total - high - 1, total),
+    ]
+    return ops.concatenate([each for each in parts if 0 not in each.shape], number)
+
+
+# ---------------------------------------------------------------------- thresholds, norms of weights
+
+
+def _shrink_backward(out: TensorType, grad: Tensor, self: Tensor, lambd: float) -> Tensor:
+    """0 for elements from -lambd to lambd."""
+    return ops.select(ops.and_(self >= -lambd, self <= lambd), 0, grad)
+
+
+def _weight_norm_backward(
+    out: Outputs, grad_w: Tensor, saved_v: Tensor, saved_g: Tensor, saved_norms: Tensor, dim: int
+) -> tuple[Tensor, ...]:
+    """The gradients of v and g in w = g v / |v|, of which each index of a dimension has a norm."""
+    shape, number = sizes(saved_v.type), dimension(dim, saved_v.rank)
+    over = [d for d in range(saved_v.rank) if d != number]
+    kept = [size if d == number else 1 for d, size in enumerate(shape)]
+    gradient, v, g, norms = widened(grad_w, saved_v, saved_g, saved_norms)
+    common = ops.reshape(reduce_sum(gradient * v, over), kept) / norms
+    of_v = (gradient - v * (common / norms)) * (g / norms)
+    return convert(of_v, out[0].element_type), convert(common, out[1].element_type)
+
+
 # ---------------------------------------------------------------------- updates of optimizers
 
 
@@ -194,11 +248,15 @@ def _added(combine: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]
 
 
 ROWS: dict[str, Callable[..., Any]] = {
+    "_weight_norm_interface_backward": _weight_norm_backward,
     "addcdiv": _added(ops.divide),
     "addcmul": _added(ops.multiply),
     "convolution_backward": _convolution_backward,
+    "hardshrink_backward": _shrink_backward,
     "lerp": _lerp,
+    **{f"replication_pad{count}d_backward": _replication_pad_backward for count in (1, 2, 3)},
     "select_backward": _select_backward,
     "slice_backward": _slice_backward,
+    "softshrink_backward": _shrink_backward,
 }
 """The rows by the name of the op without overload."""
