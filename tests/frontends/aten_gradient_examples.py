@@ -191,6 +191,12 @@ def _others() -> Iterator[tuple[Any, ...]]:
         x, name = f(*shape), "replication_pad1d"
         grad = f(*getattr(torch.ops.aten, name)(x, pads).shape)
         yield f"{name}_backward.default", grad, x, list(pads)
+    for shape, pads in (((2, 3, 5), (1, 2)), ((3, 5), (0, 4)), ((2, 3, 5), (4, 4)), ((2, 3, 1), (0, 0))):
+        x, name = f(*shape), "reflection_pad1d"
+        grad = f(*getattr(torch.ops.aten, name)(x, pads).shape)
+        yield f"{name}_backward.default", grad, x, list(pads)
+    yield "reflection_pad2d_backward.default", f(2, 3, 6, 8), f(2, 3, 4, 5), [1, 2, 2, 0]
+    yield "reflection_pad3d_backward.default", f(2, 3, 3, 6, 5), f(2, 3, 2, 3, 4), [1, 0, 1, 2, 0, 1]
     yield "replication_pad2d_backward.default", f(2, 3, 7, 8), f(2, 3, 4, 5), [1, 2, 3, 0]
     yield "replication_pad3d_backward.default", f(2, 3, 3, 6, 5), f(2, 3, 2, 3, 4), [1, 0, 1, 2, 0, 1]
     for name in ("hardshrink", "softshrink"):

@@ -158,7 +158,7 @@ def _norms() -> Iterator[Row]:
     yield gradient("instance_norm", F.instance_norm, channels, of=channels)
     yield gradient("normalize", lambda x: F.normalize(x, dim=1), "8:dp 16 32:tp", of="8:dp 16 32:tp")
     yield gradient(
-        "weight_norm", lambda v, g: torch._weight_norm(v, g, 0), "16:tp 32", "16:tp 1", of="16:tp 32"
+        "weight_norm", lambda v, g: torch.ops.aten._weight_norm(v, g, 0), "16:tp 32", "16:tp 1", of="16:tp 32"
     )
 
 
@@ -182,12 +182,14 @@ def _pointwise() -> Iterator[Row]:
 
 
 def _losses() -> Iterator[Row]:
-    none = {"reduction": "none"}
+    """Means over labels that are not ignored need their number, a sum."""
     x, y = "16:dp 32", "i32 16:dp"
-    yield gradient("cross entropy of rows", lambda x, y: F.cross_entropy(x, y, **none), x, y, of="16:dp")
-    yield gradient("cross entropy", F.cross_entropy, x, y, of="")
+    yield gradient(
+        "cross entropy of rows", lambda x, y: F.cross_entropy(x, y, reduction="none"), x, y, of="16:dp"
+    )
+    yield gradient("cross entropy", F.cross_entropy, x, y, of="", whole=SUM)
     smooth = lambda x, y: F.cross_entropy(x, y, label_smoothing=0.1)  # noqa: E731
-    yield gradient("cross entropy, smoothed", smooth, x, y, of="")
+    yield gradient("cross entropy, smoothed", smooth, x, y, of="", whole=SUM)
     for name in ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"):
         yield gradient(name, getattr(F, name), "16:dp 32:tp", "16:dp 32:tp", of="")
     loss = F.binary_cross_entropy_with_logits

@@ -77,13 +77,13 @@ def text_of(row: Row) -> str:
     tensors = [tensor for tensor, _ in pairs]
     specs = {f"operands_{number}": spec for number, (_, spec) in enumerate(pairs)}
     if row.is_gradient:
-        return _text_of_gradient(row, tensors, specs)
+        return program_of_gradient(row, tensors, specs).text()
     exported = torch.export.export(Call(row).eval(), (tensors,))
     return from_exported(exported, MESH, specs).text()
 
 
-def _text_of_gradient(row: Row, tensors: Sequence[Any], specs: Mapping[str, Any]) -> str:
-    """The annotated program of gradients, traced as those of training steps are."""
+def program_of_gradient(row: Row, tensors: Sequence[Any], specs: Mapping[str, Any]) -> Any:
+    """The program of gradients, traced as those of training steps are, with specs of the operands by name."""
     from shardy_py.builder import Argument, build
     from shardy_py.frontends.torch.export import Graph
     from shardy_py.frontends.torch.nodes import node_type
@@ -97,7 +97,7 @@ def _text_of_gradient(row: Row, tensors: Sequence[Any], specs: Mapping[str, Any]
     graph = Graph(traced.nodes, traced.inputs, arguments, traced.constants, ())
     program = build(graph.run, *arguments, mesh=MESH)
     populate_expanded_op_rules(program.module)
-    return annotated(program, MESH, specs, "main").text()
+    return annotated(program, MESH, specs, "main")
 
 
 def outcomes(rows: Sequence[Row]) -> Iterator[Outcome]:

@@ -48,10 +48,10 @@ _REGROUPING = (
     *("einsum", "instance_norm", "linear", "matmul", "roll", "stack", "tensordot", "unbind"),
     *("scaled_dot_product_attention", "_scaled_dot_product_flash_attention_for_cpu"),
 )
-_SAMPLING = ("grid_sampler_2d",)
+_INDEXED = ("grid_sampler_2d", *(f"reflection_pad{count}d_backward" for count in (1, 2, 3)))
 _OVERWRITING = ("select_backward", "slice_backward")
 _UPDATES = ("addcdiv", "addcmul", "lerp")
-KEPT_WHOLE = tuple(f"aten.{name}" for name in (*_REGROUPING, *_SAMPLING, *_OVERWRITING, *_UPDATES))
+KEPT_WHOLE = tuple(f"aten.{name}" for name in (*_REGROUPING, *_INDEXED, *_OVERWRITING, *_UPDATES))
 """Ops that torch would decompose into reshapes, updates of parts or indices of all dimensions, through which
 few shardings propagate, or into more ops than their row has.
 """

@@ -182,6 +182,31 @@ def _replication_pad_backward(
     return grad_output
 
 
+def _reflection_pad_backward(
+    out: TensorType, grad_output: Tensor, self: Tensor, padding: Sequence[int]
+) -> Tensor:
+    """Gradients of mirrored elements added to those of their originals; padding as above."""
+    for place in range(len(padding) // 2):
+        number, (low, high) = self.rank - 1 - place, padding[2 * place : 2 * place + 2]
+        grad_output = _mirrors_added(grad_output, number, low, high)
+    return grad_output
+
+
+def _mirrors_added(tensor: Tensor, number: int, low: int, high: int) -> Tensor:
+    """A dimension without its first `low` and last `high` elements, which are added mirrored to the others.
+
+    The mirrors are the first and the last element that stay, which get nothing.
+    """
+    total = sizes(tensor.type)[number]
+    size = total - low - high
+    result = part(tensor, number, low, low + size)
+    for start, count, before in ((0, low, 1), (low + size, high, size - 1 - high)):
+        if count:
+            edge = ops.reverse(part(tensor, number, start, start + count), (number,))
+            result = result + _padded(edge, number, before, size - count - before)
+    return result
+
+
 def _edges_added(tensor: Tensor, number: int, low: int, high: int) -> Tensor:
     """A dimension without its first `low` and last `high` elements, which are added to the outer ones."""
     total = sizes(tensor.type)[number]
@@ -254,6 +279,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "convolution_backward": _convolution_backward,
     "hardshrink_backward": _shrink_backward,
     "lerp": _lerp,
+    **{f"reflection_pad{count}d_backward": _reflection_pad_backward for count in (1, 2, 3)},
     **{f"replication_pad{count}d_backward": _replication_pad_backward for count in (1, 2, 3)},
     "select_backward": _select_backward,
     "slice_backward": _slice_backward,

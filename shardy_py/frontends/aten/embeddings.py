@@ -171,7 +171,9 @@ def _maxima(bags: _Bags, rows: Tensor, extremes: Tensor, indices: Tensor) -> Ten
     places = ops.iota(sizes(rows.type), 0, "i64")
     has_it = ops.compare(rows, bags.spread(extremes), "EQ")
     first = bags.reduced(ops.select(has_it, places, bags.count), "minimum", bags.count)
-    return ops.take(indices, ops.minimum(first, max(bags.count - 1, 0)))
+    # A sum of one index, not a lookup by place, so that indices are not gathered.
+    is_first = ops.compare(places, bags.spread(first), "EQ")
+    return bags.reduced(ops.select(is_first, _along_rows(indices, sizes(rows.type)[1]), 0), "add", 0)
 
 
 def _embedding_bag_backward(
