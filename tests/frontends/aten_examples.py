@@ -92,8 +92,7 @@ def _pointwise() -> Iterator[Call]:
     yield call("hypot.default", f(3, 5), torch.tensor([0.0, 1e30, float("inf"), -2.0, 3.0]))
     for name in ("gcd", "lcm"):
         yield call(f"{name}.default", n(3, 5), n(5))
-    for name in ("special_i1", "special_i1e"):
-        yield call(f"{name}.default", 2 * f(3, 5))
+    yield from _special()
     yield call("special_ndtri.default", torch.rand(3, 5))
     for order in (0, 1, 3):
         yield call("polygamma.default", order, positive(3, 5))
@@ -148,6 +147,33 @@ def _pointwise() -> Iterator[Call]:
     yield call("mul.Tensor", c(3, 5), c(5))
     yield call("complex.default", f(3, 1), f(5))
     yield call("polar.default", positive(3, 5), f(3, 5))
+
+
+def _special() -> Iterator[Call]:
+    wide = torch.cat([20 * f(8), f(8), torch.tensor([0.0, -0.0, 2.0, 8.0, -8.0, 60.0])])
+    for name in ("i0", "special_i0e", "special_i1", "special_i1e", "special_bessel_j0", "special_bessel_j1"):
+        yield call(f"{name}.default", wide)
+        yield call(f"{name}.default", wide.double())
+    for name in ("special_spherical_bessel_j0", "special_modified_bessel_i0", "special_modified_bessel_i1"):
+        yield call(f"{name}.default", wide)
+    for name in ("bessel_y0", "bessel_y1", "modified_bessel_k0", "modified_bessel_k1"):
+        yield call(f"special_{name}.default", wide.abs())
+        yield call(f"special_{name}.default", wide.abs().double())
+    for order in (0, 1):
+        yield call(f"special_scaled_modified_bessel_k{order}.default", wide.abs())
+    yield call("special_erfcx.default", torch.cat([f(9), 30 * torch.rand(5), torch.tensor([0.0, 1e9])]))
+    yield call("special_erfcx.default", f(9).double())
+    degrees = torch.tensor([-1, 0, 1, 2, 5, 3], dtype=torch.float32)
+    families = [f"{given}chebyshev_polynomial_{name}" for given in ("", "shifted_") for name in "tuvw"]
+    others = (
+        "hermite_polynomial_h",
+        "hermite_polynomial_he",
+        "laguerre_polynomial_l",
+        "legendre_polynomial_p",
+    )
+    for name in (*families, *others):
+        yield call(f"special_{name}.default", f(4, 6), degrees)
+        yield call(f"special_{name}.n_scalar", f(4), 4)
 
 
 def _shapes() -> Iterator[Call]:

@@ -104,14 +104,6 @@ def _least_multiple(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
     return ops.divide(lhs, ops.select(ops.compare(divisor, 0, "EQ"), 1, divisor)) * rhs
 
 
-def _bessel_i1(out: TensorType, self: Tensor) -> Tensor:
-    return _bessel_i1e(out, self) * ops.exponential(ops.abs(convert(self, out.element_type)))
-
-
-def _bessel_i1e(out: TensorType, self: Tensor) -> Tensor:
-    return chlo("bessel_i1e")(convert(self, out.element_type))
-
-
 def _normal_quantile(out: TensorType, self: Tensor) -> Tensor:
     """The inverse of the distribution function of the standard normal distribution."""
     argument = convert(self, out.element_type) * 2.0 - 1.0
@@ -128,8 +120,6 @@ ROWS: dict[str, Callable[..., Any]] = {
     "nextafter": _next_after,
     "polygamma": _polygamma,
     "signbit": _sign_bit,
-    "special_i1": _bessel_i1,
-    "special_i1e": _bessel_i1e,
     "special_ndtri": _normal_quantile,
     "special_zeta": _zeta,
 }
