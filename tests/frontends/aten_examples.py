@@ -51,7 +51,17 @@ def calls() -> list[Call]:
     state = torch.random.get_rng_state()
     torch.manual_seed(0)
     try:
-        families = (_pointwise, _shapes, _scatters, _products, _reductions, _pools, _transforms, _matrices)
+        families = (
+            _pointwise,
+            _shapes,
+            _segments,
+            _scatters,
+            _products,
+            _reductions,
+            _pools,
+            _transforms,
+            _matrices,
+        )
         own = [each for family in (*families, _quantized, _drawn) for each in family()]
         return [*own, *gradient_calls()]
     finally:
@@ -163,6 +173,14 @@ def _special() -> Iterator[Call]:
         yield call(f"special_scaled_modified_bessel_k{order}.default", wide.abs())
     yield call("special_erfcx.default", torch.cat([f(9), 30 * torch.rand(5), torch.tensor([0.0, 1e9])]))
     yield call("special_erfcx.default", f(9).double())
+    a = torch.tensor([0.5, 1.0, 3.0, 30.0, 0.0, 2.0, -1.0, 0.0, 2.0, 80.0, float("inf"), 0.1])
+    x = torch.tensor([0.3, 4.0, 2.5, 45.0, 2.0, 0.0, 2.0, 0.0, float("inf"), 70.0, 3.0, 9.0])
+    for name in ("igamma", "igammac"):
+        yield call(f"{name}.default", a, x)
+        yield call(f"{name}.default", 5 * positive(3, 5).double(), 9 * positive(5).double())
+    numbers = torch.tensor([0.0, -0.0, 1.0, -3.5, 1e-42, float("inf"), float("nan"), -1e30, 0.25])
+    for given in (numbers, numbers.double(), torch.tensor([1e-310, 3.0]).double(), f(5).bfloat16()):
+        yield call("frexp.Tensor", given)
     degrees = torch.tensor([-1, 0, 1, 2, 5, 3], dtype=torch.float32)
     families = [f"{given}chebyshev_polynomial_{name}" for given in ("", "shifted_") for name in "tuvw"]
     others = (
@@ -234,6 +252,34 @@ def _shapes() -> Iterator[Call]:
     yield call("unbind.int", f(2, 3, 4), -2)
     yield call("slice.Tensor", f(5, 9), 1, 1, 9223372036854775807, 3)
     yield call("slice.Tensor", f(5, 9), 0, -3, -1)
+
+
+def _segments() -> Iterator[Call]:
+    data, lengths = f(9, 3), torch.tensor([2, 0, 4, 3])
+    for reduce in ("sum", "mean", "max", "min", "prod"):
+        yield call("segment_reduce.default", data, reduce, lengths=lengths)
+        offsets = torch.tensor([0, 2, 2, 6, 9])
+        yield call("segment_reduce.default", data, reduce, offsets=offsets, initial=1.0)
+    x, weight = f(4, 6), positive(4, 6)
+    yield call("histogram.bin_ct", x, 5)
+    yield call("histogram.bin_ct", x, 4, range=[-1.0, 1.5], weight=weight, density=True)
+    yield call("histogram.bins_tensor", x, torch.tensor([-2.0, -0.5, 0.1, 2.0]), weight=weight)
+    yield call("histogram.bin_ct", torch.ones(5), 3)
+    for size in ([2, 3], [30], [4, 6]):
+        yield call("resize.default", x, size)
+    yield call("resize_as.default", x, f(3, 8))
+    for power in (1.0, 2.0):
+        yield call("embedding_renorm.default", f(8, 4), torch.tensor([[1, 3], [3, 6]]), 1.5, power)
+    square = f(2, 4, 4)
+    for matrix in (square, 9 * square.double(), c(3, 3), torch.zeros(2, 2), f(0, 0)):
+        yield call("linalg_matrix_exp.default", matrix)
+    yield call("linalg_matrix_exp.default", torch.stack([f(3, 3), 40 * torch.eye(3)]))
+    yield call("linalg_matrix_sqrth.default", spd(2, 4, 4))
+    yield call("linalg_polar.default", f(2, 5, 3))
+    for shape, kernel, size in (((2, 3, 9, 8), [3, 2], [4, 3]), ((3, 9, 8), [2, 2], [1, 5])):
+        samples = torch.rand(shape[0] if len(shape) > 3 else 1, 3, 2)
+        yield call("fractional_max_pool2d.default", f(*shape), kernel, size, samples)
+    yield call("fractional_max_pool3d.default", f(2, 2, 6, 9, 8), [2, 3, 2], [3, 4, 3], torch.rand(2, 2, 3))
 
 
 def _scatters() -> Iterator[Call]:
@@ -388,6 +434,8 @@ def _reductions() -> Iterator[Call]:
     for right in (False, True):
         yield call("searchsorted.Tensor", line, n(2, 3, low=0, high=7).float(), right=right)
         yield call("bucketize.Tensor", n(2, 3, low=0, high=7).float(), line, right=right)
+    loose = f(2, 6)
+    yield call("searchsorted.Tensor", loose, f(2, 3), sorter=loose.argsort())
     yield call("searchsorted.Tensor", torch.sort(f(2, 6)).values, f(2, 3), out_int32=True, side="right")
     yield call("histc.default", n(4, 5, low=0, high=8).float(), 8, 0, 7)
     yield call("histc.default", f(40), 5)
@@ -407,6 +455,8 @@ def _reductions() -> Iterator[Call]:
         for tensor in (some, f(3, 4), n(3, 5, low=0, high=4)):
             yield call(f"{name}.default", tensor)
             yield call(f"{name}.dim", tensor + 0 * tensor, -1, True)
+    for dim in (0, 1):
+        yield call("mode.default", n(4, 7, low=0, high=4), dim)
     yield call("kthvalue.default", f(3, 5), 2)
     yield call("kthvalue.default", f(3, 5), 3, 0, True)
     bare = torch.tensor(2.5)

@@ -98,6 +98,11 @@ def _pools() -> Iterator[tuple[Any, ...]]:
         x, dims = f(*shape), len(size)
         out, at = getattr(torch.ops.aten, f"adaptive_max_pool{dims}d")(x, size)
         yield f"adaptive_max_pool{dims}d_backward.default", f(*out.shape), x, at
+    for dims, shape, size in ((2, (2, 3, 9, 8), (4, 3)), (3, (2, 2, 5, 6, 4), (2, 3, 2))):
+        x, samples = f(*shape), torch.rand(*shape[:2], dims)
+        name, arguments = f"fractional_max_pool{dims}d", ([2] * dims, size)
+        out, at = getattr(torch.ops.aten, name)(x, *arguments, samples)
+        yield f"{name}_backward.default", f(*out.shape), x, *arguments, at
     for size in ((3, 4), (4, 3), (1, 1), (9, 1)):
         yield "_adaptive_avg_pool2d_backward.default", f(2, 3, *size), f(2, 3, 9, 8)
     yield "_adaptive_avg_pool3d_backward.default", f(2, 3, 2, 3, 1), f(2, 3, 4, 5, 2)

@@ -37,8 +37,8 @@ CHECKS = {
 }
 """Rows without tensors as results; tested in `test_torch_control.py`."""
 
-RUN_BY_INTERPRETER = {"aten._grouped_mm.default"}
-"""Ops that XLA has for accelerators only (`ragged-dot`)."""
+RUN_BY_INTERPRETER = {"aten._grouped_mm.default", "aten.frexp.Tensor"}
+"""Ops that XLA has for accelerators only (`ragged-dot`), or whose denormal numbers it takes for 0 on CPUs."""
 
 UP_TO_SIGNS = {"aten._linalg_eigh.default", "aten._linalg_svd.default", "aten.linalg_eig.default"}
 """Ops whose vectors are unique up to their signs."""
@@ -78,12 +78,16 @@ def type_of(value: Any) -> Any:
 
 
 def tensors_in(arguments: Any) -> list[Any]:
+    if isinstance(arguments, dict):
+        return tensors_in([*arguments.values()])
     if isinstance(arguments, list | tuple):
         return [tensor for part in arguments for tensor in tensors_in(part)]
     return [arguments] if isinstance(arguments, torch.Tensor) else []
 
 
 def replaced(arguments: Any, tensors: list[Any]) -> Any:
+    if isinstance(arguments, dict):
+        return {key: replaced(part, tensors) for key, part in arguments.items()}
     if isinstance(arguments, list | tuple):
         return type(arguments)(replaced(part, tensors) for part in arguments)
     return tensors.pop(0) if isinstance(arguments, torch.Tensor) else arguments
@@ -102,7 +106,7 @@ class Example:
 
     def __init__(self, name: str, arguments: Any, keywords: Any) -> None:
         self.name = name
-        self.given = tensors_in(arguments)
+        self.given = tensors_in([arguments, keywords])
         with torch.no_grad():
             found = op_of(name)(*arguments, **keywords)
         self.types = type_of(found)
@@ -112,7 +116,8 @@ class Example:
         assert row is not None
 
         def function(*tensors: Tensor) -> Any:
-            result = row(self.types, *replaced(arguments, list(tensors)), **keywords)
+            positional, named = replaced([arguments, keywords], list(tensors))
+            result = row(self.types, *positional, **named)
             results = result if isinstance(result, tuple | list) else [result]
             self.known = [i for i, tensor in enumerate(results) if tensor is not None]
             return [results[i] for i in self.known]

@@ -19,7 +19,7 @@ _FEW = 25
 _BY_PRODUCTS, _BY_DIFFERENCES = 1, 2
 
 
-def _norm(differences: Tensor, p: float) -> Tensor:
+def norm(differences: Tensor, p: float) -> Tensor:
     """The p-norm over the last dimension."""
     last = (differences.rank - 1,)
     sizes_ = ops.abs(differences)
@@ -62,14 +62,14 @@ def _distances(out: TensorType, x1: Tensor, x2: Tensor, p: float, compute_mode: 
     many = max(sizes(x1.type)[-2], sizes(x2.type)[-2]) > _FEW
     if p == 2 and (compute_mode == _BY_PRODUCTS or (many and compute_mode != _BY_DIFFERENCES)):
         return _by_products(x1, x2, batch)
-    return _norm(_differences(x1, x2, batch), p)
+    return norm(_differences(x1, x2, batch), p)
 
 
 def _pair_distances(out: TensorType, self: Tensor, p: float = 2) -> Tensor:
     """Of all pairs of vectors i < j, row by row."""
     rows, columns = np.triu_indices(sizes(self.type)[0], 1)
     pairs = [indexed(self, 0, (ops.constant(places.astype(np.int64)),)) for places in (rows, columns)]
-    return _norm(pairs[0] - pairs[1], p)
+    return norm(pairs[0] - pairs[1], p)
 
 
 def _slopes(differences: Tensor, norms: Tensor, p: float) -> Tensor:

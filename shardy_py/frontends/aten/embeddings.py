@@ -20,6 +20,7 @@ from shardy_py.builder import Tensor, TensorType, ops, reduce, reduce_sum, scatt
 from shardy_py.builder.tensor import elementwise
 from shardy_py.dialects.stablehlo import BroadcastInDimOp, ConstantOp, op_class
 from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
+from shardy_py.frontends.aten.distances import norm
 from shardy_py.frontends.aten.elements import Maybe, convert, filled, sizes
 from shardy_py.frontends.aten.reductions import lowest
 from shardy_py.frontends.aten.scatters import scatter_along
@@ -230,8 +231,23 @@ def _weights_backward(
     return ops.select(_kept(indices, padding_idx), products, 0)
 
 
+def _renormalized(
+    out: TensorType, self: Tensor, indices: Tensor, max_norm: float, norm_type: float
+) -> Tensor:
+    """The embeddings with those at indices scaled to at most a norm."""
+    count, width = sizes(out)
+    places = ops.reshape(indices, (-1,))
+    ones = filled(TensorType(places.shape, "f32"), 1)
+    used = ops.compare(_put(ones, places, (count,), "maximum", 0), 0, "NE")
+    norms = norm(self, norm_type)
+    is_long = ops.and_(used, norms > max_norm)
+    scale = ops.select(is_long, ops.divide(max_norm, norms + 1e-7), 1)
+    return self * _along_rows(scale, width)
+
+
 ROWS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("_embedding_bag", "_embedding_bag_forward_only"), _embedding_bag),
+    "embedding_renorm": _renormalized,
     "_embedding_bag_backward": _embedding_bag_backward,
     "_embedding_bag_per_sample_weights_backward": _weights_backward,
 }

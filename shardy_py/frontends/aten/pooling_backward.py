@@ -90,6 +90,19 @@ def _adaptive_max_pool_backward(
     return _put_at(out, grad_output, indices, count)
 
 
+def _fractional_max_pool_backward(
+    out: TensorType,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Dims,
+    output_size: Dims,
+    indices: Tensor,
+    *,
+    count: int = 2,
+) -> Tensor:
+    return _put_at(out, grad_output, indices, count)
+
+
 def _put_at(out: TensorType, grad_output: Tensor, indices: Tensor, count: int) -> Tensor:
     """Sums of the gradients at flat indices of the last `count` dimensions."""
     shape = sizes(out)
@@ -186,6 +199,8 @@ ROWS: dict[str, Callable[..., Any]] = {
     "adaptive_max_pool3d_backward": partial(_adaptive_max_pool_backward, count=3),
     "avg_pool2d_backward": _average_pool_backward,
     "avg_pool3d_backward": partial(_average_pool_backward, count=3),
+    "fractional_max_pool2d_backward": _fractional_max_pool_backward,
+    "fractional_max_pool3d_backward": partial(_fractional_max_pool_backward, count=3),
     "max_pool2d_with_indices_backward": _max_pool_backward,
     "max_pool3d_with_indices_backward": partial(_max_pool_backward, count=3),
 }

@@ -149,6 +149,8 @@ def _index_reduce(
     include_self: bool = True,
 ) -> Tensor:
     """As `scatter_reduce`, with one index for all elements of a slice."""
+    if not self.rank:
+        index = ops.reshape(index, ())
     number = dimension(dim, self.rank)
     places = ops.broadcast_in_dim(index, sizes(source.type), (number,) if index.rank else ())
     return _scatter_reduce(out, self, number, places, source, reduce, include_self=include_self)
@@ -156,6 +158,8 @@ def _index_reduce(
 
 def _put(out: TensorType, self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """Elements put at places of the tensor as a vector."""
+    if 0 in index.shape:
+        return self
     places, values = (ops.reshape(given, (-1,)) for given in (index, source))
     flat = ops.reshape(self, (-1,))
     flat_type = TensorType(flat.shape, flat.element_type)

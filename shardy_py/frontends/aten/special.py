@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -110,10 +110,33 @@ def _normal_quantile(out: TensorType, self: Tensor) -> Tensor:
     return erf_inv(argument) * 2.0**0.5
 
 
+def _mantissa(out: Sequence[TensorType], self: Tensor) -> tuple[Tensor, Tensor]:
+    """The numbers m and e of m 2^e with m from 0.5 to before 1; 0, infinities and NaN have e = 0."""
+    element = out[0].element_type
+    wide = "f64" if element == "f64" else "f32"
+    width, fraction = (64, 52) if wide == "f64" else (32, 23)
+    bias = 2 ** (width - fraction - 2) - 1
+    operand = convert(self, wide)
+    # Below the normal numbers, exponents are those of a multiple.
+    is_small = ops.abs(operand) < 2.0 ** (2 - bias)
+    scaled = ops.select(is_small, operand * 2.0**fraction, operand)
+    bits = ops.bitcast_convert(scaled, f"i{width}")
+    exponent = (bits >> fraction) & (2 ** (width - fraction - 1) - 1)
+    exponent = exponent - ops.select(
+        is_small, ops.constant(bias - 1 + fraction, bits.element_type, sizes(self.type)), bias - 1
+    )
+    kept = (bits & ~((2 ** (width - fraction - 1) - 1) << fraction)) | ((bias - 1) << fraction)
+    size = ops.abs(operand)
+    is_plain = ops.and_(ops.compare(size, 0, "NE"), ops.compare(size, float("inf"), "LT"))
+    mantissa = ops.select(is_plain, ops.bitcast_convert(kept, wide), operand)
+    return convert(mantissa, element), convert(ops.select(is_plain, exponent, 0), "i32")
+
+
 ROWS: dict[str, Callable[..., Any]] = {
     "copysign": _copy_sign,
     "fmax": _without_nan("maximum"),
     "fmin": _without_nan("minimum"),
+    "frexp": _mantissa,
     "gcd": _greatest_divisor,
     "hypot": _hypotenuse,
     "lcm": _least_multiple,
