@@ -100,6 +100,9 @@ def _pointwise() -> Iterator[Call]:
         yield call(f"{name}.default", n(5), n(3, 5))
     yield call("nextafter.default", f(3, 5), f(5))
     yield call("hypot.default", f(3, 5), torch.tensor([0.0, 1e30, float("inf"), -2.0, 3.0]))
+    yield call(
+        "hypot.default", torch.tensor([float("nan"), 1.0]), torch.tensor([-float("inf"), float("nan")])
+    )
     for name in ("gcd", "lcm"):
         yield call(f"{name}.default", n(3, 5), n(5))
     yield from _special()

@@ -12,17 +12,20 @@ from shardy_py.frontends.aten.factorizations import ROWS as FACTORS
 from shardy_py.frontends.aten.matrices import REAL, adjoint, identity, product, typed
 
 _DEGREE = 18
-"""That of the Taylor polynomial of matrices whose norm is at most 1: exact to the last bits in f64."""
+"""That of the Taylor polynomial of matrices."""
+_LARGEST = {"f32": 3.0, "complex<f32>": 3.0}
+"""The largest norm for which the polynomial is exact to the last bits, by element type; 1 in f64."""
 
 
 def _exponential(out: TensorType, self: Tensor) -> Tensor:
-    """exp(A / 2^s)^(2^s), with s such that the norm of A / 2^s is at most 1 (scaling and squaring)."""
+    """exp(A / 2^s)^(2^s), with s such that the norm of A / 2^s is small (scaling and squaring)."""
     if 0 in self.shape:
         return self
     rank, batch = self.rank, sizes(self.type)[:-2]
     magnitudes = ops.abs(self)
     norm = reduce_max(reduce_sum(magnitudes, (rank - 1,)), (rank - 2,))
-    logarithm = ops.log(ops.maximum(norm, 1.0)) * (1 / log(2))
+    largest = _LARGEST.get(self.element_type, 1.0)
+    logarithm = ops.log(ops.maximum(norm / largest, 1.0)) * (1 / log(2))
     halvings = ops.ceil(logarithm)
     scale = ops.exponential(-halvings * log(2))
     scaled = self * _spread(convert(scale, self.element_type), self)

@@ -12,6 +12,7 @@ import numpy as np
 from shardy_py.builder import Tensor, TensorType, dot_general, ops, reduce, reduce_window
 from shardy_py.builder.tensor import elementwise
 from shardy_py.frontends.aten.elements import filled, sizes
+from shardy_py.frontends.aten.pointwise import trunc
 from shardy_py.frontends.aten.products import window
 from shardy_py.frontends.aten.reductions import first_greatest, lowest
 from shardy_py.frontends.aten.shapes import along_dimension, indexed, part
@@ -151,7 +152,7 @@ def _random_starts(sample: Tensor, size: int, kernel: int, parts: int) -> Tensor
     distance = last / (parts - 1)
     spread = ops.broadcast_in_dim(sample, shape, range(sample.rank))
     count = ops.iota(shape, sample.rank, sample.element_type)
-    starts = ops.floor((count + spread) * distance) - ops.floor(spread * distance)
+    starts = trunc((count + spread) * distance) - trunc(spread * distance)
     is_last = ops.compare(count, float(parts - 1), "EQ")
     return ops.convert(ops.select(is_last, float(last), starts), "i64")
 

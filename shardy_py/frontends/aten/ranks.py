@@ -98,7 +98,7 @@ def _lifted(argument: Any) -> Any:
 
 _ALONG = ("_log_softmax", "_softmax", "sort", "topk")
 _MOVED = ("index_select", "unfold")
-_PUT = ("scatter", "scatter_add", "scatter_reduce")
+_PUT = ("index_reduce", "scatter", "scatter_add", "scatter_reduce")
 ROWS: dict[str, Callable[..., Any]] = {
     **{name: _with_dimension(reductions.ROWS[name]) for name in _ALONG},
     **{name: _with_dimension(scatters.ROWS[name]) for name in _PUT},

@@ -149,8 +149,6 @@ def _index_reduce(
     include_self: bool = True,
 ) -> Tensor:
     """As `scatter_reduce`, with one index for all elements of a slice."""
-    if not self.rank:
-        index = ops.reshape(index, ())
     number = dimension(dim, self.rank)
     places = ops.broadcast_in_dim(index, sizes(source.type), (number,) if index.rank else ())
     return _scatter_reduce(out, self, number, places, source, reduce, include_self=include_self)

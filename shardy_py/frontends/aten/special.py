@@ -78,8 +78,9 @@ def _hypotenuse(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
     lhs, rhs = (ops.abs(_spread(operand, out)) for operand in (self, other))
     greater, less = ops.maximum(lhs, rhs), ops.minimum(lhs, rhs)
     ratio = ops.divide(less, ops.select(ops.compare(greater, 0, "EQ"), 1, greater))
-    is_infinite = ops.compare(greater, float("inf"), "EQ")
-    return ops.select(is_infinite, greater, greater * ops.sqrt(ratio * ratio + 1))
+    # Infinite, too, with NaN.
+    is_infinite = ops.or_(*(ops.compare(size, float("inf"), "EQ") for size in (lhs, rhs)))
+    return ops.select(is_infinite, float("inf"), greater * ops.sqrt(ratio * ratio + 1))
 
 
 def _greatest_divisor(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
