@@ -84,19 +84,10 @@ def text_of(row: Row) -> str:
 
 def program_of_gradient(row: Row, tensors: Sequence[Any], specs: Mapping[str, Any]) -> Any:
     """The program of gradients, traced as those of training steps are, with specs of the operands by name."""
-    from shardy_py.builder import Argument, build
-    from shardy_py.frontends.torch.export import Graph
-    from shardy_py.frontends.torch.nodes import node_type
     from shardy_py.frontends.torch.programs import annotated
-    from shardy_py.frontends.torch.trace import Places, trace
-    from shardy_py.xla.populate_expanded_op_rules import populate_expanded_op_rules
+    from tests.frontends.traced_functions import program_of_function
 
-    traced = trace(row.gradients, tensors, Places({}))
-    pairs = zip(traced.inputs, specs, strict=True)
-    arguments = tuple(Argument(node_type(node), name=name) for node, name in pairs)
-    graph = Graph(traced.nodes, traced.inputs, arguments, traced.constants, ())
-    program = build(graph.run, *arguments, mesh=MESH)
-    populate_expanded_op_rules(program.module)
+    program = program_of_function(row.gradients, tensors, [*specs], MESH)
     return annotated(program, MESH, specs, "main")
 
 
