@@ -9,15 +9,9 @@ from typing import Any
 import pytest
 
 from shardy_py.frontends.torch.whole_ops import dot_general_op
+from tests.frontends.aten_operands import Call, f
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-
-Call = tuple[str, tuple[Any, ...], dict[str, Any]]
-
-
-def f(*shape: int) -> Any:
-    """Random numbers."""
-    return torch.randn(shape)
 
 
 def gradient_calls() -> Iterator[Call]:
