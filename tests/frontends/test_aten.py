@@ -63,6 +63,9 @@ def is_absent(name: str) -> bool:
     return False
 
 
+DECOMPOSED_BY_SOME = {"aten.resize_as"}
+"""Ops that torch decomposes in some versions: 2.13, but not 2.14."""
+
 OF_OTHER_VERSIONS = {name for name in ROWS if name.startswith("aten.") and is_absent(name)}
 """Rows of ops that other versions of torch have: `cholesky` until 2.13."""
 
@@ -162,7 +165,7 @@ def test_torch_leaves_every_op_that_has_a_row() -> None:
     exported = torch.export.export(All(), (tensors,))
     targets = [str(node.target) for node in decomposed(exported).graph.nodes]
     left = {name for target in targets for name in (target, target.rsplit(".", 1)[0])}
-    others = CHECKS | ON_GPUS | NEEDS_OTHERS | OF_OTHER_VERSIONS | {"aten.geqrf"}
+    others = CHECKS | ON_GPUS | NEEDS_OTHERS | OF_OTHER_VERSIONS | DECOMPOSED_BY_SOME | {"aten.geqrf"}
     assert set(ROWS) - left <= WITHOUT_NUMBERS | others
 
 
