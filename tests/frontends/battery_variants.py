@@ -113,7 +113,6 @@ def _views() -> Iterator[Row]:
 
 def _convolutions() -> Iterator[Row]:
     """Convolutions by what is sharded, times strides, dilation and groups."""
-    # XLA gathers the batch of convolutions in groups, but not that of depthwise ones.
     for name, x, w, whole in (
         ("batch", "8:dp 16 12 12", "32 16 3 3", ""),
         ("batch over both", "8:dp,tp 16 12 12", "32 16 3 3", ""),
@@ -124,7 +123,9 @@ def _convolutions() -> Iterator[Row]:
             call = lambda x, w, options=options: F.conv2d(x, w, **options)  # noqa: E731
             text = ", ".join(f"{key} {value}" for key, value in options.items())
             yield row(f"conv2d, {name}, {text}", call, x, w, whole=whole)
-    yield row("conv2d, groups", lambda x, w: F.conv2d(x, w, groups=4), "8:dp 16 12 12", "32 4 3 3")
+    # XLA gathers the batch of convolutions in groups, but not that of depthwise ones.
+    grouped = lambda x, w: F.conv2d(x, w, groups=4)  # noqa: E731
+    yield row("conv2d, groups", grouped, "8:dp 16 12 12", "32 4 3 3", whole=None)
     yield row("conv2d of 1", F.conv2d, "8:dp 16 12 12", "32:tp 16 1 1")
     yield row("conv2d of 1, contracted", F.conv2d, "8:dp 16:tp 12 12", "32 16:tp 1 1", whole=SUM)
     yield row("conv2d, patches", lambda x, w: F.conv2d(x, w, stride=4), "8:dp 3 12 12", "32:tp 3 4 4")
