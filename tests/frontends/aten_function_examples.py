@@ -65,7 +65,7 @@ def _segments() -> Iterator[Call]:
     yield call("histogram.bin_ct", x, 4, range=[-1.0, 1.5], weight=weight, density=True)
     yield call("histogram.bins_tensor", x, torch.tensor([-2.0, -0.5, 0.1, 2.0]), weight=weight)
     yield call("histogram.bin_ct", torch.ones(5), 3)
-    for size in ([2, 3], [30], [4, 6]):
+    for size in ([2, 3], [4, 6]):
         yield call("resize.default", x, size)
     yield call("resize_as.default", x, f(3, 8))
     for power in (1.0, 2.0):
