@@ -186,7 +186,13 @@ def _attentions() -> Iterator[Call]:
 
 
 def _others() -> Iterator[tuple[Any, ...]]:
-    for shape, pads in (((2, 3, 5), (1, 2)), ((3, 5), (0, 3)), ((2, 3, 1), (2, 1)), ((2, 3, 2), (1, 0))):
+    for shape, pads in (
+        ((2, 3, 5), (1, 2)),
+        ((3, 5), (0, 3)),
+        ((2, 3, 1), (2, 1)),
+        ((2, 3, 2), (1, 0)),
+        ((3, 5), (-1, 2)),
+    ):
         x, name = f(*shape), "replication_pad1d"
         grad = f(*getattr(torch.ops.aten, name)(x, pads).shape)
         yield f"{name}_backward.default", grad, x, list(pads)

@@ -174,11 +174,13 @@ def _replication_pad_backward(
 ) -> Tensor:
     """Gradients of copies added to those of the outer elements.
 
-    padding: low and high, the last dimension first.
+    padding: low and high, the last dimension first; negative where elements are dropped.
     """
     for place in range(len(padding) // 2):
         number, (low, high) = self.rank - 1 - place, padding[2 * place : 2 * place + 2]
-        grad_output = _edges_added(grad_output, number, low, high)
+        if min(low, high) < 0:
+            grad_output = _padded(grad_output, number, max(-low, 0), max(-high, 0))
+        grad_output = _edges_added(grad_output, number, max(low, 0), max(high, 0))
     return grad_output
 
 
