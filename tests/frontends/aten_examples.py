@@ -3,47 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
+from tests.frontends.aten_function_examples import function_calls
 from tests.frontends.aten_gradient_examples import gradient_calls
+from tests.frontends.aten_operands import Call, b, c, call, f, n, nonzero, positive, within
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-
-Call = tuple[str, tuple[Any, ...], dict[str, Any]]
-
-
-def f(*shape: int) -> Any:
-    return torch.randn(shape)
-
-
-def positive(*shape: int) -> Any:
-    return torch.rand(shape) + 0.1
-
-
-def within(*shape: int) -> Any:
-    return torch.rand(shape) * 1.8 - 0.9
-
-
-def n(*shape: int, low: int = -9, high: int = 10) -> Any:
-    return torch.randint(low, high, shape)
-
-
-def nonzero(*shape: int) -> Any:
-    return n(*shape, low=1) * (1 - 2 * n(*shape, low=0, high=2))
-
-
-def b(*shape: int) -> Any:
-    return torch.randint(0, 2, shape).bool()
-
-
-def c(*shape: int) -> Any:
-    return torch.complex(f(*shape), f(*shape))
-
-
-def call(name: str, *arguments: Any, **keywords: Any) -> Call:
-    return f"aten.{name}", arguments, keywords
 
 
 def calls() -> list[Call]:
@@ -51,9 +18,9 @@ def calls() -> list[Call]:
     state = torch.random.get_rng_state()
     torch.manual_seed(0)
     try:
-        families = (_pointwise, _shapes, _scatters, _products, _reductions, _pools, _transforms, _matrices)
-        own = [each for family in (*families, _quantized, _drawn) for each in family()]
-        return [*own, *gradient_calls()]
+        families = (_pointwise, _shapes, _scatters, _products, _reductions, _pools)
+        own = [each for family in families for each in family()]
+        return [*own, *function_calls(), *gradient_calls()]
     finally:
         torch.random.set_rng_state(state)
 
@@ -90,10 +57,11 @@ def _pointwise() -> Iterator[Call]:
         yield call(f"{name}.default", n(5), n(3, 5))
     yield call("nextafter.default", f(3, 5), f(5))
     yield call("hypot.default", f(3, 5), torch.tensor([0.0, 1e30, float("inf"), -2.0, 3.0]))
+    yield call(
+        "hypot.default", torch.tensor([float("nan"), 1.0]), torch.tensor([-float("inf"), float("nan")])
+    )
     for name in ("gcd", "lcm"):
         yield call(f"{name}.default", n(3, 5), n(5))
-    for name in ("special_i1", "special_i1e"):
-        yield call(f"{name}.default", 2 * f(3, 5))
     yield call("special_ndtri.default", torch.rand(3, 5))
     for order in (0, 1, 3):
         yield call("polygamma.default", order, positive(3, 5))
@@ -362,6 +330,8 @@ def _reductions() -> Iterator[Call]:
     for right in (False, True):
         yield call("searchsorted.Tensor", line, n(2, 3, low=0, high=7).float(), right=right)
         yield call("bucketize.Tensor", n(2, 3, low=0, high=7).float(), line, right=right)
+    loose = f(2, 6)
+    yield call("searchsorted.Tensor", loose, f(2, 3), sorter=loose.argsort())
     yield call("searchsorted.Tensor", torch.sort(f(2, 6)).values, f(2, 3), out_int32=True, side="right")
     yield call("histc.default", n(4, 5, low=0, high=8).float(), 8, 0, 7)
     yield call("histc.default", f(40), 5)
@@ -381,6 +351,8 @@ def _reductions() -> Iterator[Call]:
         for tensor in (some, f(3, 4), n(3, 5, low=0, high=4)):
             yield call(f"{name}.default", tensor)
             yield call(f"{name}.dim", tensor + 0 * tensor, -1, True)
+    for dim in (0, 1):
+        yield call("mode.default", n(4, 7, low=0, high=4), dim)
     yield call("kthvalue.default", f(3, 5), 2)
     yield call("kthvalue.default", f(3, 5), 3, 0, True)
     bare = torch.tensor(2.5)
@@ -414,7 +386,7 @@ def _reductions() -> Iterator[Call]:
 def _pools() -> Iterator[Call]:
     yield call("max_pool2d_with_indices.default", f(2, 3, 9, 8), [3, 3], [2, 2], [1, 1], [2, 1])
     yield call("max_pool2d_with_indices.default", n(2, 3, 9, 8).float(), [3, 2], [1, 2])
-    for name in ("_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"):
+    for name in ("_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa", "_upsample_lanczos2d_aa"):
         yield call(f"{name}.default", f(2, 3, 9, 8), [4, 13], False, None, None)
         yield call(f"{name}.default", f(1, 2, 9, 8), [5, 5], True, None, None)
     yield call("adaptive_max_pool2d.default", f(2, 3, 9, 8), [4, 3])
@@ -428,101 +400,3 @@ def _pools() -> Iterator[Call]:
     yield call("_adaptive_avg_pool2d.default", f(2, 3, 9, 8), [3, 4])
     yield call("_adaptive_avg_pool2d.default", f(2, 3, 9, 8), [4, 3])
     yield call("_adaptive_avg_pool3d.default", f(2, 3, 4, 6, 2), [2, 3, 1])
-
-
-def _transforms() -> Iterator[Call]:
-    for normalization in (0, 1, 2):
-        yield call("_fft_r2c.default", f(3, 6), [1], normalization, True)
-        yield call("_fft_r2c.default", f(3, 6), [0], normalization, False)
-        yield call("_fft_c2c.default", c(3, 6), [0], normalization, True)
-        yield call("_fft_c2c.default", c(3, 6, 2), [0, 1], normalization, False)
-        yield call("_fft_c2r.default", c(3, 6), [1], normalization, 10)
-    yield call("_fft_r2c.default", f(2, 3, 4, 2, 3), [0, 1, 2, 4], 0, True)
-    yield call("_fft_c2r.default", c(2, 3, 4, 2), [0, 1, 2, 3], 2, 3)
-
-
-def spd(*shape: int) -> Any:
-    """Symmetric positive definite matrices."""
-    given = f(*shape)
-    return given @ given.mT + torch.eye(shape[-1])
-
-
-def _matrices() -> Iterator[Call]:
-    square, tall, wide = f(2, 4, 4), f(2, 5, 3), f(3, 5)
-    lower = torch.linalg.cholesky(spd(2, 4, 4))
-    for upper in (False, True):
-        factor = lower.mT.contiguous() if upper else lower
-        yield call("cholesky.default", spd(4, 4), upper)
-        yield call("linalg_cholesky_ex.default", spd(2, 4, 4), upper=upper)
-        yield call("cholesky_solve.default", tall[:, :4], factor, upper)
-        yield call("cholesky_inverse.default", factor, upper)
-        yield call("linalg_solve_triangular.default", square, f(4, 3), upper=upper)
-        yield call("triangular_solve.default", f(4, 3), square[0], upper, True)
-    yield call("linalg_solve_triangular.default", square, f(3, 4), upper=True, left=False, unitriangular=True)
-    for matrix in (square, tall, wide, c(3, 3)):
-        yield call("linalg_lu_factor_ex.default", matrix)
-        yield call("linalg_lu.default", matrix)
-    factors, pivots = torch.linalg.lu_factor(square)
-    yield call("lu_unpack.default", factors, pivots)
-    for left in (True, False):
-        for adjoint in (True, False):
-            right = f(2, 4, 3) if left else f(2, 3, 4)
-            yield call("linalg_lu_solve.default", factors, pivots, right, left=left, adjoint=adjoint)
-    yield call("_linalg_solve_ex.default", square, f(4, 3))
-    yield call("_linalg_solve_ex.default", square, f(2, 4))
-    yield call("_linalg_solve_ex.default", square[0], f(3, 4), left=False)
-    yield call("linalg_inv_ex.default", square)
-    for name in ("_linalg_det", "_linalg_slogdet"):
-        yield call(f"{name}.default", square)
-    yield call("geqrf.default", tall)
-    vectors, scales = torch.geqrf(tall)
-    yield call("linalg_householder_product.default", vectors, scales)
-    yield call("ormqr.default", vectors, scales, f(2, 5, 2))
-    yield call("ormqr.default", vectors, scales, f(2, 2, 5), False, True)
-    for matrix in (tall, wide):
-        for mode in ("reduced", "complete"):
-            yield call("linalg_qr.default", matrix, mode)
-    yield call("linalg_pinv.atol_rtol_tensor", tall, atol=torch.tensor(0.1), rtol=torch.tensor(1e-6))
-    yield call("_linalg_eigh.default", spd(2, 4, 4))
-    yield call("_linalg_eigh.default", square, "U", False)
-    yield call("_linalg_svd.default", f(3, 3))
-    yield call("_linalg_svd.default", tall, False, False)
-    yield call("linalg_eig.default", square)
-    yield call("_linalg_eigvals.default", square)
-
-
-def _quantized() -> Iterator[Call]:
-    x, scale, zero = 3 * f(3, 5), torch.tensor([0.1]), torch.tensor([3], dtype=torch.int32)
-    scales, zeros = positive(5), n(5, low=-3, high=4).int()
-    yield call("fake_quantize_per_tensor_affine_cachemask.default", x, 0.1, 3, -20, 20)
-    tensors = "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams.default"
-    for enabled in (0, 1):
-        yield call(tensors, x, scale, zero, torch.tensor([enabled]), -20, 20)
-    yield call("fake_quantize_per_channel_affine_cachemask.default", x, scales, zeros, 1, -20, 20)
-
-
-def _drawn() -> Iterator[Call]:
-    """Random numbers: only types are compared."""
-    x = f(3, 5)
-    for name in ("rand", "randn"):
-        yield call(f"{name}.default", [3, 5])
-        yield call(f"{name}_like.default", x.double())
-    yield call("randint.default", 7, [3, 5])
-    yield call("randint.low", -2, 7, [3, 5])
-    yield call("randint_like.default", x, 7)
-    yield call("randperm.default", 9)
-    yield call("bernoulli.default", torch.rand(3, 5))
-    yield call("bernoulli.p", x, 0.25)
-    for train in (True, False):
-        yield call("native_dropout.default", x, 0.5, train)
-    yield call("multinomial.default", torch.rand(3, 5), 2)
-    yield call("multinomial.default", torch.rand(5), 9, True)
-    yield call("normal.float_float", 1.0, 2.0, [3, 5])
-    yield call("normal.Tensor_Tensor", x, positive(3, 5))
-    yield call("normal_functional.default", x, 1.0, 2.0)
-    yield call("uniform.default", x, -1.0, 2.0)
-    for name in ("cauchy", "exponential", "log_normal"):
-        yield call(f"{name}.default", x)
-    yield call("geometric.default", x, 0.3)
-    for training in (True, False):
-        yield call("rrelu_with_noise_functional.default", x, torch.zeros(3, 5), 0.1, 0.3, training)

@@ -1,10 +1,11 @@
 """Calls of torch's own op database, converted, run by our interpreter, and compared with torch's numbers.
 
-    python -m tests.frontends.opinfo [--samples 2] [--list] [name ...]
+    python -m tests.frontends.opinfo [--samples 2] [--list] [--gradients] [name ...]
 
 `torch.testing._internal.common_methods_invocations.op_db` has some 700 ops with sample arguments. Each call
 is exported as a module of its own; calls that `torch.export` does not export are not counted. Names select
-ops by their beginning. `--list` prints every call that is not equal.
+ops by their beginning. `--list` prints every call that is not equal. `--gradients` compares gradients of ops
+that have them, traced as those of training steps are.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from torch.utils import _pytree as pytree
 
 from shardy_py import ShardyError
 from shardy_py.frontends.torch.export import program_of
+from tests.frontends.traced_functions import program_of_function
 
 EQUAL, RANDOM, WRONG = "equal", "random: types equal", "wrong numbers"
 NOT_EXPORTED, NOT_CONVERTED, NOT_RUN, CRASH = "not exported", "not converted", "not run", "crash"
@@ -106,6 +108,43 @@ def outcome_of(name: str, number: int, function: Any, sample: Any) -> Outcome:
     return Outcome(name, number, EQUAL)
 
 
+def gradient_of(name: str, number: int, function: Any, sample: Any) -> Outcome:
+    """Traces, converts, runs and compares the gradients of one call, given random ones of its results."""
+    leaves, spec = pytree.tree_flatten(((sample.input, *sample.args), dict(sample.kwargs)))
+    leaves = [leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+    call = Call(function, leaves, spec)
+    given = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+    def gradients(*tensors: Any) -> tuple[Any, ...]:
+        inputs = [t.detach().requires_grad_() if t.is_floating_point() else t for t in tensors[: len(given)]]
+        results = [result for result in call(*inputs) if result.requires_grad]
+        leaves = [tensor for tensor in inputs if tensor.requires_grad]
+        found = torch.autograd.grad(results, leaves, tensors[len(given) :], allow_unused=True)
+        return tuple(each for each in found if each is not None)
+
+    try:
+        inputs = [t.clone().requires_grad_() if t.is_floating_point() else t for t in given]
+        results = [result for result in call(*inputs) if result.requires_grad]
+        tensors = [*given, *(torch.randn_like(result) for result in results)]
+        expected = gradients(*tensors)
+    except Exception as error:
+        return Outcome(name, number, NOT_EXPORTED, _first_line(error))
+    try:
+        names = [f"input_{place}" for place in range(len(tensors))]
+        program = program_of_function(gradients, tensors, names)
+    except ShardyError as error:
+        return Outcome(name, number, NOT_CONVERTED, error.diagnostics[0].message)
+    except Exception as error:
+        return Outcome(name, number, NOT_EXPORTED, f"{type(error).__name__}: {_first_line(error)}")
+    try:
+        arrays = program.run([_array(tensor) for tensor in tensors]).arrays
+    except Exception as error:
+        return Outcome(name, number, NOT_RUN, f"{type(error).__name__}: {_first_line(error)}")
+    pairs = zip(arrays, expected, strict=True)
+    wrong = [place for place, (array, tensor) in enumerate(pairs) if not close(array, _array(tensor))]
+    return Outcome(name, number, WRONG, f"gradient {wrong[0]}") if wrong else Outcome(name, number, EQUAL)
+
+
 def close(found: Any, expected: Any, *, by_magnitude: bool = False) -> bool:
     """Returns whether arrays have the same type and, to the precision of it, the same elements."""
     if found.shape != expected.shape or found.dtype != expected.dtype:
@@ -157,9 +196,16 @@ def op_database() -> Sequence[Any]:
 _DTYPES = (torch.float32, torch.int64, torch.complex64, torch.bool)
 
 
-def calls(names: Sequence[str] = (), samples: int = 2) -> Iterator[tuple[str, int, Any, Any]]:
-    """Name, number of the sample, function and sample of each call; samples are spread evenly."""
+def calls(
+    names: Sequence[str] = (), samples: int = 2, *, gradients: bool = False
+) -> Iterator[tuple[str, int, Any, Any]]:
+    """Name, number of the sample, function and sample of each call; samples are spread evenly.
+
+    gradients: only those of ops that have them.
+    """
     for op in op_database():
+        if gradients and not op.supports_autograd:
+            continue
         name = op.name + (f".{op.variant_test_name}" if op.variant_test_name else "")
         if names and not any(name.startswith(each) for each in names):
             continue
@@ -177,13 +223,14 @@ def calls(names: Sequence[str] = (), samples: int = 2) -> Iterator[tuple[str, in
             yield name, place, op.op, found[place]
 
 
-def run(names: Sequence[str] = (), samples: int = 2) -> Iterator[Outcome]:
-    """The outcome of each call."""
+def run(names: Sequence[str] = (), samples: int = 2, *, gradients: bool = False) -> Iterator[Outcome]:
+    """The outcome of each call, or of its gradients."""
     signal.signal(signal.SIGALRM, _stop)
-    for name, number, function, sample in calls(names, samples):
+    outcome = gradient_of if gradients else outcome_of
+    for name, number, function, sample in calls(names, samples, gradients=gradients):
         signal.alarm(_SECONDS)
         try:
-            yield outcome_of(name, number, function, sample)
+            yield outcome(name, number, function, sample)
         except Exception as error:
             yield Outcome(name, number, CRASH, f"{type(error).__name__}: {_first_line(error)}")
         finally:
@@ -196,10 +243,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--samples", type=int, default=2)
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--gradients", action="store_true")
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore")
     outcomes: list[Outcome] = []
-    for outcome in run(options.names, options.samples):
+    for outcome in run(options.names, options.samples, gradients=options.gradients):
         outcomes.append(outcome)
         if options.list and outcome.kind not in (EQUAL, RANDOM):
             print(f"{outcome.op} #{outcome.sample}: {outcome.kind}: {outcome.detail}", flush=True)

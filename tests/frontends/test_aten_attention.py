@@ -74,6 +74,22 @@ def test_efficient_attention(bias: Any) -> None:
     assert all(np.allclose(*pair, atol=1e-5) for pair in zip(found, wanted[1:], strict=True))
 
 
+@pytest.mark.parametrize("bias", [None, BIAS])
+def test_cudnn_attention(bias: Any) -> None:
+    name, rest = "_scaled_dot_product_cudnn_attention", (None,) * 7
+    wanted = expected(bias, False, 0.3)
+    found = called(name, types(Q, LENGTHS, *rest), [Q, K, V, bias], True, scale=0.3)
+    assert np.allclose(found[0], wanted[0].detach(), atol=1e-6)
+    inputs = [GRAD, Q, K, V, Q, LENGTHS, None, None, bias, None, None]
+    found = called(f"{name}_backward", types(Q, K, V), inputs, 5, 6, 0.0, False, scale=0.3)
+    assert all(np.allclose(*pair, atol=1e-5) for pair in zip(found, wanted[1:4], strict=True))
+
+
+def test_more_arguments_than_the_kernel_has() -> None:
+    with pytest.raises(TypeError, match="expected at most 6 arguments, got 7"):
+        called("_scaled_dot_product_flash_attention", types(Q, LENGTHS), [Q, K, V], 0.0, False, False, 1)
+
+
 def test_dropout_is_unsupported() -> None:
     with pytest.raises(ShardyError, match="attention with dropout"):
         called("_scaled_dot_product_flash_attention", types(Q, LENGTHS), [Q, K, V], 0.1)

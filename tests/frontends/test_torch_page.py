@@ -24,5 +24,5 @@ def test_the_page_is_true(root: Path, capsys: pytest.CaptureFixture[str]) -> Non
                 shown += 1
                 assert capsys.readouterr().out == block[2]
     finally:
-        unregister_aten("aten.special_bessel_j0")
+        unregister_aten("aten.special_airy_ai")
     assert shown == 8

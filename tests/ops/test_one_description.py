@@ -50,8 +50,6 @@ LEFT: dict[str, tuple[int, str]] = {
     "spmd/rotations.py": (2, "the ops of which XLA recognizes rotations"),
     "spmd/handlers.py": (31, "a row an op: XLA's handler of it"),
     "frontends/aten/grouped.py": (1, "an op of CHLO that a row makes"),
-    "frontends/aten/random.py": (1, "an op of CHLO that a row makes"),
-    "frontends/aten/special.py": (6, "ops of CHLO that rows make"),
     "frontends/jax_devices.py": (1, "functions in a module of MLIR's Python bindings"),
 }
 """The number of names of ops in other files, and why. Entries may only shrink."""

@@ -17,16 +17,21 @@ from shardy_py.api import ShardyError
 from shardy_py.frontends.aten import (
     attention_backward,
     backward,
+    bessel,
     boundary,
     distances,
     einsum,
     embeddings,
     factorizations,
     fourier,
+    gamma,
+    grid_sampling,
     grouped,
     linear_algebra,
+    matrix_functions,
     normalizations,
     pointwise,
+    polynomials,
     pooling,
     pooling_backward,
     products,
@@ -36,9 +41,11 @@ from shardy_py.frontends.aten import (
     reductions,
     resampling,
     scatters,
+    segments,
     shapes,
     special,
     strided,
+    upsampling_backward,
 )
 
 Row = Callable[..., Any]
@@ -47,11 +54,12 @@ _REGROUPING = (
     *("einsum", "instance_norm", "linear", "matmul", "roll", "stack", "tensordot", "unbind"),
     *("scaled_dot_product_attention", "_scaled_dot_product_flash_attention_for_cpu"),
 )
+_INDEXED = ("grid_sampler_2d", *(f"reflection_pad{count}d_backward" for count in (1, 2, 3)))
 _OVERWRITING = ("select_backward", "slice_backward")
 _UPDATES = ("addcdiv", "addcmul", "lerp")
-KEPT_WHOLE = tuple(f"aten.{name}" for name in (*_REGROUPING, *_OVERWRITING, *_UPDATES))
-"""Ops that torch would decompose into reshapes or updates of parts, through which few shardings propagate, or
-into more ops than their row has.
+KEPT_WHOLE = tuple(f"aten.{name}" for name in (*_REGROUPING, *_INDEXED, *_OVERWRITING, *_UPDATES))
+"""Ops that torch would decompose into reshapes, updates of parts or indices of all dimensions, through which
+few shardings propagate, or into more ops than their row has.
 """
 
 
@@ -85,16 +93,23 @@ _TABLES = (
     backward.ROWS,
     pooling_backward.ROWS,
     special.ROWS,
+    bessel.ROWS,
+    gamma.ROWS,
+    matrix_functions.ROWS,
+    segments.ROWS,
+    polynomials.ROWS,
     ranks.ROWS,
     distances.ROWS,
     embeddings.ROWS,
     factorizations.ROWS,
     fourier.ROWS,
+    grid_sampling.ROWS,
     linear_algebra.ROWS,
     random.ROWS,
     resampling.ROWS,
     strided.ROWS,
     attention_backward.ROWS,
+    upsampling_backward.ROWS,
 )
 
 ROWS: dict[str, Row] = {

@@ -1,4 +1,4 @@
-"""ATen's distances of vectors, and products of three tensors: `ROWS` by name, as in `pointwise.py`."""
+"""ATen's distances of vectors, their gradients, and products of three tensors: `ROWS` by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from shardy_py.builder import Tensor, TensorType, dot_general, ops, reduce_max, reduce_sum
 from shardy_py.frontends.aten.einsum import einsum
-from shardy_py.frontends.aten.elements import convert, sizes
+from shardy_py.frontends.aten.elements import convert, filled, sizes
+from shardy_py.frontends.aten.scatters import scatter_along
 from shardy_py.frontends.aten.shapes import indexed
 
 _FEW = 25
@@ -18,7 +19,7 @@ _FEW = 25
 _BY_PRODUCTS, _BY_DIFFERENCES = 1, 2
 
 
-def _norm(differences: Tensor, p: float) -> Tensor:
+def norm(differences: Tensor, p: float) -> Tensor:
     """The p-norm over the last dimension."""
     last = (differences.rank - 1,)
     sizes_ = ops.abs(differences)
@@ -61,14 +62,63 @@ def _distances(out: TensorType, x1: Tensor, x2: Tensor, p: float, compute_mode: 
     many = max(sizes(x1.type)[-2], sizes(x2.type)[-2]) > _FEW
     if p == 2 and (compute_mode == _BY_PRODUCTS or (many and compute_mode != _BY_DIFFERENCES)):
         return _by_products(x1, x2, batch)
-    return _norm(_differences(x1, x2, batch), p)
+    return norm(_differences(x1, x2, batch), p)
 
 
 def _pair_distances(out: TensorType, self: Tensor, p: float = 2) -> Tensor:
     """Of all pairs of vectors i < j, row by row."""
     rows, columns = np.triu_indices(sizes(self.type)[0], 1)
     pairs = [indexed(self, 0, (ops.constant(places.astype(np.int64)),)) for places in (rows, columns)]
-    return _norm(pairs[0] - pairs[1], p)
+    return norm(pairs[0] - pairs[1], p)
+
+
+def _slopes(differences: Tensor, norms: Tensor, p: float) -> Tensor:
+    """The derivatives of the p-norms of vectors (last dimension) by their elements, 0 for zero vectors.
+
+    norms: repeated along the last dimension.
+    """
+    lengths, sign = ops.abs(differences), ops.sign(differences)
+    if p == 1:
+        return sign
+    if p == inf:
+        return ops.select(ops.compare(lengths, norms, "EQ"), sign, 0)
+    is_zero = ops.compare(norms, 0, "EQ")
+    divisor = ops.select(is_zero, 1, norms)
+    if p == 2:
+        return ops.select(is_zero, 0, differences / divisor)
+    # Of powers below 1, those of zeros are infinite.
+    lengths = ops.select(ops.compare(lengths, 0, "EQ"), 1, lengths) if p < 1 else lengths
+    return ops.select(is_zero, 0, sign * ops.power(lengths / divisor, p - 1))
+
+
+def _distances_backward(
+    out: TensorType, grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor
+) -> Tensor:
+    """The gradient of the first vectors; grad, cdist: [..., vectors of x1, of x2]."""
+    if p == 0 or 0 in (*x1.shape, *x2.shape):
+        return filled(out, 0)
+    batch = sizes(out)[:-2]
+    differences = _differences(x1, x2, batch)
+    shape = sizes(differences.type)
+    lead = range(len(batch) + 2)
+    grads, norms = (ops.broadcast_in_dim(given, shape, lead) for given in (grad, cdist))
+    return reduce_sum(_slopes(differences, norms, p) * grads, (len(batch) + 1,))
+
+
+def _pair_distances_backward(out: TensorType, grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
+    count, width = sizes(out)
+    if p == 0 or count < 2:
+        return filled(out, 0)
+    places = [ops.constant(each.astype(np.int64)) for each in np.triu_indices(count, 1)]
+    first, second = (indexed(self, 0, (place,)) for place in places)
+    shape = sizes(first.type)
+    grads, norms = (ops.broadcast_in_dim(given, shape, (0,)) for given in (grad, pdist))
+    parts = _slopes(first - second, norms, p) * grads
+    total = filled(out, 0)
+    for place, part in zip(places, (parts, -parts), strict=True):
+        index = ops.broadcast_in_dim(place, (shape[0], width), (0,))
+        total = scatter_along(total, 0, index, part, ops.add)
+    return total
 
 
 def _trilinear(
@@ -93,7 +143,9 @@ def _trilinear(
 
 
 ROWS: dict[str, Callable[..., Any]] = {
+    "_cdist_backward": _distances_backward,
     "_cdist_forward": _distances,
+    "_pdist_backward": _pair_distances_backward,
     "_pdist_forward": _pair_distances,
     "_trilinear": _trilinear,
 }

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.builder import Tensor, TensorType, emit, ops
+from shardy_py.builder import Tensor, TensorType, ops
 from shardy_py.builder.tensor import elementwise
+from shardy_py.frontends.aten.chlo_ops import chlo, erf, erf_inv
 from shardy_py.frontends.aten.elements import convert, converted, filled, promoted, sizes
 from shardy_py.ops import names
 
@@ -26,14 +27,6 @@ def _unary(function: Callable[[Tensor], Tensor]) -> Row:
         return function(convert(self, out.element_type))
 
     return row
-
-
-def _chlo(name: str) -> Callable[[Tensor], Tensor]:
-    """An op of CHLO, which StableHLO expands."""
-    return lambda operand: emit(f"chlo.{name}", operand, results=operand.type)[0]
-
-
-erf = _chlo("erf")
 
 
 def _binary(op_name: str, element: str = "") -> Row:
@@ -192,16 +185,16 @@ def _polar(out: TensorType, abs: Tensor, angle: Tensor) -> Tensor:
 
 _UNARY: dict[str, Callable[[Tensor], Tensor]] = {
     **{name: ops.FUNCTIONS[name] for name in names("ceil floor log rsqrt sqrt tan tanh")},
-    **{name: _chlo(name) for name in names("acos acosh asin asinh atan atanh cosh erf erfc sinh")},
+    **{name: chlo(name) for name in names("acos acosh asin asinh atan atanh cosh erf erfc sinh")},
     **dict.fromkeys(("_conj", "_conj_physical"), lambda x: ops.complex(ops.real(x), -ops.imag(x))),
     "bitwise_not": ops.not_,
     "cos": ops.cosine,
-    "digamma": _chlo("digamma"),
-    "erfinv": _chlo("erf_inv"),
+    "digamma": chlo("digamma"),
+    "erfinv": erf_inv,
     "exp": ops.exponential,
     "exp2": lambda x: ops.exponential(x * log(2)),
     "expm1": ops.exponential_minus_one,
-    "lgamma": _chlo("lgamma"),
+    "lgamma": chlo("lgamma"),
     "log10": lambda x: ops.log(x) / log(10),
     "log1p": ops.log_plus_one,
     "log2": lambda x: ops.log(x) / log(2),

@@ -12,9 +12,10 @@ import numpy as np
 from shardy_py.builder import Tensor, TensorType, dot_general, ops, reduce, reduce_window
 from shardy_py.builder.tensor import elementwise
 from shardy_py.frontends.aten.elements import filled, sizes
+from shardy_py.frontends.aten.pointwise import trunc
 from shardy_py.frontends.aten.products import window
 from shardy_py.frontends.aten.reductions import first_greatest, lowest
-from shardy_py.frontends.aten.shapes import indexed
+from shardy_py.frontends.aten.shapes import along_dimension, indexed, part
 
 Dims = int | Sequence[int] | None
 
@@ -108,6 +109,54 @@ def _windows(size: int, parts: int) -> Any:
     return np.array([[min(start + i, limit - 1) for i in range(length)] for start, limit in bounds])
 
 
+def _fractional_max_pool(
+    out: Sequence[TensorType],
+    self: Tensor,
+    kernel_size: Dims,
+    output_size: Dims,
+    random_samples: Tensor,
+    *,
+    count: int = 2,
+) -> tuple[Tensor, Tensor]:
+    """The maxima of windows at random distances (Graham, 2014), and their places.
+
+    random_samples: [N, C, dimensions], those of images the last dimension first.
+    """
+    kernel, wanted = window(kernel_size or (), count), sizes(out[0])[-count:]
+    lead = self.rank - count
+    values, places = self, plane_places(self, count)
+    for d, (size, parts) in enumerate(zip(kernel, wanted, strict=True)):
+        number, column = lead + d, count - 1 - d if count == 2 else d
+        sample = ops.reshape(part(random_samples, 2, column, column + 1), sizes(random_samples.type)[:2])
+        sample = sample if lead > 1 else ops.reshape(sample, sizes(random_samples.type)[1:2])
+        starts = _random_starts(sample, sizes(self.type)[number], size, parts)
+        offsets = ops.iota((*sizes(starts.type), size), lead + 1, "i64")
+        index = ops.broadcast_in_dim(starts, sizes(offsets.type), range(lead + 1)) + offsets
+        shape = sizes(values.type)
+        along = (*shape[:number], parts * size, *shape[number + 1 :])
+        flat = ops.reshape(index, (*shape[:lead], parts * size))
+        spread = ops.broadcast_in_dim(flat, along, (*range(lead), number))
+        windows = (*shape[:number], parts, size, *shape[number + 1 :])
+        pair = [ops.reshape(along_dimension(t, number, spread), windows) for t in (values, places)]
+        first = (lowest(self.element_type), np.iinfo(np.int64).max)
+        values, places = reduce(pair, first, (number + 1,), first_greatest)
+    return values, places
+
+
+def _random_starts(sample: Tensor, size: int, kernel: int, parts: int) -> Tensor:
+    """[N, C, parts]: where windows start, at distances that differ by 1; the last at the end."""
+    shape = (*sizes(sample.type), parts)
+    last = size - kernel
+    if parts == 1:
+        return filled(TensorType(shape, "i64"), last)
+    distance = last / (parts - 1)
+    spread = ops.broadcast_in_dim(sample, shape, range(sample.rank))
+    count = ops.iota(shape, sample.rank, sample.element_type)
+    starts = trunc((count + spread) * distance) - trunc(spread * distance)
+    is_last = ops.compare(count, float(parts - 1), "EQ")
+    return ops.convert(ops.select(is_last, float(last), starts), "i64")
+
+
 def _average_pool(
     out: TensorType,
     self: Tensor,
@@ -158,6 +207,8 @@ def averages(size: int, parts: int) -> Any:
 ROWS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("_adaptive_avg_pool2d", "_adaptive_avg_pool3d"), _adaptive_average_pool),
     **dict.fromkeys(("adaptive_max_pool2d", "adaptive_max_pool3d"), _adaptive_max_pool),
+    "fractional_max_pool2d": _fractional_max_pool,
+    "fractional_max_pool3d": partial(_fractional_max_pool, count=3),
     "avg_pool2d": _average_pool,
     "avg_pool3d": partial(_average_pool, count=3),
     "max_pool2d_with_indices": _max_pool,

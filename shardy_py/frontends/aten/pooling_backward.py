@@ -1,6 +1,6 @@
-"""Gradients of ATen's pooling and upsampling: `ROWS` by name, as in `pointwise.py`.
+"""Gradients of ATen's pooling: `ROWS` by name, as in `pointwise.py`.
 
-Those of averages and interpolations are products with constant matrices or sums over windows, one spatial
+Those of averages are products with constant matrices or sums over windows, one spatial
 dimension at a time, so that batch and channels stay apart.
 """
 
@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import floor, prod
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from shardy_py.builder import Tensor, TensorType, dot_general, ops, reduce_window, scatter, select_and_scatter
+from shardy_py.builder import Tensor, TensorType, ops, reduce_window, scatter, select_and_scatter
 from shardy_py.builder.tensor import elementwise
-from shardy_py.builder.types import dtype_of
 from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
-from shardy_py.frontends.aten.elements import Maybe, convert, filled, sizes, widened
+from shardy_py.frontends.aten.elements import Maybe, filled, sizes
 from shardy_py.frontends.aten.pooling import averages
 from shardy_py.frontends.aten.products import window
 from shardy_py.frontends.aten.reductions import lowest
+from shardy_py.frontends.aten.resampling import weighted_along
 
 Dims = int | Sequence[int] | None
 _ADD = partial(elementwise, "add")
@@ -81,6 +81,26 @@ def _max_pool_backward(
 
 def _is_kept(kept: Tensor, other: Tensor) -> Tensor:
     return ops.compare(kept, other, "GE")
+
+
+def _adaptive_max_pool_backward(
+    out: TensorType, grad_output: Tensor, self: Tensor, indices: Tensor, *, count: int = 2
+) -> Tensor:
+    """The gradient goes to the maxima, whose windows may overlap."""
+    return _put_at(out, grad_output, indices, count)
+
+
+def _fractional_max_pool_backward(
+    out: TensorType,
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Dims,
+    output_size: Dims,
+    indices: Tensor,
+    *,
+    count: int = 2,
+) -> Tensor:
+    return _put_at(out, grad_output, indices, count)
 
 
 def _put_at(out: TensorType, grad_output: Tensor, indices: Tensor, count: int) -> Tensor:
@@ -167,138 +187,21 @@ def _adaptive_average_pool_backward(out: TensorType, grad_output: Tensor, self: 
             shape[number] = size
             grad_output = ops.broadcast_to(grad_output / float(size), shape)
         else:
-            grad_output = _along(grad_output, number, averages(size, parts))
+            grad_output = weighted_along(grad_output, number, averages(size, parts))
     return grad_output
-
-
-def _along(tensor: Tensor, number: int, weights: Any) -> Tensor:
-    """The tensor with dimension `number`, of size n, contracted with weights [n, m], which becomes m."""
-    matrix = ops.constant(weights, tensor.element_type)
-    product = dot_general(tensor, matrix, ((number,), (0,)))
-    last = tensor.rank - 1
-    return ops.transpose(product, [*range(number), last, *range(number, last)]) if number < last else product
-
-
-# ---------------------------------------------------------------------- upsampling
-
-
-def _nearest(size: int, given: int, scale: Any, *, exact: bool) -> Any:
-    """Weights [given, size]: row i is the element that result i has."""
-    weights = np.zeros((given, size))
-    for i in range(given):
-        place = np.float32(i + 0.5) * scale if exact else i * scale
-        weights[i, min(floor(place), size - 1)] = 1
-    return weights
-
-
-def _linear(size: int, given: int, scale: Any, *, align_corners: bool) -> Any:
-    weights = np.zeros((given, size))
-    for i in range(given):
-        place = i * scale if align_corners else max(type(scale)(i + 0.5) * scale - type(scale)(0.5), 0.0)
-        low = min(floor(place), size - 1)
-        weights[i, low] += 1 - (place - low)
-        weights[i, min(low + 1, size - 1)] += place - low
-    return weights
-
-
-_CUBIC = -0.75
-"""The coefficient of torch's bicubic interpolation."""
-
-
-def _cubic(size: int, given: int, scale: Any, *, align_corners: bool) -> Any:
-    weights = np.zeros((given, size))
-    for i in range(given):
-        place = i * scale if align_corners else type(scale)(i + 0.5) * scale - type(scale)(0.5)
-        low = floor(place)
-        for step in range(-1, 3):
-            distance = abs(place - (low + step))
-            weights[i, min(max(low + step, 0), size - 1)] += _convolved(distance)
-    return weights
-
-
-def _convolved(x: float) -> float:
-    """Keys, "Cubic convolution interpolation for digital image processing"."""
-    if x <= 1:
-        return ((_CUBIC + 2) * x - (_CUBIC + 3)) * x * x + 1
-    return (((x - 5) * x + 8) * x - 4) * _CUBIC if x < 2 else 0.0
-
-
-def _scale(size: int, given: int, factor: float | None, *, align_corners: bool) -> float:
-    """The distance of neighbours in the input, given the factor of the user if there is one."""
-    if align_corners:
-        return (size - 1) / (given - 1) if given > 1 else 0.0
-    return 1 / factor if factor else size / given
-
-
-def _upsample_backward(
-    out: TensorType, grad_output: Tensor, weights: Callable[..., Any], factors: Sequence[float | None]
-) -> Tensor:
-    """Products of the gradient with the interpolation's weights, one spatial dimension at a time."""
-    (gradient,) = widened(grad_output)
-    # torch computes places in the precision of the elements, which decides between neighbours.
-    kind = np.dtype(dtype_of(gradient.element_type)).type
-    for number, factor in enumerate(factors, 2):
-        size, given = sizes(out)[number], sizes(grad_output.type)[number]
-        matrix = weights(size, given, kind, factor)
-        gradient = _along(gradient, number, matrix)
-    return convert(gradient, out.element_type)
-
-
-def _nearest_backward(*, exact: bool, count: int) -> Callable[..., Tensor]:
-    def weights(size: int, given: int, kind: Any, factor: float | None) -> Any:
-        scale = np.float32(_scale(size, given, factor, align_corners=False))
-        return _nearest(size, given, scale, exact=exact)
-
-    def row(
-        out: TensorType, grad_output: Tensor, output_size: Any, input_size: Any, *factors: Any, **named: Any
-    ) -> Tensor:
-        return _upsample_backward(out, grad_output, weights, _factors(factors, named, count))
-
-    return row
-
-
-def _interpolation_backward(interpolation: Callable[..., Any], count: int) -> Callable[..., Tensor]:
-    def row(
-        out: TensorType,
-        grad_output: Tensor,
-        output_size: Any,
-        input_size: Any,
-        align_corners: bool,
-        *factors: Any,
-        **named: Any,
-    ) -> Tensor:
-        def weights(size: int, given: int, kind: Any, factor: float | None) -> Any:
-            scale = kind(_scale(size, given, factor, align_corners=align_corners))
-            return interpolation(size, given, scale, align_corners=align_corners)
-
-        return _upsample_backward(out, grad_output, weights, _factors(factors, named, count))
-
-    return row
-
-
-def _factors(given: Sequence[Any], named: dict[str, Any], count: int) -> list[float | None]:
-    """The user's factor of each spatial dimension, None where there is none."""
-    keys = [key for key in ("scales", "scales_d", "scales_h", "scales_w") if key in named]
-    listed = [*given, *(named[key] for key in keys)]
-    return [*listed, *(None,) * count][:count]
 
 
 ROWS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(
         ("_adaptive_avg_pool2d_backward", "_adaptive_avg_pool3d_backward"), _adaptive_average_pool_backward
     ),
+    "adaptive_max_pool2d_backward": _adaptive_max_pool_backward,
+    "adaptive_max_pool3d_backward": partial(_adaptive_max_pool_backward, count=3),
     "avg_pool2d_backward": _average_pool_backward,
     "avg_pool3d_backward": partial(_average_pool_backward, count=3),
+    "fractional_max_pool2d_backward": _fractional_max_pool_backward,
+    "fractional_max_pool3d_backward": partial(_fractional_max_pool_backward, count=3),
     "max_pool2d_with_indices_backward": _max_pool_backward,
     "max_pool3d_with_indices_backward": partial(_max_pool_backward, count=3),
-    "upsample_bicubic2d_backward": _interpolation_backward(_cubic, 2),
-    "upsample_bilinear2d_backward": _interpolation_backward(_linear, 2),
-    "upsample_linear1d_backward": _interpolation_backward(_linear, 1),
-    "upsample_trilinear3d_backward": _interpolation_backward(_linear, 3),
-    **{f"upsample_nearest{dims}d_backward": _nearest_backward(exact=False, count=dims) for dims in (1, 2, 3)},
-    **{
-        f"_upsample_nearest_exact{dims}d_backward": _nearest_backward(exact=True, count=dims)
-        for dims in (1, 2, 3)
-    },
 }
 """The rows by the name of the op without overload."""

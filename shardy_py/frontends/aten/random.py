@@ -14,8 +14,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from shardy_py.builder import Tensor, TensorType, emit, ops, sort
+from shardy_py.builder import Tensor, TensorType, ops, sort
 from shardy_py.builder.insertion import Trace, current_trace
+from shardy_py.frontends.aten.chlo_ops import erf_inv
 from shardy_py.frontends.aten.elements import convert, sizes
 from shardy_py.frontends.aten.reductions import cumulative, extremes
 from shardy_py.frontends.aten.shapes import part
@@ -51,7 +52,7 @@ def standard_normal(shape: Sequence[int], element_type: str = "f32") -> Tensor:
     argument = middle * 2.0 - 1.0
     limit = 1.0 - 2.0 ** -_FRACTION_BITS[element_type]
     argument = ops.clamp(-limit, argument, limit)
-    return emit("chlo.erf_inv", argument, results=argument.type)[0] * 2.0**0.5
+    return erf_inv(argument) * 2.0**0.5
 
 
 def _drawn(draw: Callable[[Sequence[int], str], Tensor]) -> Callable[..., Tensor]:

@@ -11,7 +11,7 @@ from typing import Any, cast
 from shardy_py.builder import Tensor, TensorType, ops, reduce_sum
 from shardy_py.frontends.aten import reductions, scatters, shapes
 from shardy_py.frontends.aten.elements import convert, dimension, is_float, sizes
-from shardy_py.frontends.aten.reductions import shaped, sorted_along
+from shardy_py.frontends.aten.reductions import extremes, shaped, sorted_along
 from shardy_py.frontends.aten.shapes import along_dimension, part
 
 
@@ -50,6 +50,26 @@ def _median(*, ignores_nan: bool) -> Callable[..., Any]:
     return row
 
 
+def _mode(
+    out: Sequence[TensorType], self: Tensor, dim: int = -1, keepdim: bool = False
+) -> tuple[Tensor, ...]:
+    """The most frequent elements, of equally frequent ones the smallest, and the index of the last such."""
+    number = dimension(dim, self.rank)
+    values, places = sorted_along(self, number)
+    shape = sizes(values.type)
+    pairs = (*shape, shape[number])
+    others = tuple(d for d in range(self.rank) if d != number)
+    row = ops.broadcast_in_dim(values, pairs, range(self.rank))
+    column = ops.broadcast_in_dim(values, pairs, [self.rank if d == number else d for d in range(self.rank)])
+    before = ops.compare(ops.iota(pairs, self.rank), ops.iota(pairs, number), "LE")
+    same = ops.and_(before, ops.compare(row, column, "EQ"))
+    runs = reduce_sum(convert(same, "i64"), (self.rank,))
+    _, last = extremes("GT", runs, number)
+    index = ops.broadcast_in_dim(last, [1 if d == number else n for d, n in enumerate(shape)], others)
+    found = (along_dimension(tensor, number, index) for tensor in (values, places))
+    return tuple(shaped(tensor, type_) for tensor, type_ in zip(found, out, strict=True))
+
+
 def _with_dimension(row: Callable[..., Any]) -> Callable[..., Any]:
     """The row for tensors without dimensions, too, which count as one element along dimension 0."""
 
@@ -78,12 +98,13 @@ def _lifted(argument: Any) -> Any:
 
 _ALONG = ("_log_softmax", "_softmax", "sort", "topk")
 _MOVED = ("index_select", "unfold")
-_PUT = ("scatter", "scatter_add", "scatter_reduce")
+_PUT = ("index_reduce", "scatter", "scatter_add", "scatter_reduce")
 ROWS: dict[str, Callable[..., Any]] = {
     **{name: _with_dimension(reductions.ROWS[name]) for name in _ALONG},
     **{name: _with_dimension(scatters.ROWS[name]) for name in _PUT},
     **{name: _with_dimension(shapes.ROWS[name]) for name in _MOVED},
     **{f"{name}.dim": _with_dimension(reductions.ROWS[name]) for name in ("max", "min")},
+    "mode": _with_dimension(_mode),
     "kthvalue": _with_dimension(_kth_value),
     "median": _median(ignores_nan=False),
     "median.dim": _with_dimension(_median(ignores_nan=False)),

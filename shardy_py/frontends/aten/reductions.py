@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.api import ShardyError
 from shardy_py.builder import (
     Tensor,
     TensorType,
@@ -34,7 +33,7 @@ from shardy_py.frontends.aten.elements import (
     sizes,
     widened,
 )
-from shardy_py.frontends.aten.shapes import part
+from shardy_py.frontends.aten.shapes import along_dimension, part
 
 Dims = int | Sequence[int] | None
 Start = Callable[[str], Any]
@@ -296,7 +295,7 @@ def _search_sorted(
 ) -> Tensor:
     """Where values go in sorted sequences; right: behind equal elements."""
     if sorter is not None:
-        raise ShardyError.unsupported("searchsorted with sorter", remedy="gather the sorted sequence first")
+        sorted_sequence = along_dimension(sorted_sequence, sorted_sequence.rank - 1, sorter)
     values = self if isinstance(self, Tensor) else filled(TensorType((), sorted_sequence.element_type), self)
     sequence, values = promoted(sorted_sequence, values)
     return _ranks(sequence, values, out.element_type, "LE" if right or side == "right" else "LT")

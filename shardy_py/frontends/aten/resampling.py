@@ -29,6 +29,19 @@ def _cubic(x: Any) -> Any:
     return np.where(x < 1, near, np.where(x < 2, far, 0))
 
 
+def _lanczos(x: Any) -> Any:
+    """Lanczos' window of three lobes (Turkowski, "Filters for common resampling tasks", 1990)."""
+    return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(np.asarray(x) / 3), 0)
+
+
+FILTERS: dict[str, tuple[int, Filter]] = {
+    "bicubic": (2, _cubic),
+    "bilinear": (1, _triangle),
+    "lanczos": (3, _lanczos),
+}
+"""Half the width of each filter, and its values."""
+
+
 def resampling_weights(size: int, wanted: int, scale: float, reach: int, kernel: Filter) -> Any:
     """[wanted, size]: the weights of a filter that is as wide as an element of the result.
 
@@ -43,6 +56,14 @@ def resampling_weights(size: int, wanted: int, scale: float, reach: int, kernel:
         each = kernel((np.arange(start, limit) - center + 0.5) / width)
         weights[i, start:limit] = each / each.sum()
     return weights
+
+
+def weighted_along(tensor: Tensor, number: int, weights: Any) -> Tensor:
+    """The tensor with dimension `number`, of size n, contracted with weights [n, m], which becomes m."""
+    matrix = ops.constant(weights, tensor.element_type)
+    product = dot_general(tensor, matrix, ((number,), (0,)))
+    last = tensor.rank - 1
+    return ops.transpose(product, [*range(number), last, *range(number, last)]) if number < last else product
 
 
 def _resized(
@@ -75,7 +96,7 @@ def _resized(
 
 
 ROWS: dict[str, Callable[..., Any]] = {
-    "_upsample_bicubic2d_aa": partial(_resized, reach=2, kernel=_cubic),
-    "_upsample_bilinear2d_aa": partial(_resized, reach=1, kernel=_triangle),
+    f"_upsample_{name}2d_aa": partial(_resized, reach=reach, kernel=kernel)
+    for name, (reach, kernel) in FILTERS.items()
 }
 """The rows by the name of the op without overload."""

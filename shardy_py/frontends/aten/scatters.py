@@ -36,7 +36,7 @@ _REDUCTIONS: dict[str, tuple[Combine, Callable[[str], Any]]] = {
 """The combination of two elements, and the initial value of a reduction without the previous elements."""
 
 
-def _along(self: Tensor, dim: int, index: Tensor, source: Any, combine: Combine) -> Tensor:
+def scatter_along(self: Tensor, dim: int, index: Tensor, source: Any, combine: Combine) -> Tensor:
     """Puts each element of `source` at its own position in `self`, but at its index along one dimension."""
     number, rank = dimension(dim, self.rank), self.rank
     updates = _updates(source, self.element_type, sizes(index.type))
@@ -71,7 +71,7 @@ def _updates(source: Any, element_type: str, shape: Sequence[int]) -> Tensor:
 
 
 def _scatter(out: TensorType, self: Tensor, dim: int, index: Tensor, src: Any, *, reduce: str = "") -> Tensor:
-    return _along(self, dim, index, src, _REDUCTIONS[reduce][0] if reduce else _latest)
+    return scatter_along(self, dim, index, src, _REDUCTIONS[reduce][0] if reduce else _latest)
 
 
 def _scatter_reduce(
@@ -85,11 +85,11 @@ def _scatter_reduce(
     include_self: bool = True,
 ) -> Tensor:
     combine, initial = _REDUCTIONS[reduce]
-    start = self if include_self else _along(self, dim, index, initial(self.element_type), _latest)
-    result = _along(start, dim, index, src, combine)
+    start = self if include_self else scatter_along(self, dim, index, initial(self.element_type), _latest)
+    result = scatter_along(start, dim, index, src, combine)
     if reduce != "mean":
         return result
-    counts = ops.maximum(_along(filled(self.type, int(include_self)), dim, index, 1, _ADD), 1)
+    counts = ops.maximum(scatter_along(filled(self.type, int(include_self)), dim, index, 1, _ADD), 1)
     return result / counts if is_float(self.element_type) else floor_quotient(result, counts)
 
 
@@ -156,6 +156,8 @@ def _index_reduce(
 
 def _put(out: TensorType, self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """Elements put at places of the tensor as a vector."""
+    if 0 in index.shape:
+        return self
     places, values = (ops.reshape(given, (-1,)) for given in (index, source))
     flat = ops.reshape(self, (-1,))
     flat_type = TensorType(flat.shape, flat.element_type)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -269,6 +270,14 @@ def _diagonal_scatter(
     return ops.select(on_it, spread, self)
 
 
+def _resized(out: TensorType, self: Tensor, *_: Any, **__: Any) -> Tensor:
+    """The first elements in another shape; zeros, where torch has anything, behind them."""
+    flat = ops.reshape(self, (-1,))
+    (given,), wanted = sizes(flat.type), prod(sizes(out))
+    flat = part(flat, 0, 0, wanted) if given >= wanted else ops.pad(flat, 0, [0], [wanted - given])
+    return ops.reshape(flat, sizes(out))
+
+
 def _embedding(out: TensorType, weight: Tensor, indices: Tensor, *_: Any, **__: Any) -> Tensor:
     return ops.take(weight, indices)
 
@@ -302,6 +311,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("clone", "alias", "_to_copy"), _same),
     **dict.fromkeys(("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty_strided"), _empty),
     **dict.fromkeys(("full", "full_like"), _full),
+    **dict.fromkeys(("resize", "resize_as"), _resized),
     "arange": _arange,
     "cat": _concatenate,
     "constant_pad_nd": _pad,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from shardy_py.builder import Tensor, TensorType, emit, ops, reduce, while_loop
+from shardy_py.builder import Tensor, TensorType, ops, reduce, while_loop
 from shardy_py.builder.tensor import elementwise
 from shardy_py.builder.types import dtype_of
+from shardy_py.frontends.aten.chlo_ops import chlo, erf_inv
 from shardy_py.frontends.aten.elements import convert, is_float, sizes
 
 
@@ -56,20 +57,20 @@ def _without_nan(op_name: str) -> Callable[..., Tensor]:
 
 def _next_after(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
     lhs, rhs = (_spread(operand, out) for operand in (self, other))
-    return emit("chlo.next_after", lhs, rhs, results=out)[0]
+    return chlo("next_after")(lhs, rhs)
 
 
 def _polygamma(out: TensorType, n: int, self: Tensor) -> Tensor:
     operand = convert(self, out.element_type)
     if n == 0:
-        return emit("chlo.digamma", operand, results=out)[0]
+        return chlo("digamma")(operand)
     order = ops.constant(float(n), out.element_type, sizes(out))
-    return emit("chlo.polygamma", order, operand, results=out)[0]
+    return chlo("polygamma")(order, operand)
 
 
 def _zeta(out: TensorType, self: Any, other: Any) -> Tensor:
     lhs, rhs = (_spread(operand, out) for operand in (self, other))
-    return emit("chlo.zeta", lhs, rhs, results=out)[0]
+    return chlo("zeta")(lhs, rhs)
 
 
 def _hypotenuse(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
@@ -77,8 +78,9 @@ def _hypotenuse(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
     lhs, rhs = (ops.abs(_spread(operand, out)) for operand in (self, other))
     greater, less = ops.maximum(lhs, rhs), ops.minimum(lhs, rhs)
     ratio = ops.divide(less, ops.select(ops.compare(greater, 0, "EQ"), 1, greater))
-    is_infinite = ops.compare(greater, float("inf"), "EQ")
-    return ops.select(is_infinite, greater, greater * ops.sqrt(ratio * ratio + 1))
+    # Infinite, too, with NaN.
+    is_infinite = ops.or_(*(ops.compare(size, float("inf"), "EQ") for size in (lhs, rhs)))
+    return ops.select(is_infinite, float("inf"), greater * ops.sqrt(ratio * ratio + 1))
 
 
 def _greatest_divisor(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
@@ -103,32 +105,45 @@ def _least_multiple(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
     return ops.divide(lhs, ops.select(ops.compare(divisor, 0, "EQ"), 1, divisor)) * rhs
 
 
-def _bessel_i1(out: TensorType, self: Tensor) -> Tensor:
-    return _bessel_i1e(out, self) * ops.exponential(ops.abs(convert(self, out.element_type)))
-
-
-def _bessel_i1e(out: TensorType, self: Tensor) -> Tensor:
-    return emit("chlo.bessel_i1e", convert(self, out.element_type), results=out)[0]
-
-
 def _normal_quantile(out: TensorType, self: Tensor) -> Tensor:
     """The inverse of the distribution function of the standard normal distribution."""
     argument = convert(self, out.element_type) * 2.0 - 1.0
-    return emit("chlo.erf_inv", argument, results=out)[0] * 2.0**0.5
+    return erf_inv(argument) * 2.0**0.5
+
+
+def _mantissa(out: Sequence[TensorType], self: Tensor) -> tuple[Tensor, Tensor]:
+    """The numbers m and e of m 2^e with m from 0.5 to before 1; 0, infinities and NaN have e = 0."""
+    element = out[0].element_type
+    wide = "f64" if element == "f64" else "f32"
+    width, fraction = (64, 52) if wide == "f64" else (32, 23)
+    bias = 2 ** (width - fraction - 2) - 1
+    operand = convert(self, wide)
+    # Below the normal numbers, exponents are those of a multiple.
+    is_small = ops.abs(operand) < 2.0 ** (2 - bias)
+    scaled = ops.select(is_small, operand * 2.0**fraction, operand)
+    bits = ops.bitcast_convert(scaled, f"i{width}")
+    exponent = (bits >> fraction) & (2 ** (width - fraction - 1) - 1)
+    exponent = exponent - ops.select(
+        is_small, ops.constant(bias - 1 + fraction, bits.element_type, sizes(self.type)), bias - 1
+    )
+    kept = (bits & ~((2 ** (width - fraction - 1) - 1) << fraction)) | ((bias - 1) << fraction)
+    size = ops.abs(operand)
+    is_plain = ops.and_(ops.compare(size, 0, "NE"), ops.compare(size, float("inf"), "LT"))
+    mantissa = ops.select(is_plain, ops.bitcast_convert(kept, wide), operand)
+    return convert(mantissa, element), convert(ops.select(is_plain, exponent, 0), "i32")
 
 
 ROWS: dict[str, Callable[..., Any]] = {
     "copysign": _copy_sign,
     "fmax": _without_nan("maximum"),
     "fmin": _without_nan("minimum"),
+    "frexp": _mantissa,
     "gcd": _greatest_divisor,
     "hypot": _hypotenuse,
     "lcm": _least_multiple,
     "nextafter": _next_after,
     "polygamma": _polygamma,
     "signbit": _sign_bit,
-    "special_i1": _bessel_i1,
-    "special_i1e": _bessel_i1e,
     "special_ndtri": _normal_quantile,
     "special_zeta": _zeta,
 }

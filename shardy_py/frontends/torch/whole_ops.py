@@ -226,9 +226,34 @@ def _adaptive_average_pool(self: Any, output_size: Sequence[int]) -> Any:
     return torch_module("torch").ops.aten._adaptive_avg_pool2d(self, output_size)
 
 
+def _instance_norm(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Any:
+    """Without torch's batch norm of merged samples and channels; NotImplemented with running statistics."""
+    if not use_input_stats or running_mean is not None:
+        return NotImplemented
+    torch = torch_module("torch")
+    wide = input.float() if input.dtype in (torch.float16, torch.bfloat16) else input
+    variance, mean = torch.var_mean(wide, list(range(2, input.ndim)), correction=0, keepdim=True)
+    result = (wide - mean) * torch.rsqrt(variance + eps)
+    shape = (-1, *(1,) * (input.ndim - 2))
+    result = result if weight is None else result * weight.reshape(shape)
+    result = result if bias is None else result + bias.reshape(shape)
+    return result.to(input.dtype)
+
+
 _KERNELS: dict[str, Callable[..., Any]] = {
     "adaptive_avg_pool2d.default": _adaptive_average_pool,
     "einsum.default": _einsum,
+    "instance_norm.default": _instance_norm,
     "linear.default": _linear,
     "matmul.default": _matmul,
     "scaled_dot_product_attention.default": _attention,

@@ -1,0 +1,124 @@
+"""ATen's reductions of runs of a dimension, and histograms: `ROWS` by name, as in `pointwise.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from shardy_py.api import ShardyError
+from shardy_py.builder import Tensor, TensorType, ops, reduce_max, reduce_min, reduce_sum, scatter
+from shardy_py.builder.tensor import elementwise
+from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
+from shardy_py.frontends.aten.elements import Maybe, convert, dimension, filled, sizes
+from shardy_py.frontends.aten.reductions import cumulative
+from shardy_py.frontends.aten.shapes import part
+
+_REDUCTIONS: dict[str, tuple[str, float]] = {
+    "max": ("maximum", -np.inf),
+    "mean": ("add", 0),
+    "min": ("minimum", np.inf),
+    "prod": ("multiply", 1),
+    "sum": ("add", 0),
+}
+"""The combination of two elements, and what segments without elements have."""
+
+
+def _segments(
+    out: TensorType,
+    data: Tensor,
+    reduce: str,
+    *,
+    lengths: Maybe = None,
+    indices: Maybe = None,
+    offsets: Maybe = None,
+    axis: int = 0,
+    unsafe: bool = False,
+    initial: Any = None,
+) -> Tensor:
+    """Each run of data along dimension 0 reduced; lengths: of the runs; offsets: their bounds."""
+    bounds = offsets if lengths is None else lengths
+    if bounds is None or dimension(axis, data.rank) or bounds.rank != 1:
+        raise ShardyError.unsupported(
+            "segment_reduce of several batches", remedy="use scatter_reduce with the segment of each element"
+        )
+    if lengths is None:
+        count = sizes(bounds.type)[0]
+        starts, ends = part(bounds, 0, 0, count - 1), part(bounds, 0, 1, count)
+        counts = ends - starts
+    else:
+        counts, ends = lengths, cumulative("add", lengths, 0)
+    op_name, empty = _REDUCTIONS[reduce]
+    start = empty if initial is None else initial
+    own = filled(out, start)
+    numbers = ScatterDimensionNumbers(
+        update_window_dims=tuple(range(1, data.rank)),
+        inserted_window_dims=(0,),
+        scatter_dims_to_operand_dims=(0,),
+        index_vector_dim=1,
+    )
+    places = ops.reshape(_segment_of_each(ends, sizes(data.type)[0]), (-1, 1))
+    (found,) = scatter((own,), places, (data,), numbers, partial(elementwise, op_name))
+    if reduce != "mean":
+        return found
+    spread = ops.broadcast_in_dim(convert(counts, out.element_type), sizes(out), (0,))
+    is_empty = ops.compare(spread, 0, "EQ")
+    none = np.nan if initial is None else initial
+    return ops.select(is_empty, none, found / ops.select(is_empty, 1, spread))
+
+
+def _segment_of_each(ends: Tensor, count: int) -> Tensor:
+    """The number of segments that end at or before each place."""
+    shape = (count, sizes(ends.type)[0])
+    passed = ops.compare(ops.broadcast_in_dim(ends, shape, (1,)), ops.iota(shape, 0, ends.element_type), "LE")
+    return reduce_sum(convert(passed, "i64"), (1,))
+
+
+# ---------------------------------------------------------------------- histograms
+
+
+def _histogram(
+    out: Sequence[TensorType],
+    self: Tensor,
+    bins: Any = 100,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Maybe = None,
+    density: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """The sum of weights between edges, given or equally spaced; the last interval includes its end."""
+    flat = ops.reshape(self, (-1,))
+    edges = bins if isinstance(bins, Tensor) else _equal_edges(flat, bins, range)
+    (many,), (count,) = sizes(flat.type), sizes(out[0])
+    shape = (count, many)
+    low, high = (ops.broadcast_in_dim(part(edges, 0, s, s + count), shape, (0,)) for s in (0, 1))
+    elements = ops.broadcast_in_dim(flat, shape, (1,))
+    is_last = ops.compare(ops.iota(shape, 0, "i64"), count - 1, "EQ")
+    below = ops.or_(elements < high, ops.and_(is_last, ops.compare(elements, high, "EQ")))
+    inside = ops.and_(elements >= low, below)
+    ones = filled(flat.type, 1) if weight is None else ops.reshape(weight, (-1,))
+    found = reduce_sum(ops.select(inside, ops.broadcast_in_dim(ones, shape, (1,)), 0), (1,))
+    if density:
+        widths = part(edges, 0, 1, count + 1) - part(edges, 0, 0, count)
+        found = found / ops.broadcast_to(reduce_sum(found, (0,)), sizes(found.type)) / widths
+    return found, edges
+
+
+def _equal_edges(flat: Tensor, bins: int, bounds: Sequence[float] | None) -> Tensor:
+    """The ends of equal intervals from the smallest element to the largest, or between bounds."""
+    if bounds is None:
+        low, high = reduce_min(flat, (0,)), reduce_max(flat, (0,))
+    else:
+        low, high = (filled(TensorType((), flat.element_type), bound) for bound in bounds)
+    is_one = ops.compare(low, high, "EQ")
+    low, high = ops.select(is_one, low - 0.5, low), ops.select(is_one, high + 0.5, high)
+    low, high = (ops.broadcast_to(bound, (bins + 1,)) for bound in (low, high))
+    count = ops.iota((bins + 1,), 0, flat.element_type)
+    step = (high - low) / float(bins)
+    return ops.select(count < (bins + 1) // 2, low + step * count, high - step * (float(bins) - count))
+
+
+ROWS: dict[str, Callable[..., Any]] = {"histogram": _histogram, "segment_reduce": _segments}
+"""The rows by the name of the op without overload."""
