@@ -31,6 +31,22 @@ def in_timm(name: str, size: int = 64, **settings: Any) -> Row:
     return Row(f"timm/{name}", "timm", partial(of_timm, name, size, **settings))
 
 
+def maxvit() -> Called:
+    """A small MaxViT: windows of `maxvit_t` divide no image of less than 224 x 224."""
+    sizes = {"stem_channels": 16, "block_channels": [16, 32], "block_layers": [1, 2], "head_dim": 8}
+    model = import_module("torchvision.models.maxvit").MaxVit(
+        input_size=(32, 32), partition_size=4, stochastic_depth_prob=0.0, **sizes
+    )
+    return model, (torch.randn(2, 3, 32, 32),), {}
+
+
+def s3d() -> Called:
+    """S3D with the pool of its head, of 7 x 7 for images of 224 x 224, as large as the features here."""
+    model = import_module("torchvision.models.video").s3d(weights=None)
+    model.avgpool = torch.nn.AvgPool3d((2, 2, 2), 1)
+    return model, (torch.randn(1, 3, 16, 64, 64),), {}
+
+
 BACKBONE = {"weights_backbone": None}
 
 TORCHVISION = (
@@ -52,13 +68,13 @@ TORCHVISION = (
     in_torchvision("vision_transformer.vit_b_32", 1, 3, 64, 64, image_size=64),
     in_torchvision("swin_transformer.swin_t"),
     in_torchvision("swin_transformer.swin_v2_t"),
-    in_torchvision("maxvit.maxvit_t", 1, 3, 64, 64, input_size=(64, 64), partition_size=2),
+    Row("maxvit", "torchvision", maxvit),
     in_torchvision("segmentation.fcn_resnet50", 1, 3, 32, 32, **BACKBONE),
     in_torchvision("segmentation.deeplabv3_mobilenet_v3_large", **BACKBONE),
     in_torchvision("segmentation.lraspp_mobilenet_v3_large", **BACKBONE),
     in_torchvision("video.r3d_18", 1, 3, 4, 32, 32),
     in_torchvision("video.r2plus1d_18", 1, 3, 4, 32, 32),
-    in_torchvision("video.s3d", 1, 3, 16, 64, 64),
+    Row("s3d", "torchvision", s3d),
     in_torchvision("video.mvit_v1_b", 1, 3, 16, 224, 224),
     in_torchvision("detection.ssdlite320_mobilenet_v3_large", 1, 3, 64, 64, **BACKBONE),
     in_torchvision("detection.retinanet_resnet50_fpn", 1, 3, 64, 64, **BACKBONE),
