@@ -1,6 +1,6 @@
 """Converts models by name and compares their numbers with torch's; prints a table with counts.
 
-    python -m tests.frontends.survey [PATTERN ...] [--seconds 180] [--record FILE]
+    python -m tests.frontends.survey [PATTERN ...] [--seconds 180] [--record FILE] [--markdown]
 
 Models are of transformers, torchvision and timm, if they are installed, and written in this folder. Each runs
 in a process of its own that is ended after a number of seconds. A run with the record of one that was
@@ -39,6 +39,7 @@ def main() -> None:
     parser.add_argument("patterns", nargs="*", default=["*"])
     parser.add_argument("--seconds", type=float, default=180.0, help="the most for one model")
     parser.add_argument("--record", type=Path, help="a file for the results, one JSON object a line")
+    parser.add_argument("--markdown", action="store_true", help="print the table in Markdown")
     options = parser.parse_args()
     torch.set_num_threads(1)
     for package in ("transformers", "timm", "torchvision"):
@@ -47,6 +48,12 @@ def main() -> None:
     rows = [row for row in ROWS if any(fnmatch.fnmatch(row.name, p) for p in options.patterns)]
     found = recorded(options.record)
     known = {each.name for each in found}
+    line = markdown_line if options.markdown else text_line
+    if options.markdown:
+        print("| model | package | parameters | ops | converted | numbers |")
+        print("|---|---|---|---|---|---|")
+    for attempt in found:
+        print(line(attempt))
     for row in rows:
         if row.name in known or (row.source != "written" and not find_spec(row.source)):
             continue
@@ -55,7 +62,7 @@ def main() -> None:
         if options.record:
             with options.record.open("a") as file:
                 file.write(json.dumps(found[-1].record()) + "\n")
-    print(summary(found))
+    print(f"\n{summary(found)}")
 
 
 def recorded(file: Path | None) -> list[Attempt]:
@@ -88,7 +95,18 @@ def _send(row: Row, connection: Any) -> None:
     connection.close()
 
 
-def line(found: Attempt) -> str:
+def markdown_line(found: Attempt) -> str:
+    """A row of the table: a model that is not equal has the reason in place of its numbers."""
+    is_exported = found.outcome not in (attempts.NOT_EXPORTED, attempts.NOT_BUILT)
+    is_converted = is_exported and found.outcome != attempts.UNSUPPORTED
+    converted = "yes" if is_converted else "no" if is_exported else found.outcome
+    reasons = "; ".join(found.reasons)[:120].replace("|", "\\|")
+    numbers = f"equal, {found.difference:.0e}" if found.outcome == attempts.EQUAL else reasons
+    sizes = f"{found.parameters:,} | {found.nodes:,}" if is_exported else "|"
+    return f"| {found.name} | {found.source} | {sizes} | {converted} | {numbers} |"
+
+
+def text_line(found: Attempt) -> str:
     return (
         f"{found.name:38} {found.parameters:>10,} {found.nodes:>6} {found.export_seconds:6.1f} "
         f"{found.seconds:6.2f} {found.difference:8.1e} {found.outcome:14} {'; '.join(found.reasons)[:300]}"

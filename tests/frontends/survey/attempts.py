@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass, field
+from io import StringIO
 from itertools import chain
 from typing import Any
 
@@ -69,7 +72,7 @@ def attempt(row: Row) -> Attempt:
         return _failed(found, NOT_BUILT, error)
     start = time.process_time()
     try:
-        with torch.no_grad():
+        with torch.no_grad(), silence():
             exported = torch.export.export(model, arguments, dict(keywords), **row.options)
     except Exception as error:
         return _failed(found, NOT_EXPORTED, error)
@@ -98,6 +101,17 @@ def attempt(row: Row) -> Attempt:
     except Exception as error:
         return _failed(found, STOPPED, error)
     return _with(found, outcome=WRONG if reasons else EQUAL, reasons=reasons, difference=difference)
+
+
+@contextmanager
+def silence() -> Generator[None]:
+    """Without what torch prints of a graph that it cannot export, thousands of lines."""
+    logging.disable(logging.CRITICAL)
+    try:
+        with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+            yield
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def varied(model: Any) -> Any:

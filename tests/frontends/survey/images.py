@@ -40,11 +40,38 @@ def maxvit() -> Called:
     return model, (torch.randn(2, 3, 32, 32),), {}
 
 
+def mvit(*, relative: bool) -> Called:
+    """A small MViT; the sizes of `mvit_v1_b` are fixed. relative: with the positions of version 2."""
+    module = import_module("torchvision.models.video.mvit")
+    blocks = [
+        module.MSBlockConfig(1, 8, 16, [], [3, 3, 3], [], [1, 2, 2]),
+        module.MSBlockConfig(2, 16, 16, [3, 3, 3], [3, 3, 3], [1, 2, 2], [1, 1, 1]),
+    ]
+    model = module.MViT((32, 32), 4, blocks, relative, relative, relative, relative, num_classes=10)
+    return model, (torch.randn(1, 3, 4, 32, 32),), {}
+
+
 def s3d() -> Called:
     """S3D with the pool of its head, of 7 x 7 for images of 224 x 224, as large as the features here."""
     model = import_module("torchvision.models.video").s3d(weights=None)
     model.avgpool = torch.nn.AvgPool3d((2, 2, 2), 1)
     return model, (torch.randn(1, 3, 16, 64, 64),), {}
+
+
+class Detector(torch.nn.Module):
+    """A detector up to its scores and offsets: torch exports no selection of boxes."""
+
+    def __init__(self, whole: Any) -> None:
+        super().__init__()
+        self.backbone, self.head = whole.backbone, whole.head
+
+    def forward(self, x: Any) -> Any:
+        return self.head(list(self.backbone(x).values()))
+
+
+def detector(name: str) -> Called:
+    function = getattr(import_module("torchvision.models.detection"), name)
+    return Detector(function(weights=None, num_classes=5, **BACKBONE)), (torch.randn(1, 3, 64, 64),), {}
 
 
 BACKBONE = {"weights_backbone": None}
@@ -75,9 +102,13 @@ TORCHVISION = (
     in_torchvision("video.r3d_18", 1, 3, 4, 32, 32),
     in_torchvision("video.r2plus1d_18", 1, 3, 4, 32, 32),
     Row("s3d", "torchvision", s3d),
-    in_torchvision("video.mvit_v1_b", 1, 3, 16, 224, 224),
+    Row("mvit", "torchvision", partial(mvit, relative=False)),
+    Row("mvit v2", "torchvision", partial(mvit, relative=True)),
     in_torchvision("detection.ssdlite320_mobilenet_v3_large", 1, 3, 64, 64, **BACKBONE),
     in_torchvision("detection.retinanet_resnet50_fpn", 1, 3, 64, 64, **BACKBONE),
+    Row("ssdlite320 before boxes", "torchvision", partial(detector, "ssdlite320_mobilenet_v3_large")),
+    Row("retinanet before boxes", "torchvision", partial(detector, "retinanet_resnet50_fpn")),
+    Row("fcos before boxes", "torchvision", partial(detector, "fcos_resnet50_fpn")),
 )
 
 TIMM = tuple(
