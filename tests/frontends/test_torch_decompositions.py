@@ -12,14 +12,18 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 # ruff: noqa: E402
 from shardy_py.frontends.torch import decompositions as torch_decompositions
 from shardy_py.frontends.torch import from_exported
+from shardy_py.frontends.torch.in_place import without_mutation
 from tests.frontends.torch_models import ResNet, Transformer, exported, models
 
 WHOLE = {"counter", "indices", "autocast"}
 """Models that change tensors in place, or run graphs."""
 
 
-def distinct_calls(graph: Any) -> Any:
-    return torch_decompositions._distinct_calls(graph, torch_decompositions._table())
+def distinct_calls(exported: Any) -> Any:
+    graph = without_mutation(exported.graph)
+    return (
+        None if graph is None else torch_decompositions._distinct_calls(graph, torch_decompositions._table())
+    )
 
 
 @pytest.mark.parametrize("name", models())
