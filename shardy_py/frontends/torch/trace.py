@@ -26,6 +26,7 @@ from typing import Any
 from shardy_py.api import ShardyError
 from shardy_py.errors import Diagnostic, Position
 from shardy_py.frontends.aten import find_row, keeps_whole
+from shardy_py.frontends.torch.multi_head import heads_apart
 from shardy_py.frontends.torch.nodes import in_phase, phase_of
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.whole_ops import kept_whole
@@ -71,7 +72,7 @@ def _recorded(function: Callable[..., Any], inputs: Sequence[Any], places: Place
     proxy_tensor = torch_module("torch.fx.experimental.proxy_tensor")
 
     def watched(*tensors: Any) -> Any:
-        with kept_whole(), places.watching():
+        with kept_whole(), heads_apart(), places.watching():
             return function(*tensors)
 
     traced = proxy_tensor.make_fx(watched, tracing_mode="fake", _allow_non_fake_inputs=True)

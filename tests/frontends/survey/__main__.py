@@ -21,7 +21,15 @@ from typing import Any
 
 import torch
 
-from tests.frontends.survey import attempts, generators, hugging_face, images, recommenders, sequence_models
+from tests.frontends.survey import (
+    attempts,
+    generators,
+    hugging_face,
+    images,
+    newer,
+    recommenders,
+    sequence_models,
+)
 from tests.frontends.survey.attempts import Attempt
 from tests.frontends.survey.rows import Row
 
@@ -30,6 +38,7 @@ ROWS = (
     *generators.ROWS,
     *sequence_models.ROWS,
     *hugging_face.ROWS,
+    *newer.ROWS,
     *images.ROWS,
 )
 
