@@ -76,8 +76,8 @@ class _Call:
             found = contraction(weights, "bhls", v, "sbhd", "lbhd")
             weights = weights.mean(1) if self.average_attn_weights else weights
         else:
-            rows = (each.permute(1, 2, 0, 3) for each in (q, k, v))
-            found = attention(*rows, mask, dropout).permute(2, 0, 1, 3)
+            q, k, v = (each.permute(1, 2, 0, 3) for each in (q, k, v))
+            found = attention(q, k, v, mask, dropout).permute(2, 0, 1, 3)
         return functional.linear(found.flatten(2), self.out_proj_weight, self.out_proj_bias), weights
 
     def _projected(self) -> list[Any]:
