@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from torch import nn
 from torch.nn import functional as F
 
+from shardy_py import ShardyError
 from shardy_py.frontends.torch import decompositions as torch_decompositions
 from shardy_py.frontends.torch import from_exported
 from shardy_py.frontends.torch.in_place import is_in_place, without_mutation
@@ -185,6 +186,18 @@ def test_programs_from_files_are_left_to_torch() -> None:
     loaded = torch.export.load(file)
     assert without_mutation(loaded.graph) is None
     assert all(map(np.array_equal, numbers(loaded), numbers(graph)))
+
+
+class Selected(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return x[x > 0].relu_()
+
+
+def test_sizes_that_depend_on_values_are_left_to_torch() -> None:
+    graph = torch.export.export(Selected(), (X.clone(),))
+    assert without_mutation(graph.graph) is None
+    with pytest.raises(ShardyError, match="the size of its result depends on values"):
+        from_exported(graph)
 
 
 def test_graphs_without_mutation_are_not_copied() -> None:

@@ -120,8 +120,9 @@ def _promotes(node: Any) -> bool:
 
 
 def _place(node: Any) -> Any:
-    """Where in its storage the tensor of a node lies; None for several tensors."""
+    """Where in its storage the tensor of a node lies; None for several tensors, and for dynamic sizes."""
     value = node.meta["val"]
     if not hasattr(value, "untyped_storage"):
         return None
-    return value.dtype, tuple(value.shape), value.stride(), value.storage_offset()
+    numbers = (*value.shape, *value.stride(), value.storage_offset())
+    return (value.dtype, value.ndim, *numbers) if all(type(n) is int for n in numbers) else None

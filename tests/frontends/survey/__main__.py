@@ -1,6 +1,6 @@
 """Converts models by name and compares their numbers with torch's; prints a table with counts.
 
-    python -m tests.frontends.survey [PATTERN ...] [--seconds 180] [--record FILE] [--markdown]
+    python -m tests.frontends.survey [PATTERN ...] [--seconds 180] [--record FILE] [--markdown] [--gradients]
 
 Models are of transformers, torchvision and timm, if they are installed, and written in this folder. Each runs
 in a process of its own that is ended after a number of seconds. A run with the record of one that was
@@ -15,6 +15,7 @@ import json
 import multiprocessing
 import sys
 from collections import Counter
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -26,19 +27,24 @@ from tests.frontends.survey import (
     generators,
     hugging_face,
     images,
-    newer,
+    mixtures,
+    pictures,
     recommenders,
     sequence_models,
+    sounds,
 )
 from tests.frontends.survey.attempts import Attempt
 from tests.frontends.survey.rows import Row
+from tests.frontends.survey.steps import attempt_step
 
 ROWS = (
     *recommenders.ROWS,
     *generators.ROWS,
     *sequence_models.ROWS,
     *hugging_face.ROWS,
-    *newer.ROWS,
+    *mixtures.ROWS,
+    *pictures.ROWS,
+    *sounds.ROWS,
     *images.ROWS,
 )
 
@@ -49,6 +55,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=180.0, help="the most for one model")
     parser.add_argument("--record", type=Path, help="a file for the results, one JSON object a line")
     parser.add_argument("--markdown", action="store_true", help="print the table in Markdown")
+    parser.add_argument("--gradients", action="store_true", help="compare gradients instead")
     options = parser.parse_args()
     torch.set_num_threads(1)
     for package in ("transformers", "timm", "torchvision"):
@@ -66,7 +73,7 @@ def main() -> None:
     for row in rows:
         if row.name in known or (row.source != "written" and not find_spec(row.source)):
             continue
-        found.append(limited(row, options.seconds))
+        found.append(limited(row, options.seconds, attempt_step if options.gradients else attempts.attempt))
         print(line(found[-1]), flush=True)
         if options.record:
             with options.record.open("a") as file:
@@ -81,11 +88,11 @@ def recorded(file: Path | None) -> list[Attempt]:
     return [Attempt(**json.loads(each)) for each in file.read_text().splitlines()]
 
 
-def limited(row: Row, seconds: float) -> Attempt:
+def limited(row: Row, seconds: float, attempt: Callable[[Row], Attempt]) -> Attempt:
     """The attempt of a process of its own."""
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_send, args=(row, theirs))
+    process = context.Process(target=_send, args=(attempt, row, theirs))
     process.start()
     theirs.close()
     stopped = Attempt(row.name, row.source, attempts.STOPPED, (f"more than {seconds:.0f} s",))
@@ -98,9 +105,9 @@ def limited(row: Row, seconds: float) -> Attempt:
     return found
 
 
-def _send(row: Row, connection: Any) -> None:
+def _send(attempt: Callable[[Row], Attempt], row: Row, connection: Any) -> None:
     sys.setrecursionlimit(20_000)
-    connection.send(attempts.attempt(row))
+    connection.send(attempt(row))
     connection.close()
 
 
