@@ -198,8 +198,3 @@ def test_sizes_that_depend_on_values_are_left_to_torch() -> None:
     assert without_mutation(graph.graph) is None
     with pytest.raises(ShardyError, match="the size of its result depends on values"):
         from_exported(graph)
-
-
-def test_graphs_without_mutation_are_not_copied() -> None:
-    graph = exported(lambda x, _: x + 1).graph
-    assert without_mutation(graph) is graph

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from shardy_py.frontends.aten import keeps_whole
+from shardy_py.frontends.torch.composites import rewrite_composites
 from shardy_py.frontends.torch.in_place import without_mutation
 from shardy_py.frontends.torch.nodes import is_unknown, not_decomposed, updates_statistics
 from shardy_py.frontends.torch.placements import torch_module
@@ -57,6 +58,8 @@ def decomposed(exported: Any) -> Any:
     """
     table = _table()
     graph = without_mutation(exported.graph)
+    if graph is not None:
+        rewrite_composites(graph)
     calls = None if graph is None else _distinct_calls(graph, table)
     if calls is None:
         return _decomposed_whole(exported)

@@ -29,12 +29,10 @@ def is_in_place(node: Any) -> bool:
 
 
 def without_mutation(graph: Any) -> Any:
-    """A copy of the graph in which in-place ops have new results; the graph itself if there are none.
+    """A copy of the graph in which in-place ops have new results.
 
     None if one changes an input, a part of a tensor, or a tensor of which a view is used afterwards.
     """
-    if not any(map(is_in_place, graph.nodes)):
-        return graph
     copy = _copy(graph)
     sharing: dict[Any, list[Any]] = defaultdict(list)
     for node in list(copy.nodes):
@@ -52,6 +50,8 @@ def _copy(graph: Any) -> Any:
     for node in graph.nodes:
         values[node] = copy.node_copy(node, values.__getitem__)
         values[node].meta = dict(node.meta)
+        if node.op == "placeholder":
+            values[node].name = node.name  # by which the signature knows it, though it may be Python's
     return copy
 
 

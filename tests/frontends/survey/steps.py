@@ -31,8 +31,12 @@ from tests.frontends.survey.attempts import (
 from tests.frontends.survey.rows import Row
 from tests.frontends.test_aten import as_array
 
-RELATIVE = 1e-5
-"""The largest difference of equal gradients, relative to the largest element of each."""
+RELATIVE = 1e-4
+"""The largest difference of equal gradients, relative to the largest element of each.
+
+Some models compute norms in f32 whatever their parameters are.
+"""
+RELATIVE_IN_F32 = 1e-3
 
 
 def loss_of(output: Any) -> Any:
@@ -50,14 +54,15 @@ def attempt_step(row: Row) -> Attempt:
     nodes: of the program. export_seconds: of torch's own backward pass.
     """
     warnings.simplefilter("ignore")
-    torch.manual_seed(0)
     found = Attempt(row.name, row.source, NOT_BUILT)
     try:
-        model, arguments, keywords = row.build()
-        model = varied(model.eval()).double()
-        arguments, keywords = pytree.tree_map(_double, (arguments, dict(keywords)))
         start = time.process_time()
-        loss = loss_of(model(*arguments, **keywords))
+        try:
+            bound, (model, given) = RELATIVE, _built(row, double=True)
+            loss = _loss(model, given)
+        except (RuntimeError, NotImplementedError):  # of ops that torch has in f32 only
+            bound, (model, given) = RELATIVE_IN_F32, _built(row, double=False)
+            loss = _loss(model, given)
         loss.backward()
         wanted = {f"{n} gradient": p.grad for n, p in model.named_parameters() if p.grad is not None}
         model.zero_grad()
@@ -72,7 +77,7 @@ def attempt_step(row: Row) -> Attempt:
     start = time.process_time()
     try:
         with silence():
-            program = Program.from_torch_training(model, loss_of, None, keywords or arguments)
+            program = Program.from_torch_training(model, loss_of, None, given[1] or given[0])
     except ShardyError as error:
         return changed(found, reasons=tuple(each.message for each in error.diagnostics))
     except Exception as error:
@@ -80,10 +85,24 @@ def attempt_step(row: Row) -> Attempt:
     nodes = sum(1 for _ in program.module.walk())
     found = changed(found, outcome=STOPPED, seconds=time.process_time() - start, nodes=nodes)
     try:
-        worst, reasons = _compared(program, model, (arguments, keywords), as_array(loss.detach()), wanted)
+        wanted["loss"] = loss.detach()
+        worst, reasons = _compared(program, model, given, wanted, bound)
     except Exception as error:
         return failed(found, STOPPED, error)
     return changed(found, outcome=WRONG if reasons else EQUAL, reasons=reasons, difference=worst)
+
+
+def _built(row: Row, *, double: bool) -> tuple[Any, Any]:
+    """The model, and the arguments of its call."""
+    torch.manual_seed(0)
+    model, arguments, keywords = row.build()
+    model = varied(model.eval())
+    given = (arguments, dict(keywords))
+    return (model.double(), pytree.tree_map(_double, given)) if double else (model, given)
+
+
+def _loss(model: Any, given: Any) -> Any:
+    return loss_of(model(*given[0], **given[1]))
 
 
 def _double(leaf: Any) -> Any:
@@ -91,7 +110,7 @@ def _double(leaf: Any) -> Any:
 
 
 def _compared(
-    program: Program, model: Any, given: Any, loss: Any, wanted: dict[str, Any]
+    program: Program, model: Any, given: Any, wanted: dict[str, Any], bound: float
 ) -> tuple[float, tuple[str, ...]]:
     """The largest relative difference, and the gradients that differ."""
     state = {**dict(model.named_parameters()), **dict(model.named_buffers())}
@@ -100,16 +119,15 @@ def _compared(
     arrays = [as_array((state[n] if n in state else next(inputs)).detach()) for n in labels]
     results = program.run(arrays)
     found = dict(zip([value.label for value in program.values.results()], results.values(), strict=True))
-    largest = max(float(each.abs().max()) for each in wanted.values())
-    pairs = {"loss": loss, **{name: as_array(each) for name, each in wanted.items()}}
+    largest = max(float(each.abs().max()) for name, each in wanted.items() if name != "loss")
     worst, reasons = 0.0, []
-    for name, theirs in pairs.items():
+    for name, theirs in ((name, as_array(each)) for name, each in wanted.items()):
         if name not in found:
             reasons.append(f"{name} is missing")
             continue
-        apart = np.abs(np.asarray(found[name], np.float64) - theirs).max(initial=0)
+        apart = np.abs(np.asarray(found[name]) - theirs).max(initial=0)
         apart = float(apart / max(np.abs(theirs).max(initial=0), 1e-3 * largest, 1e-12))
         worst = max(worst, apart)
-        if not apart <= RELATIVE:
+        if not apart <= bound:
             reasons.append(f"{name}: relative difference {apart:.1e}")
     return worst, tuple(reasons)
