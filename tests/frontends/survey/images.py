@@ -157,7 +157,6 @@ TIMM = tuple(
         "nextvit_small",
         "lambda_resnet26t",
         "botnet26t_256",
-        "halonet26t",
         "shvit_s1",
         "swiftformer_xs",
         "convmixer_768_32",
@@ -182,7 +181,6 @@ TIMM = tuple(
         "maxvit_rmlp_pico_rw_256",
         "coatnet_nano_rw_224",
         "hiera_tiny_224",
-        "tiny_vit_5m_224",
         "pit_ti_224",
         "tnt_s_legacy_patch16_224",
         "swin_tiny_patch4_window7_224",
@@ -190,7 +188,6 @@ TIMM = tuple(
         "mvitv2_tiny",
         "nest_tiny",
         "volo_d1_224",
-        "crossvit_tiny_240",
         "coat_lite_tiny",
         "gcvit_xxtiny",
         "visformer_tiny",
@@ -200,4 +197,7 @@ TIMM = tuple(
     ]
 )
 
-ROWS = (*TORCHVISION, *TIMM)
+FIXED = (in_timm("halonet26t", 256), in_timm("tiny_vit_5m_224", 224), in_timm("crossvit_tiny_240", 240))
+"""Models whose windows do not divide smaller images."""
+
+ROWS = (*TORCHVISION, *TIMM, *FIXED)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -59,13 +60,14 @@ def attempt_step(row: Row) -> Attempt:
         start = time.process_time()
         try:
             bound, (model, given) = RELATIVE, _built(row, double=True)
-            loss = _loss(model, given)
-        except (RuntimeError, NotImplementedError):  # of ops that torch has in f32 only
+            eager = deepcopy(model)  # some models keep tensors of their last call
+            loss = _loss(eager, given)
+        except (RuntimeError, NotImplementedError):  # ops, and masks, that are made for f32
             bound, (model, given) = RELATIVE_IN_F32, _built(row, double=False)
-            loss = _loss(model, given)
+            eager = deepcopy(model)
+            loss = _loss(eager, given)
         loss.backward()
-        wanted = {f"{n} gradient": p.grad for n, p in model.named_parameters() if p.grad is not None}
-        model.zero_grad()
+        wanted = {f"{n} gradient": p.grad for n, p in eager.named_parameters() if p.grad is not None}
     except Exception as error:  # the survey reports what others raise
         return failed(found, NOT_BUILT, error)
     found = changed(
@@ -102,7 +104,11 @@ def _built(row: Row, *, double: bool) -> tuple[Any, Any]:
 
 
 def _loss(model: Any, given: Any) -> Any:
-    return loss_of(model(*given[0], **given[1]))
+    """Raises `RuntimeError` for a loss that is not finite."""
+    loss = loss_of(model(*given[0], **given[1]))
+    if not torch.isfinite(loss):
+        raise RuntimeError(f"the loss is {float(loss)}")
+    return loss
 
 
 def _double(leaf: Any) -> Any:
@@ -120,7 +126,7 @@ def _compared(
     results = program.run(arrays)
     found = dict(zip([value.label for value in program.values.results()], results.values(), strict=True))
     largest = max(float(each.abs().max()) for name, each in wanted.items() if name != "loss")
-    worst, reasons = 0.0, []
+    worst, reasons = 0.0, list[str]()
     for name, theirs in ((name, as_array(each)) for name, each in wanted.items()):
         if name not in found:
             reasons.append(f"{name} is missing")
