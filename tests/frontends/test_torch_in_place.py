@@ -47,7 +47,7 @@ def chain(x: Any, _: Any) -> Any:
 def aliased(x: Any, _: Any) -> Any:
     """Names of a tensor that are views of the whole."""
     y = x + 1
-    same = F.dropout(y.contiguous(), 0.5, training=False).view(2, 12)
+    same = y.contiguous().view(2, 12)
     F.hardswish(same, inplace=True)
     return y, same
 

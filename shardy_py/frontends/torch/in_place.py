@@ -34,6 +34,8 @@ def without_mutation(graph: Any) -> Any:
     None if one changes an input, a part of a tensor, or a tensor of which a view is used afterwards.
     """
     copy = _copy(graph)
+    if not any(map(is_in_place, copy.nodes)):
+        return copy
     sharing: dict[Any, list[Any]] = defaultdict(list)
     for node in list(copy.nodes):
         made = _replaced(node, sharing) if is_in_place(node) else node
@@ -58,7 +60,8 @@ def _copy(graph: Any) -> Any:
 def _storages(node: Any) -> set[int]:
     """The memory of the tensors of a node: of several, if it has several results."""
     leaves = torch_module("torch.utils._pytree").tree_leaves(node.meta.get("val"))
-    return {leaf.untyped_storage()._cdata for leaf in leaves if hasattr(leaf, "untyped_storage")}
+    fake = torch_module("torch._subclasses").FakeTensor
+    return {leaf.untyped_storage()._cdata for leaf in leaves if isinstance(leaf, fake)}
 
 
 def _replaced(node: Any, sharing: Mapping[Any, list[Any]]) -> Any:
@@ -120,9 +123,9 @@ def _promotes(node: Any) -> bool:
 
 
 def _place(node: Any) -> Any:
-    """Where in its storage the tensor of a node lies; None for several tensors, and for dynamic sizes."""
+    """Where in its storage the tensor of a node lies; None for several tensors, dynamic sizes, and `vmap`."""
     value = node.meta["val"]
-    if not hasattr(value, "untyped_storage"):
+    if not isinstance(value, torch_module("torch._subclasses").FakeTensor):
         return None
     numbers = (*value.shape, *value.stride(), value.storage_offset())
     return (value.dtype, value.ndim, *numbers) if all(type(n) is int for n in numbers) else None
