@@ -188,6 +188,21 @@ def test_programs_from_files_are_left_to_torch() -> None:
     assert all(map(np.array_equal, numbers(loaded), numbers(graph)))
 
 
+class Checked(nn.Module):
+    """Checks that all elements are positive, as models do that put images in the place of tokens."""
+
+    def forward(self, x: Any) -> Any:
+        torch._check(torch.all(x.abs() >= 0).item(), lambda: "positive")
+        y = x + 1
+        return y.relu_()
+
+
+def test_checks_of_tensors_are_dropped() -> None:
+    graph = torch.export.export(Checked(), (X.clone(),))
+    (found,) = from_exported(graph).run([X.numpy()]).values()
+    np.testing.assert_array_equal(found, np.maximum(X.numpy() + 1, 0))
+
+
 class Selected(nn.Module):
     def forward(self, x: Any) -> Any:
         return x[x > 0].relu_()
