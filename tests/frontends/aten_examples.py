@@ -312,6 +312,9 @@ def _reductions() -> Iterator[Call]:
     yield call("any.default", b(2, 3))
     yield call("any.dim", n(4, 3, low=0, high=2), 1, True)
     yield call("any.dims", b(4, 3, 2), [0, 2])
+    for name in ("_is_all_true.default", "_is_any_true.default"):
+        yield call(name, b(2, 3))
+        yield call(name, torch.ones(4, dtype=torch.bool))
     for name in ("argmax", "argmin"):
         yield call(f"{name}.default", n(4, 9, low=0, high=4), 1)
         yield call(f"{name}.default", f(4, 9), None, True)

@@ -10,16 +10,25 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 # Models are made with torch, so their imports come behind that line.
 # ruff: noqa: E402
+from shardy_py.builder import ops
+from shardy_py.frontends.aten import register_aten, unregister_aten
 from shardy_py.frontends.torch import decompositions as torch_decompositions
 from shardy_py.frontends.torch import from_exported
+from shardy_py.frontends.torch.composites import rewrite_composites
+from shardy_py.frontends.torch.in_place import without_mutation
 from tests.frontends.torch_models import ResNet, Transformer, exported, models
 
 WHOLE = {"counter", "indices", "autocast"}
 """Models that change tensors in place, or run graphs."""
 
 
-def distinct_calls(graph: Any) -> Any:
-    return torch_decompositions._distinct_calls(graph, torch_decompositions._table())
+def distinct_calls(exported: Any) -> Any:
+    graph = without_mutation(exported.graph)
+    if graph is not None:
+        rewrite_composites(graph)
+    return (
+        None if graph is None else torch_decompositions._distinct_calls(graph, torch_decompositions._table())
+    )
 
 
 @pytest.mark.parametrize("name", models())
@@ -67,3 +76,58 @@ def test_training_changes_statistics_in_place_so_the_whole_is_decomposed() -> No
     graph = torch.export.export(ResNet().train(), (torch.randn(4, 3, 32, 32),))
     names = [value.label for value in from_exported(graph).values.results()]
     assert "norm1.running_mean after" in names
+
+
+class Convolutions(torch.nn.Module):
+    """Convolutions of each rank with windows given in each way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.line = torch.nn.Conv1d(4, 6, 3, stride=2, groups=2)
+        self.plane = torch.nn.Conv2d(6, 4, (1, 3), padding=(0, 1), dilation=(1, 2), bias=False)
+        self.same = torch.nn.Conv2d(4, 4, 3, padding="same")
+        self.volume = torch.nn.Conv3d(4, 2, 1)
+
+    def forward(self, input: Any) -> Any:
+        x = self.plane(self.line(input).relu_()[:, :, None])
+        return self.volume(self.same(x)[..., None]), self.line(input[0])
+
+
+PLANES = torch.randn(2, 4, 5, 5)
+REWRITTEN: dict[str, tuple[Any, Any, list[str]]] = {
+    # Without a batch, with a padding by name, and with the statistics of the batch, they are torch's.
+    "convolutions": (Convolutions(), torch.randn(2, 4, 19), ["aten.conv1d.default", "aten.conv2d.padding"]),
+    "norm": (torch.nn.BatchNorm2d(4), PLANES, []),
+    "norm without parameters": (torch.nn.BatchNorm2d(4, affine=False), PLANES, []),
+    "norm without statistics": (
+        torch.nn.BatchNorm2d(4, track_running_stats=False),
+        PLANES,
+        ["aten.batch_norm.default"],
+    ),
+    "norm of bfloat16": (torch.nn.BatchNorm2d(4).bfloat16(), PLANES.bfloat16(), []),
+}
+
+
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_convolutions_and_norms_are_rewritten_as_torch_decomposes_them(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, x, left = REWRITTEN[name]
+    graph = exported(model, (x,))
+    text = from_exported(graph).text(debuginfo=False)
+    targets = [str(node.target) for node in distinct_calls(graph).values()]
+    assert sorted(target for target in targets if "conv" in target or "norm" in target) == left
+    monkeypatch.setattr(torch_decompositions, "_distinct_calls", lambda *_: None)
+    assert from_exported(graph).text(debuginfo=False) == text
+
+
+def test_registered_convolutions_are_kept() -> None:
+    def row(out: Any, *arguments: Any) -> Any:
+        return ops.custom_call("convolved", list(arguments[:2]), [out])[0]
+
+    register_aten("aten.conv2d", row)
+    try:
+        graph = exported(torch.nn.Conv2d(3, 4, 1, bias=False), (torch.randn(2, 3, 5, 5),))
+        assert "@convolved" in from_exported(graph).text()
+    finally:
+        unregister_aten("aten.conv2d")

@@ -42,6 +42,31 @@ class Experts(torch.nn.Module):
         return self.experts(x)
 
 
+class Boxes(torch.nn.Module):
+    def postprocess(self, x: Any) -> Any:
+        kept = x[x > 0]
+        return kept if len(kept) > 3 else x
+
+    def forward(self, x: Any) -> Any:
+        return self.postprocess(x)
+
+
+class Converted(torch.nn.Module):
+    """Converts its parameters as it runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = torch.nn.Linear(16, 16)
+
+    def forward(self, x: Any) -> Any:
+        return self.inner.to(torch.float64)(x.double())
+
+
+class Long(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        raise ValueError("odd " * 1000)
+
+
 class Attention(torch.nn.Module):
     def forward(self, x: Any) -> Any:
         raise NotImplementedError("FlexAttention does not support backward on CPU")
@@ -59,6 +84,8 @@ class Odd(torch.nn.Module):
         (Branch, "the code depends on elements of a tensor: use torch.where or torch.cond"),
         (Experts, 'load the model with experts_implementation="batched_mm"'),
         (Attention, 'load the model with attn_implementation="sdpa", or "eager"'),
+        (Boxes, "the number of boxes depends on their scores: export the model without"),
+        (Converted, "the model converts parameters as it runs"),
         (Odd, "export with strict=True, or torch.export.draft_export"),
     ],
 )
@@ -68,6 +95,12 @@ def test_what_helps_where_torch_cannot_export(model: Any, remedy: str) -> None:
     (only,) = caught.value.diagnostics
     assert only.what.startswith("torch.export failed: ")
     assert only.remedy.startswith(remedy)
+
+
+def test_long_messages_are_shortened() -> None:
+    with pytest.raises(ShardyError, match=r"ValueError: (odd )+\.\.\.") as caught:
+        from_module(Long(), (X,))
+    assert len(caught.value.diagnostics[0].what) < 300
 
 
 def test_the_error_is_at_the_line_of_the_model() -> None:

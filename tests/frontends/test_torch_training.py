@@ -345,6 +345,18 @@ class Selects(MLP):
         return self.up(x[x > 0][:16])
 
 
+class Branches(MLP):
+    def forward(self, x: Any) -> Any:
+        y = self.up(x)
+        return y if y.sum() > 0 else -y
+
+
+class Chooses(MLP):
+    def forward(self, x: Any) -> Any:
+        y = self.up(x)
+        return torch.cond(y.sum() > 0, lambda y: y.sin(), lambda y: y.cos(), (y,))
+
+
 IS_SCALAR = r"loss: expected a scalar that depends on parameters, got a tensor of shape"
 NAMES = {"mesh": MESH, "shardings": {"exp_avg of up": P()}}
 NO_MESH = {"shardings": {"up.weight": [Shard(0)]}}
@@ -367,6 +379,20 @@ NO_MESH = {"shardings": {"up.weight": [Shard(0)]}}
         (MLP(), torch.sum, torch.optim.LBFGS, {}, "LBFGS, which evaluates the model several times"),
         (MLP().requires_grad_(False), torch.sum, None, {}, "no parameter requires a gradient"),
         (Selects(), torch.sum, adamw, {}, r"test_torch_training\.py:\d+:1: error: .* depends on values"),
+        (
+            Branches(),
+            torch.sum,
+            adamw,
+            {},
+            r"test_torch_training\.py:\d+:1: error: .*unsupported in a step",
+        ),
+        (
+            Chooses(),
+            torch.sum,
+            adamw,
+            {},
+            r"\.py:\d+:1: error: cond runs graphs of its own, which is unsupported in a step",
+        ),
         (MLP(), torch.sum, adamw, NAMES, "'exp_avg of up'; the model has"),
         (MLP(), torch.sum, adamw, NO_MESH, "up.weight: placements without a mesh"),
     ],

@@ -1,6 +1,6 @@
 """Training steps against torch: gradients, and parameters after a step of AdamW.
 
-    python -m tests.frontends.training [part of a name ...]
+    python -m tests.frontends.training [part of a name ...] [--markdown]
 
 For each model: parameters, whether its step converts, the largest relative error of a gradient and of a new
 parameter, buffer or state, against `loss.backward()` and `optimizer.step()`. Run by the interpreter.
@@ -129,10 +129,13 @@ def _arguments(program: Program, example: Example, model: Any, optimizer: Any) -
     ]
 
 
-def main(wanted: list[str]) -> int:
+def main(wanted: list[str], *, markdown: bool = False) -> int:
     """Prints the table; returns the number of models that fail."""
     warnings.simplefilter("ignore")
-    print(f"{'model':34} {'parameters':>10} {'converted':>9} {'gradients':>9} {'results':>9} {'seconds':>7}")
+    line = _markdown_line if markdown else _line
+    print(line("model", "parameters", "converted", "gradients", "results", "seconds"))
+    if markdown:
+        print(line(*["---"] * 6))
     failed = total = 0
     for package, examples in SOURCES.items():
         try:
@@ -151,20 +154,27 @@ def main(wanted: list[str]) -> int:
                 found = compare(example)
             except Exception as error:  # the table has every model
                 failed += 1
-                print(f"{name:34} {'':>10} {'no':>9} {type(error).__name__}: {str(error)[:300]}", flush=True)
+                print(line(name, "", "no", f"{type(error).__name__}: {str(error)[:300]}"), flush=True)
                 continue
             # Optimizers count steps in f32.
             bound = 1e-5 if example.is_double else 6e-2
             good = max(found.gradients, found.loss) < bound and found.results < max(bound, 1e-4)
             failed += not good
-            errors = f"{found.gradients:9.1e} {found.results:9.1e} {time.process_time() - start:7.1f}"
-            print(
-                f"{name:34} {found.parameters:10} {'yes':>9} {errors}{'' if good else '  differs'}",
-                flush=True,
-            )
+            errors = [f"{found.gradients:.1e}", f"{found.results:.1e}"]
+            seconds = f"{time.process_time() - start:.1f}{'' if good else '  differs'}"
+            print(line(name, f"{found.parameters:,}", "yes", *errors, seconds), flush=True)
     print(f"{total - failed} of {total} steps equal torch's")
     return failed
 
 
+def _line(name: str, *parts: str) -> str:
+    return " ".join([f"{name:34}", *(f"{part:>10}" for part in parts)])
+
+
+def _markdown_line(*parts: str) -> str:
+    return f"| {' | '.join(parts)} |"
+
+
 if __name__ == "__main__":
-    sys.exit(bool(main(sys.argv[1:])))
+    names = [part for part in sys.argv[1:] if part != "--markdown"]
+    sys.exit(bool(main(names, markdown="--markdown" in sys.argv)))

@@ -335,6 +335,8 @@ def _histogram(out: TensorType, self: Tensor, bins: int = 100, min: float = 0, m
 
 _MAXIMUM, _MINIMUM = _reduction("maximum", lowest), _reduction("minimum", highest)
 ROWS: dict[str, Callable[..., Any]] = {
+    "_is_all_true": _reduction("and", lambda _: True),
+    "_is_any_true": _reduction("or", lambda _: False),
     "_log_softmax": _log_softmax,
     "_softmax": _softmax,
     "amax": _MAXIMUM,

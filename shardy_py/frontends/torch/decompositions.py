@@ -6,7 +6,7 @@ nodes of its kind:
 
     aten.silu(x: 8x64)   80 times      ->  one call, decomposed into sigmoid and mul, copied 80 times
 
-Programs that change tensors in place, or run graphs (`torch.cond`), are decomposed as a whole.
+Programs that change inputs or views in place, or run graphs (`torch.cond`), are decomposed as a whole.
 
 Not here: the rows (`aten/`), the conversion of the nodes (`export.py`).
 """
@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from shardy_py.frontends.aten import keeps_whole
+from shardy_py.frontends.torch.composites import rewrite_composites
+from shardy_py.frontends.torch.in_place import without_mutation
 from shardy_py.frontends.torch.nodes import is_unknown, not_decomposed, updates_statistics
 from shardy_py.frontends.torch.placements import torch_module
 
@@ -55,7 +57,10 @@ def decomposed(exported: Any) -> Any:
     Raises `ShardyError` if torch cannot decompose it.
     """
     table = _table()
-    calls = _distinct_calls(exported, table)
+    graph = without_mutation(exported.graph)
+    if graph is not None:
+        rewrite_composites(graph)
+    calls = None if graph is None else _distinct_calls(graph, table)
     if calls is None:
         return _decomposed_whole(exported)
     bodies: dict[Any, Body] = {}
@@ -65,7 +70,7 @@ def decomposed(exported: Any) -> Any:
         if found is None:
             return _decomposed_whole(exported)
         bodies = dict(zip(calls, found, strict=True))
-    graph = _replaced(exported.graph, bodies, table)
+    graph = _replaced(graph, bodies, table)
     return Decomposed(
         graph, exported.graph_signature, exported.constants, exported.call_spec, exported.state_dict
     )
@@ -85,17 +90,16 @@ def _is_decomposed(node: Any, table: Mapping[Any, Any]) -> bool:
     return node.target in table or is_unknown(node)
 
 
-def _distinct_calls(exported: Any, table: Mapping[Any, Any]) -> dict[Any, Any] | None:
+def _distinct_calls(graph: Any, table: Mapping[Any, Any]) -> dict[Any, Any] | None:
     """The first node of each kind of call to decompose; None for a program to be decomposed as a whole."""
     fake = torch_module("torch._subclasses").FakeTensor
     found: dict[Any, Any] = {}
-    for node in exported.graph.nodes:
+    for node in graph.nodes:
         if node.op not in ("placeholder", "call_function", "output"):
             return None
         if node.op != "call_function" or node.target is operator.getitem:
             continue
-        schema = getattr(node.target, "_schema", None)
-        if schema is None or schema.is_mutable or not _is_static(node.meta.get("val"), fake):
+        if not hasattr(node.target, "_schema") or not _is_static(node.meta.get("val"), fake):
             return None
         if updates_statistics(node):
             return None

@@ -51,13 +51,25 @@ HINTS = (
     ),
     Hint(
         _DEPENDS,
+        "the number of boxes depends on their scores: export the model without the selection of boxes",
+        frames=r"nms|postprocess|post_process",
+    ),
+    Hint(
+        _DEPENDS,
         "the code depends on elements of a tensor: use torch.where or torch.cond, or give it the numbers",
+    ),
+    Hint(
+        r"Couldn't swap",
+        "the model converts parameters as it runs, as `to(dtype)` does: convert them before the export",
     ),
     Hint(r"torch\._dynamo|Unsupported|Encountered unrecognized", "export with strict=False", strict=True),
     Hint("", "export with strict=False, or torch.export.draft_export, which lists the causes", strict=True),
     Hint("", "export with strict=True, or torch.export.draft_export, which lists the causes", strict=False),
 )
 """The first one that fits is used."""
+
+_MOST_TEXT = 240
+"""Characters of torch's message; conditions on many sizes have thousands."""
 
 
 def export(
@@ -84,7 +96,8 @@ def _failure(error: Exception, strict: bool) -> ShardyError:
     passed = " ".join(f"{frame.filename}:{frame.name}" for frame in frames)
     hint = next(hint for hint in HINTS if _fits(hint, text, passed, strict))
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-    what = f"torch.export failed: {name}: {first}"
+    short = first if len(first) <= _MOST_TEXT else f"{first[:_MOST_TEXT]}..."
+    what = f"torch.export failed: {name}: {short}"
     return ShardyError(Diagnostic(what, _position(frames), remedy=hint.remedy))
 
 

@@ -10,8 +10,8 @@ import operator
 from collections.abc import Callable
 from typing import Any, cast
 
-from shardy_py.builder import Tensor, ops
-from shardy_py.frontends.aten.elements import promoted
+from shardy_py.builder import Tensor, TensorType, ops
+from shardy_py.frontends.aten.elements import filled, promoted
 from shardy_py.frontends.aten.pointwise import floor_quotient
 
 Function = Callable[..., Any]
@@ -41,6 +41,10 @@ def _quotient(lhs: Any, rhs: Any) -> Tensor:
 
 
 def _chosen(pred: Tensor, on_true: Any, on_false: Any) -> Tensor:
+    """As `torch.sym_ite`, also of two numbers."""
+    if not isinstance(on_true, Tensor) and not isinstance(on_false, Tensor):
+        element = "f32" if isinstance(on_true, float) or isinstance(on_false, float) else "i64"
+        on_true = filled(TensorType((), element), on_true)
     return ops.select(pred, *promoted(on_true, on_false))
 
 

@@ -16,16 +16,18 @@ from __future__ import annotations
 import inspect
 import operator
 import os
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from shardy_py.api import ShardyError
 from shardy_py.errors import Diagnostic, Position
 from shardy_py.frontends.aten import find_row, keeps_whole
+from shardy_py.frontends.torch.multi_head import heads_apart
 from shardy_py.frontends.torch.nodes import in_phase, phase_of
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.whole_ops import kept_whole
@@ -71,19 +73,34 @@ def _recorded(function: Callable[..., Any], inputs: Sequence[Any], places: Place
     proxy_tensor = torch_module("torch.fx.experimental.proxy_tensor")
 
     def watched(*tensors: Any) -> Any:
-        with kept_whole(), places.watching():
+        with kept_whole(), heads_apart(), places.watching():
             return function(*tensors)
 
     traced = proxy_tensor.make_fx(watched, tracing_mode="fake", _allow_non_fake_inputs=True)
     try:
         with torch_module("torch.fx.traceback").preserve_node_meta(), compiling():
             return traced(*inputs)
-    except torch_module("torch._subclasses.fake_tensor").DataDependentOutputException as error:
-        reason = f"{error.func} reads a number from a tensor, as item() does, which is unsupported in a step"
-        raise ShardyError(Diagnostic(reason + "; keep it a tensor", places.last)) from None
-    except torch_module("torch._subclasses.fake_tensor").DynamicOutputShapeException as error:
-        reason = f"{error.func}: the size of its result depends on values; use an op of fixed size"
+    except RuntimeError as error:  # of torch, for code that it cannot trace
+        if (reason := _unsupported(error)) is None:
+            raise
         raise ShardyError(Diagnostic(reason, places.last)) from None
+
+
+def _unsupported(error: RuntimeError) -> str | None:
+    """Returns what a step must not do, if that is why torch cannot trace it."""
+    fake = torch_module("torch._subclasses.fake_tensor")
+    shapes = torch_module("torch.fx.experimental.symbolic_shapes")
+    if isinstance(error, fake.DataDependentOutputException):
+        reads = f"{cast('Any', error).func} reads a number from a tensor, as item() does"
+        return f"{reads}, which is unsupported in a step; keep it a tensor"
+    if isinstance(error, fake.DynamicOutputShapeException):
+        op = cast("Any", error).func
+        return f"{op}: the size of its result depends on values; use an op of fixed size"
+    if isinstance(error, shapes.GuardOnDataDependentSymNode):
+        return "the code depends on elements of a tensor, which is unsupported in a step; use torch.where"
+    if found := re.search(r"HigherOrderOperator (\w+)", str(error)):
+        return f"{found[1]} runs graphs of its own, which is unsupported in a step; use torch.where"
+    return None
 
 
 @contextmanager

@@ -182,7 +182,7 @@ def _summed(tensor: Any, labels: list[str], needed: set[str]) -> tuple[Any, list
     return (tensor.sum(over) if over else tensor), [label for label in labels if label in needed]
 
 
-def _attention(
+def attention(
     query: Any,
     key: Any,
     value: Any,
@@ -256,7 +256,7 @@ _KERNELS: dict[str, Callable[..., Any]] = {
     "instance_norm.default": _instance_norm,
     "linear.default": _linear,
     "matmul.default": _matmul,
-    "scaled_dot_product_attention.default": _attention,
+    "scaled_dot_product_attention.default": attention,
 }
 """By the op that torch would decompose when it records gradients."""
 

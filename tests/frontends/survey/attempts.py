@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass, field
+from io import StringIO
 from itertools import chain
 from typing import Any
 
@@ -66,13 +69,13 @@ def attempt(row: Row) -> Attempt:
         with torch.no_grad():
             wanted = tensors_in(model(*arguments, **keywords))
     except Exception as error:  # the survey reports what others raise
-        return _failed(found, NOT_BUILT, error)
+        return failed(found, NOT_BUILT, error)
     start = time.process_time()
     try:
-        with torch.no_grad():
+        with torch.no_grad(), silence():
             exported = torch.export.export(model, arguments, dict(keywords), **row.options)
     except Exception as error:
-        return _failed(found, NOT_EXPORTED, error)
+        return failed(found, NOT_EXPORTED, error)
     nodes = [node for node in exported.graph.nodes if node.op == "call_function"]
     found = Attempt(
         row.name,
@@ -87,17 +90,28 @@ def attempt(row: Row) -> Attempt:
     try:
         program = from_exported(exported)
     except ShardyError as error:
-        return _with(found, reasons=tuple(each.message for each in error.diagnostics))
+        return changed(found, reasons=tuple(each.message for each in error.diagnostics))
     except Exception as error:
-        return _failed(found, UNSUPPORTED, error)
-    found = _with(found, outcome=STOPPED, seconds=time.process_time() - start)
+        return failed(found, UNSUPPORTED, error)
+    found = changed(found, outcome=STOPPED, seconds=time.process_time() - start)
     try:
         results = program.run(inputs_of(exported, program, arguments, keywords))
         arrays = [results[value.label] for value in program.values.results()][-len(wanted) :]
         difference, reasons = compared(arrays, [as_array(tensor) for tensor in wanted])
     except Exception as error:
-        return _failed(found, STOPPED, error)
-    return _with(found, outcome=WRONG if reasons else EQUAL, reasons=reasons, difference=difference)
+        return failed(found, STOPPED, error)
+    return changed(found, outcome=WRONG if reasons else EQUAL, reasons=reasons, difference=difference)
+
+
+@contextmanager
+def silence() -> Generator[None]:
+    """Without what torch prints of a graph that it cannot export, thousands of lines."""
+    logging.disable(logging.CRITICAL)
+    try:
+        with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+            yield
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def varied(model: Any) -> Any:
@@ -143,10 +157,10 @@ def compared(arrays: list[Any], wanted: list[Any]) -> tuple[float, tuple[str, ..
     return worst, tuple(reasons)
 
 
-def _failed(found: Attempt, outcome: str, error: Exception) -> Attempt:
+def failed(found: Attempt, outcome: str, error: Exception) -> Attempt:
     lines = [line for line in str(error).splitlines() if line.strip()]
-    return _with(found, outcome=outcome, reasons=(f"{type(error).__name__}: {lines[0] if lines else ''}",))
+    return changed(found, outcome=outcome, reasons=(f"{type(error).__name__}: {lines[0] if lines else ''}",))
 
 
-def _with(found: Attempt, **changes: Any) -> Attempt:
+def changed(found: Attempt, **changes: Any) -> Attempt:
     return Attempt(**{**found.record(), **changes})

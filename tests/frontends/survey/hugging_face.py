@@ -86,6 +86,20 @@ def both_words() -> dict[str, Any]:
     return {**words(), **words(6, "decoder_input_ids")}
 
 
+def masked() -> dict[str, Any]:
+    """Tokens with a mask that reaches attention as it is."""
+    return {**words(), "attention_mask": torch.arange(12).lt(torch.tensor([12, 9])[:, None])[:, None, None]}
+
+
+def both_masked() -> dict[str, Any]:
+    """Both sequences with the masks that these models do not make while they are exported."""
+    return {
+        **both_words(),
+        "attention_mask": torch.ones(2, 12),
+        "decoder_attention_mask": torch.ones(2, 6),
+    }
+
+
 def sound(length: int = 800) -> dict[str, Any]:
     return {"input_values": torch.randn(2, length)}
 
@@ -122,7 +136,6 @@ CAUSAL = [
         "Qwen3Moe": {**EXPERTS, "head_dim": 8},
         "Gemma": HEADS,
         "Gemma2": {**HEADS, "sliding_window": 8},
-        "Gemma3": {**HEADS, "sliding_window": 8},
         "Phi": LANGUAGE,
         "Phi3": {**GROUPED, "pad_token_id": 0},
         "Phimoe": {**GROUPED, "num_local_experts": 4},
@@ -222,10 +235,11 @@ CAUSAL = [
             "n_layers": 2,
             "max_seq_len": 64,
             "ffn_config": {"ffn_hidden_size": 32, "moe_num_experts": 4, "moe_top_k": 2},
-            "attn_config": {"kv_n_heads": 2, "clip_qkv": 8},
+            "attn_config": {"kv_n_heads": 2, "clip_qkv": 8, "rope_theta": 10000.0},
         },
     }.items()
 ]
+CAUSAL.append(row("Gemma3", "ForCausalLM", {**HEADS, "sliding_window": 8}, words, "Gemma3TextConfig"))
 
 ENCODERS = [
     row(stem, kind, settings, words)
@@ -256,7 +270,6 @@ ENCODERS = [
         ("ModernBert", "Model", {**LANGUAGE, "local_attention": 8, "cls_token_id": 1, "sep_token_id": 2}),
         ("MegatronBert", "Model", LANGUAGE),
         ("Esm", "Model", {**LANGUAGE, "position_embedding_type": "rotary", "mask_token_id": 3}),
-        ("Nystromformer", "Model", {**LANGUAGE, "segment_means_seq_len": 12, "num_landmarks": 4}),
         (
             "Funnel",
             "Model",
@@ -288,11 +301,14 @@ ENCODERS = [
                 "num_cross_attention_heads": 2,
                 "max_position_embeddings": 12,
                 "qk_channels": 16,
-                "v_channels": 16,
+                "v_channels": 32,
             },
         ),
     ]
 ]
+ENCODERS.append(
+    row("Nystromformer", "Model", {**LANGUAGE, "segment_means_seq_len": 12, "num_landmarks": 4}, masked)
+)
 
 TRANSLATORS = [
     row(stem, kind, settings, both_words)
@@ -300,8 +316,6 @@ TRANSLATORS = [
         ("T5", "ForConditionalGeneration", T5),
         ("MT5", "Model", T5),
         ("UMT5", "Model", T5),
-        ("LongT5", "Model", {**T5, "local_radius": 4}),
-        ("SwitchTransformers", "Model", {**T5, "num_experts": 4, "num_sparse_encoder_layers": 1}),
         ("Bart", "ForConditionalGeneration", TWO_STACKS),
         ("MBart", "Model", TWO_STACKS),
         ("Pegasus", "Model", TWO_STACKS),
@@ -325,6 +339,15 @@ TRANSLATORS = [
             },
         ),
     ]
+]
+TRANSLATORS += [
+    row("LongT5", "Model", {**T5, "local_radius": 4}, both_masked),
+    row(
+        "SwitchTransformers",
+        "Model",
+        {**T5, "num_experts": 4, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1},
+        both_masked,
+    ),
 ]
 
 PICTURES = [
@@ -428,7 +451,7 @@ PICTURES = [
     row(
         "Cvt",
         "Model",
-        {"embed_dim": [8, 16, 24], "depth": [1, 1, 1], "num_heads": [1, 2, 3]},
+        {"embed_dim": [8, 16, 24], "depth": [1, 2, 3], "num_heads": [1, 2, 3]},
         partial(image, 64),
     ),
     row(
@@ -443,7 +466,12 @@ PICTURES = [
         },
         partial(image, 64),
     ),
-    row("Van", "Model", {"hidden_sizes": [8, 16, 24, 32], "depths": [1, 1, 1, 1]}, partial(image, 64)),
+    row(
+        "SwiftFormer",
+        "Model",
+        {"image_size": 64, "embed_dims": [8, 16, 24, 32], "depths": [1, 1, 1, 1]},
+        partial(image, 64),
+    ),
     row("VideoMAE", "Model", {**IMAGE, "num_frames": 4, "tubelet_size": 2}, partial(video, 4)),
     row("Timesformer", "Model", {**IMAGE, "num_frames": 4}, partial(video, 4)),
     row("Vivit", "Model", {**IMAGE, "num_frames": 4, "tubelet_size": [2, 8, 8]}, partial(video, 4)),
@@ -491,7 +519,7 @@ SOUNDS = [
             "codebook_size": 16,
             "upsampling_ratios": [4, 2],
             "num_lstm_layers": 1,
-            "target_bandwidths": [1.5],
+            "target_bandwidths": [24.0],
         },
         lambda: {"input_values": torch.randn(1, 1, 320)},
     ),

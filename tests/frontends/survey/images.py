@@ -31,6 +31,49 @@ def in_timm(name: str, size: int = 64, **settings: Any) -> Row:
     return Row(f"timm/{name}", "timm", partial(of_timm, name, size, **settings))
 
 
+def maxvit() -> Called:
+    """A small MaxViT: windows of `maxvit_t` divide no image of less than 224 x 224."""
+    sizes = {"stem_channels": 16, "block_channels": [16, 32], "block_layers": [1, 2], "head_dim": 8}
+    model = import_module("torchvision.models.maxvit").MaxVit(
+        input_size=(32, 32), partition_size=4, stochastic_depth_prob=0.0, **sizes
+    )
+    return model, (torch.randn(2, 3, 32, 32),), {}
+
+
+def mvit(*, relative: bool) -> Called:
+    """A small MViT; the sizes of `mvit_v1_b` are fixed. relative: with the positions of version 2."""
+    module = import_module("torchvision.models.video.mvit")
+    blocks = [
+        module.MSBlockConfig(1, 8, 16, [], [3, 3, 3], [], [1, 2, 2]),
+        module.MSBlockConfig(2, 16, 16, [3, 3, 3], [3, 3, 3], [1, 2, 2], [1, 1, 1]),
+    ]
+    model = module.MViT((32, 32), 4, blocks, relative, relative, relative, relative, num_classes=10)
+    return model, (torch.randn(1, 3, 4, 32, 32),), {}
+
+
+def s3d() -> Called:
+    """S3D with the pool of its head, of 7 x 7 for images of 224 x 224, as large as the features here."""
+    model = import_module("torchvision.models.video").s3d(weights=None)
+    model.avgpool = torch.nn.AvgPool3d((2, 2, 2), 1)
+    return model, (torch.randn(1, 3, 16, 64, 64),), {}
+
+
+class Detector(torch.nn.Module):
+    """A detector up to its scores and offsets: torch exports no selection of boxes."""
+
+    def __init__(self, whole: Any) -> None:
+        super().__init__()
+        self.backbone, self.head = whole.backbone, whole.head
+
+    def forward(self, x: Any) -> Any:
+        return self.head(list(self.backbone(x).values()))
+
+
+def detector(name: str) -> Called:
+    function = getattr(import_module("torchvision.models.detection"), name)
+    return Detector(function(weights=None, num_classes=5, **BACKBONE)), (torch.randn(1, 3, 64, 64),), {}
+
+
 BACKBONE = {"weights_backbone": None}
 
 TORCHVISION = (
@@ -52,16 +95,20 @@ TORCHVISION = (
     in_torchvision("vision_transformer.vit_b_32", 1, 3, 64, 64, image_size=64),
     in_torchvision("swin_transformer.swin_t"),
     in_torchvision("swin_transformer.swin_v2_t"),
-    in_torchvision("maxvit.maxvit_t", 1, 3, 64, 64, input_size=(64, 64), partition_size=2),
+    Row("maxvit", "torchvision", maxvit),
     in_torchvision("segmentation.fcn_resnet50", 1, 3, 32, 32, **BACKBONE),
     in_torchvision("segmentation.deeplabv3_mobilenet_v3_large", **BACKBONE),
     in_torchvision("segmentation.lraspp_mobilenet_v3_large", **BACKBONE),
     in_torchvision("video.r3d_18", 1, 3, 4, 32, 32),
     in_torchvision("video.r2plus1d_18", 1, 3, 4, 32, 32),
-    in_torchvision("video.s3d", 1, 3, 16, 64, 64),
-    in_torchvision("video.mvit_v1_b", 1, 3, 16, 224, 224),
+    Row("s3d", "torchvision", s3d),
+    Row("mvit", "torchvision", partial(mvit, relative=False)),
+    Row("mvit v2", "torchvision", partial(mvit, relative=True)),
     in_torchvision("detection.ssdlite320_mobilenet_v3_large", 1, 3, 64, 64, **BACKBONE),
     in_torchvision("detection.retinanet_resnet50_fpn", 1, 3, 64, 64, **BACKBONE),
+    Row("ssdlite320 before boxes", "torchvision", partial(detector, "ssdlite320_mobilenet_v3_large")),
+    Row("retinanet before boxes", "torchvision", partial(detector, "retinanet_resnet50_fpn")),
+    Row("fcos before boxes", "torchvision", partial(detector, "fcos_resnet50_fpn")),
 )
 
 TIMM = tuple(
@@ -110,7 +157,6 @@ TIMM = tuple(
         "nextvit_small",
         "lambda_resnet26t",
         "botnet26t_256",
-        "halonet26t",
         "shvit_s1",
         "swiftformer_xs",
         "convmixer_768_32",
@@ -135,7 +181,6 @@ TIMM = tuple(
         "maxvit_rmlp_pico_rw_256",
         "coatnet_nano_rw_224",
         "hiera_tiny_224",
-        "tiny_vit_5m_224",
         "pit_ti_224",
         "tnt_s_legacy_patch16_224",
         "swin_tiny_patch4_window7_224",
@@ -143,7 +188,6 @@ TIMM = tuple(
         "mvitv2_tiny",
         "nest_tiny",
         "volo_d1_224",
-        "crossvit_tiny_240",
         "coat_lite_tiny",
         "gcvit_xxtiny",
         "visformer_tiny",
@@ -153,4 +197,7 @@ TIMM = tuple(
     ]
 )
 
-ROWS = (*TORCHVISION, *TIMM)
+FIXED = (in_timm("halonet26t", 256), in_timm("tiny_vit_5m_224", 224), in_timm("crossvit_tiny_240", 240))
+"""Models whose windows do not divide smaller images."""
+
+ROWS = (*TORCHVISION, *TIMM, *FIXED)
