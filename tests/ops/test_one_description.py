@@ -49,7 +49,6 @@ LEFT: dict[str, tuple[int, str]] = {
     "spmd/patterns.py": (5, "the ops that end a pattern of XLA, and its copies"),
     "spmd/rotations.py": (2, "the ops of which XLA recognizes rotations"),
     "spmd/handlers.py": (31, "a row an op: XLA's handler of it"),
-    "frontends/aten/grouped.py": (1, "an op of CHLO that a row makes"),
     "frontends/jax_devices.py": (1, "functions in a module of MLIR's Python bindings"),
 }
 """The number of names of ops in other files, and why. Entries may only shrink."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shardy_py.builder import Tensor, TensorType, dot_general, emit, ops
+from shardy_py.dialects.chlo import RaggedDotOp
 from shardy_py.dialects.chlo.attributes import RaggedDotDimensionNumbers, RaggedDotDimensionNumbersAttr
 from shardy_py.frontends.aten.elements import Maybe, convert, sizes
 from shardy_py.frontends.aten.shapes import part
@@ -24,7 +25,7 @@ def _ragged(lhs: Tensor, rhs: Tensor, ends: Tensor, out: TensorType, **numbers: 
     """The groups of the left end at `ends`; numbers: those of the attribute."""
     attribute = RaggedDotDimensionNumbersAttr(RaggedDotDimensionNumbers(**numbers))
     operands = (lhs, rhs, _group_sizes(ends))
-    (found,) = emit("chlo.ragged_dot", *operands, results=out, ragged_dot_dimension_numbers=attribute)
+    (found,) = emit(RaggedDotOp.name, *operands, results=out, ragged_dot_dimension_numbers=attribute)
     return found
 
 
