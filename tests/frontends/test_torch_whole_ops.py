@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 # ruff: noqa: E402
-from shardy_py import Mesh, P, propagate
+from shardy_py import Mesh, P, Program, propagate
 from shardy_py.frontends.torch import from_exported
 
 MESH = Mesh.of(dp=4, tp=2)
@@ -63,3 +64,22 @@ def test_einsum_contracts_sharded_dimensions_with_one_sum() -> None:
     assert [(use.kind, use.axes) for use in result.communication().collectives] == [
         ("all_reduce", (("tp", 2),))
     ]
+
+
+class Mixed(torch.nn.Module):
+    """A product with a complex weight."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(3, 4, 5, dtype=torch.complex64))
+
+    def forward(self, x: Any) -> Any:
+        return torch.einsum("bim,iom->bom", torch.complex(x, x.sin()), self.weight).imag
+
+
+def test_gradients_of_complex_products_have_conjugates() -> None:
+    model, x = Mixed(), torch.randn(2, 3, 5)
+    program = Program.from_torch_training(model, lambda y: (y * y.cos()).sum(), None, (x,))
+    (model(x) * model(x).cos()).sum().backward()
+    found = program.run((model.weight.detach().numpy(), x.numpy()))["weight gradient"]
+    assert np.allclose(found, model.weight.grad.numpy(), rtol=1e-4, atol=1e-5)

@@ -66,9 +66,11 @@ def dot_general_op() -> Any:
         (lhs, rhs), dims = ctx.saved_tensors, ctx.dims
         first, second, result = _labels(lhs.ndim, rhs.ndim, *dims)
         needed = ctx.needs_input_grad
+        # torch's gradients of complex tensors are products with conjugates.
+        ours, theirs = (t.conj_physical() if t.is_complex() else t for t in (lhs, rhs))
         return (
-            contraction(grad, result, rhs, second, first) if needed[0] else None,
-            contraction(lhs, first, grad, result, second) if needed[1] else None,
+            contraction(grad, result, theirs, second, first) if needed[0] else None,
+            contraction(ours, first, grad, result, second) if needed[1] else None,
             *(None,) * 4,
         )
 
