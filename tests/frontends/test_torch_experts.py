@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -75,3 +76,37 @@ def test_products_by_batch_keep_experts() -> None:
     program = from_exported(exported(Capacity(), (x,)), MESH, {"experts.up": [Replicate(), Shard(0)]})
     assert placements_of(propagate(program))["experts.down"] == (Replicate(), Shard(0))
     assert sent(program) == []
+
+
+class Gradients(nn.Module):
+    """The gradients of a grouped product, by the op of transformers."""
+
+    def forward(self, x: Any, weight: Any, ends: Any, gradient: Any) -> Any:
+        return torch.ops.transformers.grouped_mm_fallback_backward(x, weight, ends, gradient)
+
+
+@pytest.fixture
+def gradients_op() -> Any:
+    """The op as transformers defines it, without the package."""
+    if hasattr(torch.ops.transformers, "grouped_mm_fallback_backward"):
+        return None
+    library = torch.library.Library("transformers", "FRAGMENT")
+    name = "grouped_mm_fallback_backward"
+    library.define(
+        f"{name}(Tensor input, Tensor weight, Tensor offs, Tensor grad_output) -> (Tensor, Tensor)"
+    )
+    library.impl(name, lambda x, w, ends, g: (torch.empty_like(x), torch.empty_like(w)), "Meta")
+    return library
+
+
+@pytest.mark.usefixtures("gradients_op")
+def test_gradients_of_grouped_products_are_those_of_each_group() -> None:
+    x, weight, gradient = torch.randn(10, 3), torch.randn(4, 3, 5), torch.randn(10, 5)
+    ends = torch.tensor([4, 4, 7, 10], dtype=torch.int32)
+    program = from_exported(torch.export.export(Gradients(), (x, weight, ends, gradient)))
+    of_x, of_weight = program.run([each.numpy() for each in (x, weight, ends, gradient)]).arrays
+    rows = [slice(start, end) for start, end in zip([0, 4, 4, 7], ends.tolist(), strict=True)]
+    expected = torch.cat([gradient[part] @ w.T for part, w in zip(rows, weight, strict=True)])
+    assert np.allclose(of_x, expected.numpy(), atol=1e-5)
+    expected = torch.stack([x[part].T @ gradient[part] for part in rows])
+    assert np.allclose(of_weight, expected.numpy(), atol=1e-5)

@@ -11,7 +11,7 @@ from typing import Any
 from shardy_py.builder import Tensor, TensorType, dot_general, emit, ops
 from shardy_py.dialects.chlo import RaggedDotOp
 from shardy_py.dialects.chlo.attributes import RaggedDotDimensionNumbers, RaggedDotDimensionNumbersAttr
-from shardy_py.frontends.aten.elements import Maybe, convert, sizes
+from shardy_py.frontends.aten.elements import Maybe, Outputs, convert, sizes
 from shardy_py.frontends.aten.shapes import part
 
 
@@ -80,8 +80,35 @@ def _grouped_mm(
     return result if bias is None else result + bias
 
 
+def _grouped_mm_backward(
+    out: Outputs, input: Tensor, weight: Tensor, offs: Tensor, grad_output: Tensor
+) -> tuple[Tensor, Tensor]:
+    """input: [rows, k]; weight: [groups, k, columns]; grad_output: [rows, columns]."""
+    of_input = _ragged(
+        grad_output,
+        weight,
+        offs,
+        out[0],
+        lhs_contracting_dimensions=(1,),
+        rhs_contracting_dimensions=(2,),
+        lhs_ragged_dimensions=(0,),
+        rhs_group_dimensions=(0,),
+    )
+    of_weight = _ragged(
+        input,
+        grad_output,
+        offs,
+        out[1],
+        lhs_contracting_dimensions=(0,),
+        rhs_contracting_dimensions=(0,),
+        lhs_ragged_dimensions=(0,),
+    )
+    return of_input, of_weight
+
+
 ROWS: dict[str, Callable[..., Any]] = {
     "aten._grouped_mm": _grouped_mm,
     "transformers.grouped_mm_fallback": _grouped_mm,
+    "transformers.grouped_mm_fallback_backward": _grouped_mm_backward,
 }
 """The rows by namespace and name of the op."""
