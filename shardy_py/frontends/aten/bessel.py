@@ -7,7 +7,7 @@ Near 0 they are Chebyshev series of power series (Abramowitz and Stegun 9.1, 9.6
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from math import pi
 from typing import Any
 
@@ -60,7 +60,7 @@ def _i0e(x: Tensor) -> Tensor:
     return ops.select(x <= _NEAR, near, _i0_far().at(2 * _NEAR / far - 1.0) * ops.rsqrt(far))
 
 
-@cache
+@lru_cache(maxsize=8)
 def _k_near(order: int) -> Series:
     """x^order K(x) without its logarithm and its pole, of x^2."""
 
@@ -72,7 +72,7 @@ def _k_near(order: int) -> Series:
     return fitted(regular, _DEGREE)
 
 
-@cache
+@lru_cache(maxsize=8)
 def _k_far(order: int) -> Series:
     def scaled(t: Array) -> Array:
         x = 2 * _NEAR_K / (t + 1)
@@ -107,13 +107,13 @@ def _ke(order: int) -> Callable[[Tensor], Tensor]:
 # ---------------------------------------------------------------------- of the first and second kind
 
 
-@cache
+@lru_cache(maxsize=8)
 def _j_near(order: int) -> Series:
     """J(x) / x^order, of x^2."""
     return fitted(lambda t: summed(power_terms(order, -1), (t + 1) / 2 * _NEAR**2 / 4) / 2**order, _DEGREE)
 
 
-@cache
+@lru_cache(maxsize=8)
 def _y_near(order: int) -> Series:
     """x^order Y(x) without its logarithm and its pole, of x^2."""
 
@@ -124,7 +124,7 @@ def _y_near(order: int) -> Series:
     return fitted(regular, _DEGREE)
 
 
-@cache
+@lru_cache(maxsize=8)
 def _hankel(order: int, *, real: bool) -> Series:
     """P, or Q times x, of (8 / x)^2."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from math import factorial
 from typing import Any
 
@@ -67,13 +67,13 @@ def harmonic(count: int) -> float:
     return float(sum(1 / k for k in range(1, count + 1)))
 
 
-@cache
+@lru_cache(maxsize=8)
 def power_terms(order: int, sign: int) -> tuple[float, ...]:
     """sign^k / (k! (k + order)!), of Bessel functions (-1) and modified ones (1) in (x/2)^2."""
     return tuple(sign**k / (factorial(k) * factorial(k + order)) for k in range(_TERMS))
 
 
-@cache
+@lru_cache(maxsize=8)
 def logarithmic_terms(order: int, sign: int) -> tuple[float, ...]:
     """The terms of `power_terms` times psi(k + 1) + psi(k + 1 + order), the derivatives of log gamma."""
     return tuple(
