@@ -16,9 +16,13 @@ def run(program: Any, arguments: Sequence[Any]) -> list[Any]:
     # Loads LAPACK, without which its custom calls end the process.
     pytest.importorskip("jaxlib.lapack").prepare_lapack_call("getrf_ffi", np.float32)
     devices = jax.devices("cpu")[:1]
+    options = xla_client.CompileOptions()
+    # Programs of a few ops run once: compiling takes the time.
+    options.executable_build_options.debug_options.xla_backend_optimization_level = 0
+    options.executable_build_options.debug_options.xla_llvm_disable_expensive_passes = True
     with jax.enable_x64(True):
         executable = devices[0].client.compile_and_load(
-            program.text().encode(), xla_client.DeviceList(tuple(devices)), xla_client.CompileOptions()
+            program.text().encode(), xla_client.DeviceList(tuple(devices)), options
         )
         buffers = [jax.device_put(argument, devices[0]) for argument in arguments]
         shards = executable.execute_sharded(buffers).disassemble_into_single_device_arrays()
