@@ -35,7 +35,7 @@ def descend(tables: Tables, seconds: float, seed: int = 0, *, restarts: int | No
     return search.run(restarts)
 
 
-def above_all(tables: Tables) -> float:
+def _above_all(tables: Tables) -> float:
     """Returns a cost above that of any solution without forbidden pairs."""
     most = 0.0
     for costs in (*tables.costs, *tables.edges.values()):
@@ -50,7 +50,7 @@ class _Descent:
         self.limit = np.iinfo(np.int64).max if limit is None else limit
         self.used = np.zeros(max(1, tables.moments), np.int64)
         self.chosen: list[int] = []
-        self.forbidden = above_all(tables)
+        self.forbidden = _above_all(tables)
         self.costs = [np.minimum(costs, self.forbidden) for costs in tables.costs]
         self.neighbors = [
             [(other, np.minimum(matrix, self.forbidden)) for other, matrix in around]

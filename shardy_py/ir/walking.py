@@ -128,20 +128,9 @@ def ops_with_regions(root: Operation) -> list[Operation]:
 
 def op_names(root: Operation) -> frozenset[str]:
     """The names of the operations in `root`."""
-    classes: set[type[Operation]] = set()
-    stack = _first_ops(root)
-    while stack:
-        op = stack.pop()
-        while op is not None:
-            classes.add(op.__class__)
-            following = op._next_op
-            if op.regions and (inner := _first_ops(op)):
-                if following is not None:
-                    stack.append(following)
-                stack.extend(inner)
-                break
-            op = following
-    return frozenset(op_class.name for op_class in classes)
+    names: list[str] = []
+    find_ops_where(root, lambda op: names.append(op.__class__.name))  # asked once a class; none is wanted
+    return frozenset(names)
 
 
 def _children(op: Operation) -> Iterator[Operation]:

@@ -60,9 +60,14 @@ def _before(ends: Sequence[int], events: Sequence[Event], makers: Mapping[Name, 
     return found
 
 
+def copy_of(name: Name) -> Name:
+    """The copy of an argument."""
+    return ("copy", name)
+
+
 def with_copies(events: Sequence[Event], names: Mapping[Name, Any]) -> list[Event]:
     """The events with copies of these arguments first, which are read instead."""
-    copies: dict[Name, Name] = {name: ("copy", name) for name in names}
+    copies = {name: copy_of(name) for name in names}
     made = [Event(None, (name,), (copy,)) for name, copy in copies.items()]
     return [
         *made,

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 
 from shardy_py.graph.value_table import location_text
 from shardy_py.layout.formats import Target
@@ -133,8 +134,7 @@ def _carried(
 
 def _aliasing(function: FuncOp) -> dict[int, int]:
     """The positions of the results that JAX says take the memory of arguments, by argument."""
-    listed = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get("arg_attrs"))
-    given = [each.data.get("tf.aliasing_output") for each in listed] if listed is not None else []
+    given = [each.get("tf.aliasing_output") for each in _dictionaries(function, "arg_attrs")]
     return {n: each.value.data for n, each in enumerate(given) if isinstance(each, IntegerAttr)}
 
 
@@ -148,10 +148,15 @@ def _live(alive: Iterable[Buffer]) -> Iterator[LiveTensor]:
             yield LiveTensor(each.size, name, "" if op is None else location_text(op.location))
 
 
+def _dictionaries(function: FuncOp, attributes: str) -> list[Mapping[str, Attribute]]:
+    """The attributes of each argument or result; none where no value has any."""
+    listed = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get(attributes))
+    return [entry.data for entry in listed] if listed is not None else []
+
+
 def _memory_kinds(function: FuncOp, attributes: str, count: int) -> list[str]:
     """The kinds of memory that JAX gives to arguments or results; "" for that of the device."""
-    listed = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get(attributes))
-    entries = [each.data for each in listed] if listed is not None else []
+    entries = _dictionaries(function, attributes)
     found = (entry.get("mhlo.memory_kind") for entry in entries)
     kinds = [kind.data if isinstance(kind, StringAttr) else "" for kind in found]
     return kinds if len(kinds) == count else [""] * count

@@ -18,7 +18,7 @@ from shardy_py.layout import element_type, layout_bytes
 from shardy_py.layout.formats import Target
 from shardy_py.ops import TABLE, Control, Storage, TensorType, call_target
 from shardy_py.report.memory.canonical import canonical, is_narrowed_after, is_widened
-from shardy_py.report.memory.carried import copied, with_copies
+from shardy_py.report.memory.carried import copied, copy_of, with_copies
 from shardy_py.report.memory.fusion import Fusion, is_cheap
 from shardy_py.report.memory.packing import Buffer, Holder, Slot, packed
 from shardy_py.report.memory.schedule import Event, breadth_first_combined, least_memory
@@ -193,7 +193,7 @@ class StoredBlock:
         copies = copied(events, taken, self._in_place)
         if copies:
             events = self._ordered(with_copies(events, copies))
-            self.sizes |= {("copy", name): self.sizes[name] for name in copies}
+            self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
         moments = {id(event.step): moment for moment, event in enumerate(events) if event.sent is None}
         moments |= {self.originals[step]: moments[step] for step in self.originals if step in moments}
         last = {name: moment for moment, event in enumerate(events) for name in event.reads}
