@@ -6,7 +6,8 @@ import gc
 import gzip
 import json
 import os
-from collections.abc import Callable, Iterator
+import signal
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,12 @@ def corpus_text(name: str) -> str:
         if path.exists()
         else gzip.decompress((CORPUS / f"{name}.mlir.gz").read_bytes()).decode()
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Doctests belong to the package: below tests/ a file that is not named `test_*.py` is not imported."""
+    return [collector for collector in (yield) if type(collector) is pytest.Module]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -108,6 +115,14 @@ class Reference:
 def reference() -> Reference:
     """The C++ Shardy; skips when jaxlib is missing."""
     return Reference()
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Lets processes that the test starts be interrupted, also where this one ignores SIGINT (`nohup`)."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
 
 
 @pytest.fixture(scope="session")

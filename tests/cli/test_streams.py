@@ -103,6 +103,7 @@ def main():
 """
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize(
     ("command", "code"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,6 @@ from shardy_py.proof.case import Case
 from shardy_py.proof.plan import is_large, work_of
 from shardy_py.proof.resizing import Resizing
 from shardy_py.proof.shrinking import shrunk
-from tests.conftest import corpus_text
 from tests.interpret.custom_functions import register
 
 MESH = 'sdy.mesh @mesh = <["x"=4, "y"=2]>\n'
@@ -168,9 +168,9 @@ def test_inputs_are_of_the_own_shapes() -> None:
 @pytest.mark.parametrize(
     "name", ["mlp_train", "transformer_forward", "moe", "embedding_scatter", "explicit_axes", "custom_rules"]
 )
-def test_corpus_programs_are_equal_with_smaller_sizes(name: str) -> None:
+def test_corpus_programs_are_equal_with_smaller_sizes(name: str, corpus: Callable[[str], str]) -> None:
     register()
-    local = propagate(Program.parse(corpus_text(name), name)).partition()
+    local = propagate(Program.parse(corpus(name), name)).partition()
     answer = local.prove(shapes="small")
     assert answer.is_equal, str(answer)
     assert answer.same_ops

@@ -320,15 +320,7 @@ class Hlo:
 
 
 def groups_of(attributes: str) -> tuple[tuple[int, ...], ...]:
-    """The replica groups of a collective; of a permute the pairs of sender and receiver.
-
-    >>> groups_of("replica_groups=[2,2]<=[2,2]T(1,0)"), groups_of("replica_groups={{0,1},{2,3}}, x=1")
-    (((0, 2), (1, 3)), ((0, 1), (2, 3)))
-    >>> groups_of("replica_groups=mesh['a'=2,'b'=2], device_ids=([2,2]T(1,0)) {'a'}")
-    ((0, 1), (2, 3))
-    >>> groups_of("source_target_pairs={{0,1},{1,0}}")
-    ((0, 1), (1, 0))
-    """
+    """The replica groups of a collective; of a permute the pairs of sender and receiver."""
     if listed := re.search(r"(?:replica_groups|source_target_pairs)=\{(\{[\d,{}]*\})\}", attributes):
         return tuple(tuple(map(int, row.split(","))) for row in re.findall(r"\{([\d,]+)\}", listed[1]))
     if iota := re.search(r"replica_groups=(\[\d+,\d+\])<=(\[[\d,]+\](?:T\([\d,]+\))?)", attributes):

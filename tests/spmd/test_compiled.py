@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from shardy_py.spmd.model import Collective
-from tests.spmd.compiled import Case, Hlo, collectives_of, partitioned, sent_by_kind
+from tests.spmd.compiled import Case, Hlo, collectives_of, groups_of, partitioned, sent_by_kind
 
 MESH = 'sdy.mesh @mesh = <["x"=4, "y"=2]>'
 LOOP = """HloModule loop
@@ -68,3 +70,16 @@ def test_what_xla_says_is_kept() -> None:
     (found,) = partitioned(["func.func @main() -> tensor<f32> { not MLIR }"])
     assert found.before == found.after == ""
     assert "not" in found.log
+
+
+@pytest.mark.parametrize(
+    ("attributes", "groups"),
+    [
+        ("replica_groups=[2,2]<=[2,2]T(1,0)", ((0, 2), (1, 3))),
+        ("replica_groups={{0,1},{2,3}}, x=1", ((0, 1), (2, 3))),
+        ("replica_groups=mesh['a'=2,'b'=2], device_ids=([2,2]T(1,0)) {'a'}", ((0, 1), (2, 3))),
+        ("source_target_pairs={{0,1},{1,0}}", ((0, 1), (1, 0))),
+    ],
+)
+def test_groups_are_read_in_each_notation(attributes: str, groups: tuple[tuple[int, ...], ...]) -> None:
+    assert groups_of(attributes) == groups

@@ -261,6 +261,7 @@ sys.exit(sdy_suggest())
 """
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_signal_gives_the_best_so_far(tmp_path: Path, root: Path) -> None:
     source = tmp_path / "in.mlir"
     source.write_text(TEXT)
