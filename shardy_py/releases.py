@@ -1,0 +1,134 @@
+"""Releases of the reference, and what changed between them: the only place that knows either.
+
+The reference is Shardy and XLA as a release of JAX carries them. Rules, passes and the plan of XLA's
+partitioner ask for a behaviour; no other module compares releases.
+
+    with releases.of("0.10"):
+        module = pipeline.propagate(module)
+
+A new release is a row of `RELEASES`, and a member of `Behaviour` for each difference that the differential
+tests find. Not here: the release of a program (`api/program.py`), the flag `--jax` (`cli/`).
+
+>>> with of("0.10"):
+...     Behaviour.PAD_MOVES_BY_AMOUNT.holds
+False
+>>> with of("0.12"):
+...     Behaviour.PAD_MOVES_BY_AMOUNT.holds
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from enum import Enum
+
+from shardy_py.errors import ShardyError
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release of JAX with the Shardy and the XLA in its jaxlib.
+
+    name: major and minor number, as `--jax` takes it.
+    order: the position among the releases.
+    """
+
+    name: str
+    order: int
+
+    def __str__(self) -> str:
+        """As reports say it."""
+        return f"JAX {self.name}"
+
+
+JAX_0_10, JAX_0_12 = (Release(name, order) for order, name in enumerate(("0.10", "0.12")))
+RELEASES = (JAX_0_10, JAX_0_12)
+"""Oldest first."""
+NEWEST = RELEASES[-1]
+
+_CURRENT: ContextVar[Release] = ContextVar("release of the reference", default=NEWEST)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of the reference.
+
+    since: the first release with it.
+    reason: the change, as a phrase about the reference.
+    tests: the file of tests or the folder that holds it.
+    """
+
+    since: Release
+    reason: str
+    tests: str
+
+
+class Behaviour(Enum):
+    """What the reference does since some release; the value says since which, and what was before."""
+
+    UPDATE_MOVES = Change(
+        JAX_0_12,
+        "a dynamic_update_slice permutes a dimension that it updates in part; before, the operand's passes "
+        "through and the update is replicated",
+        "tests/rules/test_releases.py",
+    )
+    PAD_MOVES_BY_AMOUNT = Change(
+        JAX_0_12,
+        "a pad permutes the dimensions that it pads; before, those whose size changes",
+        "tests/rules/test_releases.py",
+    )
+    CONVOLUTION_HAS_LONE_FACTORS = Change(
+        JAX_0_12,
+        "windows and kernel elements without room in the input's dimension have factors of their own",
+        "tests/rules/test_releases.py",
+    )
+    RESHAPE_JOINS_DIVERGING_DIMENSIONS = Change(
+        JAX_0_12,
+        "where a reshape's dimensions diverge they share a permutation factor, and what follows is replicated, "
+        "as dimensions of one are; before, all factors pass through",
+        "tests/rules/test_releases.py",
+    )
+
+    @property
+    def holds(self) -> bool:
+        """Whether the current release has the behaviour."""
+        return self.value.since.order <= _CURRENT.get().order
+
+
+def current() -> Release:
+    """Returns the release that work in this context follows: the newest, unless `of` says otherwise."""
+    return _CURRENT.get()
+
+
+def named(name: str) -> Release:
+    """Returns the release with the name, which may have a patch number.
+
+    Raises:
+        ShardyError: there is no such release.
+
+    >>> named("0.10.2").name
+    '0.10'
+    """
+    wanted = ".".join(name.split(".")[:2])
+    for release in RELEASES:
+        if release.name == wanted:
+            return release
+    raise ShardyError.unknown("release of JAX", name, [release.name for release in RELEASES])
+
+
+@contextmanager
+def of(release: Release | str) -> Generator[Release]:
+    """Follows a release within.
+
+    Raises:
+        ShardyError: there is no release of that name.
+    """
+    release = named(release) if isinstance(release, str) else release
+    token = _CURRENT.set(release)
+    try:
+        yield release
+    finally:
+        _CURRENT.reset(token)
