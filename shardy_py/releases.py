@@ -92,6 +92,37 @@ class Behaviour(Enum):
         "tests/rules/test_releases.py",
     )
 
+    MAIN_RESULTS_TAKE_SHARDINGS = Change(
+        JAX_0_12,
+        "a result of main without a sharding takes that of the returned value",
+        "tests/passes/test_releases.py",
+    )
+    SINGLE_DEVICE_RESULTS_STAY_INSIDE = Change(
+        JAX_0_12,
+        "a sharding on one device is not copied to a result of a function",
+        "tests/passes/test_releases.py",
+    )
+    CONSTRAINTS_BEFORE_CALLS_ARE_INLINED = Change(
+        JAX_0_12,
+        "sdy-propagation-pipeline applies constraints before it inlines calls, over the edges of functions",
+        "tests/passes/test_releases.py",
+    )
+    OPEN_INPUT_TAKES_CONSTRAINT = Change(
+        JAX_0_12,
+        "a constraint determines the sharding of an input whose own is open in every dimension",
+        "tests/passes/test_releases.py",
+    )
+    CONSTRAINT_FOLLOWS_FUNCTION_EDGE = Change(
+        JAX_0_12,
+        "the users of an edge between functions use its constraint; before, the edge took the sharding",
+        "tests/passes/test_releases.py",
+    )
+    IF_IS_DATA_FLOW = Change(
+        JAX_0_12,
+        "shardings propagate through stablehlo.if as through stablehlo.case",
+        "tests/passes/test_releases.py",
+    )
+
     @property
     def holds(self) -> bool:
         """Whether the current release has the behaviour."""

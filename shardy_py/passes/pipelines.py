@@ -29,6 +29,7 @@ from shardy_py.passes.pipeline_options import (
     PartitioningOptions,
     PropagationPipelineOptions,
 )
+from shardy_py.releases import Behaviour
 
 _DEFAULT_COPIES, _DEFAULT_PRIORITIES, _DEFAULT_IMPORT, _DEFAULT_EXPORT = (
     CopyOptions(),
@@ -69,12 +70,13 @@ def inline_passes(options: ImportPipelineOptions = _IMPORT, copies: CopyOptions 
     given: dict[str, OptionValue] = {}
     if copies.max_copied_ops != _DEFAULT_COPIES.max_copied_ops:
         given["max_copied_ops"] = copies.max_copied_ops
-    return (
-        *(pass_call("sdy-flatten-call-graph", **given), pass_call("symbol-dce")),
-        *(pass_call("sdy-import-func-calls", **given), pass_call("symbol-dce")),
-        *_constraint_passes(),
-        *_calls("sdy-pre-order-funcs"),
-    )
+    flatten = (pass_call("sdy-flatten-call-graph", **given), pass_call("symbol-dce"))
+    inline = (pass_call("sdy-import-func-calls", **given), pass_call("symbol-dce"))
+    if Behaviour.CONSTRAINTS_BEFORE_CALLS_ARE_INLINED.holds:
+        apply, *merge = _constraint_passes()
+        over_edges = (*_calls("sdy-add-func-data-flow-edges"), apply, *_calls("sdy-sink-func-data-flow-edges"))
+        return (*flatten, *over_edges, *merge, *inline, *_calls("sdy-pre-order-funcs"))
+    return (*flatten, *inline, *_constraint_passes(), *_calls("sdy-pre-order-funcs"))
 
 
 def propagate_passes(options: OpPriorityOptions = _DEFAULT_PRIORITIES) -> Calls:
