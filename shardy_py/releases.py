@@ -123,6 +123,12 @@ class Behaviour(Enum):
         "tests/passes/test_releases.py",
     )
 
+    CALLS_KEEP_UNREDUCED_AXES = Change(
+        JAX_0_12,
+        "a call whose result and the function's differ in unreduced axes keeps its sharding without a reshard",
+        "tests/passes/test_releases.py",
+    )
+
     @property
     def holds(self) -> bool:
         """Whether the current release has the behaviour."""
