@@ -129,6 +129,25 @@ class Behaviour(Enum):
         "tests/passes/test_releases.py",
     )
 
+    SINGLE_DEVICE_OPS_ARE_RESHARDED = Change(
+        JAX_0_12,
+        "sdy-insert-explicit-reshards moves operands of ops on one device there, and tensors among their results "
+        "back",
+        "tests/passes/test_releases.py",
+    )
+    ALL_REDUCES_HAVE_OPERATORS = Change(
+        JAX_0_12,
+        "the all-reduce after a reduce takes the maximum or minimum where its body does; one of several values "
+        "that are combined in different ways has none; before, all sum",
+        "tests/passes/test_releases.py",
+    )
+
+    UNREDUCED_AXES_ARE_VERIFIED = Change(
+        JAX_0_12,
+        "the pipelines run sdy-verify-unreduced-axes; before, all-reduces were inserted where axes are dropped",
+        "tests/passes/test_releases.py",
+    )
+
     @property
     def holds(self) -> bool:
         """Whether the current release has the behaviour."""

@@ -18,6 +18,7 @@ from shardy_py.errors import ShardyError
 from shardy_py.partition.common_axes import AxesPerFactor, common_axes, shared_axes
 from shardy_py.partition.compare import is_equivalent, is_replicated
 from shardy_py.partition.steps import AllReduce, Shardings
+from shardy_py.releases import Behaviour
 from shardy_py.sharding import (
     Axes,
     FactorSharding,
@@ -40,6 +41,7 @@ class OpShardings:
 
     sizes: the number of elements of each tensor, operands first; 0 without a static shape.
     mesh_name: the mesh of the plan, by symbol or inlined; `mesh` is that mesh.
+    reduction: of all-reduces after the op; "": that of the result's sharding; None: there is none.
     """
 
     rule: ShardingRule
@@ -48,6 +50,7 @@ class OpShardings:
     sizes: tuple[int, ...]
     mesh_name: str | Mesh
     mesh: Mesh
+    reduction: str | None = ""
 
     def project(self) -> Projection:
         """The projection to the factors of the rule; a missing sharding is closed."""
@@ -154,14 +157,14 @@ def unreduced_axes(sharding: TensorSharding | None) -> Axes:
 
 def _all_reduces(op: OpShardings, made: dict[int, ResultReshard], reduced: Axes) -> tuple[AllReduce, ...]:
     """Reduces every result along those of `reduced` that do not stay unreduced."""
-    if not reduced or not op.results:
+    if not reduced or not op.results or op.reduction is None:
         return ()
     axes = sort_and_merge(difference(reduced, unreduced_axes(op.results[0]), op.mesh), op.mesh)
     shardings = [
         made[i].made if i in made else op.own_sharding(i, is_written=bool(made))
         for i in range(len(op.results))
     ]
-    return tuple(AllReduce(s, axes, s.reduction) for s in shardings) if axes else ()
+    return tuple(AllReduce(s, axes, op.reduction or s.reduction) for s in shardings) if axes else ()
 
 
 def _agreed_reduction_axes(op: OpShardings) -> Axes:
@@ -216,7 +219,8 @@ def single_device_plan(
     after: list[tuple[int, ResultReshard]] = []
     for index, (sharding, rank) in enumerate(zip(results, ranks[len(operands) :], strict=True)):
         if rank is None:
-            after.append((index, ResultReshard(TensorSharding(everyone, ()), ())))
+            made = target if Behaviour.SINGLE_DEVICE_OPS_ARE_RESHARDED.holds else TensorSharding(everyone, ())
+            after.append((index, ResultReshard(made, ())))
         else:
             after.append((index, ResultReshard(target, _from_device(sharding, rank, everyone, meshes))))
     return ReshardPlan(tuple(before), tuple(after))
