@@ -148,6 +148,12 @@ class Behaviour(Enum):
         "tests/passes/test_releases.py",
     )
 
+    MISALIGNED_PARTS_ARE_GATHERED = Change(
+        JAX_0_12,
+        "sdy-reshard-to-collectives gathers dimensions whose uneven parts before and after do not line up",
+        "tests/passes/test_releases.py",
+    )
+
     @property
     def holds(self) -> bool:
         """Whether the current release has the behaviour."""

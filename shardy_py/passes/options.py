@@ -239,6 +239,9 @@ class ReshardToCollectivesOptions:
     """Options of `sdy-reshard-to-collectives`."""
 
     keep_redundant_reshards: bool = option(False, "keep reshards between equivalent shardings")
+    misaligned_in_place: bool = option(
+        False, "do not gather dimensions whose uneven parts before and after do not line up"
+    )
 
 
 @dataclass(frozen=True)

@@ -143,6 +143,7 @@ def partitioner_passes(options: PartitionerPipelineOptions = _PARTITIONER) -> Ca
     Options beyond Shardy's passes are on: uneven inputs, all padding masked, arithmetic for device ids.
     """
     devices: dict[str, OptionValue] = {name: getattr(options, name) for name in _DEVICES}
+    to_collectives = pass_call("sdy-reshard-to-collectives", misaligned_in_place=True)
     by_stage: dict[str, Calls] = {
         "resolve-permutation-factors": (
             pass_call(
@@ -153,7 +154,7 @@ def partitioner_passes(options: PartitionerPipelineOptions = _PARTITIONER) -> Ca
                 **devices,
             ),
         ),
-        "reshard-to-collectives": _calls("sdy-split-mesh-changes", "sdy-reshard-to-collectives"),
+        "reshard-to-collectives": (*_calls("sdy-split-mesh-changes"), to_collectives),
         "optimize-collectives": (
             *_calls("sdy-optimize-collectives"),
             pass_call("canonicalize", enable_patterns=("sdy-collective",)),
@@ -169,7 +170,7 @@ def partitioner_passes(options: PartitionerPipelineOptions = _PARTITIONER) -> Ca
         ),
         "resolve-single-device-sharding": (
             pass_call("sdy-resolve-single-device-sharding", **devices),
-            pass_call("sdy-reshard-to-collectives"),
+            to_collectives,
         ),
         "convert-global-to-local": (
             pass_call("sdy-convert-global-to-local", device_id_arithmetic=True, **devices),
@@ -204,7 +205,9 @@ def collective_passes() -> Calls:
     """
     return (
         *_calls("sdy-sharding-constraint-to-reshard", "sdy-verify-unreduced-axes"),
-        *_explicit_reshard_passes(keep_reductions=True),
+        pass_call("sdy-insert-explicit-reshards", enable_full_version=True, keep_reductions=True),
+        pass_call("canonicalize", enable_patterns=("sdy-reshard",)),
+        pass_call("sdy-reshard-to-collectives", misaligned_in_place=True),
         pass_call("canonicalize", enable_patterns=("sdy-collective",)),
     )
 
@@ -269,9 +272,9 @@ def stablehlo_export_passes(options: ExportShardingsOptions = _DEFAULT_EXPORT) -
     )
 
 
-def _explicit_reshard_passes(**options: OptionValue) -> Calls:
+def _explicit_reshard_passes() -> Calls:
     return (
-        pass_call("sdy-insert-explicit-reshards", enable_full_version=True, **options),
+        pass_call("sdy-insert-explicit-reshards", enable_full_version=True),
         pass_call("canonicalize", enable_patterns=("sdy-reshard",)),
         pass_call("sdy-reshard-to-collectives"),
     )
