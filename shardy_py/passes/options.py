@@ -189,8 +189,20 @@ class InsertExplicitReshardsOptions:
     """Options of `sdy-insert-explicit-reshards`."""
 
     enable_full_version: bool = option(False, "for every op, not only for those that require it")
+    mark_partial_result_with_unreduced_axes: bool = option(
+        False, "mark results before their all-reduce as unreduced along its axes"
+    )
     keep_reductions: bool = option(
         False, "insert no further reduction before an sdy.all_reduce or sdy.reduce_scatter"
+    )
+
+
+@dataclass(frozen=True)
+class LiftInlinedMeshesOptions:
+    """Options of `sdy-lift-inlined-meshes`."""
+
+    use_single_device_mesh_names: bool = option(
+        False, "name meshes of one device @single_device_3, not @maximal_mesh_3"
     )
 
 

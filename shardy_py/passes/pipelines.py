@@ -74,7 +74,11 @@ def inline_passes(options: ImportPipelineOptions = _IMPORT, copies: CopyOptions 
     inline = (pass_call("sdy-import-func-calls", **given), pass_call("symbol-dce"))
     if Behaviour.CONSTRAINTS_BEFORE_CALLS_ARE_INLINED.holds:
         apply, *merge = _constraint_passes()
-        over_edges = (*_calls("sdy-add-func-data-flow-edges"), apply, *_calls("sdy-sink-func-data-flow-edges"))
+        over_edges = (
+            *_calls("sdy-add-func-data-flow-edges"),
+            apply,
+            *_calls("sdy-sink-func-data-flow-edges"),
+        )
         return (*flatten, *over_edges, *merge, *inline, *_calls("sdy-pre-order-funcs"))
     return (*flatten, *inline, *_constraint_passes(), *_calls("sdy-pre-order-funcs"))
 

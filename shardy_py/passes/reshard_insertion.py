@@ -40,7 +40,14 @@ from shardy_py.ir import (
     walk_post_order,
 )
 from shardy_py.partition import reshard_plan as plans
-from shardy_py.partition.steps import Shardings, Step, reducing_steps, steps_between, unreducing_steps
+from shardy_py.partition.steps import (
+    Shardings,
+    Step,
+    before_reduction,
+    reducing_steps,
+    steps_between,
+    unreducing_steps,
+)
 from shardy_py.passes.communication_ops import RESHARDING, chain_after_result, chain_before_use, reshards
 from shardy_py.passes.options import InsertExplicitReshardsOptions
 from shardy_py.releases import Behaviour
@@ -73,11 +80,19 @@ class ReshardInsertion:
     is_full: the full version, for every op.
     keeps_reductions: an `sdy.all_reduce` or `sdy.reduce_scatter` of the program is the reduction of its
         operand. Shardy inserts a second one.
+    marks_partial: results before their all-reduce are unreduced along its axes.
     """
 
     def __init__(
-        self, symbols: Symbols, meshes: Meshes, *, is_full: bool, keeps_reductions: bool = False
+        self,
+        symbols: Symbols,
+        meshes: Meshes,
+        *,
+        is_full: bool,
+        keeps_reductions: bool = False,
+        marks_partial: bool = False,
     ) -> None:
+        self._marks_partial = marks_partial
         self._symbols = symbols
         self._meshes = meshes
         self._is_full = is_full
@@ -145,7 +160,13 @@ class ReshardInsertion:
                 self._reduce_operands(op)
             operands = tuple(map(self._reader.through_barriers, operands_of(op)))
             results = tuple(map(self._reader.through_barriers, op.results))
-            insert_reshards(op, self._plan(op, operands, results, is_full), self._reader)
+            plan = self._plan(op, operands, results, is_full)
+            insert_reshards(op, plan, self._reader)
+            if self._marks_partial:
+                for result, all_reduce in zip(op.results, plan.all_reduces, strict=False):
+                    set_sharding(
+                        result, before_reduction(all_reduce, mesh_of(all_reduce.sharding, self._meshes))
+                    )
 
     def _needs_full(self, op: Operation) -> bool:
         """Returns whether the minimal version treats `op` as the full one does."""
@@ -324,5 +345,6 @@ def insert_explicit_reshards(module: ModuleOp, options: InsertExplicitReshardsOp
         meshes_of(module),
         is_full=options.enable_full_version,
         keeps_reductions=options.keep_reductions,
+        marks_partial=options.mark_partial_result_with_unreduced_axes,
     )
     insertion.run(function for function in functions_of(module) if function.body.blocks)

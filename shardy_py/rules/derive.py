@@ -52,8 +52,10 @@ def derive_rule(record: ops.OpRecord, *, conservative_propagation: bool = False)
 def unknown_warning(record: ops.OpRecord) -> str | None:
     """Returns Shardy's warning, given once a program, about an op without a rule that it does not know."""
     row = ops.row_of(record)
-    if (row.known_since is not None and row.known_since.holds) or row.rule_source is ops.RuleSource.NONE or (
-        row.rule_source is ops.RuleSource.MAPS and (row.maps or row.rule)
+    if (
+        (row.known_since is not None and row.known_since.holds)
+        or row.rule_source is ops.RuleSource.NONE
+        or (row.rule_source is ops.RuleSource.MAPS and (row.maps or row.rule))
     ):
         return None
     target = ops.call_target(record)
