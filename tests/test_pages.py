@@ -86,6 +86,7 @@ def _fields(value: Any) -> Iterator[str]:
         yield from (name for name in value if not name.startswith("all_"))
 
 
+@pytest.mark.torch
 def test_placements_are_what_the_page_says(root: Path) -> None:
     placements = pytest.importorskip(
         "torch.distributed.tensor.placement_types", reason="torch is not installed"

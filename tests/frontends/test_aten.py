@@ -20,6 +20,8 @@ from shardy_py.frontends.torch.export import decomposed
 from tests.frontends.aten_examples import Call, calls
 from tests.frontends.run_stablehlo import run
 
+pytestmark = pytest.mark.torch
+
 EMPTY = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty_strided")
 WITHOUT_NUMBERS = {f"aten.{name}" for name in EMPTY}
 """Rows whose result may be anything."""

@@ -18,6 +18,7 @@ from tests.frontends.test_aten import as_array, tensors_in
 from tests.frontends.torch_models import MLP, ResNet, Transformer, exported, models, torch
 
 types = pytest.importorskip("torch.distributed.tensor.placement_types")
+pytestmark = pytest.mark.torch
 Shard, Replicate, Partial, Strided = types.Shard, types.Replicate, types.Partial, types._StridedShard
 
 MESH = Mesh.of(dp=2, tp=4)

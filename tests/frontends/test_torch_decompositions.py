@@ -18,6 +18,8 @@ from shardy_py.frontends.torch.composites import rewrite_composites
 from shardy_py.frontends.torch.in_place import without_mutation
 from tests.frontends.torch_models import ResNet, Transformer, exported, models
 
+pytestmark = pytest.mark.torch
+
 WHOLE = {"counter", "indices", "autocast"}
 """Models that change tensors in place, or run graphs."""
 

@@ -33,6 +33,8 @@ from tests.frontends.planned_models import (
 )
 from tests.frontends.torch_models import MLP
 
+pytestmark = pytest.mark.torch
+
 Shard, Replicate = tensors.Shard, tensors.Replicate
 nn, F = torch.nn, torch.nn.functional
 MESH = Mesh.of(dp=2, tp=4)

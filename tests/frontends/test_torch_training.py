@@ -21,6 +21,8 @@ from tests.frontends.training import Compared, adamw, compare
 from tests.frontends.training_models import SOURCES, Example
 
 types = pytest.importorskip("torch.distributed.tensor.placement_types")
+
+pytestmark = pytest.mark.torch
 Shard, Replicate = types.Shard, types.Replicate
 MESH = Mesh.of(dp=2, tp=4)
 X, Y = torch.randn(8, 4, 16), torch.randn(8, 4, 16)
