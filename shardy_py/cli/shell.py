@@ -169,6 +169,8 @@ def run_command(
         return FAILURE
     except KeyboardInterrupt:
         return INTERRUPTED
+    except SystemExit:  # of argparse, after --help or --version
+        return SUCCESS
     except Exception as error:
         if INTERRUPTS.is_pending:
             return INTERRUPTED
