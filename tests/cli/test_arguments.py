@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shardy_py import __version__
-from shardy_py.cli.shell import SUCCESS
+from shardy_py.cli.shell import FAILURE, SUCCESS, TROUBLE
 from tests.pages import COMMANDS
 
 
@@ -77,3 +77,16 @@ def test_a_misspelling_gets_a_suggestion(
 def test_values_that_look_like_flags_are_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("hlo-layout", "bytes", "--", "--nope") != SUCCESS
     assert "expected a shape" in capsys.readouterr().err
+
+
+EXIT_CODES = {"sdy-check": TROUBLE, "sdy-diff": TROUBLE}
+"""Of wrong use; 1 is an answer of these commands."""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_wrong_use_has_its_exit_code(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(command, "--no-such-flag") == EXIT_CODES.get(command, FAILURE)
+    assert run(command, "--help") == SUCCESS
+    text = " ".join(capsys.readouterr().out.split())
+    if command in EXIT_CODES:
+        assert "2: invalid input or command line, or an internal error." in text
