@@ -12,19 +12,29 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from itertools import takewhile
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from shardy_py.cli.shell import STANDARD, Files, usage_error
-from shardy_py.errors import ShardyError
+from shardy_py.cli.version import version_text
+from shardy_py.errors import ShardyError, suggestion
 
 if TYPE_CHECKING:
     from shardy_py.partition.cost import CostModel
 
 Value = TypeVar("Value")
+MOST_COLUMNS = 100
+"""Of the help of any command."""
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """An argparse parser that raises `ShardyError` instead of exiting."""
+    """An argparse parser that raises `ShardyError` instead of exiting; flags are written in full."""
+
+    color = False  # argparse of Python 3.14 adds escape sequences
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, allow_abbrev=False, formatter_class=_HelpFormatter, **keywords)
 
     def print_help(self, file: object = None) -> None:
         """Called by argparse for --help."""
@@ -34,10 +44,50 @@ class ArgumentParser(argparse.ArgumentParser):
         """Called by argparse with its message."""
         raise usage_error(message)
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Called by argparse for a command and for its subcommands; an unknown flag is the first error."""
+        known = self._option_string_actions
+        flags = (word.partition("=")[0] for word in takewhile("--".__ne__, args or ()))
+        if self._subparsers is None:
+            for flag in flags:
+                if flag.startswith("--") and flag not in known:
+                    hint = suggestion(flag, [each for each in known if each.startswith("--")])
+                    raise usage_error(f"unrecognized arguments: {flag}{hint and f'; {hint}'}")
+        return super().parse_known_args(args, namespace)
 
-def command_parser(name: str, description: str, epilog: str | None = None) -> ArgumentParser:
-    """Returns the parser of a command, whose flags are written in full."""
-    return ArgumentParser(name, description=description, epilog=epilog, allow_abbrev=False)
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Called by argparse for a value that has choices."""
+        if action.choices is not None and value not in action.choices:
+            kind = "command" if action.dest == "command" else "value"
+            error = ShardyError.unknown(kind, str(value), map(str, action.choices))
+            raise argparse.ArgumentError(action, error.first.message)
+
+
+class _HelpFormatter(argparse.HelpFormatter):
+    """Help of at most 100 columns."""
+
+    def __init__(self, prog: str, **keywords: Any) -> None:
+        keywords["width"] = min(MOST_COLUMNS, get_terminal_size().columns - 2)
+        super().__init__(prog, max_help_position=30, **keywords)
+
+
+class _Version(argparse.Action):
+    """Prints the version and exits, as argparse's own does."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        Files().show(version_text(parser.prog))
+        parser.exit()
+
+
+def command_parser(name: str, description: str, epilog: str | None = None, usage: str = "") -> ArgumentParser:
+    """Returns the parser of a command, with `--version`.
+
+    usage: its positional arguments, as in `PROGRAM [OTHER]`.
+    """
+    shown = f"%(prog)s [options] {usage}" if usage else None
+    parser = ArgumentParser(name, usage=shown, description=description, epilog=epilog)
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    return parser
 
 
 def reader(read: Callable[[str], Value]) -> Callable[[str], Value]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from shardy_py.cli.arguments import command_parser, read_cost_model, reader
 from shardy_py.cli.as_compiled import add_flags, compiled
-from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, argument, run_command, usage_error
+from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, TROUBLE, Files, argument, run_command, usage_error
 from shardy_py.errors import ShardyError
 from shardy_py.terminal import json_text
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from shardy_py.check import Findings, Level, Met
 
 _EXIT_CODES = (
-    "Exit codes: 0: no finding at or above the level of --fail-on; 1: findings, or invalid input; "
-    "2: internal error."
+    "Exit codes: 0: no finding at or above the level of --fail-on; 1: findings; "
+    "2: invalid input or command line, or an internal error."
 )
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The console script: runs the command line, returns the exit code."""
-    return run_command("sdy-check", _parse, _run, arguments)
+    return run_command("sdy-check", _parse, _run, arguments, failure=TROUBLE)
 
 
 def _parser() -> argparse.ArgumentParser:

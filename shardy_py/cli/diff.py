@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING
 
 from shardy_py.cli.arguments import command_parser, read_cost_model, reader
 from shardy_py.cli.as_compiled import add_flags, compiled
-from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, InputFile, run_command, usage_error
+from shardy_py.cli.shell import (
+    FAILURE,
+    STANDARD,
+    SUCCESS,
+    TROUBLE,
+    Files,
+    InputFile,
+    run_command,
+    usage_error,
+)
 from shardy_py.progress import progress
 from shardy_py.terminal import json_text
 
@@ -27,12 +36,15 @@ if TYPE_CHECKING:
 
 def main(arguments: list[str] | None = None) -> int:
     """The console script: runs the command line, returns the exit code."""
-    return run_command("sdy-diff", _parse, _run, arguments)
+    return run_command("sdy-diff", _parse, _run, arguments, failure=TROUBLE)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
     description = "Compares the shardings, collectives, bytes and memory of two programs."
-    codes = "Exit codes: 0; 1: invalid input, or the programs differ and --exit-code; 2: internal error."
+    codes = (
+        "Exit codes: 0; 1: the programs differ and --exit-code; "
+        "2: invalid input or command line, or an internal error."
+    )
     parser = command_parser("sdy-diff", description, codes)
     add = parser.add_argument
     links = "cost model of links: tpu-v5e,data=tpu-dcn (default: tpu-v5p)"

@@ -9,7 +9,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from shardy_py.cli.as_compiled import AS_COMPILED, AS_WRITTEN
 from shardy_py.cli.pass_text import PipelineElement, build_step, is_pass_or_pipeline, parse_pipeline
 from shardy_py.cli.reports import REPORTS, ReportRow, Request, with_request
 from shardy_py.cli.shell import usage_error
-from shardy_py.errors import ShardyError
+from shardy_py.errors import ShardyError, closest, suggestion
 from shardy_py.passes import PASSES, pass_by_name
 from shardy_py.passes.options import Option
 from shardy_py.passes.pipelines import PIPELINES
@@ -246,13 +246,13 @@ def _read(flag: Flag, text: str) -> Any:
             raise _invalid(flag, f"does not allow a value! '{text}' specified.")
         case "text":
             if flag.choices and text not in flag.choices:
-                raise _invalid(flag, f"Cannot find option named '{text}'!")
+                raise _unknown_value(flag, text, flag.choices)
             return text
         case "names":
             names = tuple(filter(None, text.split(",")))
             for name in names:
                 if pass_by_name(name) is None:
-                    raise _invalid(flag, f"Cannot find option named '{name}'!")
+                    raise _unknown_value(flag, name, [row.name for row in PASSES])
             return names
         case "boolean":
             if text.lower() not in ("true", "false", "1", "0"):
@@ -265,11 +265,15 @@ def _invalid(flag: Flag, fact: str) -> ShardyError:
     return usage_error(f"for the {_dashed(flag.name)} option: {fact}")
 
 
+def _unknown_value(flag: Flag, text: str, known: Sequence[str]) -> ShardyError:
+    listed = f"\nnote: its values: {', '.join(flag.choices)}" if flag.choices else ""
+    hint = suggestion(text, known)
+    return _invalid(flag, f"Cannot find option named '{text}'!{hint and f' {hint}'}{listed}")
+
+
 def _add_step(command: Command, argument: str, name: str, options: str) -> Command:
     if not is_pass_or_pipeline(name):
-        from difflib import get_close_matches
-
-        close = get_close_matches(name, [row.name for row in (*FLAGS, *PASSES, *PIPELINES)], 1)
+        close = closest(name, [row.name for row in (*FLAGS, *PASSES, *PIPELINES)])
         hint = f"\nsdy-opt: Did you mean '{_dashed(close[0])}'?" if close else ""
         raise usage_error(f"Unknown command line argument '{argument}'.  Try: 'sdy-opt --help'{hint}")
     return replace(command, steps=(*command.steps, build_step(name, options)))

@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = command_parser("hlo-layout", "Shows XLA's memory layouts.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    shape = ArgumentParser(add_help=False, allow_abbrev=False)
+    shape = ArgumentParser(add_help=False)
     shape.add_argument("shape", help="XLA syntax: 'f32[3,5]{1,0:T(2,2)}'")
     shape.add_argument(
         "--target", choices=layout.TARGETS, help="use the default layout of this target instead"

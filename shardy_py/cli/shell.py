@@ -4,10 +4,10 @@ A command is two functions, which `run_command` calls: one reads its arguments, 
 
 | raised | printed | exit code |
 |---|---|---|
-| `ShardyError` by the first, or at `COMMAND_LINE` | `name: message` | `FAILURE` |
-| `ShardyError` of a file that cannot be read or written | the message | `FAILURE` |
-| any other `ShardyError` | its diagnostics, with the lines of the files that were read | `FAILURE` |
-| `KeyboardInterrupt`, `BrokenPipeError` | nothing | `INTERRUPTED`, `FAILURE` |
+| `ShardyError` by the first, or at `COMMAND_LINE` | `name: message` | `failure` |
+| `ShardyError` of a file that cannot be read or written | the message | `failure` |
+| any other `ShardyError` | its diagnostics, with the lines of the files that were read | `failure` |
+| `KeyboardInterrupt`, `BrokenPipeError` | nothing | `INTERRUPTED`, `failure` |
 | anything else | a request to report it; with `SDY_OPT_TRACEBACK` set, its traceback | `BUG` |
 
 Not here: command lines (`flags.py` of sdy-opt, `arguments.py` of the others), the work of any one command.
@@ -33,6 +33,8 @@ from shardy_py.files import staged, write_whole
 from shardy_py.terminal import without_controls
 
 SUCCESS, FAILURE, BUG, INTERRUPTED = 0, 1, 2, 130
+TROUBLE = 2
+"""The exit code of invalid input and use for commands whose `FAILURE` is an answer, as for diff and grep."""
 
 STANDARD = "-"
 """The name of standard input and of standard output on the command line."""
@@ -148,10 +150,12 @@ def run_command(
     parse: Callable[[list[str]], Options],
     work: Callable[[Options, Files], int],
     arguments: list[str] | None = None,
+    *,
+    failure: int = FAILURE,
 ) -> int:
     """Runs a command and returns its exit code; failures are printed to standard error.
 
-    arguments: those of the process by default.
+    arguments: those of the process by default. failure: the exit code of invalid input and use.
 
     Cyclic garbage is not collected: a program is one large graph that lives to the end of the process, and
     the interpreter need not traverse it at exit either.
@@ -163,21 +167,25 @@ def run_command(
             options = parse(sys.argv[1:] if arguments is None else arguments)
         return work(options, files)
     except ShardyError as error:
-        return _fail(_rendered(name, error.diagnostics, files))
+        log(f"{_rendered(name, error.diagnostics, files)}\n")
+        return failure
     except BrokenPipeError:
         _discard_output()
-        return FAILURE
+        return failure
     except KeyboardInterrupt:
         return INTERRUPTED
+    except SystemExit:  # of argparse, after --help or --version
+        return SUCCESS
     except Exception as error:
         if INTERRUPTS.is_pending:
             return INTERRUPTED
         if "SDY_OPT_TRACEBACK" in os.environ:
             raise
         if isinstance(error, RecursionError):
-            return _fail(f"{next(reversed(files.texts), name)}: error: the program is nested too deeply")
+            log(f"{next(reversed(files.texts), name)}: error: the program is nested too deeply\n")
+            return failure
         remedy = "Please report it with the input. SDY_OPT_TRACEBACK=1 shows where it happened."
-        _fail(f"{name}: internal error: {type(error).__name__}: {error}\n{remedy}")
+        log(f"{name}: internal error: {type(error).__name__}: {error}\n{remedy}\n")
         return BUG
     finally:
         gc.freeze()
@@ -279,8 +287,3 @@ def log(text: str) -> None:
     with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(text)
         sys.stderr.flush()
-
-
-def _fail(message: str) -> int:
-    log(f"{message}\n")
-    return FAILURE

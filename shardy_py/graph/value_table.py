@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice
 from typing import Any, Literal, cast
@@ -18,7 +17,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.registry import syntax_table
-from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.errors import Diagnostic, ShardyError, closest
 from shardy_py.graph.holders import Holder, Place, read
 from shardy_py.graph.module_paths import name_in, ops_by_module, outputs_of
 from shardy_py.graph.symbols import function_name, functions_of
@@ -138,7 +137,9 @@ class ValueTable:
         if not found:
             close = self._similar(key)
             remedy = f"did you mean {' or '.join(map(repr, close))}?" if close else ""
-            raise ShardyError(Diagnostic(f"unknown value '{key}'", expected=_NAMES, remedy=remedy))
+            raise ShardyError(
+                Diagnostic(f"unknown value '{key}'", expected=_NAMES, remedy=remedy, subject=key)
+            )
         names = [f"@{entry.function}:{entry.name}" for entry in found]
         remedy = "use one of these names"
         if len(set(names)) < len(names):  # values of different regions of a function may share a name
@@ -152,12 +153,12 @@ class ValueTable:
     def _similar(self, key: str) -> list[str]:
         """At most three keys: with all words of `key` (`up`: `params['up']`), else of similar spelling."""
         if key.startswith(_OP):
-            return [f"{_OP}{name}" for name in get_close_matches(key.removeprefix(_OP), self._by_op, 3)]
+            return [f"{_OP}{name}" for name in closest(key.removeprefix(_OP), self._by_op, 3)]
         if key in self._by_op:
             return [f"{_OP}{key}"]
         words = set(_WORD.findall(key))
         containing = (name for name in self._by_name if words and words <= {*_WORD.findall(name)})
-        return [*islice(containing, 3)] or get_close_matches(key, self._by_name, 3)
+        return [*islice(containing, 3)] or closest(key, self._by_name, 3)
 
     @cached_property
     def _by_op(self) -> dict[str, list[ValueEntry]]:

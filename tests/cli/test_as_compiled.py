@@ -139,5 +139,5 @@ def test_commands_that_do_not_propagate_compile_on_request(
 
 
 def test_only_one_of_the_flags(program: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert sdy_check([program, "--as-written", "--as-compiled"]) == 1
+    assert sdy_check([program, "--as-written", "--as-compiled"]) == 2
     assert "not allowed with argument" in capsys.readouterr().err
