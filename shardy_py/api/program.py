@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeGuard, overload
 
@@ -27,13 +26,13 @@ from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.cloning import clone
+from shardy_py.input_files import SUFFIXES, text_in, text_of
 from shardy_py.passes import PASSES, PassCall, pass_by_name
 from shardy_py.passes.options import check_options
 from shardy_py.passes.pipelines import PIPELINES, before_propagation_passes, pipeline_by_name
 from shardy_py.passes.runner import run_passes
 from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh
-from shardy_py.text.bytecode import is_bytecode, text_of_bytecode
 
 if TYPE_CHECKING:
     from shardy_py.api.execution import Inputs, RunKeywords, RunResults
@@ -60,7 +59,7 @@ class Program:
 
     @staticmethod
     def parse(text: str | bytes, file: str = "<program>", *, as_compiled: bool = False) -> Program:
-        """Returns the program of a text or of MLIR bytecode, which needs jaxlib.
+        """Returns the program of a text, of MLIR bytecode (needs jaxlib), or of either compressed by gzip.
 
         file: the name of the text in diagnostics. as_compiled: changed as XLA does before propagation, as by
             `from_jax`.
@@ -70,8 +69,8 @@ class Program:
         """
         expect(text, (str, bytes), "the text of a program, or bytecode")
         if isinstance(text, bytes):
-            text = text_of_bytecode(text) if is_bytecode(text) else _decoded(text, file)
-        if "\n" not in text and text.rstrip().endswith((".mlir", ".mlirbc", ".txt")):
+            text = text_of(text, file)
+        if "\n" not in text and text.rstrip().endswith(SUFFIXES):
             got, remedy = f"the name of a file, {text!r}", "Program.load reads files"
             raise ShardyError.unexpected("", expected="the text of a program", got=got, remedy=remedy)
         with without_collection():
@@ -92,13 +91,7 @@ class Program:
         if "\n" in str(path):
             remedy = "Program.parse takes text"
             raise ShardyError.unexpected("", expected="the path of a file", got=shown(path), remedy=remedy)
-        try:
-            data = Path(path).read_bytes()
-        except OSError as error:
-            raise ShardyError(f"cannot open input file '{path}': {error.strerror or error}") from None
-        except ValueError as error:
-            raise ShardyError(f"cannot open input file {str(path)!r}: {error}") from None
-        return Program.parse(data, str(path), as_compiled=as_compiled)
+        return Program.parse(text_in(str(path)), str(path), as_compiled=as_compiled)
 
     @staticmethod
     def from_module(module: ModuleOp) -> Program:
@@ -369,11 +362,3 @@ def pass_calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:
 
 def _is_list(value: object) -> TypeGuard[Iterable[object]]:
     return isinstance(value, Iterable) and not isinstance(value, str)
-
-
-def _decoded(data: bytes, file: str) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        got = f"invalid UTF-8 at byte {error.start}"
-        raise ShardyError.unexpected(file, expected="MLIR text or bytecode", got=got) from None
