@@ -21,11 +21,13 @@ from xdsl.ir import SSAValue
 from shardy_py.api.annotate import Editor, ShardingLike
 from shardy_py.api.arguments import expect, shown
 from shardy_py.api.foreign import MeshLike, as_mesh, frontend
+from shardy_py.api.remarks import say
 from shardy_py.api.values import Value, Values
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.cloning import clone
+from shardy_py.gspmd.understanding import understand
 from shardy_py.input_files import SUFFIXES, text_in, text_of
 from shardy_py.passes import PASSES, PassCall, pass_by_name
 from shardy_py.passes.options import check_options
@@ -58,14 +60,17 @@ class Program:
         self.origin: Mapping[SSAValue, SSAValue] = {}
 
     @staticmethod
-    def parse(text: str | bytes, file: str = "<program>", *, as_compiled: bool = False) -> Program:
+    def parse(
+        text: str | bytes, file: str = "<program>", *, as_compiled: bool = False, imported: bool = True
+    ) -> Program:
         """Returns the program of a text, of MLIR bytecode (needs jaxlib), or of either compressed by gzip.
 
         file: the name of the text in diagnostics. as_compiled: changed as XLA does before propagation, as by
-            `from_jax`.
+            `from_jax`. imported: whether shardings of GSPMD, of HLO and of the shard dialect are replaced by
+            those of sdy, which the logger `shardy_py` says; otherwise import them by `run`.
 
         Raises:
-            ShardyError: the program is invalid, with the position of the first error.
+            ShardyError: the program is invalid, or its shardings are, with the position of the first error.
         """
         expect(text, (str, bytes), "the text of a program, or bytecode")
         if isinstance(text, bytes):
@@ -76,12 +81,14 @@ class Program:
         with without_collection():
             module = parse_module(text, file)
             verify_module(module)
+            if imported:
+                say(understand(module), file)
             if as_compiled:
                 run_passes(module, before_propagation_passes(), verify="never")
             return Program(module)
 
     @staticmethod
-    def load(path: str | PathLike[str], *, as_compiled: bool = False) -> Program:
+    def load(path: str | PathLike[str], *, as_compiled: bool = False, imported: bool = True) -> Program:
         """Returns the program in a file, as `parse` does.
 
         Raises:
@@ -91,14 +98,20 @@ class Program:
         if "\n" in str(path):
             remedy = "Program.parse takes text"
             raise ShardyError.unexpected("", expected="the path of a file", got=shown(path), remedy=remedy)
-        return Program.parse(text_in(str(path)), str(path), as_compiled=as_compiled)
+        return Program.parse(text_in(str(path)), str(path), as_compiled=as_compiled, imported=imported)
 
     @staticmethod
     def from_module(module: ModuleOp) -> Program:
-        """Returns a copy of an xDSL module as a program. Raises `ShardyError` if it is invalid."""
+        """Returns a copy of an xDSL module as a program; other shardings than sdy's are replaced by those.
+
+        Raises:
+            ShardyError: it is invalid.
+        """
         expect(module, ModuleOp, "a module of xDSL", "Program.parse takes text")
         verify_module(module)
-        return Program(module).copy()
+        program = Program(module).copy()
+        say(understand(program.module), "<module>")
+        return program
 
     @staticmethod
     def from_jax(function: Any, *arguments: Any, **keywords: Any) -> Program:

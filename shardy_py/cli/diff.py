@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from shardy_py.cli.arguments import command_parser, read_cost_model, reader
 from shardy_py.cli.as_compiled import add_flags, compiled
 from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, InputFile, run_command, usage_error
+from shardy_py.cli.understood import understood
 from shardy_py.progress import progress
 from shardy_py.terminal import json_text
 
@@ -89,7 +90,7 @@ def _program(
     from shardy_py.report.memory import memory_report
 
     begin(f"reading {source.file}")
-    module = pipeline.read(source.text, source.file)
+    module = understood(pipeline.read(source.text, source.file), source.file)
     begin(f"propagating {source.file}")
     with recorded() as events:
         if options.propagate:
