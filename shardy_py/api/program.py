@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeGuard, overload
 
@@ -22,18 +21,20 @@ from xdsl.ir import SSAValue
 from shardy_py.api.annotate import Editor, ShardingLike
 from shardy_py.api.arguments import expect, shown
 from shardy_py.api.foreign import MeshLike, as_mesh, frontend
+from shardy_py.api.remarks import say
 from shardy_py.api.values import Value, Values
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.cloning import clone
+from shardy_py.gspmd.understanding import understand
+from shardy_py.input_files import SUFFIXES, text_in, text_of
 from shardy_py.passes import PASSES, PassCall, pass_by_name
 from shardy_py.passes.options import check_options
 from shardy_py.passes.pipelines import PIPELINES, before_propagation_passes, pipeline_by_name
 from shardy_py.passes.runner import run_passes
 from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh
-from shardy_py.text.bytecode import is_bytecode, text_of_bytecode
 
 if TYPE_CHECKING:
     from shardy_py.api.execution import Inputs, RunKeywords, RunResults
@@ -59,30 +60,35 @@ class Program:
         self.origin: Mapping[SSAValue, SSAValue] = {}
 
     @staticmethod
-    def parse(text: str | bytes, file: str = "<program>", *, as_compiled: bool = False) -> Program:
-        """Returns the program of a text or of MLIR bytecode, which needs jaxlib.
+    def parse(
+        text: str | bytes, file: str = "<program>", *, as_compiled: bool = False, imported: bool = True
+    ) -> Program:
+        """Returns the program of a text, of MLIR bytecode (needs jaxlib), or of either compressed by gzip.
 
         file: the name of the text in diagnostics. as_compiled: changed as XLA does before propagation, as by
-            `from_jax`.
+            `from_jax`. imported: whether shardings of GSPMD, of HLO and of the shard dialect are replaced by
+            those of sdy, which the logger `shardy_py` says; otherwise import them by `run`.
 
         Raises:
-            ShardyError: the program is invalid, with the position of the first error.
+            ShardyError: the program is invalid, or its shardings are, with the position of the first error.
         """
         expect(text, (str, bytes), "the text of a program, or bytecode")
         if isinstance(text, bytes):
-            text = text_of_bytecode(text) if is_bytecode(text) else _decoded(text, file)
-        if "\n" not in text and text.rstrip().endswith((".mlir", ".mlirbc", ".txt")):
+            text = text_of(text, file)
+        if "\n" not in text and text.rstrip().endswith(SUFFIXES):
             got, remedy = f"the name of a file, {text!r}", "Program.load reads files"
             raise ShardyError.unexpected("", expected="the text of a program", got=got, remedy=remedy)
         with without_collection():
             module = parse_module(text, file)
             verify_module(module)
+            if imported:
+                say(understand(module), file)
             if as_compiled:
                 run_passes(module, before_propagation_passes(), verify="never")
             return Program(module)
 
     @staticmethod
-    def load(path: str | PathLike[str], *, as_compiled: bool = False) -> Program:
+    def load(path: str | PathLike[str], *, as_compiled: bool = False, imported: bool = True) -> Program:
         """Returns the program in a file, as `parse` does.
 
         Raises:
@@ -92,20 +98,20 @@ class Program:
         if "\n" in str(path):
             remedy = "Program.parse takes text"
             raise ShardyError.unexpected("", expected="the path of a file", got=shown(path), remedy=remedy)
-        try:
-            data = Path(path).read_bytes()
-        except OSError as error:
-            raise ShardyError(f"cannot open input file '{path}': {error.strerror or error}") from None
-        except ValueError as error:
-            raise ShardyError(f"cannot open input file {str(path)!r}: {error}") from None
-        return Program.parse(data, str(path), as_compiled=as_compiled)
+        return Program.parse(text_in(str(path)), str(path), as_compiled=as_compiled, imported=imported)
 
     @staticmethod
     def from_module(module: ModuleOp) -> Program:
-        """Returns a copy of an xDSL module as a program. Raises `ShardyError` if it is invalid."""
+        """Returns a copy of an xDSL module as a program; other shardings than sdy's are replaced by those.
+
+        Raises:
+            ShardyError: it is invalid.
+        """
         expect(module, ModuleOp, "a module of xDSL", "Program.parse takes text")
         verify_module(module)
-        return Program(module).copy()
+        program = Program(module).copy()
+        say(understand(program.module), "<module>")
+        return program
 
     @staticmethod
     def from_jax(function: Any, *arguments: Any, **keywords: Any) -> Program:
@@ -369,11 +375,3 @@ def pass_calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:
 
 def _is_list(value: object) -> TypeGuard[Iterable[object]]:
     return isinstance(value, Iterable) and not isinstance(value, str)
-
-
-def _decoded(data: bytes, file: str) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        got = f"invalid UTF-8 at byte {error.start}"
-        raise ShardyError.unexpected(file, expected="MLIR text or bytecode", got=got) from None

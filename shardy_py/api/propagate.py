@@ -25,6 +25,7 @@ from shardy_py.errors import Diagnostic, collected_warnings
 from shardy_py.graph.holders import attribute_list_shardings
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import function_name, functions_of
+from shardy_py.gspmd.understanding import require_understood
 from shardy_py.passes.options import check_options, options_of
 from shardy_py.passes.pipeline_options import PropagationPipelineOptions
 from shardy_py.passes.pipelines import PROPAGATION_PIPELINE, Calls
@@ -111,10 +112,11 @@ def propagate(
     progress: show a progress bar if standard error is a terminal and it takes more than a second.
 
     Raises:
-        ShardyError: a pass rejects the program.
+        ShardyError: a pass rejects the program, or its shardings are not those of sdy.
     """
     expect(program, Program, "a Program", "Program.parse reads text")
     expect(options, Options, "Options such as Options(conservative_propagation=True)")
+    require_understood(program.module)
     calls = options.passes()
     with (
         without_collection(),

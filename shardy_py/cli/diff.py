@@ -23,6 +23,7 @@ from shardy_py.cli.shell import (
     run_command,
     usage_error,
 )
+from shardy_py.cli.understood import understood
 from shardy_py.progress import progress
 from shardy_py.terminal import json_text
 
@@ -101,7 +102,7 @@ def _program(
     from shardy_py.report.memory import memory_report
 
     begin(f"reading {source.file}")
-    module = pipeline.read(source.text, source.file)
+    module = understood(pipeline.read(source.text, source.file), source.file)
     begin(f"propagating {source.file}")
     with recorded() as events:
         if options.propagate:

@@ -19,10 +19,12 @@ from shardy_py.cli.as_compiled import compiled, decided
 from shardy_py.cli.expectations import read_expectations, unmet
 from shardy_py.cli.flags import Command
 from shardy_py.cli.reports import Evidence, reports_csv, reports_json, reports_text
+from shardy_py.cli.understood import say_unread, understood
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, Position, ShardyError, collected_warnings, located
 from shardy_py.graph.cloning import clone
+from shardy_py.gspmd.understanding import foreign_shardings, require_understood, split_imports
 from shardy_py.passes import PassCall
 from shardy_py.passes.partitioned import Before
 from shardy_py.passes.runner import Observer, progress_observer, recording, run_passes
@@ -199,35 +201,50 @@ class _Driver:
     def prepare(self, module: ModuleOp) -> ModuleOp:
         """Makes the module as compiled if it is to be; returns the one for the reports, which may be a copy.
 
-        A program of JAX is printed as its passes make it, but reported as JAX compiles it.
+        A program of JAX is printed as its passes make it, but reported as JAX compiles it; shardings other
+        than sdy's are imported for reports only, unless a pass of the command line imports them.
         """
-        as_compiled, reported = self.command.as_compiled, module
+        command, is_of_reports = self.command, False
+        as_compiled = command.as_compiled
         if as_compiled is None:
-            as_compiled = self.command.reports_on_propagation and decided(module, self.file, self.log)
-            if as_compiled and self.command.output is not None:
-                reported = cast(ModuleOp, clone(module, {}))
-        compiled(reported, self.file, as_compiled)
-        return reported
+            is_of_reports = as_compiled = command.reports_on_propagation and decided(
+                module, self.file, self.log
+            )
+        is_imported = bool(command.reports) and not split_imports(command.calls)[0]
+        is_of_reports = is_of_reports or (is_imported and bool(foreign_shardings(module)))
+        reported = module
+        if is_of_reports and command.output is not None:
+            reported = cast(ModuleOp, clone(module, {}))
+            compiled(module, self.file, command.as_compiled is True)
+        if is_imported:
+            understood(reported, self.file, self.log)
+        elif not command.reports and any(call.row.propagates for call in command.calls):
+            say_unread(module, self.file, command.calls, self.log)
+        return compiled(reported, self.file, as_compiled)
 
     def transform(self, module: ModuleOp, begin: Callable[[str], None]) -> Evidence:
         def timer(call: PassCall | None, module: ModuleOp) -> AbstractContextManager[None]:
             return self.time(call.row.class_name if call else "(V) verifier")
 
-        observers = (progress_observer(begin), *self.dumps, timer)
-        rows = [request.row for request in self.command.reports]
-        before = Before(module) if any(row.needs_whole for row in rows) else None
-        if before is not None:
-            observers = (*observers, before.observer)
+        command, observers = self.command, (progress_observer(begin), *self.dumps, timer)
+        rows = [request.row for request in command.reports]
+        before, after, start = None, [step.calls for step in command.steps], 0
         with recording() if any(row.needs_record for row in rows) else nullcontext() as record:
-            for step in self.command.steps:
-                run_passes(module, step.calls, verify=self.command.verify, observers=observers)
+            if any(row.needs_whole for row in rows):  # of what was imported: before, values have other types
+                imports, rest = split_imports(command.calls)
+                after = [rest]
+                if imports:
+                    run_passes(module, imports, verify=command.verify, observers=observers)
+                before, start = Before(module), 0 if record is None else len(record.events)
+                observers = (*observers, before.observer)
+            for calls in after:
+                run_passes(module, calls, verify=command.verify, observers=observers)
         events = () if record is None else record.events
-        calls = [call for step in self.command.steps for call in step.calls]
-        partitioned = None if before is None else before.partitioned(calls, events)
-        command = self.command
-        return Evidence(
-            module, record, partitioned, command.proof_shapes, command.bisects, command.partitioner
-        )
+        partitioned = None if before is None else before.partitioned(sum(after, ()), events[start:])
+        if rows:
+            require_understood(module)
+        shapes, bisects = command.proof_shapes, command.bisects
+        return Evidence(module, record, partitioned, shapes, bisects, command.partitioner)
 
     def print(self, module: ModuleOp) -> str:
         return print_module(module, generic=self.command.is_generic, debuginfo=self.command.with_debuginfo)

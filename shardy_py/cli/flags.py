@@ -18,7 +18,7 @@ from shardy_py.cli.pass_text import PipelineElement, build_step, is_pass_or_pipe
 from shardy_py.cli.reports import REPORTS, ReportRow, Request, with_request
 from shardy_py.cli.shell import usage_error
 from shardy_py.errors import ShardyError, closest, suggestion
-from shardy_py.passes import PASSES, pass_by_name
+from shardy_py.passes import PASSES, PassCall, pass_by_name
 from shardy_py.passes.options import Option
 from shardy_py.passes.pipelines import PIPELINES
 
@@ -78,10 +78,14 @@ class Command:
     shows: Literal["", "help", "version", "dialects"] = ""
 
     @property
+    def calls(self) -> tuple[PassCall, ...]:
+        """All passes in order."""
+        return tuple(call for step in self.steps for call in step.calls)
+
+    @property
     def reports_on_propagation(self) -> bool:
         """Whether there are reports, and a pass that propagates."""
-        calls = [call for step in self.steps for call in step.calls]
-        return bool(self.reports) and any(call.row.propagates for call in calls)
+        return bool(self.reports) and any(call.row.propagates for call in self.calls)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from shardy_py.cli.arguments import command_parser
 from shardy_py.cli.as_compiled import add_flags, compiled
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command, usage_error
+from shardy_py.cli.understood import understood
 from shardy_py.errors import ShardyError
 from shardy_py.progress import can_show, progress
 
@@ -99,6 +100,7 @@ def _run_chunk(chunk: Chunk, file: str, given: Any, options: argparse.Namespace,
 
     module = parse_module(chunk.text, file, first_line=chunk.first_line)
     verify_module(module)
+    understood(module, file)
     program = Program(compiled(module, file, options.as_compiled))
     if not program.functions and options.interpret:
         return

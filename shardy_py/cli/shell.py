@@ -30,6 +30,7 @@ from typing import NoReturn, TypeVar
 
 from shardy_py.errors import Diagnostic, Position, ShardyError, located
 from shardy_py.files import staged, write_whole
+from shardy_py.input_files import text_of
 from shardy_py.terminal import without_controls
 
 SUCCESS, FAILURE, BUG, INTERRUPTED = 0, 1, 2, 130
@@ -84,7 +85,7 @@ class Files:
         """Returns the text of a file; of standard input for `-`.
 
         Raises:
-            ShardyError: the file does not exist, cannot be read, or is not UTF-8.
+            ShardyError: the file does not exist, cannot be read, is damaged, or is not UTF-8.
         """
         try:
             if name == STANDARD:
@@ -94,10 +95,13 @@ class Files:
             else:
                 with open(name, "rb") as file:
                     data = file.read()
-            text = _text_of_bytecode(data, name) if data.startswith(b"ML\xefR") else data.decode("utf-8")
-            source = InputFile(text, "<stdin>" if name == STANDARD else name)
         except (OSError, ValueError) as error:
             raise _file_error("input", name, error) from error
+        shown = "<stdin>" if name == STANDARD else name
+        try:
+            source = InputFile(text_of(data, shown), shown)
+        except ShardyError as error:
+            raise ShardyError(Diagnostic(_named(shown, error.first.message), WHOLE_FILE)) from None
         self.texts[source.file] = source.text
         return source
 
@@ -236,18 +240,12 @@ def _plain(name: str, diagnostic: Diagnostic) -> str | None:
 def _file_error(kind: str, name: str, error: OSError | ValueError) -> ShardyError:
     """The error for a file as a whole. The message is MLIR's."""
     reason = getattr(error, "strerror", None) or str(error)
-    if isinstance(error, UnicodeDecodeError):
-        reason = f"not UTF-8 at byte {error.start}"
     return ShardyError(Diagnostic(f"cannot open {kind} file '{name}': {reason}", WHOLE_FILE))
 
 
-def _text_of_bytecode(data: bytes, name: str) -> str:
-    from shardy_py.text.bytecode import text_of_bytecode  # loads xDSL, which --help need not wait for
-
-    try:
-        return text_of_bytecode(data)
-    except ShardyError as error:
-        raise ShardyError(Diagnostic(f"{name}: error: {error.first.message}", WHOLE_FILE)) from None
+def _named(file: str, message: str) -> str:
+    """The message of an error in a file as a whole, which may begin with the name of the file."""
+    return f"{file}: error: {message.removeprefix(f'{file}: ')}"
 
 
 @contextmanager

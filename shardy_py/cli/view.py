@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, TypeVar
 from shardy_py.cli.arguments import command_parser, reader
 from shardy_py.cli.as_compiled import add_flags, compiled
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command, usage_error
+from shardy_py.cli.understood import understood
 from shardy_py.errors import ShardyError
 from shardy_py.sharding.spelling import string_literal
 from shardy_py.terminal import json_text
@@ -176,6 +177,7 @@ def _show_program(options: argparse.Namespace, files: Files) -> int:
     source = files.read(options.program)
     module = parse_module(source.text, source.file)
     verify_module(module)
+    understood(module, source.file)
     table = ValueTable(compiled(module, source.file, options.as_compiled))
     values = local_values(module, table)
     if options.value is not None:

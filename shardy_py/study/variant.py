@@ -124,7 +124,7 @@ class Variants:
         if key not in self._tilings:
             sharding = self.closed[number]
             mesh = None if sharding is None else mesh_of(sharding, self.meshes)
-            if sharding is None or mesh is None or mesh.device_count != self._devices:
+            if mesh is None or sharding is None or mesh.is_maximal or mesh.device_count != self._devices:
                 found = Tiling.replicated(rank, self._devices)
             else:
                 found = Tiling.of_sharding(sharding, mesh)

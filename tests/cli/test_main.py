@@ -62,7 +62,10 @@ def test_input_that_is_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str
     path = tmp_path / "binary"
     path.write_bytes(b"ab\xff")
     assert main([str(path)]) == FAILURE
-    assert capsys.readouterr().err == f"cannot open input file '{path}': not UTF-8 at byte 2\n"
+    assert (
+        capsys.readouterr().err
+        == f"{path}: error: expected text or MLIR bytecode, got invalid UTF-8 at byte 2\n"
+    )
 
 
 def test_output_that_cannot_be_written(program: Path, capsys: pytest.CaptureFixture[str]) -> None:

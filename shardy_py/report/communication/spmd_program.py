@@ -216,6 +216,6 @@ class _Reader:
         """Without a sharding, and on meshes of fewer devices, every device holds the whole tensor."""
         if sharding is not None:
             mesh = mesh_of(sharding, self.meshes)
-            if mesh.device_count == self.devices:
+            if mesh.device_count == self.devices and not mesh.is_maximal:
                 return Tiling.of_sharding(sharding, mesh)
         return Tiling.replicated(rank, self.devices)
