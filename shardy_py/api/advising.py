@@ -119,7 +119,7 @@ class Sources:
 
         table = result.source.values.table
         self.proposer = Proposer(
-            *(table, Sites(table), mesh_name, mesh, self.of, self.final_sharding),
+            *(table, Sites(table, result.source.sources), mesh_name, mesh, self.of, self.final_sharding),
             lambda use: result.sides(use),
         )
 

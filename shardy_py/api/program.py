@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from os import PathLike
+from os import PathLike, fspath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeGuard, overload
 
@@ -35,6 +35,7 @@ from shardy_py.passes.pipelines import PIPELINES, before_propagation_passes, pip
 from shardy_py.passes.runner import run_passes
 from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh
+from shardy_py.source_files import SourceFiles, default_roots
 
 if TYPE_CHECKING:
     from shardy_py.api.execution import Inputs, RunKeywords, RunResults
@@ -53,11 +54,17 @@ _Edit = Callable[[Editor, Callable[[ValueKey], Value]], object]
 class Program:
     """A module of StableHLO and sdy, verified."""
 
-    def __init__(self, module: ModuleOp) -> None:
-        """Wraps `module`, which must be valid and must not change any more."""
+    def __init__(self, module: ModuleOp, source_roots: Sequence[str] | None = None) -> None:
+        """Wraps `module`, which must be valid and must not change any more.
+
+        source_roots: as for `with_source_roots`; None: the working directory.
+        """
         expect(module, ModuleOp, "a module of xDSL", "Program.parse takes text, Program.from_jax a function")
         self.module = module
         self.origin: Mapping[SSAValue, SSAValue] = {}
+        roots = default_roots() if source_roots is None else source_roots
+        self.sources = SourceFiles(tuple(roots))
+        """The Python files that locations name, as far as they may be read."""
 
     @staticmethod
     def parse(
@@ -85,7 +92,7 @@ class Program:
                 say(understand(module), file)
             if as_compiled:
                 run_passes(module, before_propagation_passes(), verify="never")
-            return Program(module)
+            return Program(module, default_roots(file))
 
     @staticmethod
     def load(path: str | PathLike[str], *, as_compiled: bool = False, imported: bool = True) -> Program:
@@ -207,8 +214,20 @@ class Program:
         mapping: dict[SSAValue, SSAValue] = {}
         module = clone(self.module, mapping)
         assert isinstance(module, ModuleOp)
-        program = Program(module)
+        program = Program(module, self.sources.roots)
         program.origin = mapping
+        return program
+
+    def with_source_roots(self, *folders: str | PathLike[str]) -> Program:
+        """Returns the same program, of whose locations Python files below these folders are read.
+
+        Reports show their lines, and advice names their expressions. By default files are read below the
+        folder of the program and the working directory; without folders, none are.
+        """
+        for folder in folders:
+            expect(folder, (str, PathLike), "the path of a folder")
+        program = Program(self.module, tuple(fspath(folder) for folder in folders))
+        program.origin = self.origin
         return program
 
     def annotate(self, shardings: Edits) -> Program:
@@ -340,7 +359,7 @@ class Program:
                 "change the annotations on the mesh too",
             )
             raise ShardyError(Diagnostic(fact, error.first.where, remedy=remedy)) from None
-        result = Program(copy.module)
+        result = Program(copy.module, self.sources.roots)
         result.origin = copy.origin
         return result
 

@@ -481,7 +481,7 @@ class Result:
         from shardy_py.explorer import Subject, source_lines
 
         table, why_not = self.values.table, self._why_not if self.record else None
-        lines = source_lines(table) if has_sources else None
+        lines = source_lines(table, self.source.sources) if has_sources else None
         return Subject(title, table, self.record, report, why_not, lines or {})
 
     @without_collection()

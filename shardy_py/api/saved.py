@@ -2,8 +2,8 @@
 
 A file is compressed JSON: `source` and `propagated` as MLIR with locations, `options` by field (null: not
 propagated here), `is_recorded`, the `format` and its `version`. Loading propagates again, which gives the
-record that explanations need. Where that gives other shardings, as another version of the package may, the
-saved ones count: there is no record then, and a warning.
+record that explanations need, and writes no files, whatever the options say. Where that gives other
+shardings, as another version of the package may, the saved ones count: no record then, and a warning.
 
 Not here: pickled reports (`report/*/pickled.py`).
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -22,6 +22,7 @@ from shardy_py.api.arguments import expect
 from shardy_py.api.program import Program
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.files import write_whole
+from shardy_py.passes.pipeline_options import DumpOptions
 from shardy_py.terminal import json_text
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "options": (dict, type(None)),
     "is_recorded": (bool,),
 }
+_WITHOUT_FILES = asdict(DumpOptions())
+"""Options that say where files are written: they are not taken from a file that anybody may have made."""
 _OTHER_SHARDINGS = "this version of shardy_py propagates other shardings than the saved ones, which are kept"
 
 
@@ -53,7 +56,7 @@ def write_text(path: str | PathLike[str], content: str | bytes) -> None:
 
 def saved(result: Result) -> bytes:
     """Returns the content of a file with a result; equal results give equal files."""
-    options = None if result.options is None else {**asdict(result.options), "dump_directory": ""}
+    options = None if result.options is None else {**asdict(result.options), **_WITHOUT_FILES}
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -120,8 +123,8 @@ def _document(data: bytes, file: str) -> dict[str, Any]:
     if not got and document.get("version") != VERSION:
         got = f"version {str(document.get('version'))[:20]}"
     if not got:
-        wrong = [name for name, types in _TYPES.items() if not isinstance(document.get(name), types)]
-        got = f"an invalid field '{wrong[0]}'" if wrong else ""
+        wrong = [name for name, types in _TYPES.items() if not isinstance(document.get(name, ...), types)]
+        got = f"{'an invalid' if wrong[0] in document else 'no'} field '{wrong[0]}'" if wrong else ""
     if got:
         expected = f"a result of version {VERSION} as result.save writes it"
         raise ShardyError.unexpected(f"'{file}'", expected=expected, got=got)
@@ -140,7 +143,9 @@ def _propagated(source: Program, options: dict[str, Any] | None, *, is_recorded:
         name: tuple(cast("list[str]", value)) if isinstance(value, list) else value
         for name, value in options.items()
     }
-    return propagate(source, Options(**given), record=is_recorded, progress=False)
+    kept = Options(**{**given, **_WITHOUT_FILES})
+    kept = replace(kept, max_copied_ops=min(kept.max_copied_ops, Options().max_copied_ops))
+    return propagate(source, kept, record=is_recorded, progress=False)
 
 
 def _kept(source: Program, program: Program, again: Result | None, file: str) -> Result:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from shardy_py.cli.shell import STANDARD, Files, usage_error
 from shardy_py.cli.version import version_text
 from shardy_py.errors import ShardyError, suggestion
+from shardy_py.source_files import default_roots
 
 if TYPE_CHECKING:
     from shardy_py.partition.cost import CostModel
@@ -100,6 +101,20 @@ def reader(read: Callable[[str], Value]) -> Callable[[str], Value]:
             raise argparse.ArgumentTypeError(error.first.message) from error
 
     return read_argument
+
+
+def add_source_roots(parser: argparse.ArgumentParser) -> None:
+    """Adds `--source-root`: `source_roots` is the list of folders, or None."""
+    roots = (
+        "read .py files that the program names below this folder; repeatable (default: the folders of the "
+    )
+    roots += "program and of the working directory)"
+    parser.add_argument("--source-root", action="append", dest="source_roots", metavar="DIR", help=roots)
+
+
+def source_roots(given: list[str] | None, program: str) -> tuple[str, ...]:
+    """Returns the folders of `--source-root`, or the default ones for the file of a program."""
+    return default_roots(program) if given is None else tuple(given)
 
 
 def read_cost_model(text: str) -> CostModel:

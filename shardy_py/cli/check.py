@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, cast
 
-from shardy_py.cli.arguments import command_parser, read_cost_model, reader
+from shardy_py.cli.arguments import add_source_roots, command_parser, read_cost_model, reader, source_roots
 from shardy_py.cli.as_compiled import add_flags, compiled
 from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, TROUBLE, Files, argument, run_command, usage_error
 from shardy_py.errors import ShardyError
@@ -58,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     partitioners = "whose collectives are checked (default: xla for programs of JAX, else shardy)"
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
     add("--no-propagate", action="store_true", help="the program is already propagated")
+    add_source_roots(parser)
     add_flags(parser, default=None)
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     formats = "how findings are printed: text, JSON, CSV, or annotations of a GitHub workflow (default: text)"
@@ -106,6 +107,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     source = files.read(options.program)
     baseline = None if options.baseline is None else files.read(options.baseline).text
     program = Program.parse(source.text, source.file)
+    roots = source_roots(options.source_roots, source.file)
     if options.no_propagate:
 
         def again(changed: Program) -> Result:
@@ -113,7 +115,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 
         result = Result(program, program, (), again)
     else:
-        program = Program(compiled(program.module, source.file, options.as_compiled))
+        program = Program(compiled(program.module, source.file, options.as_compiled), roots)
         result = propagate(program, progress=not options.no_progress)
     limits = Limits(options.replicated_bytes, options.reshard_bytes, options.model, options.partitioner)
     declared = ()

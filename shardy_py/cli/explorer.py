@@ -12,7 +12,7 @@ import argparse
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from shardy_py.cli.arguments import command_parser, read_cost_model, reader
+from shardy_py.cli.arguments import add_source_roots, command_parser, read_cost_model, reader, source_roots
 from shardy_py.cli.as_compiled import add_flags, compiled
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command, usage_error
 
@@ -40,6 +40,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
     add("--no-propagate", action="store_true", help="the programs are already propagated")
     add("--no-source", action="store_true", help="leave out the lines of Python files that the program names")
+    add_source_roots(parser)
     add_flags(parser, default=None)
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     options = parser.parse_args(arguments)
@@ -77,7 +78,9 @@ def _result(name: str, options: argparse.Namespace, files: Files) -> Result:
 
     source = files.read(name)
     program = Program.parse(source.text, source.file)
+    roots = source_roots(options.source_roots, source.file)
     if options.no_propagate:
-        return Result(program, program, (), again)
-    program = Program(compiled(program.module, source.file, options.as_compiled))
+        shown = Program(program.module, roots)
+        return Result(shown, shown, (), again)
+    program = Program(compiled(program.module, source.file, options.as_compiled), roots)
     return propagate(program, record=True, progress=not options.no_progress)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from shardy_py.cli.arguments import command_parser
@@ -85,16 +85,17 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     from shardy_py.cli.flags import SPLIT_MARKER
 
     source = files.read(options.program)
-    given = _given(options)
-    chunks = list(split_chunks(source.text, SPLIT_MARKER if options.split_input_file else None))
-    for chunk in chunks:
-        _run_chunk(chunk, source.file, given, options, files)
+    with ExitStack() as opened:
+        given = _given(options, opened)
+        chunks = list(split_chunks(source.text, SPLIT_MARKER if options.split_input_file else None))
+        for chunk in chunks:
+            _run_chunk(chunk, source.file, given, options, files)
     return SUCCESS
 
 
 def _run_chunk(chunk: Chunk, file: str, given: Any, options: argparse.Namespace, files: Files) -> None:
     from shardy_py.api import Program
-    from shardy_py.api.execution import arrays_of, random_inputs, run_program
+    from shardy_py.api.execution import arrays_of, random_inputs, run_arrays
     from shardy_py.dialects import parse_module
     from shardy_py.dialects.verification import verify_module
 
@@ -117,9 +118,9 @@ def _run_chunk(chunk: Chunk, file: str, given: Any, options: argparse.Namespace,
         inputs = {**{name: array for name, array in missing.items() if name not in named}, **given}
     with argument():  # faults of inputs are faults of the command line
         count = settings.grid(program.values).size
-        arrays_of(arguments, inputs, count)
+        arrays = arrays_of(arguments, inputs, count, settings.max_elements)
     with _observer(program, options) as observer:
-        results = run_program(program.values, inputs, options.function, settings, observer)
+        results = run_arrays(program.values, arrays, options.function, settings, observer)
     if options.output is not None:
         files.write_bytes(options.output, _npz(results))
     files.write(STANDARD, _text(program, results, options))
@@ -147,25 +148,17 @@ def _options(options: argparse.Namespace, files: Files) -> RunOptions:
     )
 
 
-def _given(options: argparse.Namespace) -> dict[str, Any] | list[Any]:
-    """The inputs of the command line."""
+def _given(options: argparse.Namespace, opened: ExitStack) -> dict[str, Any] | list[Any]:
+    """The inputs of the command line; those of a file are read when they fit."""
     if options.args is not None:
         with argument("--args"):
             return _arguments(options.args)
     if options.inputs is None:
         return {}
-    import numpy as np
+    from shardy_py.interpret.array_files import array_file
 
-    name = options.inputs
-    try:
-        loaded = np.load(name, allow_pickle=False)
-        return {key: loaded[key] for key in loaded.files}
-    except OSError as error:
-        raise usage_error(f"cannot open input file '{name}': {error.strerror or error}") from None
-    except (AttributeError, ValueError, EOFError) as error:
-        raise usage_error(
-            f"argument --inputs: expected a .npz file of arrays, got '{name}' ({error})"
-        ) from None
+    with argument("--inputs"):
+        return dict(opened.enter_context(array_file(options.inputs)))
 
 
 _USAGE = "i.e. --args=[dense<1> : tensor<2xi32>, ...]"

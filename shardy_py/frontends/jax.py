@@ -25,6 +25,7 @@ from shardy_py.passes.pipelines import before_propagation_passes
 from shardy_py.passes.runner import run_passes
 from shardy_py.session import without_collection
 from shardy_py.sharding import AxisRef
+from shardy_py.source_files import EVERYWHERE
 
 PACKAGE = str(Path(__file__).parents[1]) + os.sep
 INSTALL = "JAX is not installed; `pip install 'shardy_py[jax]'`"
@@ -60,7 +61,8 @@ def program_of(lowered: Any, *, as_written: bool = False) -> Program:
     with without_collection():
         passes = () if as_written else before_propagation_passes()
         # MLIR verified the module when JAX made it.
-        return Program(run_passes(parse_module(text, "<jax>"), passes, verify="never"))
+        module = run_passes(parse_module(text, "<jax>"), passes, verify="never")
+        return Program(module, EVERYWHERE)
 
 
 def _lowered(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
