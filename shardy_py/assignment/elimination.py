@@ -46,7 +46,7 @@ class _Eliminator:
         around = {other: self._edges[other].pop(node) for other in self._edges[node]}
         costs = self._costs[node]
         if not around:
-            best = costs.argmin(keepdims=True)[0]
+            best: NDArray[np.intp] = np.array(int(costs.argmin()), np.intp)
         elif len(around) == 1:
             ((other, matrix),) = around.items()
             sums = costs + matrix
@@ -56,7 +56,7 @@ class _Eliminator:
             (one, first), (two, second) = around.items()
             best, sums = _joined(first + costs, second)
             self._add_edge(one, two, sums)
-        self._chosen.append((node, tuple(around), np.asarray(best)))
+        self._chosen.append((node, tuple(around), best))
         self.left.remove(node)
         return True
 
