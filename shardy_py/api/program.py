@@ -280,7 +280,7 @@ class Program:
         meshes: Iterable[MeshLike] = (),
         *,
         hardware: str = "tpu-v5p",
-        memory: float | None = None,
+        memory: float | str | None = None,
         keep: Iterable[ValueKey] | Mapping[ValueKey, ShardingLike] = (),
         time_limit: float = 60,
         tries: int = 400,
@@ -292,11 +292,13 @@ class Program:
         Annotations of the program are dropped, but those of `keep`: values, or shardings by value.
 
         meshes: tried in turn; by default the program's. hardware: a device, as for `Result.time`.
-        memory: the part of the memory of a device that a plan may need, as 0.9, or bytes above 1; None: all.
+        memory: the most that a plan may need of a device: a number of bytes, or text with a unit: "16GB",
+        "16GiB", "90%" of the memory of the hardware; None: no limit.
         time_limit: in seconds. tries: choices that are scored at most. seed: the order of changes.
 
         Raises:
-            ShardyError: no mesh or several, unknown hardware or names, or no choice can be scored.
+            ShardyError: no mesh or several, unknown hardware or names, an invalid limit, or no choice can
+                be scored.
         """
         from shardy_py.api.suggesting import Wanted, suggest
 

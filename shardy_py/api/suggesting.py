@@ -6,7 +6,7 @@ Not here: which choices (`shardy_py.suggest`), what they cost (`suggest_scoring.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from typing import cast
@@ -21,6 +21,7 @@ from shardy_py.api.suggest_code import own_code, own_constraints
 from shardy_py.api.suggest_explaining import explained
 from shardy_py.api.suggest_scoring import Scorer
 from shardy_py.api.values import Value
+from shardy_py.byte_sizes import byte_size
 from shardy_py.dialects.sdy import ShardingConstraintOp
 from shardy_py.errors import ShardyError
 from shardy_py.gspmd.understanding import require_understood
@@ -64,13 +65,13 @@ YOURS, COARSE = "the program's annotations", "coarse model"
 class Wanted:
     """What a suggestion is for, and how long to search.
 
-    hardware: as for `Result.time`. memory: the part of the memory of a device that a plan may need, or bytes
-    above 1; None: no limit. keep: values whose annotations stay, or their shardings by value. time_limit: in
-    seconds. tries: choices scored at most.
+    hardware: as for `Result.time`. memory: the most bytes of a device that a plan may need, as `byte_size`
+    reads them, "90%" of its memory for example; None: no limit. keep: values whose annotations stay, or their
+    shardings by value. time_limit: in seconds. tries: choices scored at most.
     """
 
     hardware: str = "tpu-v5p"
-    memory: float | None = None
+    memory: float | str | None = None
     keep: Keep = ()
     time_limit: float = 60
     tries: int = TRIES
@@ -161,11 +162,14 @@ def _names_of(program: Program, value: Value) -> Iterator[str]:
     yield from (entry.name for entry in entries if entry.role == "intermediate")
 
 
-def _memory_limit(given: float | None, placement: AxisPlacement) -> int | None:
-    """The bytes of a limit that is a part of the memory, or bytes if it is above 1."""
+def _memory_limit(given: float | str | None, placement: AxisPlacement) -> int | None:
     if given is None:
         return None
-    return int(given if given > 1 else given * placement.hardware.memory_bytes)
+    memory = placement.hardware.memory_bytes
+    try:
+        return byte_size(given, whole=memory, whole_name="the memory of a device", least=1)
+    except ShardyError as error:
+        raise ShardyError(replace(error.first, what="invalid memory")) from None
 
 
 @dataclass

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, cast
 
+from shardy_py.byte_sizes import byte_size
 from shardy_py.cli.arguments import add_source_roots, command_parser, read_cost_model, reader, source_roots
 from shardy_py.cli.as_compiled import add_flags, compiled
 from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, TROUBLE, Files, argument, run_command, usage_error
@@ -26,7 +27,6 @@ _EXIT_CODES = (
     "Exit codes: 0: no finding at or above the level of --fail-on; 1: findings; "
     "2: invalid input or command line, or an internal error."
 )
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -40,9 +40,9 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     codes: Any = {"type": reader(_rules), "default": "", "metavar": "CODES"}
     levels: Any = {"type": reader(_level), "action": "append", "default": [], "metavar": "CODE=LEVEL"}
-    size: Any = {"type": reader(_size), "metavar": "SIZE"}
+    size: Any = {"type": reader(byte_size), "metavar": "SIZE"}
     fails: Any = {"default": "warning", "choices": ("error", "warning", "note", "never")}
-    large = "minimum size of a tensor for SDY001: 65536, 64K, 64M, 1G (default: 64M)"
+    large = "minimum size of a tensor for SDY001: 65536, 64M, 64MiB, 64MB (default: 64M, which is 64MiB)"
     slow = "minimum bytes received per device for SDY003 and SDY007 (default: 1M)"
     links = "cost model of links (default: tpu-v5p); SDY007 requires one: tpu-v5p,data=tpu-dcn"
     add("program", nargs="?", help="MLIR file; '-': standard input")
@@ -166,11 +166,3 @@ def _level(text: str) -> tuple[str, str]:
     if not equals:
         raise ShardyError.unexpected("", expected="CODE=LEVEL", got=f"'{text}'")
     return code, level
-
-
-def _size(text: str) -> int:
-    unit = text[-1:].upper() if text[-1:].isalpha() else ""
-    digits = text[: len(text) - len(unit)]
-    if unit not in _UNITS or not (digits.isascii() and digits.isdigit()) or len(digits) > 18:
-        raise ShardyError.unexpected("", expected="bytes such as 64M", got=f"'{text}'")
-    return int(digits) * _UNITS[unit]

@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from shardy_py.byte_sizes import byte_size
 from shardy_py.cli.arguments import command_parser, reader
 from shardy_py.cli.as_compiled import add_flags, compiled
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command, usage_error
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from shardy_py.suggest import Suggestion
 
 _MOST_DEVICES = 1 << 16
+_MOST_BYTES = 1 << 60
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -53,9 +55,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--hardware", default="tpu-v5p", help="device, as for --time-report (default: tpu-v5p)")
     add(
         "--memory",
-        type=reader(_part),
-        metavar="PERCENT",
-        help="most memory of a device that a plan may need: 90%%",
+        type=reader(_memory),
+        metavar="SIZE",
+        help="most memory of a device that a plan may need: 90%% of it, 16GB, 16GiB, or a number of bytes",
     )
     add(
         "--keep",
@@ -174,8 +176,7 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _part(text: str) -> float:
-    digits = text.removesuffix("%")
-    if not (digits.isascii() and digits.isdigit()) or not 0 < int(digits[:9]) <= 100 or len(digits) > 3:
-        raise ShardyError.unexpected("", expected="a percentage such as 90%", got=f"'{text}'")
-    return int(digits) / 100
+def _memory(text: str) -> str:
+    """The text of a valid limit; a percentage is of the memory of the hardware, which another flag names."""
+    byte_size(text, whole=_MOST_BYTES, whole_name="the memory of a device", least=1)
+    return text
