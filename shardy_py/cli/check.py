@@ -12,8 +12,8 @@ import argparse
 from typing import TYPE_CHECKING, Any, cast
 
 from shardy_py.byte_sizes import byte_size
-from shardy_py.cli.arguments import add_source_roots, command_parser, read_cost_model, reader, source_roots
-from shardy_py.cli.as_compiled import add_flags, compiled
+from shardy_py.cli.arguments import add_source_roots, command_parser, read_cost_model, reader
+from shardy_py.cli.as_compiled import add_flags, program_of
 from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, TROUBLE, Files, argument, run_command, usage_error
 from shardy_py.errors import ShardyError
 from shardy_py.terminal import json_text
@@ -106,8 +106,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         return SUCCESS
     source = files.read(options.program)
     baseline = None if options.baseline is None else files.read(options.baseline).text
-    program = Program.parse(source.text, source.file)
-    roots = source_roots(options.source_roots, source.file)
+    program = program_of(source, options, has_steps=not options.no_propagate)
     if options.no_propagate:
 
         def again(changed: Program) -> Result:
@@ -115,7 +114,6 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 
         result = Result(program, program, (), again)
     else:
-        program = Program(compiled(program.module, source.file, options.as_compiled), roots)
         result = propagate(program, progress=not options.no_progress)
     limits = Limits(options.replicated_bytes, options.reshard_bytes, options.model, options.partitioner)
     declared = ()

@@ -235,7 +235,7 @@ def test_invalid_baselines(
     program, baseline = tmp_path / "m.mlir", tmp_path / "known.json"
     program.write_text(CLEAN)
     baseline.write_text(text)
-    assert main([str(program), "--baseline", str(baseline)]) == 2
+    assert main([str(program), "--as-written", "--baseline", str(baseline)]) == 2
     printed = capsys.readouterr().err
     assert printed.startswith("sdy-check: argument --baseline: ")
     assert message in printed
