@@ -44,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     fails: Any = {"default": "warning", "choices": ("error", "warning", "note", "never")}
     large = "minimum size of a tensor for SDY001: 65536, 64M, 64MiB, 64MB (default: 64M, which is 64MiB)"
     slow = "minimum bytes received per device for SDY003 and SDY007 (default: 1M)"
+    padding = "minimum bytes of padding on each device for SDY002 (default: 1M)"
     links = "cost model of links (default: tpu-v5p); SDY007 requires one: tpu-v5p,data=tpu-dcn"
     add("program", nargs="?", help="MLIR file; '-': standard input")
     add("--select", **codes, help="run only these rules: SDY001,SDY003")
@@ -54,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--replicated-bytes", **size, default="64M", help=large)
     add("--reshard-bytes", **size, default="1M", help=slow)
+    add("--padding-bytes", **size, default="1M", help=padding)
     add("--model", type=reader(read_cost_model), help=links)
     partitioners = "whose collectives are checked (default: xla for programs of JAX, else shardy)"
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
@@ -115,7 +117,10 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         result = Result(program, program, (), again)
     else:
         result = propagate(program, progress=not options.no_progress)
-    limits = Limits(options.replicated_bytes, options.reshard_bytes, options.model, options.partitioner)
+    limits = Limits(
+        *(options.replicated_bytes, options.reshard_bytes, options.model, options.partitioner),
+        padding_bytes=options.padding_bytes,
+    )
     declared = ()
     if baseline is not None:
         with argument("--baseline"):
