@@ -42,7 +42,6 @@ from shardy_py.report.explain import MOST_CHAINS, Explainer, Explanations, Reaso
 from shardy_py.report.memory import CHIPS, TARGETS, MemoryReport, Target, memory_report
 from shardy_py.session import without_collection
 from shardy_py.sharding import DeviceSlices
-from shardy_py.xla.written_by_jax import is_written_by_jax
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -422,7 +421,7 @@ class Result:
         expect(axis, str, 'an axis such as "x" or "x:(1)2"')
         value = self[key]
         reasons = self._why_not.reasons(value.entry, dimension, axis)
-        if is_written_by_jax(self.source.module) and reasons[0].kind != "sharded":
+        if self.source.is_by_jax and reasons[0].kind != "sharded":
             reasons.tried = lambda: self.placements(value, axis, (dimension,)).lines
         return reasons
 
