@@ -201,10 +201,10 @@ class Result:
     def memory(
         self, target: Target | str = "linear", *, partitioner: Partitioner | None = None
     ) -> MemoryReport:
-        """Returns the memory on each device, padded for the target: totals, the peak, every tensor.
+        """Returns the memory on each device: what XLA allocates, as estimated, and every tensor.
 
         target: "tpu", "linear", or a chip such as "tpu-v5p", for its layouts and whether the program `fits`.
-        partitioner: whose collectives the `estimate` of what XLA allocates is with, as for `communication`.
+        partitioner: whose collectives what XLA allocates is estimated with, as for `communication`.
 
         Raises:
             ShardyError: the target is unknown.
@@ -213,10 +213,7 @@ class Result:
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
         module = self.program.module
-        if partitioner == "shardy":
-            sent = self.communicating
-            return memory_report(module, target, lambda: spmd_program(sent.module, is_planned=False))
-        return memory_report(module, target, lambda: self._spmd)
+        return memory_report(module, target, lambda: self._spmd_by(partitioner))
 
     @without_collection()
     def time(
@@ -231,7 +228,7 @@ class Result:
         hardware: a device such as "tpu-v5p", also with the places of mesh axes
             ("tpu-v5e,topology=4x4,data=x"), or a TOML file of a device ("my.toml").
         links: along the axes of the mesh, as the model of `communication`; None: those of the hardware.
-        partitioner: whose collectives are counted; None: XLA's.
+        partitioner: whose collectives are counted, as for `communication`.
 
         Raises:
             ShardyError: unknown hardware, an axis does not fit on it, dynamic shapes, or too many devices.
@@ -244,9 +241,17 @@ class Result:
         device = placement_of(hardware) if isinstance(hardware, str) else hardware
         device = AxisPlacement(device) if isinstance(device, Hardware) else device
         model = cost_model(links) if isinstance(links, str) else links
-        if partitioner == "shardy":
-            return time_report(spmd_program(self.communicating.module, is_planned=False), device, model)
-        return time_report(self._spmd, device, model)
+        return time_report(self._spmd_by(partitioner), device, model)
+
+    def _spmd_by(self, partitioner: Partitioner | None) -> SpmdProgram:
+        """The program as XLA runs it, with the collectives of a partitioner, as for `communication`."""
+        if partitioner is None:
+            partitioner = self._communicating(DEFAULT, None)[1].partitioner
+        return self._spmd if partitioner == "xla" else self._spmd_by_shardy
+
+    @cached_property
+    def _spmd_by_shardy(self) -> SpmdProgram:
+        return spmd_program(self.communicating.module, is_planned=False)
 
     @cached_property
     def _spmd(self) -> SpmdProgram:
