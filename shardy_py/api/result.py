@@ -492,7 +492,8 @@ class Result:
 
         table, why_not = self.values.table, self._why_not if self.record else None
         lines = source_lines(table, self.source.sources) if has_sources else None
-        return Subject(title, table, self.record, report, why_not, lines or {})
+        memory = self.memory(partitioner=report.partitioner).memory_bytes
+        return Subject(title, table, self.record, report, why_not, lines or {}, memory)
 
     @without_collection()
     def model_explorer(
@@ -513,7 +514,8 @@ class Result:
         from shardy_py.explorer import Subject
 
         report = self.communication(model, partitioner=partitioner)
-        return model_explorer_of(Subject(title, self.values.table, self.record, report))
+        memory = self.memory(partitioner=report.partitioner).memory_bytes
+        return model_explorer_of(Subject(title, self.values.table, self.record, report, memory_bytes=memory))
 
     def show(self) -> Path:
         """Opens the explorer in a browser; returns its file, in a temporary folder."""
