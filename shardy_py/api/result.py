@@ -42,7 +42,6 @@ from shardy_py.report.explain import MOST_CHAINS, Explainer, Explanations, Reaso
 from shardy_py.report.memory import CHIPS, TARGETS, MemoryReport, Target, memory_report
 from shardy_py.session import without_collection
 from shardy_py.sharding import DeviceSlices
-from shardy_py.xla.written_by_jax import is_written_by_jax
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -202,10 +201,10 @@ class Result:
     def memory(
         self, target: Target | str = "linear", *, partitioner: Partitioner | None = None
     ) -> MemoryReport:
-        """Returns the memory on each device, padded for the target: totals, the peak, every tensor.
+        """Returns the memory on each device: what XLA allocates, as estimated, and every tensor.
 
         target: "tpu", "linear", or a chip such as "tpu-v5p", for its layouts and whether the program `fits`.
-        partitioner: whose collectives the `estimate` of what XLA allocates is with, as for `communication`.
+        partitioner: whose collectives what XLA allocates is estimated with, as for `communication`.
 
         Raises:
             ShardyError: the target is unknown.
@@ -214,10 +213,7 @@ class Result:
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
         module = self.program.module
-        if partitioner == "shardy":
-            sent = self.communicating
-            return memory_report(module, target, lambda: spmd_program(sent.module, is_planned=False))
-        return memory_report(module, target, lambda: self._spmd)
+        return memory_report(module, target, lambda: self._spmd_by(partitioner))
 
     @without_collection()
     def time(
@@ -232,7 +228,7 @@ class Result:
         hardware: a device such as "tpu-v5p", also with the places of mesh axes
             ("tpu-v5e,topology=4x4,data=x"), or a TOML file of a device ("my.toml").
         links: along the axes of the mesh, as the model of `communication`; None: those of the hardware.
-        partitioner: whose collectives are counted; None: XLA's.
+        partitioner: whose collectives are counted, as for `communication`.
 
         Raises:
             ShardyError: unknown hardware, an axis does not fit on it, dynamic shapes, or too many devices.
@@ -245,9 +241,17 @@ class Result:
         device = placement_of(hardware) if isinstance(hardware, str) else hardware
         device = AxisPlacement(device) if isinstance(device, Hardware) else device
         model = cost_model(links) if isinstance(links, str) else links
-        if partitioner == "shardy":
-            return time_report(spmd_program(self.communicating.module, is_planned=False), device, model)
-        return time_report(self._spmd, device, model)
+        return time_report(self._spmd_by(partitioner), device, model)
+
+    def _spmd_by(self, partitioner: Partitioner | None) -> SpmdProgram:
+        """The program as XLA runs it, with the collectives of a partitioner, as for `communication`."""
+        if partitioner is None:
+            partitioner = self._communicating(DEFAULT, None)[1].partitioner
+        return self._spmd if partitioner == "xla" else self._spmd_by_shardy
+
+    @cached_property
+    def _spmd_by_shardy(self) -> SpmdProgram:
+        return spmd_program(self.communicating.module, is_planned=False)
 
     @cached_property
     def _spmd(self) -> SpmdProgram:
@@ -422,7 +426,7 @@ class Result:
         expect(axis, str, 'an axis such as "x" or "x:(1)2"')
         value = self[key]
         reasons = self._why_not.reasons(value.entry, dimension, axis)
-        if is_written_by_jax(self.source.module) and reasons[0].kind != "sharded":
+        if self.source.is_by_jax and reasons[0].kind != "sharded":
             reasons.tried = lambda: self.placements(value, axis, (dimension,)).lines
         return reasons
 
@@ -488,7 +492,8 @@ class Result:
 
         table, why_not = self.values.table, self._why_not if self.record else None
         lines = source_lines(table, self.source.sources) if has_sources else None
-        return Subject(title, table, self.record, report, why_not, lines or {})
+        memory = self.memory(partitioner=report.partitioner).memory_bytes
+        return Subject(title, table, self.record, report, why_not, lines or {}, memory)
 
     @without_collection()
     def model_explorer(
@@ -509,7 +514,8 @@ class Result:
         from shardy_py.explorer import Subject
 
         report = self.communication(model, partitioner=partitioner)
-        return model_explorer_of(Subject(title, self.values.table, self.record, report))
+        memory = self.memory(partitioner=report.partitioner).memory_bytes
+        return model_explorer_of(Subject(title, self.values.table, self.record, report, memory_bytes=memory))
 
     def show(self) -> Path:
         """Opens the explorer in a browser; returns its file, in a temporary folder."""

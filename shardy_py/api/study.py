@@ -169,7 +169,8 @@ class Study:
 
     def _from_scratch(self, edits: Edits) -> Figures:
         result = propagate(self.program.annotate(edits), self._options, progress=False)
-        return Figures.of(result.communication(self._model, partitioner="xla"), result.memory())
+        memory = result.memory(partitioner="xla")
+        return Figures.of(result.communication(self._model, partitioner="xla"), memory)
 
     @property
     def _incremental(self) -> _Incremental:
@@ -321,7 +322,8 @@ def step_cost(result: Result, placement: AxisPlacement) -> StepCost:
         ShardyError: an axis does not fit on the hardware, dynamic shapes, or too many devices.
     """
     name = placement.hardware.name
-    time, memory = result.time(placement), result.memory(name if name in CHIPS else "linear").estimate
+    time = result.time(placement, partitioner="xla")
+    memory = result.memory(name if name in CHIPS else "linear", partitioner="xla").estimate
     received = result.communication(partitioner="xla").total.bytes
     return StepCost(time.overlapped, time.serial, memory.total_bytes, received)
 

@@ -19,7 +19,7 @@ from shardy_py.api.suggest_variables import variables_of
 from shardy_py.api.values import Value
 from shardy_py.errors import ShardyError
 from shardy_py.hardware import AxisPlacement
-from shardy_py.report.time.links import axis_links
+from shardy_py.partition.links import axis_links
 from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh
 from shardy_py.study import StepCost

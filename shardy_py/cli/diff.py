@@ -112,6 +112,10 @@ def _program(
         begin(f"costs of {source.file}")
         about: Any = {"partitioner": partitioner, "taken": program.taken}
         bill = pipeline.communication(module, options.model, events, **about)[1]
-        return Figures.of(bill, memory_report(module, options.target))
+        about["partitioner"] = bill.partitioner
+        made = memory_report(
+            module, options.target, lambda: pipeline.sending_program(module, events, **about)
+        )
+        return Figures.of(bill, made)
 
     return ValueTable(module), costs

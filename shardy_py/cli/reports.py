@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shardy_py.passes.partitioned import Partitioned
     from shardy_py.passes.runner import Record
     from shardy_py.proof import Shapes
-    from shardy_py.report.communication import Partitioner
+    from shardy_py.report.communication import Partitioner, SpmdProgram
     from shardy_py.report.explain import Explainer
     from shardy_py.report.time import TimeReport
     from shardy_py.xla.taken import Taken
@@ -129,10 +129,9 @@ def with_request(requests: tuple[Request, ...], new: Request) -> tuple[Request, 
 
 
 def _memory(evidence: Evidence, target: str) -> Answer:
-    from shardy_py.pipeline import spmd_program
     from shardy_py.report.memory import memory_json, memory_report
 
-    report = memory_report(evidence.after, target, lambda: spmd_program(evidence.after))
+    report = memory_report(evidence.after, target, lambda: _sending(evidence))
     return Answer(lambda: str(report), lambda: memory_json(report), report.to_csv)
 
 
@@ -178,18 +177,18 @@ def _chakra(evidence: Evidence, argument: str) -> Answer:
 
 def _time_report(evidence: Evidence, hardware: str) -> TimeReport:
     from shardy_py.hardware import placement_of
-    from shardy_py.pipeline import communication, spmd_program
     from shardy_py.report.time import time_report
 
-    placement = placement_of(hardware)
-    if evidence.partitioner == "shardy":
-        record = () if evidence.record is None else evidence.record.events
-        program = spmd_program(
-            communication(evidence.after, record=record, partitioner="shardy")[0], is_planned=False
-        )
-    else:
-        program = spmd_program(evidence.after)
-    return time_report(program, placement)
+    return time_report(_sending(evidence), placement_of(hardware))
+
+
+def _sending(evidence: Evidence) -> SpmdProgram:
+    """The program with the collectives that the report on communication has."""
+    from shardy_py.pipeline import sending_program
+
+    record = () if evidence.record is None else evidence.record.events
+    partitioner, taken = evidence.partitioner, evidence.taken
+    return sending_program(evidence.after, record, partitioner=partitioner, taken=taken)
 
 
 def _explanation(evidence: Evidence, value: str) -> Answer:
@@ -240,9 +239,10 @@ DEFAULT_HARDWARE = "tpu-v5p"
 
 REPORTS: tuple[ReportRow, ...] = (
     ReportRow(
-        *("memory-report", "memory", _memory, MEMORY_TARGETS, "tpu"),
-        "Report the memory per device: totals, peak, largest tensors, with padding (default: tpu); for a "
-        "chip also an estimate of what XLA allocates, and whether it fits",
+        *("memory-report", "memory", _memory, MEMORY_TARGETS, "linear"),
+        "Report the memory per device: what XLA allocates, values alive at once, largest tensors "
+        "(default: linear); for a chip also whether it fits",
+        needs_record=True,
         has_rows=True,
     ),
     ReportRow(
