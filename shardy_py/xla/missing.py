@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 
-from shardy_py.graph.symbols import functions_of, meshes_of
+from shardy_py.graph.symbols import meshes_of
 from shardy_py.gspmd.understanding import has_shardings
 from shardy_py.ir import walk_pre_order
 from shardy_py.xla.written_by_jax import verdict
@@ -57,9 +57,10 @@ def _is_local(module: ModuleOp) -> bool:
 
 
 def _has_locations(module: ModuleOp) -> bool:
-    """Whether functions have other locations than their place in the text of the module."""
+    """Whether an op has another location than its place in the text of the module."""
     own = module.location
     if not isinstance(own, FileLineColLoc):
         return True
-    places = [function.location for function in functions_of(module)]
-    return any(not isinstance(place, FileLineColLoc) or place.filename != own.filename for place in places)
+    file = own.filename
+    places = (op.location for op in walk_pre_order(module, include_root=False))
+    return any(not isinstance(place, FileLineColLoc) or place.filename is not file for place in places)
