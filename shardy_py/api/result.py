@@ -22,6 +22,7 @@ from shardy_py.api.arguments import expect, expect_one_of
 from shardy_py.api.comparison import ComparedResults, Comparison
 from shardy_py.api.foreign import MeshLike
 from shardy_py.api.program import Edits, Program, ValueKey, pass_calls
+from shardy_py.api.remarks import say
 from shardy_py.api.values import Value, Values
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.run_record import Lineage, Record
@@ -42,6 +43,7 @@ from shardy_py.report.explain import MOST_CHAINS, Explainer, Explanations, Reaso
 from shardy_py.report.memory import CHIPS, TARGETS, MemoryReport, Target, memory_report
 from shardy_py.session import without_collection
 from shardy_py.sharding import DeviceSlices
+from shardy_py.xla.missing import file_of, missing
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -212,6 +214,7 @@ class Result:
         expect_one_of("target", target, (*TARGETS, *CHIPS))
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
+        self._remark()
         module = self.program.module
         return memory_report(module, target, lambda: self._spmd_by(partitioner))
 
@@ -241,6 +244,7 @@ class Result:
         device = placement_of(hardware) if isinstance(hardware, str) else hardware
         device = AxisPlacement(device) if isinstance(device, Hardware) else device
         model = cost_model(links) if isinstance(links, str) else links
+        self._remark()
         return time_report(self._spmd_by(partitioner), device, model)
 
     def _spmd_by(self, partitioner: Partitioner | None) -> SpmdProgram:
@@ -252,6 +256,17 @@ class Result:
     @cached_property
     def _spmd_by_shardy(self) -> SpmdProgram:
         return spmd_program(self.communicating.module, is_planned=False)
+
+    def _remark(self) -> None:
+        """Logs what the source lacks for reports, the first time that there is one."""
+        if not self._remarked:
+            self._remarked.append(True)
+            module = self.source.module
+            say(missing(module), file_of(module))
+
+    @cached_property
+    def _remarked(self) -> list[bool]:
+        return []
 
     @cached_property
     def _spmd(self) -> SpmdProgram:
@@ -275,6 +290,7 @@ class Result:
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
         priced = cost_model(model) if isinstance(model, str) else model
+        self._remark()
         return self._advised(self._communicating(priced, partitioner)[1])
 
     def _advised(self, report: CommunicationReport) -> CommunicationReport:

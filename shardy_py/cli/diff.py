@@ -20,9 +20,11 @@ from shardy_py.cli.shell import (
     TROUBLE,
     Files,
     InputFile,
+    log,
     run_command,
     usage_error,
 )
+from shardy_py.cli.understood import write_remarks
 from shardy_py.progress import progress
 from shardy_py.terminal import json_text
 
@@ -99,10 +101,12 @@ def _program(
     from shardy_py.graph.value_table import ValueTable
     from shardy_py.report.difference import Figures
     from shardy_py.report.memory import memory_report
+    from shardy_py.xla.missing import missing
 
     begin(f"reading {source.file}")
     program = program_of(source, options, has_steps=options.propagate)
     module = program.module
+    write_remarks(missing(module), source.file, log)
     begin(f"propagating {source.file}")
     with recorded() as events:
         if options.propagate:

@@ -72,6 +72,7 @@ class ReportRow:
     needs_whole: whether it reads the program before the passes, too.
     is_repeatable: whether the flag may be given several times, with different arguments.
     has_rows: whether it can be CSV.
+    needs_shardings: whether it says little about a program without shardings and the lines of its source.
     """
 
     flag: str
@@ -84,6 +85,7 @@ class ReportRow:
     needs_whole: bool = False
     is_repeatable: bool = False
     has_rows: bool = False
+    needs_shardings: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +290,7 @@ REPORTS: tuple[ReportRow, ...] = (
         "compare op by op; the first wrong value is an error",
         needs_record=True,
         needs_whole=True,
+        needs_shardings=False,
     ),
 )
 """All reports. Their flags are among those of `flags.py`."""

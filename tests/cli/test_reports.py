@@ -87,7 +87,7 @@ def test_a_report_takes_the_place_of_the_module(program: Path, capsys: pytest.Ca
     out, err = capsys.readouterr()
     assert out.startswith("Memory on each device, target tpu\n")
     assert "func.func" not in out
-    assert err == ""
+    assert err.startswith(f"{program}: remark: no mesh and no shardings")
 
 
 def test_the_module_goes_to_a_file(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,7 +129,7 @@ def test_a_mistake_in_the_program_is_told_in_words() -> None:
     calls_itself = PROGRAM.replace("return", "call @main(%arg0) : (tensor<8xf32>) -> ()\n    return")
     outcome, log = sdy_opt(calls_itself, "--memory-report")
     assert not outcome.succeeded
-    assert log.startswith("<stdin>:3:5: error: @main calls itself")
+    assert "<stdin>:3:5: error: @main calls itself" in log
 
 
 def test_rows_get_the_evidence_they_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
