@@ -14,7 +14,7 @@ from shardy_py.dialects.sdy import ManualComputationOp
 from shardy_py.report.tables import type_text
 from shardy_py.sharding import Mesh
 from shardy_py.suggest import Code, Constraint, Row, Spec
-from shardy_py.text.source import position_of
+from shardy_py.text.source import position_of, stretch_of
 
 NUMBER = re.compile(r"(?<=[\[_./])\d+|(?<=[a-z])\d+(?=[\].'/])")
 """Numbers in JAX's names of values, as those of layers."""
@@ -26,9 +26,12 @@ def path_of(value: Value) -> str:
 
 
 def place_of(value: Value) -> str:
-    """Returns where a value is computed, as `file:line:column`; its location if that has no position."""
-    position = position_of(value.entry.location)
-    return value.location if position is None else str(position)
+    """Returns where a value is computed, as `file:line:column to :column`; else its location as text."""
+    stretch, position = stretch_of(value.entry.location), position_of(value.entry.location)
+    if position is None or stretch is None:
+        return value.location if position is None else str(position)
+    start, end = stretch
+    return f"{start} to {end.line if end.line != start.line else ''}:{end.column}"
 
 
 def own_spec(value: Value) -> Spec | None:
@@ -44,16 +47,17 @@ def own_spec(value: Value) -> Spec | None:
 
 def own_constraints(program: Program) -> tuple[Constraint, ...]:
     """Returns the constraints inside @main, those of equal types and shardings together."""
-    return _constraints(value for value in program.values if value.function == "main")
+    return _constraints(v for v in program.values if v.function == "main" and not is_manual(v))
 
 
 def removed_constraints(program: Program, kept: Collection[str]) -> tuple[Constraint, ...]:
     """Returns the constraints in all functions but those on values of these names."""
-    return _constraints(
-        value
-        for value in program.values
-        if value.name not in kept and not isinstance(value.entry.op, ManualComputationOp)
-    )
+    return _constraints(v for v in program.values if v.name not in kept and not is_manual(v))
+
+
+def is_manual(value: Value) -> bool:
+    """Returns whether a sharding belongs to a manual computation: it says what its body computes."""
+    return isinstance(value.entry.op, ManualComputationOp)
 
 
 def _constraints(values: Iterable[Value]) -> tuple[Constraint, ...]:

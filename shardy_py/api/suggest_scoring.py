@@ -14,7 +14,7 @@ from math import inf, prod
 from shardy_py.api.partition_spec import P
 from shardy_py.api.program import Program
 from shardy_py.api.study import Study
-from shardy_py.api.suggest_code import own_spec, removed_constraints
+from shardy_py.api.suggest_code import is_manual, own_spec, removed_constraints
 from shardy_py.api.suggest_variables import variables_of
 from shardy_py.api.values import Value
 from shardy_py.errors import ShardyError
@@ -68,6 +68,7 @@ class Scorer:
             v: None
             for v in values
             if v.entry.sharding is not None and v.name not in self.kept and not self._stays(v)
+            if not is_manual(v)
         }
         return self.source.edited(edits, {self.mesh_name: self.mesh})
 

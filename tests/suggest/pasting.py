@@ -1,8 +1,8 @@
 """Pastes the plans of suggestions for JAX functions, and compares what XLA compiles with what was promised.
 
-`python -m tests.suggest.pasting [NAME...]` prints a line for each plan. What the code says is followed as it is
-printed: constraints of the program are removed at their places, new ones are added around the expressions of
-theirs, and the function is traced with shardings made from its own arguments.
+`python -m tests.suggest.pasting [NAME...]` prints a line for each plan. What the code says is followed as it
+is printed: constraints of the program are removed at their places, new ones are added around the expressions
+of theirs, and the function is traced with shardings made from its own arguments.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from typing import Any
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8"
 
 import jax
-import jax.numpy as jnp
 
 from shardy_py import Program
 from shardy_py.spmd.model import Plan as Sent
@@ -69,7 +68,8 @@ donated = (0,)
     "moe": """
 def f(w, x):
     gates = jax.nn.softmax(jnp.einsum('td,de->te', x, w['gate']), -1)
-    h = pin(jnp.einsum('td,edf->etf', x, w['up']), 'data', None, 'model')
+    h = jnp.einsum('td,edf->etf', x, w['up'])
+    h = lax.with_sharding_constraint(h, NamedSharding(mesh, P('data', None, 'model')))
     y = pin(jnp.einsum('etf,efd->etd', jax.nn.silu(h), w['down']), None, 'data')
     return jnp.einsum('te,etd->td', gates, y)
 arguments = {'gate': S(128, 8), 'up': S(8, 128, 512), 'down': S(8, 512, 128)}, S(512, 128)
@@ -83,7 +83,7 @@ class Model:
     scale: object
 def f(model, x, flag, *more, power=2):
     h = jnp.tanh(x @ model.up) ** power
-    return (h @ model.down * more[0], flag)
+    return h @ model.down * more[0]
 arguments = Model(S(256, 1024), S(1024, 256), S(9)), S(512, 256), 'static', S(256), S(4)
 static = (2,)
 """,
@@ -108,6 +108,60 @@ class Node:
 def f(node, x):
     return Node(jax.nn.relu(x @ node.children[0]) @ node.children[1])
 arguments = Node(S(256, 1024), S(1024, 256), S(2, 2)), S(512, 256)
+""",
+    "remat": """
+@jax.checkpoint
+def layer(w, x):
+    h = jax.nn.gelu(x @ w['up'])
+    h = pin(h, 'data', 'model')
+    return x + h @ w['down']
+def loss(ws, x):
+    for w in ws:
+        x = layer(w, x)
+    return (x ** 2).mean()
+def f(state, x):
+    value, g = jax.value_and_grad(loss)(state['w'], x)
+    m = jax.tree.map(lambda m, g: 0.9 * m + g, state['m'], g)
+    w = jax.tree.map(lambda p, m: p - 0.1 * m, state['w'], m)
+    return {'w': w, 'm': m, 'step': state['step'] + 1}, value
+ws = [{'up': S(256, 1024), 'down': S(1024, 256)}] * 2
+arguments = {'w': ws, 'm': ws, 'step': S(kind=jnp.int32)}, S(512, 256)
+donated = (0,)
+""",
+    "given": """
+def f(w, ids):
+    x = w['table'][ids]
+    @jax.jit
+    def inner(x):
+        q, k = x @ w['q'], x @ w['k']
+        s = jnp.einsum('bqd,bkd->bqk', q, k)
+        return lax.with_sharding_constraint(jax.nn.softmax(s, -1) @ x, NamedSharding(mesh, P(None, 'data')))
+    x = inner(x)
+    return x @ w['table'].T
+def A(shape, *spec, kind=jnp.float32):
+    return jax.ShapeDtypeStruct(shape, kind, sharding=NamedSharding(mesh, P(*spec)))
+arguments = {'table': A((4096, 128), 'model'), 'q': A((128, 128)), 'k': A((128, 128))}, A(
+    (16, 64), 'data', kind=jnp.int32)
+""",
+    "accumulated": """
+def loss(w, x):
+    return (pin(jnp.tanh(pin(x @ w[0], 'data', 'model')) @ w[1], 'data') ** 2).mean()
+def f(w, batches, rng):
+    def body(total, x):
+        return jax.tree.map(jnp.add, total, jax.grad(loss)(w, x)), None
+    g, _ = lax.scan(body, jax.tree.map(jnp.zeros_like, w), batches)
+    noise = jax.random.normal(rng, w[0].shape)
+    return (w[0] - 0.1 * g[0] + noise, w[1] - 0.1 * g[1])
+arguments = (S(256, 1024), S(1024, 256)), S(4, 512, 256), S(2, kind=jnp.uint32)
+""",
+    "mapped": """
+def f(w, x):
+    @functools.partial(jax.shard_map, mesh=mesh, in_specs=(P('data'),), out_specs=P('data'))
+    def normal(x):
+        return x / jnp.sqrt((x ** 2).mean(-1, keepdims=True) + 1e-6)
+    h = normal(x) @ w['up']
+    return normal(pin(h, 'data', 'model')) @ w['down']
+arguments = {'up': S(256, 1024), 'down': S(1024, 256)}, S(512, 256)
 """,
 }
 """Functions by name, with `arguments`; the numbers of the arguments that are `static` and `donated`."""
@@ -153,6 +207,7 @@ def _followed(code: str, names: dict[str, Any], file: Path) -> str:
     source = Path(names["__file__"]).read_text()
     edited = _module(_edited(source, code, names["__file__"]), file)
     function, arguments, static = edited["f"], edited["arguments"], edited.get("static", ())
+    arguments = jax.tree.map(_without_sharding, arguments)
     own = [each for n, each in enumerate(arguments) if n not in static]
     parameters = [p for n, p in enumerate(inspect.signature(function).parameters.values()) if n not in static]
     positional = [p.name for p in parameters if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
@@ -169,17 +224,23 @@ def _followed(code: str, names: dict[str, Any], file: Path) -> str:
     return jax.jit(function, in_shardings=shardings, **options).lower(*arguments).as_text()
 
 
+def _without_sharding(leaf: Any) -> Any:
+    """What `jax.device_put` places anew."""
+    is_array = isinstance(leaf, jax.ShapeDtypeStruct)
+    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) if is_array else leaf
+
+
 def _with_static(given: Sequence[Any], arguments: Sequence[Any], static: Sequence[int]) -> list[Any]:
     rest = iter(given)
     return [each if n in static else next(rest) for n, each in enumerate(arguments)]
 
 
-_PLACE = re.compile(r"#   (\S+):(\d+):(\d+)")
+_PLACE = re.compile(r"#   (\S+):(\d+):(\d+) to :(\d+) ")
 
 
 def _edited(source: str, code: str, file: str) -> str:
     """The source after the comments of the code: constraints removed and added, from the end of each line."""
-    edits: list[tuple[int, int, str]] = []
+    edits: set[tuple[int, int, int, str]] = set()
     spec: str | None = None
     for line in code.splitlines():
         if line.startswith("# remove from the program"):
@@ -191,28 +252,25 @@ def _edited(source: str, code: str, file: str) -> str:
             spec = None
         elif (match := _PLACE.match(line)) and spec is not None:
             assert match[1] == file, line
-            edits.append((int(match[2]), int(match[3]), spec))
+            edits.add((*map(int, match.groups()[1:]), spec))
     lines = source.splitlines()
-    for number, column, new in sorted(edits, key=lambda edit: (edit[0], -edit[1], edit[2] == ""), reverse=False):
-        lines[number - 1] = _line_edited(lines[number - 1], column, new)
+    done: list[tuple[int, int, int]] = []
+    for number, start, end, new in sorted(edits, key=lambda edit: (edit[0], -edit[1], edit[2])):
+        line = lines[number - 1]
+        end += sum(more for where, at, more in done if where == number and start <= at < end)
+        lines[number - 1] = line[:start] + _replaced(line[start:end], new) + line[end:]
+        done.append((number, start, len(lines[number - 1]) - len(line)))
     return "\n".join(lines)
 
 
-def _line_edited(line: str, column: int, spec: str) -> str:
-    """Removes the constraint of the expression at a column, or adds one around it."""
-    stripped = line.lstrip()
-    indent = len(line) - len(stripped)
-    tree = ast.parse(stripped)
-    found = [n for n in ast.walk(tree) if isinstance(n, ast.expr) and n.col_offset + indent == column]
-    assert found, (line, column)
-    if not spec:
-        call = next(n for n in found if isinstance(n, ast.Call) and ast.unparse(n.func) == "pin")
-        end = call.end_col_offset or 0
-        kept = ast.unparse(call.args[0])
-        return line[:column] + kept + line[indent + end :]
-    outer = max(found, key=lambda n: n.end_col_offset or 0)
-    end = indent + (outer.end_col_offset or 0)
-    return f"{line[:column]}lax.with_sharding_constraint({line[column:end]}, NamedSharding(mesh, {spec})){line[end:]}"
+def _replaced(expression: str, spec: str) -> str:
+    """The expression with a constraint around it, or without its own."""
+    if spec:
+        return f"lax.with_sharding_constraint({expression}, NamedSharding(mesh, {spec}))"
+    call = ast.parse(expression, mode="eval").body
+    assert isinstance(call, ast.Call), expression
+    assert "constraint" in ast.unparse(call.func), expression
+    return f"({ast.unparse(call.args[0])})"
 
 
 def compared(names: Sequence[str]) -> Iterator[tuple[Pasted, int]]:
@@ -220,7 +278,9 @@ def compared(names: Sequence[str]) -> Iterator[tuple[Pasted, int]]:
     with tempfile.TemporaryDirectory() as folder:
         found = [each for name in names for each in pasted(name, CASES[name], Path(folder))]
     texts = list(dict.fromkeys(each.text for each in found if each.text))
-    sent = dict(zip(texts, (Sent(tuple(Hlo(m.after).collectives())).bytes for m in partitioned(texts)), strict=True))
+    sent = dict(
+        zip(texts, (Sent(tuple(Hlo(m.after).collectives())).bytes for m in partitioned(texts)), strict=True)
+    )
     return ((each, sent.get(each.text, -1)) for each in found)
 
 
