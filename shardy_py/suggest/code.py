@@ -135,6 +135,8 @@ class Code:
             yield "# With all arguments in order, without static ones; for **kwargs, device_put has to do:"
             yield f"# in_shardings = sharded(in_specs, {given})"
         else:
+            if any(row.label for row in self.results):
+                yield "# By path, also where jit drops arguments, if lowered with as_text(debug_info=True)."
             yield "# With the tuple of the function's arguments:"
             yield "# in_shardings = in_order(in_specs, arguments)"
         if has_results:

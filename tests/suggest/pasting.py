@@ -164,7 +164,18 @@ def f(w, x):
 arguments = {'up': S(256, 1024), 'down': S(1024, 256)}, S(512, 256)
 """,
 }
-"""Functions by name, with `arguments`; the numbers of the arguments that are `static` and `donated`."""
+CASES["keywords"] = """
+def f(x, *, up, down, scale=1.0, unused=None):
+    return jax.nn.relu(x @ up) @ down * scale
+arguments = (S(512, 256),)
+keywords = {'up': S(256, 1024), 'down': S(1024, 256), 'unused': [S(3), S(4)]}
+"""
+CASES["without names"] = f"{CASES['tuple']}is_plain = True\n"
+"""Functions by name, with `arguments`; the numbers of the arguments that are `static` and `donated`;
+`keywords`.
+
+is_plain: whether the program is read from text without locations.
+"""
 
 
 @dataclass(frozen=True)
@@ -177,12 +188,15 @@ class Pasted:
     fault: str
 
 
-def pasted(name: str, source: str, folder: Path, tries: int = 24) -> Iterator[Pasted]:
+def pasted(name: str, source: str, folder: Path, tries: int = 16) -> Iterator[Pasted]:
     """Returns the plans of a function and its named schemes, pasted."""
     names = _module(HEAD + source, folder / f"{name}.py")
     static, donated = names.get("static", ()), names.get("donated", ())
-    lowered = jax.jit(names["f"], static_argnums=static, donate_argnums=donated).lower(*names["arguments"])
-    program = Program.from_jax(lowered)
+    lowered = jax.jit(names["f"], static_argnums=static, donate_argnums=donated).lower(
+        *names["arguments"], **names.get("keywords", {})
+    )
+    is_plain = names.get("is_plain", False)
+    program = Program.parse(lowered.as_text(), as_compiled=True) if is_plain else Program.from_jax(lowered)
     mesh = () if program.meshes else ({"data": 4, "model": 2},)
     suggestion = program.suggest(mesh, hardware="cpu", tries=tries, progress=False)
     plans = {plan.code(): plan for plan in (*suggestion.plans, *suggestion.schemes)}
@@ -214,7 +228,17 @@ def _followed(code: str, names: dict[str, Any], file: Path) -> str:
     count = min(len(positional), len(own))
     trees = dict(zip(positional[:count], own, strict=False))
     others = [p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL]
+    if "in_order" in given:
+        shardings = given["in_order"](given["in_specs"], tuple(own))
+        return jax.jit(function, in_shardings=shardings).lower(*arguments).as_text()
     shardings = given["sharded"](given["in_specs"], **trees)
+    if "keywords" in edited:  # which are placed
+        placed = [_placed(tree, each) for tree, each in zip(own, shardings, strict=True)]
+        trees = {
+            name: _placed(each, *given["sharded"](given["in_specs"], **{name: each}))
+            for name, each in edited["keywords"].items()
+        }
+        return jax.jit(function).lower(*placed, **trees).as_text()
     if others and own[count:]:
         shardings += given["sharded"](given["in_specs"], **{others[0]: tuple(own[count:])})[0]
     options: dict[str, Any] = {"static_argnums": static, "donate_argnums": edited.get("donated", ())}
@@ -228,6 +252,12 @@ def _without_sharding(leaf: Any) -> Any:
     """What `jax.device_put` places anew."""
     is_array = isinstance(leaf, jax.ShapeDtypeStruct)
     return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) if is_array else leaf
+
+
+def _placed(tree: Any, shardings: Any) -> Any:
+    return jax.tree.map(
+        lambda leaf, own: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=own), tree, shardings
+    )
 
 
 def _with_static(given: Sequence[Any], arguments: Sequence[Any], static: Sequence[int]) -> list[Any]:
@@ -252,7 +282,8 @@ def _edited(source: str, code: str, file: str) -> str:
             spec = None
         elif (match := _PLACE.match(line)) and spec is not None:
             assert match[1] == file, line
-            edits.add((*map(int, match.groups()[1:]), spec))
+            number, start, end = map(int, match.groups()[1:])
+            edits.add((number, start, end, spec))
     lines = source.splitlines()
     done: list[tuple[int, int, int]] = []
     for number, start, end, new in sorted(edits, key=lambda edit: (edit[0], -edit[1], edit[2])):
