@@ -114,7 +114,7 @@ def _suggest(options: argparse.Namespace, files: Files) -> int:
     from shardy_py.api.suggesting import factorizations
 
     source = files.read(options.program)
-    program = program_of(source, options.as_compiled)
+    program = program_of(source, options)
     meshes = () if options.mesh is None else (options.mesh,)
     suggestion = program.suggest(
         meshes if options.devices is None else factorizations(options.devices),
