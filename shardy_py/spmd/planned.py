@@ -82,7 +82,7 @@ def tensor_held(value: Partitioned) -> Partitioned:
     """
     same = [each for each in value.earlier if each.shape == value.shape]
     forms = tuple((each.local, each.tiling, each.element, each.is_splat) for each in same)
-    key = value.shape, value.local, value.tiling, value.element, value.is_splat, forms
+    key = value.shape, value.local, value.tiling, value.element, value.is_splat, value.number, forms
     known = _HELD.get(key)
     if known is None:
         earlier = tuple(map(_bare, same))

@@ -221,7 +221,8 @@ def _applied(step: Step, operands: Sequence[Partitioned], used: tuple[bool, ...]
     targets = tuple([target for target in step.targets if target is not None])
     row = TABLE.get(step.record.name)
     if row is not None and row.is_wire:
-        return [reshard(value, target) for value, target in zip(operands, targets, strict=True)]
+        pairs = zip(operands, targets, strict=True)
+        return [replace(reshard(value, target), number=None) for value, target in pairs]
     return partition(Application(step.record, tuple(operands), targets, used, step.is_unreduced))
 
 
@@ -235,12 +236,18 @@ def _operand(step: Step, names: Sequence[Name], origin: int) -> int:
     return step.operands.index(names[origin]) if origin >= 0 and names[origin] in step.operands else -1
 
 
+_BARRIERS = frozenset({"stablehlo.optimization_barrier", "hlo.opt-barrier"})
+"""Ops that need all their operands for each of their results."""
+
+
 def _live(block: Block) -> set[Name]:
     """The names of the values of a block that its results need, or those of ops without results."""
     live = set[Name](block.results)
     for step in reversed(block.steps):
         if not step.results or not live.isdisjoint(step.results):
             live.update(step.operands)
+            if step.record.name in _BARRIERS:
+                live.update(step.results)
             for inner in step.blocks:
                 live.update(used(inner))
     return live

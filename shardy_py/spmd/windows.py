@@ -156,6 +156,6 @@ def _overlapping(
     if sources is None or elements is None:
         return None
     return (
-        value.permuted(elements, at, size=needed, purpose=window),
-        given.permuted(sources, at, size=windows, purpose=window),
+        value.permuted(elements, at, size=needed),
+        given.permuted(sources, at, size=windows),
     )

@@ -231,6 +231,8 @@ KINDS: dict[str, Callable[[Random, Shape], Op]] = {
 }
 
 
+SIZES = (8, 16, 32)
+UNEVEN_SIZES = (3, 5, 6, 9, 12, 14, 24)
 STOPPED = ": XLA stops at a failed check"
 
 
@@ -240,7 +242,7 @@ def random_ops(seed: int, count: int, kind: str, *, uneven: bool = False) -> lis
     found: list[Sharded] = []
     while len(found) < count:
         mesh = random.choice(MESHES)
-        sizes = (3, 5, 6, 9, 12, 14, 24) if uneven else (8, 16, 32)
+        sizes = UNEVEN_SIZES if uneven else SIZES
         op = KINDS[kind](random, tuple(random.choice(sizes) for _ in range(random.randint(1, 3))))
         shapes = (*op.operands, op.result)
         shardings = [random_sharding(random, mesh, len(shape), 3) for shape in shapes]
