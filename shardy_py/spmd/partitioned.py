@@ -27,12 +27,11 @@ class Partitioned:
 
     shape: of the whole tensor. local: of the part on each device. element: the name of the element type.
     collectives: what was sent for it, in order. rematerialized: where XLA warns of an involuntary full
-    rematerialization. chain: of a named value, its name and what was sent since, so that collectives of equal
-    `key` are one; None otherwise. call: the reshard under way, which XLA looks up by the value and this before
-    it makes it; what is sent outside of any has no equal. earlier: the values that it was resharded from, to
-    whose tilings it can go back for free. is_splat: whether it is a broadcast of a scalar, which a reshard makes
-    anew.
-    number: the value of a constant scalar of integers.
+    rematerialization. chain: of a named value, its name and what was sent since, so that collectives of
+    equal `key` are one; None otherwise. call: the reshard under way, which XLA looks up by value and this
+    before it makes it; what is sent outside of any has no equal. earlier: the values that it was resharded
+    from, to whose tilings it can go back for free. is_splat: whether it is a broadcast of a scalar, which a
+    reshard makes anew. number: the value of a constant scalar of integers.
     """
 
     shape: Shape

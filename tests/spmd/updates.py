@@ -1,8 +1,8 @@
 """Random dynamic slices and updates in whole programs, by our whole way and by XLA.
 
 The starts are constants, also behind converts, sums and broadcasts, arguments, or values that a loop carries.
-`python -m tests.spmd.updates --sample 100 [--uneven]` prints the share of equal bytes by kind of collective, and
-the programs that differ.
+`python -m tests.spmd.updates --sample 100 [--uneven]` prints the share of equal bytes by kind of collective,
+and the programs that differ.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def program(random: Random, mesh: Mesh, shape: Shape) -> str:
     if updates:
         op = f"%r = stablehlo.dynamic_update_slice %x, %u, {names} : ({whole}, {part}, {types}) -> {whole}\n"
     else:
-        op = f"%r = stablehlo.dynamic_slice %x, {names}, sizes = {list(sizes)} : ({whole}, {types}) -> {part}\n"
+        op = f"%r = stablehlo.dynamic_slice %x, {names}, sizes = {list(sizes)} : "
+        op += f"({whole}, {types}) -> {part}\n"
     head = f"{mesh_text(mesh)}\nfunc.func @main(%a: {whole} {{sdy.sharding = #sdy.sharding{given[0]}}}, "
     head += f"%u: {part} {{sdy.sharding = #sdy.sharding{given[1]}}}, %index: tensor<i32>) -> "
     head += f"({made} {{sdy.sharding = #sdy.sharding{result}}}, tensor<f32>) {{\n"
@@ -96,7 +97,9 @@ def programs(seed: int, count: int, *, uneven: bool = False) -> list[str]:
     random = Random(f"{seed} updates")
     sizes = UNEVEN_SIZES if uneven else SIZES
     return [
-        program(random, random.choice(MESHES), tuple(random.choice(sizes) for _ in range(random.randint(1, 3))))
+        program(
+            random, random.choice(MESHES), tuple(random.choice(sizes) for _ in range(random.randint(1, 3)))
+        )
         for _ in range(count)
     ]
 
