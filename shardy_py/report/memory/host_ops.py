@@ -1,0 +1,399 @@
+"""What XLA's backend for the host runs for the steps of a block, before fusion.
+
+A step becomes the ops of XLA's program of one device: an exchanged operand is split, sent and put together,
+slices are sent to neighbours, a sum comes after the op that makes its parts, and of a value that is computed
+whole each device takes its part. All of these are ops like others: they are fused (`host_fusion.py`), stored
+and scheduled. Source: openxla/xla, xla/service/spmd/spmd_partitioner.cc,
+xla/hlo/transforms/expanders/all_to_all_decomposer.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import NamedTuple
+
+from shardy_py.layout import element_type
+from shardy_py.ops import TABLE, Storage, TensorType
+from shardy_py.ops.reads import integers
+from shardy_py.report.memory.canonical import is_narrowed_after, is_widened
+from shardy_py.spmd.model import Collective
+from shardy_py.spmd.program import Name, Step
+from shardy_py.spmd.walk import Sent
+
+_WINDOW = 32
+"""The elements that the host reduces at once."""
+_MOST_PIECES = 64
+"""Exchanges between more devices have one buffer for all pieces, which have the same bytes in all."""
+_POINTWISE = frozenset(("select", "clamp", "compare", "convert", "bitcast_convert", "complex", "real", "imag"))
+"""Ops that XLA counts as elementwise, beside those whose rows say so."""
+_TOP_K = "chlo.top_k"
+
+
+class HostOp(NamedTuple):
+    """One op of the program of a device.
+
+    kind: as HLO names it. reads, makes: names of values. step: what it is for, if anything. sent: the collective
+    that it is. sums: those that a sum of parts is. computed: the step whose value it computes itself.
+    """
+
+    kind: str
+    reads: tuple[Name, ...]
+    makes: tuple[Name, ...]
+    step: Step | None = None
+    sent: Collective | None = None
+    sums: tuple[Collective, ...] = ()
+    computed: Step | None = None
+
+
+def kind_of(step: Step) -> str:
+    """The name of an op without its dialect."""
+    return step.record.name.rpartition(".")[2]
+
+
+def bytes_of(type_: TensorType) -> int:
+    """The bytes of a tensor on one device."""
+    return -(-elements(type_) * element_type(type_.element).bits // 8)
+
+
+def elements(type_: TensorType) -> int:
+    """The number of elements."""
+    return prod(size or 0 for size in type_.shape)
+
+
+def is_pointwise(op: HostOp) -> bool:
+    """Whether each element that it makes depends on the same element of its operands only."""
+    step = op.computed
+    return step is not None and (
+        op.kind in _POINTWISE or bool(TABLE[step.record.name].elementwise(step.record))
+    )
+
+
+@dataclass
+class HostOps:
+    """The ops of a block.
+
+    types: of values, as each device has them. stored: the value whose memory a value shares. sent: the
+    collectives of a step. merged: what a step needs that was sent before. reads: the stored names of what a
+    step reads.
+    """
+
+    types: dict[Name, TensorType]
+    sizes: dict[Name, int]
+    alias: dict[Name, Name]
+    sent: Mapping[int, Sequence[Sent]]
+    merged: Mapping[int, Sequence[Sent]]
+    originals: Mapping[int, int]
+    listed: list[HostOp] = field(default_factory=list[HostOp])
+    known: dict[Hashable, Name] = field(default_factory=dict[Hashable, Name])
+    _count: int = 0
+
+    def stored(self, name: Name) -> Name:
+        """The value whose memory holds a value."""
+        while name in self.alias:
+            name = self.alias[name]
+        return name
+
+    def add(self, step: Step, captured: Iterable[Name]) -> None:
+        """Lists the ops of a step; captured: what its regions read."""
+        original = self.originals.get(id(step), id(step))
+        sent = self.sent.get(original, ())
+        operands = [self.stored(name) for name in step.operands]
+        sums = [each.collective for each in sent if each.collective.kind == "all_reduce"]
+        moved = [each for each in sent if each.collective.kind != "all_reduce"]
+        others = [self.stored(name) for name in captured]
+        if not moved and not sums and original not in self.merged:
+            self._compute(step, operands, others, step.results)
+            return
+        before, after = self._split(step, moved)
+        pieces = self._before(step, operands, before)
+        self._reuse(step, operands, original)
+        if TABLE[step.record.name].collective is not None and len(step.results) == 1:
+            self._written(step, operands, sums)
+            return
+        if pieces and kind_of(step) in ("convolution", "reduce_window", "select_and_scatter"):
+            joined = self._made(
+                "concatenate", (operands[0], *pieces), self._joined(operands[0], pieces), step
+            )
+            operands[0], pieces = joined, []
+        self._after(step, operands, [*others, *pieces], sums, after)
+
+    def result(self, position: int, name: Name, sent: Sequence[Sent], size: int) -> Name:
+        """The value that is returned, of `size` bytes: what is sent for it, and the part that is kept."""
+        current = self.stored(name)
+        for each in sent:
+            if each.operand == position:
+                current = self._send(each.collective, current, None)
+        if current != self.stored(name) and self.sizes[current] != size:
+            type_ = self.types[current]
+            shape = (size * 8 // element_type(type_.element).bits, *([1] * (len(type_.shape) - 1)))
+            current = self._made("slice", (current,), TensorType(shape, type_.element), None)
+        return current
+
+    def _split(self, step: Step, moved: Sequence[Sent]) -> tuple[list[Sent], list[Collective]]:
+        """What is sent of operands, and what is sent of the result: the last of these makes the result."""
+        before = [*moved]
+        after: list[Collective] = []
+        result = self.types.get(step.results[0]) if len(step.results) == 1 else None
+        is_written = TABLE[step.record.name].collective is not None
+        last = moved[-1] if moved and not is_written else None
+        if result is not None and last is not None and last.operand < 0 and last.collective.made_shape == result.shape:
+            while before and before[-1].operand < 0:
+                after.insert(0, before.pop().collective)
+        return before, after
+
+    def _before(self, step: Step, operands: list[Name], sent: Sequence[Sent]) -> list[Name]:
+        """Sends operands, which are replaced by what arrives, and returns the slices that come from neighbours."""
+        pieces: list[Name] = []
+        last = -1
+        wide = is_widened(step)
+        widened: dict[int, Name] = {}
+        for each in sent:
+            collective = each.collective
+            index = each.operand if each.operand >= 0 else last
+            if not 0 <= index < len(operands):
+                index = 0
+            if not operands:
+                continue
+            last = index
+            if wide and index not in widened:
+                type_ = self.types.get(operands[index])
+                if type_ is not None and type_.element != "f32":
+                    operands[index] = self._made("convert", (operands[index],), replace(type_, element="f32"), step)
+                widened[index] = operands[index]
+            if wide:
+                collective = replace(collective, element_type="f32")
+            source = operands[index]
+            made = self._send(collective, source, step, original=each.collective)
+            if collective.kind == "collective_permute" and self.sizes[made] < self.sizes.get(source, 0):
+                pieces.append(made)
+            else:
+                operands[index] = made
+        return pieces
+
+    def _reuse(self, step: Step, operands: list[Name], original: int) -> None:
+        """Replaces operands by what was sent of them before."""
+        for each in self.merged.get(original, ()):
+            key = each.collective.key
+            made = self.known.get(key)
+            roots = {self.stored(root) for root in _roots(key)}
+            for index, name in enumerate(operands):
+                if made is not None and name in roots and self.sizes[made] >= self.sizes.get(name, 0):
+                    operands[index] = made
+        del step
+
+    def _written(self, step: Step, operands: Sequence[Name], sums: Sequence[Collective]) -> None:
+        """A collective of the program itself: its result is what was sent, or the sum of its operand."""
+        (made,) = step.results
+        if sums:
+            self.listed.append(HostOp("all_reduce", tuple(operands[:1]), (made,), step, sums=tuple(sums)))
+        elif operands[0] != self.stored(step.operands[0]):
+            self.alias[made] = operands[0]
+        else:
+            self._compute(step, operands, (), step.results)
+
+    def _after(
+        self,
+        step: Step,
+        operands: Sequence[Name],
+        others: Sequence[Name],
+        sums: Sequence[Collective],
+        after: Sequence[Collective],
+    ) -> None:
+        """The op itself, the sum of what it makes, what is sent of it, and the part that each device keeps."""
+        whole = self._whole(step, operands, sums, after)
+        if not sums and not after and whole is None:
+            self._compute(step, operands, others, step.results)
+            return
+        made = [self._name(self.types[name] if whole is None else whole) for name in step.results]
+        self._compute(step, operands, others, tuple(made))
+        if sums:
+            summed = [self._name(self.types[name]) for name in made]
+            if whole is None and not after:
+                summed = [*step.results]
+            self.listed.append(HostOp("all_reduce", tuple(made), tuple(summed), step, sums=tuple(sums)))
+            made = summed
+        for number, collective in enumerate(after):
+            is_last = number == len(after) - 1
+            made = [self._send(collective, made[0], step, into=step.results[0] if is_last else None)]
+        if made != [*step.results]:
+            for source, name in zip(made, step.results, strict=True):
+                self.listed.append(HostOp("dynamic_slice", (source,), (name,), step))
+
+    def _whole(
+        self, step: Step, operands: Sequence[Name], sums: Sequence[Collective], after: Sequence[Collective]
+    ) -> TensorType | None:
+        """The type of what the op makes, if that is not its result: parts of a sum, or more than a device keeps."""
+        if len(step.results) != 1:
+            return None
+        (name,) = step.results
+        type_ = self.types.get(name)
+        if type_ is None:
+            return None
+        if sums:
+            element = "f32" if is_narrowed_after(step) or is_widened(step) else type_.element
+            held = TensorType(sums[0].held_shape, element)
+            return held if bytes_of(held) > self.sizes[name] else None
+        if after:
+            element = "f32" if is_widened(step) else after[0].element_type
+            return TensorType(after[0].held_shape, element)
+        record = step.record
+        given = record.operands[0] if record.operands else None
+        source = self.types.get(operands[0]) if operands else None
+        if given is None or source is None or record.results[0] is None or is_movable(kind_of(step)):
+            return None
+        is_alike = given.shape == record.results[0].shape and len(source.shape) == len(type_.shape)
+        whole = replace(source, element=type_.element)
+        return whole if is_alike and elements(source) > elements(type_) else None
+
+    def _compute(
+        self, step: Step, operands: Sequence[Name], others: Sequence[Name], makes: Sequence[Name]
+    ) -> None:
+        """The op itself, with what the host adds to it."""
+        kind, reads = kind_of(step), [*operands]
+        if step.record.name == _TOP_K and len(makes) > 1:
+            self._top_k(step, reads, makes)
+            return
+        if kind == "reduce" and len(makes) == 1 and (partial := self._windows(step, reads[0])) is not None:
+            reads[0] = self._made("reduce_window", (reads[0],), partial, step)
+        self.listed.append(HostOp(kind, (*reads, *others), tuple(makes), step, computed=step))
+
+    def _windows(self, step: Step, name: Name) -> TensorType | None:
+        """What is left of an operand whose windows of 32 elements are reduced first; None if they are not.
+
+        Source: openxla/xla, xla/service/tree_reduction_rewriter.cc.
+        """
+        type_ = self.types.get(name)
+        if type_ is None:
+            return None
+        reduced = integers(step.record.attributes, "dimensions")
+        local = [type_.shape[d] or 0 for d in reduced if d < len(type_.shape)]
+        if max(local, default=0) <= _WINDOW:
+            return None
+        shape = tuple(
+            -(-(size or 0) // min(_WINDOW, size or 1)) if d in reduced else size
+            for d, size in enumerate(type_.shape)
+        )
+        return replace(type_, shape=shape)
+
+    def _top_k(self, step: Step, operands: Sequence[Name], makes: Sequence[Name]) -> None:
+        """A sort of the operand together with the places of its elements, of which the first are taken.
+
+        Source: openxla/xla, xla/service/topk_rewriter.cc.
+        """
+        type_ = self.types[operands[0]]
+        places = self._made("iota", (), replace(type_, element="i32"), step)
+        ordered = tuple(self._name(self.types[name]) for name in (operands[0], places))
+        self.listed.append(HostOp("sort", (operands[0], places), ordered, step))
+        for source, name in zip(ordered, makes, strict=False):
+            self.listed.append(HostOp("slice", (source,), (name,), step))
+
+    def _send(
+        self,
+        collective: Collective,
+        source: Name,
+        step: Step | None,
+        *,
+        original: Collective | None = None,
+        into: Name | None = None,
+    ) -> Name:
+        """What arrives by a collective; original: it, as it is planned; into: the name of what arrives."""
+        original = original or collective
+        element = collective.element_type
+        held = TensorType(collective.held_shape, element)
+        arrived = TensorType(_made_shape(collective), element)
+        match collective.kind:
+            case "all_to_all" if 1 < collective.group_size <= _MOST_PIECES:
+                made = self._exchanged(collective, original, source, step, held, arrived, into)
+            case "all_gather" if collective.is_strided:
+                # The host puts parts one behind the other: copies with another layout are around that.
+                given = self._made("copy", (source,), held, step)
+                strided = self._name(arrived)
+                self.listed.append(HostOp("all_gather", (given,), (strided,), step, original))
+                made = self._made("copy", (strided,), arrived, step, into)
+            case "collective_permute" if bytes_of(held) < self.sizes.get(source, 0):
+                given = self._made("slice", (source,), held, step)
+                made = self._name(held, into)
+                self.listed.append(HostOp("collective_permute", (given,), (made,), step, original))
+            case kind:
+                made = self._name(arrived, into)
+                self.listed.append(HostOp(kind, (source,), (made,), step, original))
+        if original.key is not None:
+            self.known[original.key] = made
+        return made
+
+    def _exchanged(
+        self,
+        collective: Collective,
+        original: Collective,
+        source: Name,
+        step: Step | None,
+        held: TensorType,
+        arrived: TensorType,
+        into: Name | None,
+    ) -> Name:
+        """An exchange: a slice for each device is sent, and those that arrive are put together and transposed."""
+        count = collective.group_size
+        piece = TensorType((*held.shape[:-1], -(-(held.shape[-1] or 0) // count)), held.element)
+        if elements(held) % count == 0:
+            piece = TensorType((elements(held) // count, *([1] * (len(held.shape) - 1))), held.element)
+        given = tuple(self._made("slice", (source,), piece, step) for _ in range(count))
+        parts = tuple(self._name(piece) for _ in range(count))
+        self.listed.append(HostOp("all_to_all", given, parts, step, original))
+        whole = self._made("concatenate", parts, held, step)
+        return self._made("copy", (whole,), arrived, step, into)
+
+    def _joined(self, operand: Name, pieces: Sequence[Name]) -> TensorType:
+        type_ = self.types[operand]
+        total = elements(type_) + sum(elements(self.types[name]) for name in pieces)
+        return TensorType((total, *([1] * (len(type_.shape) - 1))), type_.element)
+
+    def _made(
+        self, kind: str, reads: tuple[Name, ...], type_: TensorType, step: Step | None, into: Name | None = None
+    ) -> Name:
+        name = self._name(type_, into)
+        self.listed.append(HostOp(kind, reads, (name,), step))
+        return name
+
+    def _name(self, type_: TensorType, into: Name | None = None) -> Name:
+        if into is None:
+            self._count += 1
+            into = (id(self), self._count)
+        self.types[into] = type_
+        self.sizes[into] = bytes_of(type_)
+        return into
+
+
+def is_movable(kind: str) -> bool:
+    """Whether an op moves elements, or repeats them, in a loop over what it makes."""
+    return kind in _MOVES
+
+
+_MOVES = frozenset(
+    (
+        *("broadcast_in_dim", "concatenate", "copy", "dynamic_slice", "dynamic_update_slice", "gather"),
+        *("iota", "pad", "reduce", "reshape", "reverse", "slice", "transpose"),
+    )
+)
+"""Ops that are fused like elementwise ones."""
+
+
+def _made_shape(collective: Collective) -> tuple[int, ...]:
+    """The shape of what arrives on each device."""
+    if collective.made_shape:
+        return collective.made_shape
+    shape = collective.held_shape
+    grows = collective.kind == "all_gather" and bool(shape)
+    return (shape[0] * collective.group_size, *shape[1:]) if grows else shape
+
+
+def _roots(key: Hashable) -> Iterable[Name]:
+    """The names of the values that a collective with this key sends."""
+    return key[1:] if isinstance(key, tuple) else ()
+
+
+def is_in_place(op: HostOp) -> bool:
+    """Whether the op is made by writing over its first operands."""
+    step = op.computed
+    return op.kind == "sort" or (step is not None and TABLE[step.record.name].storage is Storage.IN_PLACE)
