@@ -32,6 +32,8 @@ _MOST_REPETITIONS = 15
 _MOST_REDUCTIONS = 5
 _MOST_CONCATENATED = 8
 """A concatenation of more operands is not fused."""
+_CONDITIONAL = frozenset(("concatenate", "dynamic_update_slice", "pad", "reduce", "reduce_window"))
+"""Ops whose code has branches or loops: it is in a fusion only once."""
 _OUTSIDE = -1
 """The user that a returned value has."""
 
@@ -61,6 +63,8 @@ class HostFusion:
     returned: Sequence[Name]
     makers: dict[Name, int] = field(default_factory=dict[Name, int])
     users: list[dict[int, None]] = field(default_factory=list[dict[int, None]])
+    readers: dict[Name, int] = field(default_factory=dict[Name, int])
+    read_by: dict[tuple[Name, int], int] = field(default_factory=dict[tuple[Name, int], int])
     _pointwise: list[bool] = field(default_factory=list[bool])
     _fusible: list[bool] = field(default_factory=list[bool])
     _expensive: list[bool] = field(default_factory=list[bool])
@@ -97,6 +101,7 @@ class HostFusion:
             group.reads = {name: False for name in self.ops[root].reads}
             return group
         accesses: dict[Name, set[int]] = defaultdict(set)  # by value, the members at whose places it is read
+        self.readers = defaultdict[Name, int](int)  # by value, the members that read it
         direct: dict[Name, bool] = {}
         reused: dict[Name, str] = {}
         waiting: list[int] = []
@@ -113,7 +118,9 @@ class HostFusion:
             if number in kept or not self._takes(root, number, reused[name], group):
                 continue
             count = sum(group.members[each] for each in accesses[name])
-            if count > _MOST_REPETITIONS or (op.kind == "reduce" and reductions > _MOST_REDUCTIONS):
+            if len(group.members) > 1 and self._is_repeated(number, name, root, count):
+                continue
+            if op.kind == "reduce" and reductions > _MOST_REDUCTIONS:
                 continue
             reductions += op.kind == "reduce"
             group.members[number] = count
@@ -128,7 +135,19 @@ class HostFusion:
                     self.users[maker][root] = None
             self._open(number, root, use, is_direct, places, accesses, direct, reused, waiting)
         group.reads = direct
+        for name in direct:
+            self.read_by[name, root] = self.readers[name]
         return group
+
+    def _is_repeated(self, number: int, name: Name, root: int, count: int) -> bool:
+        """Whether code for an op would be in a fusion too often."""
+        kind = self.ops[number].kind
+        if kind == "broadcast_in_dim":
+            return False
+        if count > _MOST_REPETITIONS:
+            return True
+        others = sum(self.read_by.get((name, user), 1) for user in self.users[number] if user != root)
+        return kind in _CONDITIONAL and (count > 1 or self.readers[name] + others > 1)
 
     def _leave(self, number: int, root: int, removed: bytearray) -> None:
         """An op is computed in the group of the root now; it is removed if that was its last user."""
@@ -151,7 +170,8 @@ class HostFusion:
         op = self.ops[number]
         pointwise = self._pointwise[number]
         for index, name in enumerate(op.reads):
-            accesses[name] |= places if pointwise else {number}
+            accesses[name] |= places if self._keeps_index(op, name) else {number}
+            self.readers[name] += name not in op.reads[:index]
             own = self._use(op, number, index, name)
             if use != "use" and own != "reuse":
                 own = use
@@ -162,6 +182,12 @@ class HostFusion:
             maker = self.makers.get(name)
             if maker is not None and self._fusible[maker]:
                 heappush(waiting, -maker)
+
+    def _keeps_index(self, op: HostOp, name: Name) -> bool:
+        """Whether an op reads an operand at the places of its own elements, in any order."""
+        given, made = self.types.get(name), self.types.get(op.makes[0])
+        same = given is not None and made is not None and given.shape == made.shape
+        return same or op.kind in ("transpose", "copy")
 
     def _use(self, op: HostOp, number: int, index: int, name: Name) -> str:
         """How often and in which order an op reads the elements of an operand."""

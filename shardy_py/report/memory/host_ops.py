@@ -29,6 +29,8 @@ _MOST_PIECES = 64
 _POINTWISE = frozenset(("select", "clamp", "compare", "convert", "bitcast_convert", "complex", "real", "imag"))
 """Ops that XLA counts as elementwise, beside those whose rows say so."""
 _TOP_K = "chlo.top_k"
+_CONCATENATE = "stablehlo.concatenate"
+_PAD = "stablehlo.pad"
 
 
 class HostOp(NamedTuple):
@@ -65,8 +67,8 @@ def elements(type_: TensorType) -> int:
 def is_pointwise(op: HostOp) -> bool:
     """Whether each element that it makes depends on the same element of its operands only."""
     step = op.computed
-    return step is not None and (
-        op.kind in _POINTWISE or bool(TABLE[step.record.name].elementwise(step.record))
+    return op.kind in _POINTWISE or (
+        step is not None and bool(TABLE[step.record.name].elementwise(step.record))
     )
 
 
@@ -107,16 +109,12 @@ class HostOps:
             self._compute(step, operands, others, step.results)
             return
         before, after = self._split(step, moved)
+        before = [*self._halos(operands, original), *before]
         pieces = self._before(step, operands, before)
         self._reuse(step, operands, original)
         if TABLE[step.record.name].collective is not None and len(step.results) == 1:
             self._written(step, operands, sums)
             return
-        if pieces and kind_of(step) in ("convolution", "reduce_window", "select_and_scatter"):
-            joined = self._made(
-                "concatenate", (operands[0], *pieces), self._joined(operands[0], pieces), step
-            )
-            operands[0], pieces = joined, []
         self._after(step, operands, [*others, *pieces], sums, after)
 
     def result(self, position: int, name: Name, sent: Sequence[Sent], size: int) -> Name:
@@ -146,6 +144,7 @@ class HostOps:
     def _before(self, step: Step, operands: list[Name], sent: Sequence[Sent]) -> list[Name]:
         """Sends operands, which are replaced by what arrives, and returns the slices that come from neighbours."""
         pieces: list[Name] = []
+        halo: int | None = None
         last = -1
         wide = is_widened(step)
         widened: dict[int, Name] = {}
@@ -165,12 +164,58 @@ class HostOps:
             if wide:
                 collective = replace(collective, element_type="f32")
             source = operands[index]
+            axis = self._axis(collective, source, halo if pieces else None)
+            if pieces and step.record.name != _CONCATENATE and axis != halo:
+                operands[index] = source = self._widened(source, pieces, halo, collective.held_shape, step)
+                pieces = []
+                axis = self._axis(collective, source)
             made = self._send(collective, source, step, original=each.collective)
-            if collective.kind == "collective_permute" and self.sizes[made] < self.sizes.get(source, 0):
+            if axis is not None:
                 pieces.append(made)
+                halo = axis
             else:
                 operands[index] = made
+        if pieces and step.record.name != _CONCATENATE and last >= 0:
+            operands[last] = self._widened(operands[last], pieces, halo, (), step)
+            pieces = []
+            if step.record.name == _PAD:
+                pieces = [self._made("compare", (), replace(self.types[step.results[0]], element="i1"), step)]
         return pieces
+
+    def _axis(self, collective: Collective, source: Name, last: int | None = None) -> int | None:
+        """The dimension of which a slice is sent to a neighbour; None if the whole is sent.
+
+        last: the one before; if others are smaller, too, it has its final size.
+        """
+        type_ = self.types.get(source)
+        if collective.kind != "collective_permute" or type_ is None or len(type_.shape) != len(collective.held_shape):
+            return None
+        pairs = enumerate(zip(type_.shape, collective.held_shape, strict=True))
+        axes = [axis for axis, (own, sent) in pairs if sent < (own or 0)]
+        return next((axis for axis in axes if axis != last or len(axes) == 1), None)
+
+    def _widened(
+        self, source: Name, pieces: Sequence[Name], axis: int | None, kept: Sequence[int], step: Step
+    ) -> Name:
+        """A value with the slices that come from neighbours, and of that the part that is needed."""
+        type_ = self.types[source]
+        axis = axis or 0
+        sizes = [(self.types[piece].shape[axis] or 0) for piece in pieces]
+        shape = [*type_.shape]
+        shape[axis] = (shape[axis] or 0) + sum(sizes)
+        joined = self._made("concatenate", (source, *pieces), replace(type_, shape=tuple(shape)), step)
+        if not kept:
+            return joined
+        shape[axis] = kept[axis]
+        return self._made("dynamic_slice", (joined,), replace(type_, shape=tuple(shape)), step)
+
+    def _halos(self, operands: Sequence[Name], original: int) -> Iterable[Sent]:
+        """The slices that are sent again to neighbours for a step: XLA does not merge those."""
+        for each in self.merged.get(original, ()):
+            roots = {self.stored(root) for root in _roots(each.collective.key)}
+            index = next((i for i, name in enumerate(operands) if name in roots), -1)
+            if index >= 0 and self._axis(each.collective, operands[index]) is not None:
+                yield Sent(each.step, each.collective, index)
 
     def _reuse(self, step: Step, operands: list[Name], original: int) -> None:
         """Replaces operands by what was sent of them before."""
@@ -255,6 +300,9 @@ class HostOps:
         if step.record.name == _TOP_K and len(makes) > 1:
             self._top_k(step, reads, makes)
             return
+        if kind == "pad" and others:  # what other devices hold is masked
+            widened = self._made("pad", tuple(reads), self.types[makes[0]], step)
+            reads, kind = [widened], "select"
         if kind == "reduce" and len(makes) == 1 and (partial := self._windows(step, reads[0])) is not None:
             reads[0] = self._made("reduce_window", (reads[0],), partial, step)
         self.listed.append(HostOp(kind, (*reads, *others), tuple(makes), step, computed=step))
@@ -313,7 +361,7 @@ class HostOps:
                 self.listed.append(HostOp("all_gather", (given,), (strided,), step, original))
                 made = self._made("copy", (strided,), arrived, step, into)
             case "collective_permute" if bytes_of(held) < self.sizes.get(source, 0):
-                given = self._made("slice", (source,), held, step)
+                given = self._slice(source, held, collective.group, step)
                 made = self._name(held, into)
                 self.listed.append(HostOp("collective_permute", (given,), (made,), step, original))
             case kind:
@@ -322,6 +370,14 @@ class HostOps:
         if original.key is not None:
             self.known[original.key] = made
         return made
+
+    def _slice(self, source: Name, held: TensorType, group: Hashable, step: Step | None) -> Name:
+        """The slice that is sent to neighbours; equal ones are one op."""
+        key = "slice", source, held, group
+        known = self.known.get(key)
+        if known is None:
+            known = self.known[key] = self._made("slice", (source,), held, step)
+        return known
 
     def _exchanged(
         self,
@@ -343,11 +399,6 @@ class HostOps:
         self.listed.append(HostOp("all_to_all", given, parts, step, original))
         whole = self._made("concatenate", parts, held, step)
         return self._made("copy", (whole,), arrived, step, into)
-
-    def _joined(self, operand: Name, pieces: Sequence[Name]) -> TensorType:
-        type_ = self.types[operand]
-        total = elements(type_) + sum(elements(self.types[name]) for name in pieces)
-        return TensorType((total, *([1] * (len(type_.shape) - 1))), type_.element)
 
     def _made(
         self, kind: str, reads: tuple[Name, ...], type_: TensorType, step: Step | None, into: Name | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import permutations
+from itertools import accumulate, permutations
 from math import prod
 from typing import cast
 
@@ -223,22 +223,23 @@ class StoredBlock:
         if copies:
             events = self._ordered(with_copies(events, copies))
             self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
-        moments = {id(event.step): moment for moment, event in enumerate(events) if event.sent is None}
+        timed = {moment: event for moment, event in zip(_moments(events), events, strict=False)}
+        moments = {id(event.step): moment for moment, event in timed.items() if event.sent is None}
         moments |= {self.originals[step]: moments[step] for step in self.originals if step in moments}
-        last = {name: moment for moment, event in enumerate(events) for name in event.reads}
-        end = len(events)
+        last = {name: moment for moment, event in timed.items() for name in event.reads}
+        end = _moments(events)[-1]
         slots: list[Slot] = [Slot(size) for size in results]
         for slot, name in zip(slots, carried, strict=False):
             if name is not None:
                 until = last.get(name, -1)
-                over = until >= 0 and taken.get(name) in events[until].makes  # the result is written over it
+                over = until >= 0 and taken.get(name) in timed[until].makes  # the result is written over it
                 slot.busy.append((-1, until - over))
         buffers: list[Buffer] = []
         roots: dict[Name, int] = {}
         for position, name in enumerate(self.results):
             roots.setdefault(name, position)
         holders: dict[Name, Holder] = {}
-        for moment, event in enumerate(events):
+        for moment, event in timed.items():
             step = event.step
             if step is not None and step.blocks and event.sent is None:
                 inner, inside = self._inner(step)
@@ -397,6 +398,12 @@ class StoredBlock:
         carried = [value.name for value in inner.arguments] if is_loop else []
         returns = sizes if len(inner.results) == len(sizes) else []
         return body.temporaries(returns, carried if returns else ())
+
+
+def _moments(events: Sequence[Event]) -> list[int]:
+    """When each event runs, and the end: after one that makes several values, XLA takes them one by one."""
+    counts = (1 + (len(event.makes) if len(event.makes) > 1 else 0) for event in events)
+    return [0, *accumulate(counts)]
 
 
 def _received(collective: Collective) -> int:
