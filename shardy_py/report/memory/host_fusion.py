@@ -32,6 +32,8 @@ _MOST_REPETITIONS = 15
 _MOST_REDUCTIONS = 5
 _MOST_CONCATENATED = 8
 """A concatenation of more operands is not fused."""
+_LONG_ROW = 128
+"""Rows of that many elements are not put together within a fusion."""
 _CONDITIONAL = frozenset(("concatenate", "dynamic_update_slice", "pad", "reduce", "reduce_window"))
 """Ops whose code has branches or loops: it is in a fusion only once."""
 _OUTSIDE = -1
@@ -208,7 +210,7 @@ class HostFusion:
     def _takes(self, root: int, number: int, use: str, group: Group) -> bool:
         """Whether the group of a root takes in an op that makes what it reads."""
         op, last = self.ops[number], self.ops[root]
-        if self._is_many(number) or self._is_many(root):
+        if self._is_copied(number) or self._is_copied(root):
             return False
         if self._expensive[number] and use == "reuse":
             return False
@@ -222,9 +224,15 @@ class HostFusion:
         del group
         return True
 
-    def _is_many(self, number: int) -> bool:
+    def _is_copied(self, number: int) -> bool:
+        """Whether an op puts together many operands, or long rows: then it is a copy of memory, and not fused."""
         op = self.ops[number]
-        return op.kind == "concatenate" and len(op.reads) > _MOST_CONCATENATED
+        if op.kind != "concatenate":
+            return False
+        made = self.types.get(op.makes[0])
+        row = made.shape[-1] or 0 if made is not None and len(made.shape) > 1 else 0
+        given = [type_.shape[-1] or 0 for name in op.reads if (type_ := self.types.get(name)) and type_.shape]
+        return len(op.reads) > _MOST_CONCATENATED or (row >= _LONG_ROW and max(given, default=row) < row)
 
     def _is_free(self, op: HostOp) -> bool:
         """Whether an op is repeated whatever it costs: broadcasts, and conversions to more bits."""
@@ -239,17 +247,21 @@ class HostFusion:
         if step is None:
             return False
         made = step.record.results[0] if step.record.results else None
-        if op.kind in ("sine", "cosine", "tan", "abs", "sign"):
+        if op.kind == "convert":
+            given = step.record.operands[0]
+            return made is not None and made.element == "bf16" and given is not None and given.element == "f32"
+        if op.kind in ("sine", "cosine", "tan"):
             return made is not None and made.element.startswith("complex")
         return is_narrowed(step)
 
     def _has_one_divisor(self, op: HostOp) -> bool:
-        """Whether all elements are divided by one: then XLA multiplies by its reciprocal."""
-        divisor = self.makers.get(op.reads[1]) if len(op.reads) > 1 else None
-        if divisor is None or self.ops[divisor].kind != "broadcast_in_dim":
+        """Whether what is divided by is repeated: then XLA multiplies by its reciprocal."""
+        divisor = self.makers.get(op.reads[1]) if len(op.reads) > 1 and op.kind == "divide" else None
+        made = self.types.get(op.makes[0])
+        if divisor is None or self.ops[divisor].kind != "broadcast_in_dim" or made is None:
             return False
         type_ = self.types.get(self.ops[divisor].reads[0]) if self.ops[divisor].reads else None
-        return type_ is None or elements(type_) == 1
+        return made.element[0] not in "iu" and (type_ is None or elements(type_) < elements(made))
 
     def _not_repeated(self, roots: set[int]) -> set[int]:
         """Ops that read more than they make, and that some user cannot take on each way to it."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from shardy_py.layout import element_type
 from shardy_py.ops import TABLE, Storage, TensorType
 from shardy_py.ops.reads import integers
-from shardy_py.report.memory.canonical import is_narrowed_after, is_widened
+from shardy_py.report.memory.canonical import PRODUCTS, is_narrowed_after, is_widened
 from shardy_py.spmd.model import Collective
 from shardy_py.spmd.program import Name, Step
 from shardy_py.spmd.walk import Sent
@@ -109,7 +109,7 @@ class HostOps:
             self._compute(step, operands, others, step.results)
             return
         before, after = self._split(step, moved)
-        before = [*self._halos(operands, original), *before]
+        before = [*self._halos(operands, original, has_halo=kind_of(step) in _HALOS), *before]
         pieces = self._before(step, operands, before)
         self._reuse(step, operands, original)
         if TABLE[step.record.name].collective is not None and len(step.results) == 1:
@@ -145,6 +145,7 @@ class HostOps:
         """Sends operands, which are replaced by what arrives, and returns the slices that come from neighbours."""
         pieces: list[Name] = []
         halo: int | None = None
+        has_halo = kind_of(step) in _HALOS
         last = -1
         wide = is_widened(step)
         widened: dict[int, Name] = {}
@@ -164,11 +165,11 @@ class HostOps:
             if wide:
                 collective = replace(collective, element_type="f32")
             source = operands[index]
-            axis = self._axis(collective, source, halo if pieces else None)
+            axis = self._axis(collective, source, halo if pieces else None) if has_halo else None
             if pieces and step.record.name != _CONCATENATE and axis != halo:
                 operands[index] = source = self._widened(source, pieces, halo, collective.held_shape, step)
                 pieces = []
-                axis = self._axis(collective, source)
+                axis = self._axis(collective, source) if has_halo else None
             made = self._send(collective, source, step, original=each.collective)
             if axis is not None:
                 pieces.append(made)
@@ -200,8 +201,11 @@ class HostOps:
         """A value with the slices that come from neighbours, and of that the part that is needed."""
         type_ = self.types[source]
         axis = axis or 0
-        sizes = [(self.types[piece].shape[axis] or 0) for piece in pieces]
         shape = [*type_.shape]
+        if axis >= len(shape) or any(axis >= len(self.types[piece].shape) for piece in pieces):
+            total = elements(type_) + sum(elements(self.types[piece]) for piece in pieces)
+            return self._made("concatenate", (source, *pieces), replace(type_, shape=(total,)), step)
+        sizes = [(self.types[piece].shape[axis] or 0) for piece in pieces]
         shape[axis] = (shape[axis] or 0) + sum(sizes)
         joined = self._made("concatenate", (source, *pieces), replace(type_, shape=tuple(shape)), step)
         if not kept:
@@ -209,9 +213,10 @@ class HostOps:
         shape[axis] = kept[axis]
         return self._made("dynamic_slice", (joined,), replace(type_, shape=tuple(shape)), step)
 
-    def _halos(self, operands: Sequence[Name], original: int) -> Iterable[Sent]:
+    def _halos(self, operands: Sequence[Name], original: int, *, has_halo: bool) -> Iterable[Sent]:
         """The slices that are sent again to neighbours for a step: XLA does not merge those."""
-        for each in self.merged.get(original, ()):
+        merged = self.merged.get(original, ()) if has_halo else ()
+        for each in merged:
             roots = {self.stored(root) for root in _roots(each.collective.key)}
             index = next((i for i, name in enumerate(operands) if name in roots), -1)
             if index >= 0 and self._axis(each.collective, operands[index]) is not None:
@@ -286,7 +291,7 @@ class HostOps:
         record = step.record
         given = record.operands[0] if record.operands else None
         source = self.types.get(operands[0]) if operands else None
-        if given is None or source is None or record.results[0] is None or is_movable(kind_of(step)):
+        if given is None or source is None or record.results[0] is None or not _is_whole(step):
             return None
         is_alike = given.shape == record.results[0].shape and len(source.shape) == len(type_.shape)
         whole = replace(source, element=type_.element)
@@ -351,6 +356,8 @@ class HostOps:
         element = collective.element_type
         held = TensorType(collective.held_shape, element)
         arrived = TensorType(_made_shape(collective), element)
+        if bytes_of(held) < self.sizes.get(source, 0):
+            source = self._slice(source, held, collective.group, step)
         match collective.kind:
             case "all_to_all" if 1 < collective.group_size <= _MOST_PIECES:
                 made = self._exchanged(collective, original, source, step, held, arrived, into)
@@ -360,10 +367,6 @@ class HostOps:
                 strided = self._name(arrived)
                 self.listed.append(HostOp("all_gather", (given,), (strided,), step, original))
                 made = self._made("copy", (strided,), arrived, step, into)
-            case "collective_permute" if bytes_of(held) < self.sizes.get(source, 0):
-                given = self._slice(source, held, collective.group, step)
-                made = self._name(held, into)
-                self.listed.append(HostOp("collective_permute", (given,), (made,), step, original))
             case kind:
                 made = self._name(arrived, into)
                 self.listed.append(HostOp(kind, (source,), (made,), step, original))
@@ -421,6 +424,14 @@ def is_movable(kind: str) -> bool:
     return kind in _MOVES
 
 
+def _is_whole(step: Step) -> bool:
+    """Whether the op makes a value like its operand, of which a device may keep a part only."""
+    kind = kind_of(step)
+    return not is_movable(kind) and kind not in _HALOS and step.record.name not in PRODUCTS and not step.blocks
+
+
+_HALOS = frozenset(("concatenate", "convolution", "pad", "reduce_window", "reverse", "select_and_scatter", "slice"))
+"""Ops that read slices of neighbours beside their own part."""
 _MOVES = frozenset(
     (
         *("broadcast_in_dim", "concatenate", "copy", "dynamic_slice", "dynamic_update_slice", "gather"),
