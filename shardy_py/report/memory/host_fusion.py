@@ -16,7 +16,14 @@ from heapq import heappop, heappush
 
 from shardy_py.ops import TensorType
 from shardy_py.report.memory.canonical import is_narrowed
-from shardy_py.report.memory.host_ops import HostOp, elements, is_in_place, is_movable, is_pointwise
+from shardy_py.report.memory.host_ops import (
+    LIBRARY_REDUCTION,
+    HostOp,
+    elements,
+    is_in_place,
+    is_movable,
+    is_pointwise,
+)
 from shardy_py.spmd.program import Name
 
 _EXPENSIVE = frozenset(
@@ -26,6 +33,9 @@ _EXPENSIVE = frozenset(
     )
 )
 """Ops that are not computed twice."""
+_IN_LIBRARY = frozenset(("broadcast_in_dim", "reshape", "transpose", "pad", "iota"))
+_NOT_IN_LIBRARY = frozenset(("select", "clamp", "compare", "remainder", "and", "or", "xor", "not", "real", "imag"))
+"""Ops that a reduction of the library computes with it, and elementwise ones that it does not."""
 _QUOTIENTS = frozenset(("divide", "remainder"))
 _MOST_REPETITIONS = 15
 """How often code of an op may be in a fusion."""
@@ -65,6 +75,7 @@ class HostFusion:
     returned: Sequence[Name]
     makers: dict[Name, int] = field(default_factory=dict[Name, int])
     users: list[dict[int, None]] = field(default_factory=list[dict[int, None]])
+    shared: list[bool] = field(default_factory=list[bool])
     readers: dict[Name, int] = field(default_factory=dict[Name, int])
     read_by: dict[tuple[Name, int], int] = field(default_factory=dict[tuple[Name, int], int])
     _pointwise: list[bool] = field(default_factory=list[bool])
@@ -88,6 +99,7 @@ class HostFusion:
         roots = stored if single else set[int]()
         for number in stored:
             self.users[number][_OUTSIDE] = None
+        self.shared = [len(users) > 1 for users in self.users]
         kept = self._not_repeated(roots) | roots
         found: list[Group] = []
         removed = bytearray(len(self.ops))
@@ -99,7 +111,7 @@ class HostFusion:
     def _group(self, root: int, kept: set[int], removed: bytearray) -> Group:
         """The group of an op, which takes in what it can."""
         group = Group(root, {root: 1})
-        if not self._is_consumer(root):
+        if not self._is_consumer(root) and self.ops[root].kind != LIBRARY_REDUCTION:
             group.reads = {name: False for name in self.ops[root].reads}
             return group
         accesses: dict[Name, set[int]] = defaultdict(set)  # by value, the members at whose places it is read
@@ -120,7 +132,8 @@ class HostFusion:
             if number in kept or not self._takes(root, number, reused[name], group):
                 continue
             count = sum(group.members[each] for each in accesses[name])
-            if len(group.members) > 1 and self._is_repeated(number, name, root, count):
+            is_fusion = len(group.members) > 1 and self.ops[root].kind != LIBRARY_REDUCTION
+            if is_fusion and self._is_repeated(number, name, root, count):
                 continue
             if op.kind == "reduce" and reductions > _MOST_REDUCTIONS:
                 continue
@@ -210,6 +223,9 @@ class HostFusion:
     def _takes(self, root: int, number: int, use: str, group: Group) -> bool:
         """Whether the group of a root takes in an op that makes what it reads."""
         op, last = self.ops[number], self.ops[root]
+        if last.kind == LIBRARY_REDUCTION:
+            is_known = self._pointwise[number] and len(op.reads) <= 2 and op.kind not in _NOT_IN_LIBRARY
+            return not self.shared[number] and (is_known or op.kind in _IN_LIBRARY)
         if self._is_copied(number) or self._is_copied(root):
             return False
         if self._expensive[number] and use == "reuse":

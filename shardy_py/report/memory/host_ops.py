@@ -14,6 +14,9 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import NamedTuple
 
+from xdsl.ir import Operation
+
+from shardy_py.graph.record import combiners_of
 from shardy_py.layout import element_type
 from shardy_py.ops import TABLE, Storage, TensorType
 from shardy_py.ops.reads import integers
@@ -28,7 +31,12 @@ _MOST_PIECES = 64
 """Exchanges between more devices have one buffer for all pieces, which have the same bytes in all."""
 _POINTWISE = frozenset(("select", "clamp", "compare", "convert", "bitcast_convert", "complex", "real", "imag"))
 """Ops that XLA counts as elementwise, beside those whose rows say so."""
-_TOP_K = "chlo.top_k"
+_LIBRARY_ELEMENTS = 4096
+"""The elements from which on the host reduces by a library, which computes elementwise operands, too."""
+_LIBRARY_REDUCERS = frozenset(("add", "maximum", "minimum"))
+LIBRARY_REDUCTION = "library_reduce"
+_WIDENED = frozenset(("sort", "scatter", "reduce_window", "select_and_scatter"))
+"""Ops that the host runs in f32 instead of bf16."""
 _CONCATENATE = "stablehlo.concatenate"
 _PAD = "stablehlo.pad"
 
@@ -236,7 +244,12 @@ class HostOps:
     def _written(self, step: Step, operands: Sequence[Name], sums: Sequence[Collective]) -> None:
         """A collective of the program itself: its result is what was sent, or the sum of its operand."""
         (made,) = step.results
-        if sums:
+        if sums and self._is_narrow(operands[0]):
+            given = self._converted(operands[0], step)
+            wide = self._name(self.types[given])
+            self.listed.append(HostOp("all_reduce", (given,), (wide,), step, sums=tuple(sums)))
+            self.listed.append(HostOp("convert", (wide,), (made,), step))
+        elif sums:
             self.listed.append(HostOp("all_reduce", tuple(operands[:1]), (made,), step, sums=tuple(sums)))
         elif operands[0] != self.stored(step.operands[0]):
             self.alias[made] = operands[0]
@@ -288,29 +301,67 @@ class HostOps:
         if after:
             element = "f32" if is_widened(step) else after[0].element_type
             return TensorType(after[0].held_shape, element)
+        return self._unsharded(step, operands, type_)
+
+    def _unsharded(self, step: Step, operands: Sequence[Name], type_: TensorType) -> TensorType | None:
+        """The type of a result that is computed for more than a device keeps of it; None if it is not."""
         record = step.record
         given = record.operands[0] if record.operands else None
+        made = record.results[0]
         source = self.types.get(operands[0]) if operands else None
-        if given is None or source is None or record.results[0] is None or not _is_whole(step):
+        if given is None or made is None or source is None or not _is_whole(step) or given.rank != made.rank:
             return None
-        is_alike = given.shape == record.results[0].shape and len(source.shape) == len(type_.shape)
-        whole = replace(source, element=type_.element)
-        return whole if is_alike and elements(source) > elements(type_) else None
+        if len(source.shape) != given.rank:
+            return None
+        dimensions = zip(given.shape, made.shape, source.shape, strict=True)
+        shape = tuple(local if old == new else new for old, new, local in dimensions)
+        whole = replace(type_, shape=shape)
+        return whole if elements(whole) > elements(type_) else None
 
     def _compute(
         self, step: Step, operands: Sequence[Name], others: Sequence[Name], makes: Sequence[Name]
     ) -> None:
         """The op itself, with what the host adds to it."""
-        kind, reads = kind_of(step), [*operands]
-        if step.record.name == _TOP_K and len(makes) > 1:
+        kind, reads, made = kind_of(step), [*operands], [*makes]
+        if kind == "top_k" and len(makes) > 1:
             self._top_k(step, reads, makes)
             return
         if kind == "pad" and others:  # what other devices hold is masked
             widened = self._made("pad", tuple(reads), self.types[makes[0]], step)
             reads, kind = [widened], "select"
-        if kind == "reduce" and len(makes) == 1 and (partial := self._windows(step, reads[0])) is not None:
-            reads[0] = self._made("reduce_window", (reads[0],), partial, step)
-        self.listed.append(HostOp(kind, (*reads, *others), tuple(makes), step, computed=step))
+        if kind == "reduce" and len(makes) == 1:
+            if self._is_by_library(step, reads[0]):
+                kind = LIBRARY_REDUCTION
+            elif (partial := self._windows(step, reads[0])) is not None:
+                reads[0] = self._made("reduce_window", (reads[0],), partial, step)
+        narrow = kind in _WIDENED and [*map(self._is_narrow, reads)]
+        if narrow and any(narrow):
+            reads = [self._converted(name, step) if is_so else name for name, is_so in zip(reads, narrow, strict=True)]
+            made = [self._name(replace(self.types[n], element="f32")) if self._is_narrow(n) else n for n in makes]
+        self.listed.append(HostOp(kind, (*reads, *others), tuple(made), step, computed=step))
+        for source, name in zip(made, makes, strict=True):
+            if source != name:
+                self.listed.append(HostOp("convert", (source,), (name,), step))
+
+    def _is_narrow(self, name: Name) -> bool:
+        type_ = self.types.get(name)
+        return type_ is not None and type_.element == "bf16"
+
+    def _converted(self, name: Name, step: Step | None) -> Name:
+        """The value in f32."""
+        return self._made("convert", (name,), replace(self.types[name], element="f32"), step)
+
+    def _is_by_library(self, step: Step, name: Name) -> bool:
+        """Whether a library reduces an operand: of floats, with sums, minima or maxima, of some size.
+
+        Source: openxla/xla, xla/backends/cpu/ynn_support.cc.
+        """
+        type_ = self.types.get(name)
+        if type_ is None or type_.element not in ("f32", "bf16", "f64") or elements(type_) < _LIBRARY_ELEMENTS:
+            return False
+        if not isinstance(step.source, Operation):
+            return True
+        return all(str(each).rpartition(".")[2] in _LIBRARY_REDUCERS for each in combiners_of(step.source))
 
     def _windows(self, step: Step, name: Name) -> TensorType | None:
         """What is left of an operand whose windows of 32 elements are reduced first; None if they are not.
@@ -331,16 +382,27 @@ class HostOps:
         return replace(type_, shape=shape)
 
     def _top_k(self, step: Step, operands: Sequence[Name], makes: Sequence[Name]) -> None:
-        """A sort of the operand together with the places of its elements, of which the first are taken.
+        """The largest elements and their places, by a kernel for f32, else by a sort of both.
 
-        Source: openxla/xla, xla/service/topk_rewriter.cc.
+        The kernel has whole rows on each device, which keeps its part of the results. Source: openxla/xla,
+        xla/service/topk_rewriter.cc.
         """
-        type_ = self.types[operands[0]]
-        places = self._made("iota", (), replace(type_, element="i32"), step)
-        ordered = tuple(self._name(self.types[name]) for name in (operands[0], places))
-        self.listed.append(HostOp("sort", (operands[0], places), ordered, step))
-        for source, name in zip(ordered, makes, strict=False):
-            self.listed.append(HostOp("slice", (source,), (name,), step))
+        given = self.types[operands[0]]
+        own = [self.types[name] for name in makes]
+        wide = [replace(type_, shape=(*given.shape[:-1], *type_.shape[-1:])) for type_ in own]
+        if given.element != "f32":
+            places = self._made("iota", (), replace(given, element="i32"), step)
+            ordered = tuple(self._name(self.types[name]) for name in (operands[0], places))
+            self.listed.append(HostOp("sort", (operands[0], places), ordered, step))
+            for source, name in zip(ordered, makes, strict=False):
+                self.listed.append(HostOp("slice", (source,), (name,), step))
+        elif wide == own:
+            self.listed.append(HostOp("custom_call", tuple(operands), tuple(makes), step))
+        else:
+            whole = [self._name(type_) for type_ in wide]
+            self.listed.append(HostOp("custom_call", tuple(operands), tuple(whole), step))
+            for source, name in zip(whole, makes, strict=True):
+                self.listed.append(HostOp("dynamic_slice", (source,), (name,), step))
 
     def _send(
         self,
@@ -353,6 +415,14 @@ class HostOps:
     ) -> Name:
         """What arrives by a collective; original: it, as it is planned; into: the name of what arrives."""
         original = original or collective
+        if collective.element_type == "bf16":
+            wide = self._send(
+                replace(collective, element_type="f32", key=None), self._converted(source, step), step, original=original
+            )
+            back = self._made("convert", (wide,), replace(self.types[wide], element="bf16"), step, into)
+            if original.key is not None:
+                self.known[original.key] = back
+            return back
         element = collective.element_type
         held = TensorType(collective.held_shape, element)
         arrived = TensorType(_made_shape(collective), element)
