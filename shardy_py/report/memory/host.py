@@ -18,8 +18,14 @@ def host_events(ops: HostOps, returned: Sequence[Name]) -> list[Event]:
     returned: the values that the block returns.
     """
     listed = _live(ops.listed, returned)
-    groups = HostFusion(listed, ops.types, returned).groups()
-    return [_event(ops, listed[group.root], group) for group in groups]
+    found: list[Event] = []
+    for group in HostFusion(listed, ops.types, returned).groups():
+        op = listed[group.root]
+        if all(listed[member].kind == "reshape" for member in group.members):
+            ops.alias[op.makes[0]] = next(iter(group.reads))  # the same memory under another shape
+        else:
+            found.append(_event(ops, op, group))
+    return found
 
 
 def _live(ops: Sequence[HostOp], returned: Sequence[Name]) -> list[HostOp]:
@@ -34,14 +40,16 @@ def _live(ops: Sequence[HostOp], returned: Sequence[Name]) -> list[HostOp]:
 
 
 def _event(ops: HostOps, op: HostOp, group: Group) -> Event:
-    reads = tuple(group.reads)
+    reads = tuple(dict.fromkeys(map(ops.stored, group.reads)))
     if op.sums:
         first = op.sums[0]
         kind = (first.kind, first.element_type, first.group, first.group_size)
         return Event(None, reads, op.makes, kind=kind, sums=op.sums)
     step = op.computed or (None if op.step is not None and op.step.blocks else op.step)
     is_loop = step is not None and TABLE[step.record.name].control is Control.LOOP
-    over = reads if is_loop or op.kind == "sort" else tuple(n for n, direct in group.reads.items() if direct)
+    over = reads if is_loop or op.kind == "sort" else tuple(
+        ops.stored(name) for name, direct in group.reads.items() if direct
+    )
     if is_in_place(op) and op.kind != "sort" and op.reads:
-        over = tuple(dict.fromkeys((op.reads[0], *over)))
+        over = tuple(dict.fromkeys((ops.stored(op.reads[0]), *over)))
     return Event(step, reads, op.makes, op.sent, over=over)

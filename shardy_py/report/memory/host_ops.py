@@ -19,7 +19,7 @@ from xdsl.ir import Operation
 from shardy_py.graph.record import combiners_of
 from shardy_py.layout import element_type
 from shardy_py.ops import TABLE, Storage, TensorType
-from shardy_py.ops.reads import integers
+from shardy_py.ops.reads import integers, structure
 from shardy_py.report.memory.canonical import PRODUCTS, is_narrowed_after, is_widened
 from shardy_py.spmd.model import Collective
 from shardy_py.spmd.program import Name, Step
@@ -334,6 +334,9 @@ class HostOps:
                 kind = LIBRARY_REDUCTION
             elif (partial := self._windows(step, reads[0])) is not None:
                 reads[0] = self._made("reduce_window", (reads[0],), partial, step)
+        if kind == "dot_general":
+            self._product(step, reads, made)
+            return
         narrow = kind in _WIDENED and [*map(self._is_narrow, reads)]
         if narrow and any(narrow):
             reads = [self._converted(name, step) if is_so else name for name, is_so in zip(reads, narrow, strict=True)]
@@ -342,6 +345,30 @@ class HostOps:
         for source, name in zip(made, makes, strict=True):
             if source != name:
                 self.listed.append(HostOp("convert", (source,), (name,), step))
+
+    def _product(self, step: Step, reads: Sequence[Name], makes: Sequence[Name]) -> None:
+        """A product of matrices, or of batches of them: operands and result of other ranks are reshaped."""
+        numbers = structure(step.record, "dot_dimension_numbers")
+        given: list[Name] = []
+        free: list[int] = []
+        batches = False
+        for side, name in zip(("lhs", "rhs"), reads, strict=False):
+            type_ = self.types[name]
+            batch = integers(numbers, f"{side}_batching_dimensions")
+            contracted = len(integers(numbers, f"{side}_contracting_dimensions"))
+            free.append(len(type_.shape) - len(batch) - contracted)
+            sizes = [type_.shape[d] or 0 for d in batch if d < len(type_.shape)]
+            batches = batches or 1 in sizes
+            if free[-1] > 1 or contracted > 1 or 1 in sizes:
+                name = self._made("reshape", (name,), TensorType((elements(type_),), type_.element), step)
+            given.append(name)
+        if max(free, default=0) <= 1 and not batches:
+            self.listed.append(HostOp("dot_general", tuple(given), tuple(makes), step, computed=step))
+            return
+        type_ = self.types[makes[0]]
+        flat = self._name(TensorType((elements(type_),), type_.element))
+        self.listed.append(HostOp("dot_general", tuple(given), (flat,), step, computed=step))
+        self.listed.append(HostOp("reshape", (flat,), tuple(makes), step))
 
     def _is_narrow(self, name: Name) -> bool:
         type_ = self.types.get(name)

@@ -191,7 +191,8 @@ class StoredBlock:
     def _is_alias(self, step: Step) -> bool:
         """Whether each result is its operand under another name."""
         row = TABLE[step.record.name]
-        is_free = row.is_wire or row.storage is Storage.ALIAS or step.record.name == "stablehlo.reshape"
+        is_reshape = step.record.name == "stablehlo.reshape" and not self.setting.on_host
+        is_free = row.is_wire or row.storage is Storage.ALIAS or is_reshape
         pairs = zip(step.operands, step.results, strict=False)
         same = all(self.sizes.get(name) == self.sizes[result] for name, result in pairs)
         return is_free and same and not self.sent_for(step) and bool(step.results)
@@ -282,7 +283,9 @@ class StoredBlock:
             ops.result(position, name, sent, sizes[position] if position < len(sizes) else 0)
             for position, name in enumerate(self.block.results)
         ]
-        return host_events(ops, self.results)
+        events = host_events(ops, self.results)
+        self.results = [self.stored_name(name) for name in self.results]
+        return events
 
     def _ordered(self, events: Sequence[Event]) -> list[Event]:
         if self.setting.on_host:
