@@ -119,6 +119,7 @@ class HostOps:
         before, after = self._split(step, moved)
         before = [*self._halos(operands, original, has_halo=kind_of(step) in _HALOS), *before]
         pieces = self._before(step, operands, before)
+        sums = self._summed_before(step, operands, sums)
         self._reuse(step, operands, original)
         if TABLE[step.record.name].collective is not None and len(step.results) == 1:
             self._written(step, operands, sums)
@@ -220,6 +221,22 @@ class HostOps:
             return joined
         shape[axis] = kept[axis]
         return self._made("dynamic_slice", (joined,), replace(type_, shape=tuple(shape)), step)
+
+    def _summed_before(self, step: Step, operands: list[Name], sums: list[Collective]) -> list[Collective]:
+        """Sums slices of the operand that only one device has, so that all have them; returns the other sums."""
+        if len(step.results) != 1 or not operands or TABLE[step.record.name].collective is not None:
+            return sums
+        size = self.sizes.get(step.results[0], 0)
+        left: list[Collective] = []
+        for each in sums:
+            held = TensorType(each.held_shape, each.element_type)
+            if bytes_of(held) >= size:
+                left.append(each)
+                continue
+            part = self._slice(operands[0], held, "summed", step)
+            operands[0] = self._name(held)
+            self.listed.append(HostOp("all_reduce", (part,), (operands[0],), step, sums=(each,)))
+        return left
 
     def _halos(self, operands: Sequence[Name], original: int, *, has_halo: bool) -> Iterable[Sent]:
         """The slices that are sent again to neighbours for a step: XLA does not merge those."""
