@@ -189,8 +189,19 @@ class HostOps:
             operands[last] = self._widened(operands[last], pieces, halo, (), step)
             pieces = []
             if step.record.name == _PAD:
-                pieces = [self._made("compare", (), replace(self.types[step.results[0]], element="i1"), step)]
+                operands[last] = self._masked(step, operands[last], halo or 0)
         return pieces
+
+    def _masked(self, step: Step, joined: Name, axis: int) -> Name:
+        """A padded value in which what other devices hold is masked; other dimensions are padded after that."""
+        made, given = self.types[step.results[0]], self.types[joined]
+        if len(given.shape) != len(made.shape):
+            return joined
+        shape = (*(made.shape[d] if d == axis else given.shape[d] for d in range(len(made.shape))),)
+        type_ = replace(made, shape=shape)
+        mask = self._made("compare", (), replace(type_, element="i1"), step)
+        widened = self._made("pad", (joined,), type_, step)
+        return self._made("select", (widened, mask), type_, step)
 
     def _axis(self, collective: Collective, source: Name, last: int | None = None) -> int | None:
         """The dimension of which a slice is sent to a neighbour; None if the whole is sent.
@@ -343,9 +354,8 @@ class HostOps:
         if kind == "top_k" and len(makes) > 1:
             self._top_k(step, reads, makes)
             return
-        if kind == "pad" and others:  # what other devices hold is masked
-            widened = self._made("pad", tuple(reads), self.types[makes[0]], step)
-            reads, kind = [widened], "select"
+        if kind == "pad" and self.types.get(reads[0]) == self.types[makes[0]]:
+            kind = "reshape"  # all that is padded is padded before it is masked
         if kind == "reduce" and len(makes) == 1:
             if self._is_by_library(step, reads[0]):
                 kind = LIBRARY_REDUCTION
@@ -358,10 +368,21 @@ class HostOps:
         if narrow and any(narrow):
             reads = [self._converted(name, step) if is_so else name for name, is_so in zip(reads, narrow, strict=True)]
             made = [self._name(replace(self.types[n], element="f32")) if self._is_narrow(n) else n for n in makes]
+        if len(makes) == 1 and not others and self._is_known(step, kind, reads, makes[0]):
+            return
         self.listed.append(HostOp(kind, (*reads, *others), tuple(made), step, computed=step))
         for source, name in zip(made, makes, strict=True):
             if source != name:
                 self.listed.append(HostOp("convert", (source,), (name,), step))
+
+    def _is_known(self, step: Step, kind: str, reads: Sequence[Name], made: Name) -> bool:
+        """Whether an equal op has made the value: XLA merges them."""
+        if reads or not (is_movable(kind) or is_pointwise(HostOp(kind, (), (made,), computed=step))):
+            return False
+        first = self.known.setdefault((kind, id(step.record), tuple(reads), self.types.get(made)), made)
+        if first != made:
+            self.alias[made] = first
+        return first != made
 
     def _product(self, step: Step, reads: Sequence[Name], makes: Sequence[Name]) -> None:
         """A product of matrices, or of batches of them: operands and result of other ranks are reshaped."""
