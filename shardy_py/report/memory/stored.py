@@ -177,10 +177,10 @@ class StoredBlock:
         record, like = added.step.record, self.types.get(added.like)
         if like is None:
             return
-        element = record.results[0].element if record.results and record.results[0] else like.element
+        element = record.results[0].element if record.results and record.results[0] else "i32"
         order = cast("Sequence[int] | None", record.attributes.get("permutation"))
         shape = tuple(like.shape[i] for i in order) if order is not None else like.shape
-        if added.scale != 1 and not record.results:
+        if not record.results:  # indices, together with values
             shape = (size * 8 // element_type(element).bits,)
         self.types |= dict.fromkeys(added.step.results, TensorType(shape, element))
 
