@@ -65,7 +65,10 @@ def _exchanges() -> Programs:
         there = lax.all_to_all(a, "x", 0, 1, tiled=True)
         return lax.all_to_all(jnp.tanh(there) * 2, "x", 1, 0, tiled=True)
 
-    yield "exchange_there_and_back", (_mapped(line, experts, P("x"), P("x")), [line.array((64, 16, 32), "x")], None)
+    yield (
+        "exchange_there_and_back",
+        (_mapped(line, experts, P("x"), P("x")), [line.array((64, 16, 32), "x")], None),
+    )
     two = _mapped(grid, lambda a: lax.all_to_all(a, "y", 1, 0, tiled=True), P("x", None), P(("x",), None))
     yield "exchange_on_one_axis", (two, [grid.array((64, 64), "x")], None)
     summed = _mapped(line, lambda a: lax.psum(a * 2, "x") + 1, P("x"), P())
@@ -98,10 +101,14 @@ def _reshards() -> Programs:
     yield "rows_to_columns", chain(line, (512, 256), rows, (jnp.cos, columns))
     yield "columns_to_rows_bf16", chain(line, (512, 256), columns, (lambda a: a * 2, rows), dtype="bfloat16")
     yield "transposed_reshard", chain(line, (512, 256), rows, (lambda a: a.T, rows))
-    yield "transposed_three", chain(grid, (32, 64, 16), ("x", "y"), (lambda a: a.transpose(1, 0, 2), ("x", "y")))
+    yield (
+        "transposed_three",
+        chain(grid, (32, 64, 16), ("x", "y"), (lambda a: a.transpose(1, 0, 2), ("x", "y"))),
+    )
     yield "reshard_last_axis", chain(grid, (16, 32, 64), ("x", "y"), (jnp.exp, ("x", None, "y")))
-    yield "reshard_there_and_back", chain(
-        grid, (32, 32, 32), ("x", "y"), (jnp.sin, ("x", None, "y")), (jnp.cos, ("x", "y"))
+    yield (
+        "reshard_there_and_back",
+        chain(grid, (32, 32, 32), ("x", "y"), (jnp.sin, ("x", None, "y")), (jnp.cos, ("x", "y"))),
     )
     yield "swap_axes", chain(grid, (64, 128), ("x", "y"), (lambda a: a + 1, ("y", "x")))
     yield "gather_one_axis", chain(grid, (64, 128), ("x", "y"), (lambda a: a * 3, ("x", None)))
@@ -266,7 +273,9 @@ def _optimizers() -> Programs:
     half = line.array((256, 128), None, "x")
     yield "zero1_adam", (jax.jit(zero2, donate_argnums=(0, 1, 2)), [w, half, half, x], None)
 
-    def optimized(name: str, make: Callable[[], Any], shapes: dict[str, Any], *, steps: bool) -> Iterator[Any]:
+    def optimized(
+        name: str, make: Callable[[], Any], shapes: dict[str, Any], *, steps: bool
+    ) -> Iterator[Any]:
         optimizer = make()
         params = {key: grid.array(shape, *spec) for key, (shape, spec) in shapes.items()}
         state = jax.eval_shape(optimizer.init, params)
@@ -324,21 +333,30 @@ def _scatters() -> Programs:
     line, grid = Placed("8"), Placed("4x2")
     table, ids = line.array((512, 64)), line.array((256,), "x", dtype="int32")
     rows, updates = line.array((512, 64), "x"), line.array((256, 64), "x")
-    yield "embedding_grad", (
-        jax.grad(lambda t, i, u: (t[i] * u).sum()),
-        [table, ids, updates],
-        None,
+    yield (
+        "embedding_grad",
+        (
+            jax.grad(lambda t, i, u: (t[i] * u).sum()),
+            [table, ids, updates],
+            None,
+        ),
     )
-    yield "embedding_grad_rows", (
-        jax.grad(lambda t, i, u: (t[i] * u).sum()),
-        [rows, ids, updates],
-        None,
+    yield (
+        "embedding_grad_rows",
+        (
+            jax.grad(lambda t, i, u: (t[i] * u).sum()),
+            [rows, ids, updates],
+            None,
+        ),
     )
     yield "added_at", (lambda t, i, u: t.at[i].add(u), [table, ids, updates], None)
-    yield "added_at_donated", (
-        jax.jit(lambda t, i, u: t.at[i].add(u), donate_argnums=0),
-        [table, ids, updates],
-        None,
+    yield (
+        "added_at_donated",
+        (
+            jax.jit(lambda t, i, u: t.at[i].add(u), donate_argnums=0),
+            [table, ids, updates],
+            None,
+        ),
     )
     yield "segments", (lambda u, i: jax.ops.segment_sum(u, i, 128), [updates, ids], None)
 

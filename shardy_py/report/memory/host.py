@@ -47,8 +47,10 @@ def _event(ops: HostOps, op: HostOp, group: Group) -> Event:
         return Event(None, reads, op.makes, kind=kind, sums=op.sums)
     step = op.computed or (None if op.step is not None and op.step.blocks else op.step)
     is_loop = step is not None and TABLE[step.record.name].control is Control.LOOP
-    over = reads if is_loop or op.kind == "sort" else tuple(
-        ops.stored(name) for name, direct in group.reads.items() if direct
+    over = (
+        reads
+        if is_loop or op.kind == "sort"
+        else tuple(ops.stored(name) for name, direct in group.reads.items() if direct)
     )
     if is_in_place(op) and op.kind != "sort" and op.reads:
         over = tuple(dict.fromkeys((ops.stored(op.reads[0]), *over)))

@@ -28,13 +28,24 @@ from shardy_py.spmd.program import Name
 
 _EXPENSIVE = frozenset(
     (
-        *("exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "power", "rsqrt", "sqrt"),
+        *(
+            "exponential",
+            "exponential_minus_one",
+            "log",
+            "log_plus_one",
+            "logistic",
+            "power",
+            "rsqrt",
+            "sqrt",
+        ),
         *("cbrt", "tanh", "atan2", "erf", "gather", "reduce"),
     )
 )
 """Ops that are not computed twice."""
 _IN_LIBRARY = frozenset(("broadcast_in_dim", "reshape", "transpose", "pad", "iota"))
-_NOT_IN_LIBRARY = frozenset(("select", "clamp", "compare", "remainder", "and", "or", "xor", "not", "real", "imag"))
+_NOT_IN_LIBRARY = frozenset(
+    ("select", "clamp", "compare", "remainder", "and", "or", "xor", "not", "real", "imag")
+)
 """Ops that a reduction of the library computes with it, and elementwise ones that it does not."""
 _QUOTIENTS = frozenset(("divide", "remainder"))
 _MOST_REPETITIONS = 15
@@ -92,7 +103,10 @@ class HostFusion:
                 if maker is not None:
                     self.users[maker][number] = None
         self._pointwise = [is_pointwise(op) for op in self.ops]
-        self._fusible = [len(op.makes) == 1 and (p or is_movable(op.kind)) for op, p in zip(self.ops, self._pointwise, strict=True)]
+        self._fusible = [
+            len(op.makes) == 1 and (p or is_movable(op.kind))
+            for op, p in zip(self.ops, self._pointwise, strict=True)
+        ]
         self._expensive = [self._is_expensive(op) for op in self.ops]
         single = len(self.returned) == 1
         stored = {self.makers[name] for name in self.returned if name in self.makers}
@@ -265,7 +279,9 @@ class HostFusion:
         made = step.record.results[0] if step.record.results else None
         if op.kind == "convert":
             given = step.record.operands[0]
-            return made is not None and made.element == "bf16" and given is not None and given.element == "f32"
+            return (
+                made is not None and made.element == "bf16" and given is not None and given.element == "f32"
+            )
         if op.kind in ("sine", "cosine", "tan"):
             return made is not None and made.element.startswith("complex")
         return is_narrowed(step)
@@ -321,7 +337,11 @@ class HostFusion:
             if maker is None or maker < producer or not self._reaches(producer, maker):
                 continue
             use = self._use(self.ops[consumer], consumer, index, name)
-            can = maker not in kept and self._fusible[maker] and self._takes(consumer, maker, use, Group(consumer))
+            can = (
+                maker not in kept
+                and self._fusible[maker]
+                and self._takes(consumer, maker, use, Group(consumer))
+            )
             if not can or not self._on_all_paths(producer, maker, kept, known):
                 found = False
                 break

@@ -29,7 +29,9 @@ _WINDOW = 32
 """The elements that the host reduces at once."""
 _MOST_PIECES = 64
 """Exchanges between more devices have one buffer for all pieces, which have the same bytes in all."""
-_POINTWISE = frozenset(("select", "clamp", "compare", "convert", "bitcast_convert", "complex", "real", "imag"))
+_POINTWISE = frozenset(
+    ("select", "clamp", "compare", "convert", "bitcast_convert", "complex", "real", "imag")
+)
 """Ops that XLA counts as elementwise, beside those whose rows say so."""
 _LIBRARY_ELEMENTS = 4096
 """The elements from which on the host reduces by a library, which computes elementwise operands, too."""
@@ -145,7 +147,12 @@ class HostOps:
         result = self.types.get(step.results[0]) if len(step.results) == 1 else None
         is_written = TABLE[step.record.name].collective is not None
         last = moved[-1] if moved and not is_written else None
-        if result is not None and last is not None and last.operand < 0 and last.collective.made_shape == result.shape:
+        if (
+            result is not None
+            and last is not None
+            and last.operand < 0
+            and last.collective.made_shape == result.shape
+        ):
             while before and before[-1].operand < 0:
                 after.insert(0, before.pop().collective)
         return before, after
@@ -169,7 +176,9 @@ class HostOps:
             if wide and index not in widened:
                 type_ = self.types.get(operands[index])
                 if type_ is not None and type_.element != "f32":
-                    operands[index] = self._made("convert", (operands[index],), replace(type_, element="f32"), step)
+                    operands[index] = self._made(
+                        "convert", (operands[index],), replace(type_, element="f32"), step
+                    )
                 widened[index] = operands[index]
             if wide:
                 collective = replace(collective, element_type="f32")
@@ -209,7 +218,11 @@ class HostOps:
         last: the one before; if others are smaller, too, it has its final size.
         """
         type_ = self.types.get(source)
-        if collective.kind != "collective_permute" or type_ is None or len(type_.shape) != len(collective.held_shape):
+        if (
+            collective.kind != "collective_permute"
+            or type_ is None
+            or len(type_.shape) != len(collective.held_shape)
+        ):
             return None
         pairs = enumerate(zip(type_.shape, collective.held_shape, strict=True))
         axes = [axis for axis, (own, sent) in pairs if sent < (own or 0)]
@@ -366,8 +379,13 @@ class HostOps:
             return
         narrow = kind in _WIDENED and [*map(self._is_narrow, reads)]
         if narrow and any(narrow):
-            reads = [self._converted(name, step) if is_so else name for name, is_so in zip(reads, narrow, strict=True)]
-            made = [self._name(replace(self.types[n], element="f32")) if self._is_narrow(n) else n for n in makes]
+            reads = [
+                self._converted(name, step) if is_so else name
+                for name, is_so in zip(reads, narrow, strict=True)
+            ]
+            made = [
+                self._name(replace(self.types[n], element="f32")) if self._is_narrow(n) else n for n in makes
+            ]
         if len(makes) == 1 and not others and self._is_known(step, kind, reads, makes[0]):
             return
         self.listed.append(HostOp(kind, (*reads, *others), tuple(made), step, computed=step))
@@ -422,7 +440,11 @@ class HostOps:
         Source: openxla/xla, xla/backends/cpu/ynn_support.cc.
         """
         type_ = self.types.get(name)
-        if type_ is None or type_.element not in ("f32", "bf16", "f64") or elements(type_) < _LIBRARY_ELEMENTS:
+        if (
+            type_ is None
+            or type_.element not in ("f32", "bf16", "f64")
+            or elements(type_) < _LIBRARY_ELEMENTS
+        ):
             return False
         if not isinstance(step.source, Operation):
             return True
@@ -482,7 +504,10 @@ class HostOps:
         original = original or collective
         if collective.element_type == "bf16":
             wide = self._send(
-                replace(collective, element_type="f32", key=None), self._converted(source, step), step, original=original
+                replace(collective, element_type="f32", key=None),
+                self._converted(source, step),
+                step,
+                original=original,
             )
             back = self._made("convert", (wide,), replace(self.types[wide], element="bf16"), step, into)
             if original.key is not None:
@@ -539,7 +564,12 @@ class HostOps:
         return self._made("copy", (whole,), arrived, step, into)
 
     def _made(
-        self, kind: str, reads: tuple[Name, ...], type_: TensorType, step: Step | None, into: Name | None = None
+        self,
+        kind: str,
+        reads: tuple[Name, ...],
+        type_: TensorType,
+        step: Step | None,
+        into: Name | None = None,
     ) -> Name:
         name = self._name(type_, into)
         self.listed.append(HostOp(kind, reads, (name,), step))
@@ -562,10 +592,14 @@ def is_movable(kind: str) -> bool:
 def _is_whole(step: Step) -> bool:
     """Whether the op makes a value like its operand, of which a device may keep a part only."""
     kind = kind_of(step)
-    return not is_movable(kind) and kind not in _HALOS and step.record.name not in PRODUCTS and not step.blocks
+    return (
+        not is_movable(kind) and kind not in _HALOS and step.record.name not in PRODUCTS and not step.blocks
+    )
 
 
-_HALOS = frozenset(("concatenate", "convolution", "pad", "reduce_window", "reverse", "select_and_scatter", "slice"))
+_HALOS = frozenset(
+    ("concatenate", "convolution", "pad", "reduce_window", "reverse", "select_and_scatter", "slice")
+)
 """Ops that read slices of neighbours beside their own part."""
 _MOVES = frozenset(
     (
