@@ -22,7 +22,7 @@ from shardy_py.report.tables import bytes_text, omission, seconds_text, table
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.terminal import lines_text
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True, slots=True)
