@@ -48,6 +48,8 @@ Keep = Iterable[ValueKey] | Mapping[ValueKey, ShardingLike]
 """Values whose annotations stay, or their shardings by value."""
 TRIES = 400
 """Choices that are scored at most, unless another number is given."""
+_BY_XLA = 'with the collectives of XLA\'s partitioner, as other reports by partitioner="xla"'
+"""Said of programs that are taken as written, whose other reports are of Shardy's reshards."""
 _STARTS = 3
 """Choices from which the search begins, one after the other."""
 _COARSE_MESHES = 2
@@ -128,6 +130,7 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
         tuple(searched.coarse),
         annotate,
         partial(explained, program, annotate, placement),
+        "" if program.taken.is_compiled else _BY_XLA,
     )
 
 

@@ -60,7 +60,7 @@ func.func @main(%a: tensor<8xf32>, %c: tensor<i1>) -> tensor<8xf32> {
 def from_scratch(program: Program, edits: dict[str, object]) -> tuple[Figures, Result]:
     """The figures of the annotated program, propagated with all passes."""
     result = propagate(program.annotate(edits), progress=False)
-    return Figures.of(result.communication(partitioner="xla"), result.memory()), result
+    return Figures.of(result.communication(partitioner="xla"), result.memory(partitioner="xla")), result
 
 
 def random_edits(program: Program, seed: int) -> Iterator[dict[str, object]]:
