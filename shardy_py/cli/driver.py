@@ -24,7 +24,7 @@ from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, Position, ShardyError, collected_warnings, located
 from shardy_py.graph.cloning import clone
-from shardy_py.gspmd.understanding import foreign_shardings, require_reportable, split_imports
+from shardy_py.gspmd.understanding import foreign_shardings, require_understood, split_imports
 from shardy_py.passes import PassCall
 from shardy_py.passes.partitioned import Before
 from shardy_py.passes.runner import Observer, progress_observer, recording, run_passes
@@ -192,7 +192,7 @@ class _Driver:
         report = None
         if self.command.reports:
             with self.time("Reports"):
-                require_reportable(evidence.after)
+                require_understood(evidence.after)
                 write = reports_json if self.command.reports_as_json else reports_text
                 write = reports_csv if self.command.reports_as_csv else write
                 report = write(self.command.reports, evidence)
