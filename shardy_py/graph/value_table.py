@@ -134,7 +134,7 @@ class ValueTable:
         return _main_first(found)
 
     def other_meaning(self, key: str) -> Diagnostic | None:
-        """A remark on a name as printed that another value has in the file, the first time it is asked for."""
+        """A remark on a name as printed that another value has in the file; None the next time."""
         inside, others = self.find_all(key), _main_first(self._by_file_name.get(key) or ())
         if key in self._remarked or key not in self._by_name or not others or others[0] in inside:
             return None
