@@ -29,7 +29,7 @@ from shardy_py.graph.cloning import clone
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.movements import Copies, DroppedRules, carried_over, recorded
 from shardy_py.graph.value_table import ValueTable
-from shardy_py.gspmd.understanding import require_understood
+from shardy_py.gspmd.understanding import require_reportable
 from shardy_py.ir import find_ops, walk_pre_order
 from shardy_py.partition.cost import DEFAULT, CostModel
 from shardy_py.passes import pipelines
@@ -99,7 +99,7 @@ def communication(
     spmd: makes `spmd_program(module)`, for those who have it.
     The copy is not verified: a collective may be in a region that allows only other ops, as in `async_start`.
     """
-    require_understood(module)
+    require_reportable(module)
     if partitioner is None and (taken or how_taken(module)).is_compiled:
         try:
             return communication(module, model, partitioner="xla", spmd=spmd)

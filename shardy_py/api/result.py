@@ -26,6 +26,7 @@ from shardy_py.api.remarks import say
 from shardy_py.api.values import Value, Values
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.run_record import Lineage, Record
+from shardy_py.gspmd.understanding import require_reportable
 from shardy_py.hardware import AxisPlacement, Hardware, placement_of
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.passes.pipeline_options import PropagationPipelineOptions
@@ -258,8 +259,13 @@ class Result:
         return spmd_program(self.communicating.module, is_planned=False)
 
     def _remark(self) -> None:
-        """Logs what the source lacks for reports, the first time that there is one."""
+        """Logs what the source lacks for reports, the first time that there is one.
+
+        Raises:
+            ShardyError: there can be no report on it.
+        """
         if not self._remarked:
+            require_reportable(self.program.module)
             self._remarked.append(True)
             module = self.source.module
             say(missing(module), file_of(module))

@@ -24,7 +24,7 @@ from shardy_py.api.values import Value
 from shardy_py.byte_sizes import byte_size
 from shardy_py.dialects.sdy import ShardingConstraintOp
 from shardy_py.errors import ShardyError
-from shardy_py.gspmd.understanding import require_understood
+from shardy_py.gspmd.understanding import require_reportable
 from shardy_py.hardware import AxisPlacement, placement_of
 from shardy_py.progress import progress
 from shardy_py.sharding import Mesh
@@ -83,7 +83,7 @@ class Wanted:
 
 def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggestion:
     """Returns plans for a program: see `Program.suggest`."""
-    require_understood(program.module)
+    require_reportable(program.module)
     placement = placement_of(wanted.hardware)
     memory = _memory_limit(wanted.memory, placement)
     name, own = _mesh_of(program)

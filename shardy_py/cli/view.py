@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from shardy_py.cli.arguments import command_parser, reader
 from shardy_py.cli.as_compiled import add_flags
-from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command, usage_error
-from shardy_py.cli.understood import understood
+from shardy_py.cli.shell import STANDARD, SUCCESS, Files, log, run_command, usage_error
+from shardy_py.cli.understood import understood, write_remarks
 from shardy_py.errors import ShardyError
 from shardy_py.sharding.spelling import string_literal
 from shardy_py.terminal import json_text
@@ -184,7 +184,8 @@ def _show_program(options: argparse.Namespace, files: Files) -> int:
     table = ValueTable(module)
     values = local_values(module, table)
     if options.value is not None:
-        entry = table.find(options.value)
+        entry, other = table.find(options.value), table.other_meaning(options.value)
+        write_remarks((other.message,) if other is not None else (), source.file, log)
         values = tuple(value for value in values if value.entry is entry)
         if not values:
             what, expected = f"'{options.value}'", "a ranked tensor of the program"
