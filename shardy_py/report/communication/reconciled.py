@@ -1,8 +1,8 @@
 """The report on Shardy's partitioner: the forecast of its reshards, and what the local program sends instead.
 
 The forecast names values and shardings of the whole program. For an op whose collectives in the local program
-are of other kinds, bytes or runs, those count: halos are exchanged by permutes, reshapes without a common
-factor gather, equal collectives are merged.
+are of other kinds, bytes or runs, those count: reshapes without a common factor gather, equal collectives are
+merged. Permutes that exchange halos are still called that.
 
 Not here: the two reports (`report.py`), the differences in words (`agreement.py`).
 """
@@ -15,8 +15,10 @@ from dataclasses import replace
 
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse
+from shardy_py.report.communication.halos import KIND as HALO
 from shardy_py.report.communication.report import CommunicationReport
 
+_PERMUTE = "collective_permute"
 Key = tuple[str, str]
 """The name and the location of the op that requires a collective."""
 
@@ -38,7 +40,7 @@ def reconciled(forecast: CommunicationReport, local: CommunicationReport) -> Com
             uses.append(use)
         elif key not in done:
             done.add(key)
-            uses += sides[1].get(key, ())
+            uses += _named(sides[1].get(key, ()), sides[0][key])
     for key, others in sides[1].items():
         if key in differing - done:
             uses += others
@@ -59,10 +61,18 @@ def _by_op(uses: Iterable[CollectiveUse]) -> dict[Key, list[CollectiveUse]]:
     return found
 
 
+def _named(local: Iterable[CollectiveUse], forecast: Iterable[CollectiveUse]) -> list[CollectiveUse]:
+    """Returns the collectives of an op; its permutes are exchanges of halos if these were forecast alone."""
+    kinds = {use.kind for use in forecast}
+    is_halo = HALO in kinds and _PERMUTE not in kinds
+    return [replace(use, kind=HALO) if is_halo and use.kind == _PERMUTE else use for use in local]
+
+
 def _key(use: CollectiveUse) -> Key:
     return use.cause.op, use.cause.location
 
 
 def _sent(uses: Iterable[CollectiveUse] | None) -> Counter[tuple[str, int, int]]:
-    """Returns the kinds, bytes and runs of collectives, with their number."""
-    return Counter((use.kind, use.cost.bytes, use.times) for use in uses or ())
+    """Returns the kinds, bytes and runs of collectives, with their number; halos are sent by permutes."""
+    kinds = ((_PERMUTE if use.kind == HALO else use.kind, use) for use in uses or ())
+    return Counter((kind, use.cost.bytes, use.times) for kind, use in kinds)
