@@ -30,7 +30,7 @@ from shardy_py.gspmd.understanding import require_reportable
 from shardy_py.hardware import AxisPlacement, Hardware, placement_of
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.passes.pipeline_options import PropagationPipelineOptions
-from shardy_py.pipeline import communication, partition, spmd_program
+from shardy_py.pipeline import communication, forecast, partition, spmd_program
 from shardy_py.report import summary_of
 from shardy_py.report.communication import (
     PARTITIONERS,
@@ -396,7 +396,8 @@ class Result:
             return self.again(self.source).partition(**options)
         calls = pass_calls("sdy-partitioner-pipeline", options)
         made = partition(self.program.module, calls, self.record.events)
-        return LocalProgram(self.program, made, lambda model: self._communicating(model, "shardy")[1])
+        events, module = self.record.events, self.program.module
+        return LocalProgram(self.program, made, lambda model: forecast(module, model, events)[1])
 
     def _communicating(
         self, model: CostModel, partitioner: Partitioner | None
