@@ -16,7 +16,7 @@ from heapq import heappop, heappush
 
 from shardy_py.ops import TensorType
 from shardy_py.report.memory.canonical import is_narrowed
-from shardy_py.report.memory.host_ops import (
+from shardy_py.report.memory.host_program import (
     LIBRARY_REDUCTION,
     HostOp,
     elements,

@@ -21,7 +21,8 @@ from shardy_py.report.memory.canonical import Added, canonical, is_narrowed_afte
 from shardy_py.report.memory.carried import copied, copy_of, with_copies
 from shardy_py.report.memory.fusion import Fusion, is_cheap
 from shardy_py.report.memory.host import host_events
-from shardy_py.report.memory.host_ops import HostOps
+from shardy_py.report.memory.host_program import HostProgram
+from shardy_py.report.memory.host_steps import HostSteps
 from shardy_py.report.memory.packing import Buffer, Holder, Slot, packed
 from shardy_py.report.memory.schedule import Event, breadth_first_combined, least_memory
 from shardy_py.spmd.model import Collective
@@ -273,17 +274,18 @@ class StoredBlock:
 
     def _on_host(self, sizes: Sequence[int]) -> list[Event]:
         """What runs on the host, in program order; notes which values the results are."""
-        ops = HostOps(self.types, self.sizes, self.alias, self.sent, self.merged, self.originals)
+        program = HostProgram(self.types, self.sizes, self.alias)
+        steps = HostSteps(program, self.sent, self.merged, self.originals)
         live = self._live()
         for step in self.steps:
             if not step.results or not live.isdisjoint(step.results):
-                ops.add(step, [name for inner in step.blocks for name in _captured(inner)])
+                steps.add(step, [name for inner in step.blocks for name in _captured(inner)])
         sent = self.sent.get(id(None), ()) if self.is_entry else ()
         self.results = [
-            ops.result(position, name, sent, sizes[position] if position < len(sizes) else 0)
+            steps.result(position, name, sent, sizes[position] if position < len(sizes) else 0)
             for position, name in enumerate(self.block.results)
         ]
-        events = host_events(ops, self.results)
+        events = host_events(program, self.results)
         self.results = [self.stored_name(name) for name in self.results]
         return events
 
