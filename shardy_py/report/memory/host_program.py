@@ -22,7 +22,9 @@ from shardy_py.spmd.program import Name, Step
 
 LIBRARY_REDUCTION = "library_reduce"
 """The kind of a reduction that a library computes."""
-_POINTWISE = frozenset(("select", "clamp", "compare", "convert", "bitcast_convert", "complex", "real", "imag"))
+_POINTWISE = frozenset(
+    ("select", "clamp", "compare", "convert", "bitcast_convert", "complex", "real", "imag")
+)
 """Ops that XLA counts as elementwise, beside those whose rows say so."""
 _MOVES = frozenset(
     (

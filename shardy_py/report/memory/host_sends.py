@@ -134,7 +134,12 @@ def masked(program: HostProgram, joined: Name, axis: int, step: Step) -> Name:
     made, given = program.types[step.results[0]], program.types[joined]
     if len(given.shape) != len(made.shape):
         return joined
-    shape = (*(new if d == axis else old for d, (old, new) in enumerate(zip(given.shape, made.shape, strict=True))),)
+    shape = (
+        *(
+            new if d == axis else old
+            for d, (old, new) in enumerate(zip(given.shape, made.shape, strict=True))
+        ),
+    )
     type_ = replace(made, shape=shape)
     mask = program.made("compare", (), replace(type_, element="i1"), step)
     padded = program.made("pad", (joined,), type_, step)

@@ -153,9 +153,7 @@ class HostSteps:
                 operands[0] = self._summed(part, (each,), step)
         return left
 
-    def _summed(
-        self, part: Name, sums: Sequence[Collective], step: Step, into: Name | None = None
-    ) -> Name:
+    def _summed(self, part: Name, sums: Sequence[Collective], step: Step, into: Name | None = None) -> Name:
         """The sum of what all devices have."""
         made = self.program.named(self.program.types[part], into)
         self.program.add("all_reduce", (part,), (made,), step, sums=sums)
