@@ -2,7 +2,7 @@
 
 Not here: which ops a step becomes (`host_steps.py`), what is fused (`host_fusion.py`).
 
->>> program = HostProgram({"x": TensorType((8, 4))}, {"x": 128}, {})
+>>> program = HostProgram({"x": TensorType((8, 4))}, {"x": 128}, {}, lambda type_: 4 * elements(type_))
 >>> half = program.made("slice", ("x",), TensorType((4, 4)))
 >>> program.sizes[half], [op.kind for op in program.ops]
 (64, ['slice'])
@@ -10,12 +10,11 @@ Not here: which ops a step becomes (`host_steps.py`), what is fused (`host_fusio
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import NamedTuple
 
-from shardy_py.layout import element_type
 from shardy_py.ops import TABLE, Storage, TensorType
 from shardy_py.spmd.model import Collective
 from shardy_py.spmd.program import Name, Step
@@ -60,11 +59,6 @@ def elements(type_: TensorType) -> int:
     return prod(size or 0 for size in type_.shape)
 
 
-def bytes_of(type_: TensorType) -> int:
-    """The bytes of a tensor on one device."""
-    return -(-elements(type_) * element_type(type_.element).bits // 8)
-
-
 def is_pointwise(op: HostOp) -> bool:
     """Whether each element that it makes depends on the same element of its operands only."""
     step = op.computed
@@ -88,13 +82,14 @@ def is_in_place(op: HostOp) -> bool:
 class HostProgram:
     """The ops of a block, in program order.
 
-    types, sizes: of values, as each device has them. alias: the value whose memory a value shares. known: what
-    equal ops made before, and what was sent, by the key of the collective.
+    types, sizes: of values, as each device has them. alias: the value whose memory a value shares. measure: the
+    bytes of a type. known: what equal ops made before, and what was sent, by the key of the collective.
     """
 
     types: dict[Name, TensorType]
     sizes: dict[Name, int]
     alias: dict[Name, Name]
+    measure: Callable[[TensorType], int]
     ops: list[HostOp] = field(default_factory=list[HostOp])
     known: dict[Hashable, Name] = field(default_factory=dict[Hashable, Name])
 
@@ -137,7 +132,7 @@ class HostProgram:
         elif into in self.types and elements(self.types[into]) == elements(type_):
             return into
         self.types[into] = type_
-        self.sizes[into] = bytes_of(type_)
+        self.sizes[into] = self.measure(type_)
         return into
 
     def sliced(self, source: Name, type_: TensorType, place: Hashable, step: Step | None) -> Name:

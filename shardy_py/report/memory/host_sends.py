@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from shardy_py.ops import TensorType
-from shardy_py.report.memory.host_program import HostProgram, bytes_of, elements, kind_of
+from shardy_py.report.memory.host_program import HostProgram, elements, kind_of
 from shardy_py.spmd.model import Collective
 from shardy_py.spmd.program import Name, Step
 
@@ -41,7 +41,7 @@ def sent(
         made = program.made("convert", (made,), replace(program.types[made], element="bf16"), step, into)
     else:
         held = TensorType(collective.held_shape, collective.element_type)
-        if bytes_of(held) < program.sizes.get(source, 0):
+        if program.measure(held) < program.sizes.get(source, 0):
             source = program.sliced(source, held, collective.group, step)
         arrived = TensorType(_made_shape(collective), collective.element_type)
         if collective.kind == "all_to_all" and 1 < collective.group_size <= _MOST_PIECES:

@@ -14,7 +14,7 @@ from shardy_py.layout import element_type
 from shardy_py.ops import TABLE, TensorType
 from shardy_py.report.memory.canonical import PRODUCTS, is_narrowed_after, is_widened
 from shardy_py.report.memory.host_compute import compute
-from shardy_py.report.memory.host_program import HostProgram, bytes_of, elements, is_movable, kind_of
+from shardy_py.report.memory.host_program import HostProgram, elements, is_movable, kind_of
 from shardy_py.report.memory.host_sends import cut, halo_axis, has_halo, masked, sent, with_halo
 from shardy_py.spmd.model import Collective
 from shardy_py.spmd.program import Name, Step
@@ -146,7 +146,7 @@ class HostSteps:
         left: list[Collective] = []
         for each in sums:
             held = TensorType(each.held_shape, each.element_type)
-            if bytes_of(held) >= size:
+            if self.program.measure(held) >= size:
                 left.append(each)
             else:
                 part = self.program.sliced(operands[0], held, "summed", step)
@@ -210,7 +210,7 @@ class HostSteps:
         if sums:
             held = replace(type_, shape=sums[0].held_shape)
             held = replace(held, element="f32") if is_narrowed_after(step) or is_widened(step) else held
-            return held if bytes_of(held) > self.program.sizes[step.results[0]] else None
+            return held if self.program.measure(held) > self.program.sizes[step.results[0]] else None
         if after:
             return TensorType(after[0].held_shape, "f32" if is_widened(step) else after[0].element_type)
         return self._unsharded(step, operands, type_)
