@@ -223,7 +223,11 @@ def _rank(link: Link, slot: int) -> int:
 
 
 def _batch(classes: Sequence[tuple[int, ...]], made: Sequence[set[int]]) -> int | None:
-    """The class in most results of products and fewest arguments; a leading dimension wins a tie."""
+    """The class in most results of products and fewest arguments; a leading dimension wins a tie.
+
+    Dimensions before it in the data that are in as many results come first: labels that are flattened have
+    the batch, but not the positions, which are in fewer arguments then.
+    """
     leading = {own[0] for own in classes if own}
     counts, held = Counter(c for own in made for c in own), Counter(c for own in classes for c in {*own})
     if not counts or not held:
@@ -233,6 +237,8 @@ def _batch(classes: Sequence[tuple[int, ...]], made: Sequence[set[int]]) -> int 
         return counts[each] / len(made) - held[each] / len(classes), each in leading, -each
 
     best = max(held, key=merit)
+    before = (each for own in classes if best in own for each in own[: own.index(best)])
+    best = next((each for each in before if counts[each] >= counts[best]), best)
     return best if counts[best] else None
 
 
