@@ -204,7 +204,7 @@ def test_axes_of_size_one() -> None:
     assert Study(program).score(edits).figures == from_scratch(program, dict(edits))[0]
 
 
-@pytest.mark.parametrize("hardware", ["tpu-v5p", "cpu"])
+@pytest.mark.parametrize("hardware", ["tpu-v5p", pytest.param("cpu", marks=pytest.mark.slow)])
 def test_steps_cost_what_reports_from_scratch_say(hardware: str) -> None:
     placement = placement_of(hardware)
     for text in (SMALL, TRAIN.read_text()):
