@@ -240,7 +240,11 @@ def _offset_and_size(splits: Sequence[Split], indices: Sequence[Number], size: i
 
 
 def positions_along(mesh: Mesh, axes: Axes) -> Integers:
-    """The positions in the mesh of the devices along `axes`, major to minor, from position 0."""
+    """The positions in the mesh of the devices along `axes`, major to minor, from position 0.
+
+    Raises ShardyError if there are more than `MOST_LISTED`.
+    """
+    check_listed(prod(axis.size(mesh) for axis in axes))
     positions = np.zeros(1, np.int64)
     for axis in axes:
         steps = np.arange(axis.size(mesh), dtype=np.int64) * axis_stride(mesh, axis)
@@ -303,10 +307,16 @@ def _taken(arrays: SliceArrays, positions: Integers) -> SliceArrays:
     return SliceArrays(offsets, sizes, holds)
 
 
+def listed(count: int) -> Integers:
+    """Returns the numbers of devices or shards from 0; raises a `ShardyError` for more than `MOST_LISTED`."""
+    check_listed(count)
+    return np.arange(count, dtype=np.int64)
+
+
 def check_listed(count: int) -> None:
     """Raises a `ShardyError` for more than `MOST_LISTED` devices."""
     if count > MOST_LISTED:
-        most, remedy = f"at most {MOST_LISTED:,}", "query single devices"
+        most, remedy = f"at most {MOST_LISTED:,}", "query single devices, or use a smaller mesh"
         raise ShardyError.unexpected("listed devices", expected=most, got=f"{count:,}", remedy=remedy)
 
 

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from shardy_py.errors import ShardyError
 from shardy_py.files import write_whole
 from shardy_py.partition.cost import AxisSize
+from shardy_py.report.communication import SENDING_KINDS
 from shardy_py.report.time.graph import TimedNode
 from shardy_py.report.time.unrolled import unrolled
 from shardy_py.sharding import Mesh
@@ -104,7 +105,7 @@ class _Writer:
         number = 0
         for node, after in unrolled(report.block):
             needs = tuple(ids[before] for before in after)
-            if node.bound != "communication":
+            if node.bound != "communication" or (node.use is not None and node.use.kind not in SENDING_KINDS):
                 yield _delimited(_computation(node, number, needs))
             elif node.use is None or node.use.kind in _PERMUTES:
                 yield node, number, needs
@@ -116,9 +117,20 @@ class _Writer:
             ids.append(number)
             number += 1
 
+    def _check_axes(self, node: TimedNode, axes: Sequence[AxisSize]) -> None:
+        """Raises ShardyError for axes of another mesh: devices have the numbers of one."""
+        for name, count in axes:
+            base, _, part = name.partition(":(")
+            size = self.mesh.sizes.get(base)
+            before = int(part.partition(")")[0]) if part else 1
+            if size is not None and size % (before * count):
+                what = f"{node.name} along {count} devices of '{name}', which is {size} in {self.mesh},"
+                raise ShardyError.unsupported(f"{what} in a trace of Chakra", remedy="use one mesh")
+
     def _own(self, node: TimedNode, number: int, needs: tuple[int, ...], device: int) -> bytes:
         """The messages of a node that differ between devices."""
         axes = () if node.use is None else node.use.axes
+        self._check_axes(node, axes)
         group = self._group(axes, device)
         if node.use is not None and node.use.kind not in _PERMUTES:
             return _delimited(self._collective(node, number, needs, self._number(group)))
