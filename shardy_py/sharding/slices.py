@@ -29,7 +29,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shardy_py.errors import InternalError, ShardyError
+from shardy_py.errors import ShardyError
 from shardy_py.sharding.axes import AxisRef
 from shardy_py.sharding.axis_lists import Axes, check_axis_lists, difference, total_size
 from shardy_py.sharding.mesh import Mesh, MeshAxis
@@ -213,9 +213,17 @@ class DeviceSlices:
         return np.sort(np.asarray(ids, np.int64)[positions]) if ids else positions
 
     def within(self, outer: DeviceSlices) -> DeviceSlices:
-        """The same slices as parts of a larger tensor, whose slices `outer` have the shape of this tensor."""
-        if outer.local_shape != self.shape or outer.mesh.axes != self.mesh.axes:
-            raise InternalError(f"slices of {self.shape} within local tensors of {outer.local_shape}")
+        """The same slices as parts of a larger tensor, whose slices `outer` have the shape of this tensor.
+
+        Raises:
+            ShardyError: they have another shape, or are on another mesh.
+        """
+        if outer.mesh.axes != self.mesh.axes:
+            raise ShardyError.unexpected("outer slices", expected=f"on {self.mesh}", got=str(outer.mesh))
+        if outer.local_shape != self.shape:
+            expected, got = f"a local shape of {self.shape}", str(outer.local_shape)
+            remedy = "outer is the tensor of which this one is the part on each device"
+            raise ShardyError.unexpected("outer slices", expected=expected, got=got, remedy=remedy)
         splits = tuple(first + then for first, then in zip(outer.splits, self.splits, strict=True))
         return replace(self, shape=outer.shape, splits=splits)
 

@@ -25,6 +25,7 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from shardy_py import ir
+from shardy_py.cursor import MAX_INTEGER_DIGITS
 from shardy_py.dialects import sdy
 from shardy_py.dialects.faults import Fault
 from shardy_py.dialects.traits import is_terminator
@@ -76,10 +77,12 @@ class Filter:
                 result = replace(result, names=(*result.names, token))
             elif match[1].startswith("func"):
                 result = replace(result, function=match[2])
-            elif match[2].isdecimal():
+            elif match[2].isdecimal() and len(match[2]) <= MAX_INTEGER_DIGITS:
                 result = replace(result, **{match[1].removeprefix("select").lower(): int(match[2])})
             else:
-                raise ShardyError.unexpected("filter", expected=f"a number after {match[1]}=", got=match[2])
+                raise ShardyError.unexpected(
+                    "filter", expected=f"a number after {match[1]}=", got=match[2][:60]
+                )
         return result
 
     def accepts(self, op: Operation, number: int) -> bool:

@@ -46,6 +46,7 @@ COMM_TYPES = {
     "reduce_scatter": 7,
 }
 """The values of `CollectiveCommType`."""
+_PART = re.compile(r"(.*):\((\d{1,18})\)(\d{1,18})", re.DOTALL | re.ASCII)
 _PERMUTES = frozenset(("collective_permute", "halo_exchange", "reshard"))
 
 _ID, _NAME, _TYPE, _DATA_DEPS, _DURATION, _ATTR = 1, 2, 3, 5, 7, 10
@@ -120,9 +121,9 @@ class _Writer:
     def _check_axes(self, node: TimedNode, axes: Sequence[AxisSize]) -> None:
         """Raises ShardyError for axes of another mesh: devices have the numbers of one."""
         for name, count in axes:
-            base, _, part = name.partition(":(")
-            size = self.mesh.sizes.get(base)
-            before = int(part.partition(")")[0]) if part else 1
+            part = _PART.fullmatch(name)
+            size = self.mesh.sizes.get(part[1] if part else name)
+            before = int(part[2]) if part else 1
             if size is not None and size % (before * count):
                 what = f"{node.name} along {count} devices of '{name}', which is {size} in {self.mesh},"
                 raise ShardyError.unsupported(f"{what} in a trace of Chakra", remedy="use one mesh")
@@ -198,7 +199,7 @@ class _Writer:
 def _split(axis: str, size: int, axes: Sequence[AxisSize]) -> tuple[int, int, int]:
     """The sizes of an axis before, in and behind the part along which data moves."""
     for name, count in axes:
-        part = re.fullmatch(r"(.*):\((\d+)\)(\d+)", name)
+        part = _PART.fullmatch(name)
         if part and part[1] == axis:
             return int(part[2]), count, size // (int(part[2]) * count)
         if name == axis:
