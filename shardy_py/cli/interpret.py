@@ -289,11 +289,17 @@ def _lines(name: str, type_: Any, array: Any, devices: int) -> Iterator[str]:
     """A value with its name: once if it is the same on all devices."""
     if devices == 1 or len(getattr(array, "shape", ())) == 0 or len(array) != devices:
         yield f"{name} = {_short_text(type_, array)}"
-    elif all(part.tobytes() == array[0].tobytes() for part in array):
+    elif _is_same(array):
         yield f"{name} on all {devices} devices = {_short_text(type_, array[0])}"
     else:
         for device, part in enumerate(array):
             yield f"{name} on device {device} = {_short_text(type_, part)}"
+
+
+def _is_same(array: Any) -> bool:
+    """Returns whether all devices have the same bytes, as they do if the array repeats those of one."""
+    first = array[0].tobytes()
+    return array.strides[0] == 0 or all(part.tobytes() == first for part in array)
 
 
 def _short_text(type_: Any, array: Any) -> str:
