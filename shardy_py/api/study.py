@@ -27,6 +27,7 @@ from shardy_py.dialects.sdy import ShardingConstraintOp
 from shardy_py.dialects.sdy.verify_sharding import check_priorities_and_axes
 from shardy_py.errors import ShardyError
 from shardy_py.graph.movements import Copies, recorded
+from shardy_py.graph.symbols import function_name
 from shardy_py.hardware import AxisPlacement, placement_of
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.passes.removal import without_size_one_axes
@@ -122,6 +123,7 @@ class Study:
         with SESSION.program():
             try:
                 prepared = self._incremental
+                prepared.variant({})
                 prepared.variant(prepared.initial(edits))
             except Unsupported:
                 return False
@@ -302,6 +304,8 @@ class _Incremental:
                     yield ShardingChange(value, self._sharding(old), self._sharding(new))
 
     def _slots_of(self, value: Value) -> Sequence[int]:
+        if value.entry.value is None and value.function != function_name(self.variants.base.function):
+            return ()  # the result of a private function, which is inlined or dead
         if value.entry.value is None:
             return (self._slots.function_results[id(self.variants.base.function)][value.entry.index],)
         return self._counterparts.get(id(self._copy.origin[value.entry.value]), ())

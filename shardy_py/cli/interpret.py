@@ -45,7 +45,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("program", nargs="?", default=STANDARD, help="MLIR file; '-' or none: standard input")
     add("--function", metavar="NAME", help="function to run (default: @main, or the only one)")
     add("--inputs", metavar="FILE", help="arrays by argument name, label or position: a .npz file")
-    add("--random", type=int, metavar="SEED", help="random inputs for arguments that --inputs lacks")
+    add("--random", type=_natural, metavar="SEED", help="random inputs for arguments that --inputs lacks")
     add("--args", metavar="ATTRS", help="inputs as MLIR attributes: [dense<1> : tensor<2xi32>, ...]")
     devices = "number of devices, or REPLICASxPARTITIONS (default: 1)"
     add("--devices", type=_grid, default=1, metavar="N", help=devices)
@@ -53,9 +53,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     probe = "also return this value: %%5 or @f:%%5 as printed by sdy-opt, a label, or file.py:12; repeatable"
     add("--probe", action="append", default=[], metavar="VALUE", help=probe)
     add("--trace", action="store_true", help="print min, max and NaN count of each value as it is computed")
-    add("--seed", type=int, default=0, help="seed of stablehlo.rng (default: 0)")
-    add("--max-elements", type=int, metavar="N", help="largest number of elements of a tensor")
-    add("--max-steps", type=int, metavar="N", help="largest number of executed ops")
+    add("--seed", type=_natural, default=0, help="seed of stablehlo.rng (default: 0)")
+    add("--max-elements", type=_natural, metavar="N", help="largest number of elements of a tensor")
+    add("--max-steps", type=_natural, metavar="N", help="largest number of executed ops")
     add("--probe-output-dir", default="", metavar="DIR", help="folder for files of interpreter.probe")
     split = "run each program between lines that start with // -----"
     add("--split-input-file", "-split-input-file", action="store_true", help=split)
@@ -71,6 +71,13 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     if options.split_input_file and (options.output is not None or options.inputs is not None):
         raise usage_error("--inputs and --output take a single program")
     return options
+
+
+def _natural(text: str) -> int:
+    if re.fullmatch(r"\d{1,18}", text, re.ASCII) is None:
+        expected = "a number from 0 with at most 18 digits"
+        raise argparse.ArgumentTypeError(f"expected {expected}, got '{text[:60]}'")
+    return int(text)
 
 
 def _grid(text: str) -> int | tuple[int, int]:
@@ -282,11 +289,17 @@ def _lines(name: str, type_: Any, array: Any, devices: int) -> Iterator[str]:
     """A value with its name: once if it is the same on all devices."""
     if devices == 1 or len(getattr(array, "shape", ())) == 0 or len(array) != devices:
         yield f"{name} = {_short_text(type_, array)}"
-    elif all(part.tobytes() == array[0].tobytes() for part in array):
+    elif _is_same(array):
         yield f"{name} on all {devices} devices = {_short_text(type_, array[0])}"
     else:
         for device, part in enumerate(array):
             yield f"{name} on device {device} = {_short_text(type_, part)}"
+
+
+def _is_same(array: Any) -> bool:
+    """Returns whether all devices have the same bytes, as they do if the array repeats those of one."""
+    first = array[0].tobytes()
+    return array.strides[0] == 0 or all(part.tobytes() == first for part in array)
 
 
 def _short_text(type_: Any, array: Any) -> str:

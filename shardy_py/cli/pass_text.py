@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from shardy_py.cursor import MAX_INTEGER_DIGITS
 from shardy_py.errors import ShardyError, suggestion
 from shardy_py.passes import PASSES, PassCall, PassRow, pass_by_name
 from shardy_py.passes.options import Option, OptionValue
@@ -21,6 +22,7 @@ from shardy_py.passes.registration import FUNCTION, MODULE
 
 _UNWRAPPED = "expected pass pipeline to be wrapped with the anchor operation type, e.g. 'builtin.module(...)'"
 _ANCHORS = (MODULE, FUNCTION, "any")
+_MOST = 1 << 63
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
 _BOOLEANS = {"true": True, "1": True, "": True, "false": False, "0": False}
 
@@ -209,6 +211,8 @@ def _read_boolean(option: Option, text: str) -> OptionValue:
 def _read_integer(option: Option, text: str) -> OptionValue:
     if not re.fullmatch(r"-?[0-9]+", text):
         raise _invalid(option, f"'{text}' value invalid for integer argument!")
+    if len(text) > MAX_INTEGER_DIGITS or not -_MOST <= int(text) < _MOST:
+        raise _invalid(option, f"'{text[:40]}...' value invalid for integer argument!")
     return int(text)
 
 

@@ -223,8 +223,9 @@ def _proof(evidence: Evidence, seed: str) -> Answer:
 
 
 def _seed(flag: str, text: str) -> int:
-    if not text.isdecimal():
-        raise ShardyError.unexpected(f"--{flag}", expected="the seed, a number from 0", got=f"'{text}'")
+    if not (text.isascii() and text.isdecimal() and len(text) <= _SEED_DIGITS):
+        expected = f"the seed, a number from 0 with at most {_SEED_DIGITS} digits"
+        raise ShardyError.unexpected(f"--{flag}", expected=expected, got=f"'{text[:60]}'")
     return int(text)
 
 
@@ -240,6 +241,7 @@ MEMORY_TARGETS = "tpu|linear|tpu-v2|tpu-v3|tpu-v4|tpu-v5e|tpu-v5p|tpu-v6e|tpu7x|
 )
 """The layouts and chips of `report/memory`, which is not imported to parse a command line."""
 
+_SEED_DIGITS = 18
 DEFAULT_HARDWARE = "tpu-v5p"
 """Of the reports on time."""
 

@@ -7,6 +7,7 @@ A command is two functions, which `run_command` calls: one reads its arguments, 
 | `ShardyError` by the first, or at `COMMAND_LINE` | `name: message` | `failure` |
 | `ShardyError` of a file that cannot be read or written | the message | `failure` |
 | any other `ShardyError` | its diagnostics, with the lines of the files that were read | `failure` |
+| `MemoryError`, `RecursionError` | that memory is short, or the program nested too deeply | `failure` |
 | `KeyboardInterrupt`, `BrokenPipeError` | nothing | `INTERRUPTED`, `failure` |
 | anything else | a request to report it; with `SDY_OPT_TRACEBACK` set, its traceback | `BUG` |
 
@@ -185,6 +186,9 @@ def run_command(
             return INTERRUPTED
         if "SDY_OPT_TRACEBACK" in os.environ:
             raise
+        if isinstance(error, MemoryError):
+            log(f"{next(reversed(files.texts), name)}: error: out of memory{_reason(error)}\n")
+            return failure
         if isinstance(error, RecursionError):
             log(f"{next(reversed(files.texts), name)}: error: the program is nested too deeply\n")
             return failure
@@ -272,6 +276,11 @@ def _write_standard(text: str) -> None:
         plain = text.translate(_ASCII).encode(encoding, "backslashreplace")
         sys.stdout.write(plain.decode(encoding))
     sys.stdout.flush()
+
+
+def _reason(error: MemoryError) -> str:
+    """What did not fit, as numpy says it."""
+    return without_controls(f": {error}") if str(error) else ""
 
 
 def _discard_output() -> None:

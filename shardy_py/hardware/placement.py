@@ -17,6 +17,7 @@ model x of a torus of 4x4x4 200.0
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -29,6 +30,7 @@ from shardy_py.sharding import Mesh
 
 _LETTERS = "xyz"
 _BEYOND = "beyond"
+_SIZE = re.compile(r"\d{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +149,14 @@ def placement_of(text: str) -> AxisPlacement:
 def _topology(text: str, hardware: Hardware) -> tuple[int, ...]:
     sizes = text.split("x")
     network = hardware.network
-    if network.kind != "torus" or len(sizes) != network.dimensions or not all(s.isdecimal() for s in sizes):
+    if (
+        network.kind != "torus"
+        or len(sizes) != network.dimensions
+        or not all(_SIZE.fullmatch(s) for s in sizes)
+    ):
         count = network.dimensions if network.kind == "torus" else 0
         expected = f"{count} sizes such as {'x'.join(['4'] * count)}" if count else "none: it has a switch"
-        raise ShardyError.unexpected(f"topology of {hardware.name}", expected=expected, got=f"'{text}'")
+        raise ShardyError.unexpected(f"topology of {hardware.name}", expected=expected, got=f"'{text[:60]}'")
     return tuple(max(1, int(size)) for size in sizes)
 
 

@@ -41,6 +41,8 @@ from shardy_py.hardware.table import HARDWARE
 from shardy_py.layout.formats import TARGETS
 
 _TOP = ("name", "base", "memory_gib", "memory_gb_per_second", "vector_tflops", "layouts", "source")
+_MOST = 1e24
+"""Of a figure, far beyond any device."""
 _TABLES: Mapping[str, tuple[str, ...]] = {
     "matrix_tflops": (),
     "network": ("kind", "dimensions", "devices", "ring", "gb_per_second", "latency_us"),
@@ -56,8 +58,9 @@ def load(path: str | Path) -> Hardware:
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+    except (OSError, ValueError) as error:
+        is_text = not isinstance(error, UnicodeDecodeError)
+        reason = getattr(error, "strerror", None) or (str(error) if is_text else "it is not UTF-8")
         raise ShardyError(f"cannot read '{path}': {reason}") from error
     return parse(text, str(path))
 
@@ -72,7 +75,22 @@ def parse(text: str, file: str = "-") -> Hardware:
         where = (int(place[1]), int(place[2])) if place else (len(lines), len(lines[-1]) + 1)
         message = str(error).partition(" (at ")[0]
         raise ShardyError.unexpected("TOML", expected="", got=message, where=Position(file, *where)) from None
+    except (ValueError, RecursionError) as error:  # an integer of thousands of digits, thousands of brackets
+        is_deep = isinstance(error, RecursionError)
+        got = "brackets nested too deeply" if is_deep else "an integer with too many digits"
+        found = re.search(r"[\[{]{99}" if is_deep else r"\w{4000}", text)
+        line = text.count("\n", 0, found.start()) + 1 if found else 1
+        raise ShardyError.unexpected("TOML", expected="", got=got, where=Position(file, line, 1)) from None
     return _Reader(text, file, values).hardware()
+
+
+def shortened(value: object) -> str:
+    """Returns the text of a value, or its beginning."""
+    try:
+        text = repr(value)
+    except ValueError:
+        text = "an integer with too many digits"
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 @dataclass(frozen=True)
@@ -150,9 +168,10 @@ class _Reader:
         value = self._table(table).get(key, default)
         if value is None:
             raise self._missing(table, key)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MOST:
             where = self._place(table, key)
-            raise ShardyError.unexpected(key, expected="a number above 0", got=repr(value), where=where)
+            expected = f"a number above 0, at most {_MOST:g}"
+            raise ShardyError.unexpected(key, expected=expected, got=shortened(value), where=where)
         return value
 
     def _text(self, table: str, key: str, known: Hardware | None, attribute: str = "") -> Any:
@@ -161,7 +180,7 @@ class _Reader:
             raise self._missing(table, key)
         if not isinstance(value, str):
             where = self._place(table, key)
-            raise ShardyError.unexpected(key, expected="text", got=repr(value), where=where)
+            raise ShardyError.unexpected(key, expected="text", got=shortened(value), where=where)
         return value
 
     def _check_keys(self) -> None:
@@ -171,7 +190,7 @@ class _Reader:
             if key in _TABLES:
                 if not isinstance(value, dict):
                     where = self._place("", key)
-                    raise ShardyError.unexpected(key, expected="a table", got=repr(value), where=where)
+                    raise ShardyError.unexpected(key, expected="a table", got=shortened(value), where=where)
                 for inner in cast("Mapping[str, Any]", value):
                     if _TABLES[key] and inner not in _TABLES[key]:
                         where = self._place(key, inner)

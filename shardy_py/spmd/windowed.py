@@ -120,11 +120,13 @@ def _difference(left: Offset, right: Offset) -> Offset:
 
 
 def _reads(size: int, local: int, tiles: int, window: Window) -> _Reads | None:
-    """What the shards read; None: not supported.
+    """What the shards read; None: not supported, or nothing.
 
     Shards behind the last window, and those between the last window and the first element that is read, are
     left out.
     """
+    if not local:
+        return None
     full, count = window.padded(size), window.count(size)
     per_shard = -(-count // tiles)
     shards, shard, total = tiles, local, size

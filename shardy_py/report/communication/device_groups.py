@@ -18,6 +18,7 @@ from xdsl.ir import Operation
 from shardy_py.dialects.stablehlo.structs import ReplicaGroupMeshAxes, StablehloAxisRef, StablehloMesh
 from shardy_py.graph.device_groups import Groups, listed_groups
 from shardy_py.partition.cost import AxisSize
+from shardy_py.partition.device_groups import device_ids
 from shardy_py.sharding import Mesh, MeshAxis
 
 UNKNOWN_AXIS = "?"
@@ -123,7 +124,7 @@ def _axes_of_groups(groups: Groups, meshes: tuple[Mesh, ...]) -> tuple[AxisSize,
     fitting = [mesh for mesh in meshes if mesh.device_count == count > highest]
     for mesh in fitting:
         sizes = tuple(axis.size for axis in mesh.axes)
-        devices = np.array(mesh.device_ids or range(mesh.device_count)).reshape(sizes)
+        devices = device_ids(mesh).reshape(sizes)
         for count in range(len(sizes) + 1):
             for axes in combinations(range(len(sizes)), count):
                 rest = [axis for axis in range(len(sizes)) if axis not in axes]

@@ -50,7 +50,7 @@ def reconciled(forecast: CommunicationReport, local: CommunicationReport) -> Com
 def rejected(forecast: CommunicationReport, error: ShardyError) -> CommunicationReport:
     """Returns the forecast for a program that the partitioner rejects, which a warning says."""
     message = f"what Shardy's reshards send, not what a local program does: {error.first.message}"
-    return replace(forecast, warnings=(*forecast.warnings, Diagnostic(message, error.first.position)))
+    return replace(forecast, warnings=(*forecast.warnings, Diagnostic(message, error.first.where)))
 
 
 def _by_op(uses: Iterable[CollectiveUse]) -> dict[Key, list[CollectiveUse]]:

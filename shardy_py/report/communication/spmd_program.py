@@ -19,6 +19,7 @@ from xdsl.ir import Block as IrBlock
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.dialects.sdy import AllReduceOp, ManualComputationOp, ReduceScatterOp, ReshardOp
+from shardy_py.dialects.stablehlo.structs import ReplicaGroupMeshAxes
 from shardy_py.dialects.traits import is_constant
 from shardy_py.graph.holders import attribute_list_shardings
 from shardy_py.graph.plain import tensor_type
@@ -28,6 +29,7 @@ from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.graph.value_table import ValueTable
 from shardy_py.ir import blocks_of, operands_of, type_of
 from shardy_py.ops import TABLE, Control, OpRecord, TensorType
+from shardy_py.report.communication.device_groups import axes_of_devices
 from shardy_py.report.communication.loops import iterations
 from shardy_py.report.communication.scalars import Scalars
 from shardy_py.sharding import Mesh, TensorSharding
@@ -179,7 +181,7 @@ class _Reader:
         signature = signature_of(op)
         record = self.records.get(signature)
         if record is None:
-            record = self.records[signature] = _with_number(op, record_of(op))
+            record = self.records[signature] = _with_number(op, self._with_groups(op))
         return Step(record, names, results, targets, (), 1, op, is_unreduced)
 
     def _is_unreduced(self, op: Operation) -> bool:
@@ -188,7 +190,7 @@ class _Reader:
 
     def _with_devices(self, op: Operation) -> OpRecord:
         """The record of an op; reductions of unreduced axes name groups of devices, as they do in XLA."""
-        record = record_of(op)
+        record = self._with_groups(op)
         if not isinstance(op, _REDUCTIONS):
             return record
         before, after = (self.shardings.of(value) for value in (op.operands[0], op.results[0]))
@@ -197,7 +199,15 @@ class _Reader:
         mesh = mesh_of(before, self.meshes)
         kept = prod(axis.size(mesh) for axis in after.unreduced_axes) if after else 1
         size = prod(axis.size(mesh) for axis in before.unreduced_axes) // kept
-        return replace(record, attributes={**record.attributes, "replica_groups": (tuple(range(size)),)})
+        return _in_groups_of(record, size)
+
+    def _with_groups(self, op: Operation) -> OpRecord:
+        """The record of an op; groups along the axes of a mesh are a group of as many devices."""
+        record = record_of(op)
+        named = getattr(op.properties.get("replica_groups"), "data", None)
+        if not isinstance(named, ReplicaGroupMeshAxes):
+            return record
+        return _in_groups_of(record, prod(size for _, size in axes_of_devices(op, self.meshes)))
 
     def _blocks(self, op: Operation, control: Control, targets: Sequence[Tiling | None]) -> Iterator[Block]:
         """The regions that the op runs; those whose results are its own return them in its tilings."""
@@ -235,3 +245,7 @@ class _Reader:
             if mesh.device_count == self.devices and not mesh.is_maximal:
                 return Tiling.of_sharding(sharding, mesh)
         return Tiling.replicated(rank, self.devices)
+
+
+def _in_groups_of(record: OpRecord, size: int) -> OpRecord:
+    return replace(record, attributes={**record.attributes, "replica_groups": (tuple(range(size)),)})

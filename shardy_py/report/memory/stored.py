@@ -184,9 +184,10 @@ class StoredBlock:
         setting = self.setting
         fusion = Fusion(self.sizes, self.sent_for, self.results, self._reads, setting.saves_reads)
         fused = fusion.fused(steps)
-        needs = fusion.needs(steps, fused)
-        stored = [step for step in steps if not step.results or step.results[0] not in fused]
-        return self._events(stored, needs), fusion.members(steps, fused)
+        groups = fusion.groups(steps, fused)
+        stored = [step for step in steps if id(step) in groups]
+        needs = {number: group.needs for number, group in groups.items()}
+        return self._events(stored, needs), {number: group.members for number, group in groups.items()}
 
     def temporaries(
         self, results: Sequence[int], carried: Sequence[Name | None] = ()
