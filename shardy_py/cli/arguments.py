@@ -11,20 +11,18 @@ shardy_py.errors.ShardyError: <command line>:0:0: error: unrecognized arguments:
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from itertools import takewhile
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from shardy_py.cli.shell import STANDARD, Files, usage_error
+from shardy_py.cli.shell import STANDARD, Files, argument, usage_error
 from shardy_py.cli.version import version_text
-from shardy_py.errors import ShardyError, suggestion
+from shardy_py.errors import suggestion
 from shardy_py.source_files import default_roots
 
 if TYPE_CHECKING:
     from shardy_py.partition.cost import CostModel
 
-Value = TypeVar("Value")
 MOST_COLUMNS = 100
 """Of the help of any command."""
 
@@ -56,12 +54,20 @@ class ArgumentParser(argparse.ArgumentParser):
                     raise usage_error(f"unrecognized arguments: {flag}{hint and f'; {hint}'}")
         return super().parse_known_args(args, namespace)
 
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """Called by argparse to read a value, which errors are placed in."""
+        name = action.option_strings[0] if action.option_strings else str(action.metavar or action.dest)
+        with argument(name, arg_string):
+            return super()._get_value(action, arg_string)
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Called by argparse for a value that has choices."""
-        if action.choices is not None and value not in action.choices:
-            kind = "command" if action.dest == "command" else "value"
-            error = ShardyError.unknown(kind, str(value), map(str, action.choices))
-            raise argparse.ArgumentError(action, error.first.message)
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            if hint := suggestion(str(value), map(str, action.choices or ())):
+                error.message += f"; {hint}"
+            raise
 
 
 class _HelpFormatter(argparse.HelpFormatter):
@@ -91,16 +97,10 @@ def command_parser(name: str, description: str, epilog: str | None = None, usage
     return parser
 
 
-def reader(read: Callable[[str], Value]) -> Callable[[str], Value]:
-    """The `type` of an argument that `read` reads: argparse adds its name to the error."""
-
-    def read_argument(text: str) -> Value:
-        try:
-            return read(text)
-        except ShardyError as error:
-            raise argparse.ArgumentTypeError(error.first.message) from error
-
-    return read_argument
+def checked_cost_model(text: str) -> str:
+    """Returns the text of a cost model. Raises `ShardyError` if it is invalid."""
+    read_cost_model(text)
+    return text
 
 
 def add_source_roots(parser: argparse.ArgumentParser) -> None:

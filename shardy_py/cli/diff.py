@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from shardy_py.cli.arguments import command_parser, read_cost_model, reader
+from shardy_py.cli.arguments import checked_cost_model, command_parser, read_cost_model
 from shardy_py.cli.as_compiled import add_flags, compiled
 from shardy_py.cli.shell import (
     FAILURE,
@@ -20,6 +20,7 @@ from shardy_py.cli.shell import (
     TROUBLE,
     Files,
     InputFile,
+    argument,
     run_command,
     usage_error,
 )
@@ -53,7 +54,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("after", help="MLIR file")
     add("--propagate", action="store_true", help="propagate through both programs first")
     add_flags(parser, default=None)
-    add("--model", type=reader(read_cost_model), default="tpu-v5p", help=links)
+    add("--model", type=checked_cost_model, default="tpu-v5p", help=links)
     partitioners = "whose collectives are compared (default: xla for programs of JAX, else shardy)"
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
     add("--target", default="linear", choices=("tpu", "linear"), help="memory layout (default: linear)")
@@ -111,7 +112,9 @@ def _program(
 
     def costs(partitioner: Partitioner | None) -> Figures:
         begin(f"costs of {source.file}")
-        bill = pipeline.communication(module, options.model, events, partitioner=partitioner)[1]
+        model = read_cost_model(options.model)
+        with argument("--model", options.model, parts_only=True):
+            bill = pipeline.communication(module, model, events, partitioner=partitioner)[1]
         return Figures.of(bill, memory_report(module, options.target))
 
     return ValueTable(module), costs

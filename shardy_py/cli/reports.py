@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shardy_py.cli.shell import in_flag
 from shardy_py.errors import ShardyError
 from shardy_py.terminal import json_text
 
@@ -90,10 +91,15 @@ class Request:
     row: ReportRow
     argument: str
 
+    def answer(self, evidence: Evidence) -> Answer:
+        """Returns the report on a program; errors about a part of the argument are placed there."""
+        with in_flag(f"--{self.row.flag}", self.argument):
+            return self.row.answer(evidence, self.argument)
+
 
 def reports_text(requests: Sequence[Request], evidence: Evidence) -> str:
     """Returns the reports on one program, in the order of the command line, separated by blank lines."""
-    return "\n\n".join(request.row.answer(evidence, request.argument).text() for request in requests) + "\n"
+    return "\n\n".join(request.answer(evidence).text() for request in requests) + "\n"
 
 
 def reports_json(requests: Sequence[Request], evidence: Evidence | None) -> str:
@@ -105,7 +111,7 @@ def reports_json(requests: Sequence[Request], evidence: Evidence | None) -> str:
         return "null\n"
     fields: dict[str, Any] = {}
     for request in requests:
-        data = request.row.answer(evidence, request.argument).data()
+        data = request.answer(evidence).data()
         if request.row.is_repeatable:
             fields.setdefault(request.row.key, {})[request.argument] = data
         else:
@@ -115,7 +121,7 @@ def reports_json(requests: Sequence[Request], evidence: Evidence | None) -> str:
 
 def reports_csv(requests: Sequence[Request], evidence: Evidence) -> str:
     """Returns the rows of the reports on one program, each with a header, separated by blank lines."""
-    answers = [request.row.answer(evidence, request.argument) for request in requests]
+    answers = [request.answer(evidence) for request in requests]
     return "\n".join(answer.csv() for answer in answers if answer.csv is not None)
 
 
@@ -205,7 +211,7 @@ def _proof(evidence: Evidence, seed: str) -> Answer:
     from shardy_py.proof import ProofOptions, bisected, prove
 
     assert evidence.partitioned is not None
-    options = ProofOptions(seed=_seed("prove", seed), shapes=evidence.proof_shapes)
+    options = ProofOptions(seed=_seed(seed), shapes=evidence.proof_shapes)
     answer = prove(evidence.partitioned, options)
     if evidence.bisects:
         answer = bisected(answer, options)
@@ -213,9 +219,9 @@ def _proof(evidence: Evidence, seed: str) -> Answer:
     return Answer(lambda: str(answer), lambda: answer.to_json())
 
 
-def _seed(flag: str, text: str) -> int:
+def _seed(text: str) -> int:
     if not text.isdecimal():
-        raise ShardyError.unexpected(f"--{flag}", expected="the seed, a number from 0", got=f"'{text}'")
+        raise ShardyError.unexpected("", expected="the seed, a number from 0", got=f"'{text}'")
     return int(text)
 
 
