@@ -19,7 +19,7 @@
 // JSON-SAME:  "axes": [{"name": "x", "size": 4}]
 // JSON-SAME:  "cause": {"op": "stablehlo.dot_general"
 
-// MODEL:      error: unknown cost model 'abacus': expected one of 'tpu-v5p', 'tpu-v5e'
+// MODEL:      error: unknown cost model 'abacus': expected one of 'tpu-v5p', 'tpu-v2'
 
 sdy.mesh @mesh = <["x"=4, "y"=2]>
 

@@ -39,6 +39,7 @@ from shardy_py.source_files import SourceFiles, default_roots
 
 if TYPE_CHECKING:
     from shardy_py.api.execution import Inputs, RunKeywords, RunResults
+    from shardy_py.hardware import AxisPlacement, Hardware
     from shardy_py.suggest import Suggestion
 
 ValueKey = str | Value
@@ -279,7 +280,7 @@ class Program:
         self,
         meshes: Iterable[MeshLike] = (),
         *,
-        hardware: str = "tpu-v5p",
+        hardware: AxisPlacement | Hardware | str = "tpu-v5p",
         memory: float | str | None = None,
         keep: Iterable[ValueKey] | Mapping[ValueKey, ShardingLike] = (),
         time_limit: float = 60,

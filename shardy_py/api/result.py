@@ -25,7 +25,7 @@ from shardy_py.api.program import Edits, Program, ValueKey, pass_calls
 from shardy_py.api.values import Value, Values
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.run_record import Lineage, Record
-from shardy_py.hardware import AxisPlacement, Hardware, placement_of
+from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.passes.pipeline_options import PropagationPipelineOptions
 from shardy_py.pipeline import communication, partition, spmd_program
@@ -39,7 +39,7 @@ from shardy_py.report.communication import (
 )
 from shardy_py.report.difference import difference
 from shardy_py.report.explain import MOST_CHAINS, Explainer, Explanations, Reasons, Side, WhyNot, sides
-from shardy_py.report.memory import CHIPS, TARGETS, MemoryReport, Target, memory_report
+from shardy_py.report.memory import MemoryReport, Target, memory_report
 from shardy_py.session import without_collection
 from shardy_py.sharding import DeviceSlices
 from shardy_py.xla.written_by_jax import is_written_by_jax
@@ -200,17 +200,21 @@ class Result:
 
     @without_collection()
     def memory(
-        self, target: Target | str = "linear", *, partitioner: Partitioner | None = None
+        self,
+        target: Hardware | AxisPlacement | Target | str = "linear",
+        *,
+        partitioner: Partitioner | None = None,
     ) -> MemoryReport:
         """Returns the memory on each device, padded for the target: totals, the peak, every tensor.
 
-        target: "tpu", "linear", or a chip such as "tpu-v5p", for its layouts and whether the program `fits`.
+        target: "tpu", "linear", or a device as for `time`, for its layouts and whether the program `fits`.
         partitioner: whose collectives the `estimate` of what XLA allocates is with, as for `communication`.
 
         Raises:
             ShardyError: the target is unknown.
         """
-        expect_one_of("target", target, (*TARGETS, *CHIPS))
+        expected = "'tpu', 'linear', or the name of a device such as 'tpu-v5p'"
+        expect(target, (str, Hardware, AxisPlacement), expected)
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
         module = self.program.module
@@ -239,11 +243,9 @@ class Result:
         """
         from shardy_py.report.time import time_report
 
-        expect(hardware, (str, Hardware, AxisPlacement), "a Hardware, an AxisPlacement, or the text of one")
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
-        device = placement_of(hardware) if isinstance(hardware, str) else hardware
-        device = AxisPlacement(device) if isinstance(device, Hardware) else device
+        device = as_placement(hardware)
         model = cost_model(links) if isinstance(links, str) else links
         if partitioner == "shardy":
             return time_report(spmd_program(self.communicating.module, is_planned=False), device, model)
@@ -266,7 +268,7 @@ class Result:
         Raises:
             ShardyError: the model has links of an unknown axis; XLA's: dynamic shapes, or too many devices.
         """
-        expect(model, (str, CostModel), "a CostModel, or the text of one")
+        expect(model, (str, CostModel), "a CostModel, or the text of one such as 'tpu-v5p'")
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
         priced = cost_model(model) if isinstance(model, str) else model

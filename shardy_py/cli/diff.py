@@ -57,7 +57,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--model", type=checked_cost_model, default="tpu-v5p", help=links)
     partitioners = "whose collectives are compared (default: xla for programs of JAX, else shardy)"
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
-    add("--target", default="linear", choices=("tpu", "linear"), help="memory layout (default: linear)")
+    layouts = "memory layout: tpu, linear, or a device such as tpu-v5p (default: linear)"
+    add("--target", default="linear", type=_target, help=layouts)
     add("--json", action="store_true", help="print JSON")
     add("--csv", action="store_true", help="print the changed values as CSV")
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
@@ -90,6 +91,13 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         files.show(difference_text(delta, old_figures, new_figures))
     differs = bool(delta) or old_figures != new_figures
     return FAILURE if differs and options.exit_code else SUCCESS
+
+
+def _target(text: str) -> str:
+    from shardy_py.report.memory.chips import target_of
+
+    target_of(text)
+    return text
 
 
 def _program(

@@ -70,6 +70,7 @@ class ReportRow:
     needs_whole: whether it reads the program before the passes, too.
     is_repeatable: whether the flag may be given several times, with different arguments.
     has_rows: whether it can be CSV.
+    check: raises `ShardyError` for an argument that is invalid for any program.
     """
 
     flag: str
@@ -82,6 +83,7 @@ class ReportRow:
     needs_whole: bool = False
     is_repeatable: bool = False
     has_rows: bool = False
+    check: Callable[[str], object] = str
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,10 @@ class Request:
 
     row: ReportRow
     argument: str
+
+    def __post_init__(self) -> None:
+        with in_flag(f"--{self.row.flag}", self.argument):
+            self.row.check(self.argument)
 
     def answer(self, evidence: Evidence) -> Answer:
         """Returns the report on a program; errors about a part of the argument are placed there."""
@@ -225,6 +231,28 @@ def _seed(text: str) -> int:
     return int(text)
 
 
+def _check_target(text: str) -> None:
+    from shardy_py.report.memory.chips import target_of
+
+    target_of(text)
+
+
+def _check_model(text: str) -> None:
+    from shardy_py.partition.cost import cost_model
+
+    cost_model(text)
+
+
+def _check_hardware(text: str) -> None:
+    from shardy_py.hardware import placement_of
+
+    placement_of(text)
+
+
+def _check_file_and_hardware(text: str) -> None:
+    _check_hardware(text.partition(",")[2] or DEFAULT_HARDWARE)
+
+
 def _explainer(evidence: Evidence) -> Explainer:
     from shardy_py.report.explain import Explainer
 
@@ -232,25 +260,22 @@ def _explainer(evidence: Evidence) -> Explainer:
     return Explainer(evidence.record, evidence.after)
 
 
-MEMORY_TARGETS = "tpu|linear|tpu-v2|tpu-v3|tpu-v4|tpu-v5e|tpu-v5p|tpu-v6e|tpu7x|a100-40gb|a100-80gb" + (
-    "|h100|h200|b200|mi300x|trn2"
-)
-"""The layouts and chips of `report/memory`, which is not imported to parse a command line."""
-
 DEFAULT_HARDWARE = "tpu-v5p"
 """Of the reports on time."""
 
 REPORTS: tuple[ReportRow, ...] = (
     ReportRow(
-        *("memory-report", "memory", _memory, MEMORY_TARGETS, "tpu"),
-        "Report the memory per device: totals, peak, largest tensors, with padding (default: tpu); for a "
-        "chip also an estimate of what XLA allocates, and whether it fits",
+        *("memory-report", "memory", _memory, "TARGET", "tpu"),
+        "Report the memory per device: totals, peak, largest tensors, with padding; TARGET: the layouts tpu "
+        "(default) or linear; or a device such as tpu-v5p, for what XLA allocates, and whether it fits",
+        check=_check_target,
         has_rows=True,
     ),
     ReportRow(
         *("communication-report", "communication", _communication, "MODEL", "tpu-v5p"),
         "Report the communication of the program: collectives, bytes, time, the line that caused each; "
-        "MODEL: tpu-v5p (default), tpu-v5e, h100-nvlink, ..., with links of axes: tpu-v5p,data=tpu-dcn",
+        "MODEL: tpu-v5p (default), tpu-v5e, h100, ..., with links of axes: tpu-v5p,data=tpu-dcn",
+        check=_check_model,
         needs_record=True,
         has_rows=True,
     ),
@@ -258,17 +283,20 @@ REPORTS: tuple[ReportRow, ...] = (
         *("time-report", "time", _time, "HARDWARE", DEFAULT_HARDWARE),
         "Report the time of a step: with perfect overlap and without, what bounds it, MFU; HARDWARE: tpu-v5p "
         "(default), h100, my.toml, ..., with places of axes: tpu-v5e,topology=4x4,data=x,pod=beyond",
+        check=_check_hardware,
         needs_record=True,
         has_rows=True,
     ),
     ReportRow(
         *("time-trace", "time_trace", _time_trace, "FILE[,HARDWARE]", None),
         "Write a trace of a step on one device, which Perfetto opens (default hardware: tpu-v5p)",
+        check=_check_file_and_hardware,
         needs_record=True,
     ),
     ReportRow(
         *("chakra", "chakra", _chakra, "DIR[,HARDWARE]", None),
         "Write a Chakra execution trace of a step for each device, which ASTRA-sim reads",
+        check=_check_file_and_hardware,
         needs_record=True,
     ),
     ReportRow(
@@ -288,6 +316,7 @@ REPORTS: tuple[ReportRow, ...] = (
         *("prove", "proof", _proof, "SEED", "0"),
         "Run the program before and after the passes, the latter on all devices, on inputs from a seed, and "
         "compare op by op; the first wrong value is an error",
+        check=_seed,
         needs_record=True,
         needs_whole=True,
     ),

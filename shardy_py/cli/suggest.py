@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from shardy_py.byte_sizes import byte_size
 from shardy_py.cli.arguments import command_parser
 from shardy_py.cli.as_compiled import add_flags, compiled
-from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command, usage_error
+from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
 from shardy_py.errors import Diagnostic, ShardyError
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         metavar="N",
         help="try all meshes of data and model axes of N devices",
     )
-    add("--hardware", default="tpu-v5p", help="device, as for --time-report (default: tpu-v5p)")
+    devices = "device: tpu-v5p (default), h100, my.toml, ..., as for sdy-opt's --time-report"
+    add("--hardware", default="tpu-v5p", type=_hardware, help=devices)
     add(
         "--memory",
         type=_memory,
@@ -116,16 +117,20 @@ def _suggest(options: argparse.Namespace, files: Files) -> int:
     program = Program.parse(source.text, source.file)
     program = Program(compiled(program.module, source.file, options.as_compiled))
     meshes = () if options.mesh is None else (options.mesh,)
-    suggestion = program.suggest(
-        meshes if options.devices is None else factorizations(options.devices),
-        hardware=options.hardware,
-        memory=options.memory,
-        keep=options.keep,
-        time_limit=options.time_limit,
-        tries=options.tries,
-        seed=options.seed,
-        progress=not options.no_progress,
-    )
+    with (
+        argument("--hardware", options.hardware, parts_only=True),
+        argument("--keep", *options.keep, parts_only=True),
+    ):
+        suggestion = program.suggest(
+            meshes if options.devices is None else factorizations(options.devices),
+            hardware=options.hardware,
+            memory=options.memory,
+            keep=options.keep,
+            time_limit=options.time_limit,
+            tries=options.tries,
+            seed=options.seed,
+            progress=not options.no_progress,
+        )
     outputs: list[tuple[str, str]] = []
     if options.output is not None:
         outputs.append((options.output, suggestion.program().text() + "\n"))
@@ -168,6 +173,13 @@ def _mesh(text: str) -> Mesh:
             raise ShardyError(Diagnostic(f"axis '{name}' is given twice", subject=name))
         sizes[name] = _count(size)
     return Mesh.of(sizes)
+
+
+def _hardware(text: str) -> str:
+    from shardy_py.hardware import placement_of
+
+    placement_of(text)
+    return text
 
 
 def _count(text: str) -> int:

@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from shardy_py.errors import ShardyError
-from shardy_py.hardware import LINKS, Link
+from shardy_py.hardware import HARDWARE, LINKS, Hardware, Link, NamedLink, known_hardware, unknown_hardware
 
 AxisSize = tuple[str, int]
 """The name of an axis, or of the axis of a sub-axis, and the number of devices along it."""
@@ -132,17 +132,22 @@ def _rest(held_bytes: int, parts: int) -> int:
     return held_bytes - held_bytes // parts
 
 
-PRESETS: Mapping[str, CostModel] = {
-    each.name: CostModel(each.name, each.link, source=each.source) for each in LINKS.values()
+_LINKS: Mapping[str, NamedLink] = {
+    **LINKS,
+    **{name: device.network.link for name, device in HARDWARE.items()},
 }
-"""Machines by name."""
+PRESETS: Mapping[str, CostModel] = {
+    name: CostModel(name, named.link, source=named.source) for name, named in _LINKS.items()
+}
+"""Machines by name: the links, and the devices, each with the links of its network."""
 DEFAULT = PRESETS["tpu-v5p"]
 
 
 def cost_model(text: str) -> CostModel:
-    """Parses a model: `tpu-v5p`, or with links of some axes: `tpu-v5p,data=tpu-dcn,x=50e9:2e-6`.
+    """Parses a model: `tpu-v5p`, `h100`, or with links of some axes: `tpu-v5p,data=tpu-dcn,x=50e9:2e-6`.
 
-    A link is that of a preset, or `bytes per second:seconds`. Raises a `ShardyError` for other text.
+    A link is that of a device (as `hardware_of` knows it) or a known one, or `bytes per second:seconds`.
+    Raises a `ShardyError` for other text.
 
     >>> cost_model("tpu-v5p,data=tpu-dcn").link_of("data").bytes_per_second
     6250000000.0
@@ -159,9 +164,14 @@ def cost_model(text: str) -> CostModel:
 
 
 def _preset(name: str) -> CostModel:
-    found = PRESETS.get(name)
+    if name.endswith(".toml"):
+        device = Hardware.load(name)
+        return CostModel(device.name, device.network.link.link, source=device.network.link.source)
+    device = known_hardware(name)
+    found = PRESETS.get(name if device is None else device.name)
     if found is None:
-        raise ShardyError.unknown("cost model", name, PRESETS)
+        known = dict.fromkeys((DEFAULT.name, *HARDWARE, *LINKS))
+        raise unknown_hardware("cost model", name, known)
     return found
 
 
