@@ -11,11 +11,12 @@ shardy_py.errors.ShardyError: <command line>:0:0: error: unrecognized arguments:
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from itertools import takewhile
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from shardy_py.cli.shell import STANDARD, Files, argument, usage_error
+from shardy_py.cli.shell import MOST_COLUMNS, STANDARD, Files, argument, usage_error
 from shardy_py.cli.version import version_text
 from shardy_py.errors import suggestion
 from shardy_py.source_files import default_roots
@@ -23,14 +24,35 @@ from shardy_py.source_files import default_roots
 if TYPE_CHECKING:
     from shardy_py.partition.cost import CostModel
 
-MOST_COLUMNS = 100
-"""Of the help of any command."""
+
+EXIT_CODES = "Exit codes: 0; 1: invalid input or command line; 2: internal error."
+"""Of most commands."""
+_HEADINGS: Mapping[str, str] = {
+    flag: heading
+    for heading, flags in (
+        ("program", "--program --value --as-compiled --as-written --propagate --no-propagate --iopddl"),
+        ("program", "--function --source-root --no-source --split-input-file"),
+        ("findings", "--select --ignore --level --fail-on --replicated-bytes --reshard-bytes --rules"),
+        ("findings", "--expect --baseline --write-baseline"),
+        ("costs", "--model --partitioner --target --hardware --memory"),
+        ("sharding", "--mesh --shape --device"),
+        ("search", "--devices --keep --time-limit --tries --seed"),
+        ("inputs and limits", "--inputs --random --args --max-elements --max-steps"),
+        ("output", "-o --output --json --csv --format --sarif --svg --code --diff --output-dir --explain"),
+        ("output", "--exit-code --probe --trace --probe-output-dir --interpret --interpreter-print-dense"),
+        ("general", "--help --version --no-progress"),
+    )
+    for flag in flags.split()
+}
+"""The heading of each flag in the help of commands that have headings."""
 
 
 class ArgumentParser(argparse.ArgumentParser):
     """An argparse parser that raises `ShardyError` instead of exiting; flags are written in full."""
 
     color = False  # argparse of Python 3.14 adds escape sequences
+    headings: Mapping[str, str] = {}
+    """The headings of flags that are other ones here than in other commands."""
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, allow_abbrev=False, formatter_class=_HelpFormatter, **keywords)
@@ -38,6 +60,25 @@ class ArgumentParser(argparse.ArgumentParser):
     def print_help(self, file: object = None) -> None:
         """Called by argparse for --help."""
         Files().write(STANDARD, self.format_help())
+
+    def format_help(self) -> str:
+        """Called by argparse for --help: flags stand below their headings."""
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        sections: dict[str, list[argparse.Action]] = {"arguments": []}
+        sections |= {heading: [] for heading in (*_HEADINGS.values(), "options")}
+        sections["general"] = sections.pop("general")
+        for action in self._actions:
+            flag = next((f for f in reversed(action.option_strings) if f in _HEADINGS), "")
+            heading = "arguments" if not action.option_strings else _HEADINGS.get(flag, "options")
+            sections[self.headings.get(flag, heading)].append(action)
+        for heading, actions in sections.items():
+            formatter.start_section(heading)
+            formatter.add_arguments(actions)
+            formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
 
     def error(self, message: str) -> NoReturn:
         """Called by argparse with its message."""

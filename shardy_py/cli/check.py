@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     description = "Lint for sharded programs: propagates, and reports what costs memory or time."
-    parser = command_parser("sdy-check", description, _EXIT_CODES)
+    parser = command_parser("sdy-check", description, _EXIT_CODES, "PROGRAM")
     add = parser.add_argument
     codes: Any = {"type": _rules, "default": "", "metavar": "CODES"}
     levels: Any = {"type": _level, "action": "append", "default": [], "metavar": "CODE=LEVEL"}

@@ -47,7 +47,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "Exit codes: 0; 1: the programs differ and --exit-code; "
         "2: invalid input or command line, or an internal error."
     )
-    parser = command_parser("sdy-diff", description, codes)
+    parser = command_parser("sdy-diff", description, codes, "BEFORE AFTER")
     add = parser.add_argument
     links = "cost model of links: tpu-v5e,data=tpu-dcn (default: tpu-v5p)"
     add("before", help="MLIR file; '-': standard input")

@@ -12,7 +12,13 @@ import argparse
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from shardy_py.cli.arguments import add_source_roots, checked_cost_model, command_parser, source_roots
+from shardy_py.cli.arguments import (
+    EXIT_CODES,
+    add_source_roots,
+    checked_cost_model,
+    command_parser,
+    source_roots,
+)
 from shardy_py.cli.as_compiled import add_flags, compiled
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
 
@@ -27,8 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
     description = "Writes an HTML file that shows a program with its shardings and collectives."
-    codes = "Exit codes: 0; 1: invalid input; 2: internal error."
-    parser = command_parser("shardy-explorer", description, codes)
+    parser = command_parser("shardy-explorer", description, EXIT_CODES, "PROGRAM [OTHER]")
     add = parser.add_argument
     html = "HTML file; '-': standard output (default: named as the program)"
     links = "cost model of links (default: tpu-v5p)"

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from shardy_py.cli.arguments import command_parser
+from shardy_py.cli.arguments import EXIT_CODES, command_parser
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command
 from shardy_py.errors import Position, ShardyError, closest, collected_warnings, located, suggestion
 from shardy_py.terminal import json_text, lines_text
@@ -31,7 +31,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = command_parser("hlo-indexing", "Prints the indexing maps of HLO or MLIR text.")
+    parser = command_parser(
+        "hlo-indexing", "Prints the indexing maps of HLO or MLIR text.", EXIT_CODES, "FILE"
+    )
     add = parser.add_argument
     add("file", help="HLO or MLIR file; '-': standard input")
     add("--op", metavar="NAME", help="only ops of this name or kind; with --fusion: this op or function")

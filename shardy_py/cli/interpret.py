@@ -40,7 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = command_parser("stablehlo-interpret", "Runs StableHLO programs with numpy.", _CODES)
+    parser = command_parser("stablehlo-interpret", "Runs StableHLO programs with numpy.", _CODES, "[PROGRAM]")
+    parser.headings = dict.fromkeys(("--devices", "--seed"), "inputs and limits")
     add = parser.add_argument
     add("program", nargs="?", default=STANDARD, help="MLIR file; '-' or none: standard input")
     add("--function", metavar="NAME", help="function to run (default: @main, or the only one)")

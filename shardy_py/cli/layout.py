@@ -15,7 +15,7 @@ import os
 import sys
 
 from shardy_py import layout
-from shardy_py.cli.arguments import ArgumentParser, command_parser
+from shardy_py.cli.arguments import EXIT_CODES, ArgumentParser, command_parser
 from shardy_py.cli.shell import SUCCESS, Files, run_command, usage_error
 from shardy_py.errors import Position, ShardyError, located
 
@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = command_parser("hlo-layout", "Shows XLA's memory layouts.")
+    parser = command_parser("hlo-layout", "Shows XLA's memory layouts.", EXIT_CODES)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     shape = ArgumentParser(add_help=False)
     shape.add_argument("shape", help="XLA syntax: 'f32[3,5]{1,0:T(2,2)}'")

@@ -38,6 +38,8 @@ SUCCESS, FAILURE, BUG, INTERRUPTED = 0, 1, 2, 130
 TROUBLE = 2
 """The exit code of invalid input and use for commands whose `FAILURE` is an answer, as for diff and grep."""
 
+MOST_COLUMNS = 100
+"""Of the help of any command."""
 STANDARD = "-"
 """The name of standard input and of standard output on the command line."""
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from shardy_py.byte_sizes import byte_size
-from shardy_py.cli.arguments import command_parser
+from shardy_py.cli.arguments import EXIT_CODES, command_parser
 from shardy_py.cli.as_compiled import add_flags, compiled
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
 from shardy_py.errors import Diagnostic, ShardyError
@@ -36,7 +36,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
     description = "Suggests shardings for the arguments of a program, by estimated step time and memory."
-    parser = command_parser("sdy-suggest", description, "Exit codes: 0; 1: invalid input; 2: internal error.")
+    parser = command_parser("sdy-suggest", description, EXIT_CODES, "PROGRAM")
+    parser.headings = {"--mesh": "search"}
     add = parser.add_argument
     add("program", nargs="?", help="MLIR file; '-': standard input")
     add(

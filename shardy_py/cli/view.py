@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from shardy_py.cli.arguments import command_parser
+from shardy_py.cli.arguments import EXIT_CODES, command_parser
 from shardy_py.cli.as_compiled import add_flags, compiled
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
 from shardy_py.cli.understood import understood
@@ -119,7 +119,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = command_parser("shardy-view", "Describes and draws shardings: what each device holds.")
+    parser = command_parser(
+        "shardy-view", "Describes and draws shardings: what each device holds.", EXIT_CODES, "[SHARDING]"
+    )
     add = parser.add_argument
     add("sharding", nargs="?", help='sdy syntax: <@mesh, [{"x"}, {?}]>, or only its dimensions')
     add("--mesh", help='mesh of the sharding: <["x"=2, "y"=4]>')

@@ -26,6 +26,15 @@ def test_version(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert out.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert run(command, "--help") == SUCCESS
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert "xit codes: 0" in "".join(lines)
+
+
 def test_the_version_is_written_once(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text())
     assert project["project"]["dynamic"] == ["version"]
