@@ -39,7 +39,7 @@ from shardy_py.passes.registration import PassCall
 from shardy_py.passes.runner import run_passes
 from shardy_py.report import summary_of
 from shardy_py.report.communication import CommunicationReport, Partitioner, SpmdProgram, communication_report
-from shardy_py.xla.written_by_jax import is_written_by_jax
+from shardy_py.xla.taken import Taken, how_taken
 
 
 def read(text: str, file: str = "-") -> ModuleOp:
@@ -85,20 +85,22 @@ def communication(
     record: Iterable[object] = (),
     *,
     partitioner: Partitioner | None = None,
+    taken: Taken | None = None,
     spmd: Callable[[], SpmdProgram] | None = None,
 ) -> tuple[ModuleOp, CommunicationReport]:
     """A copy of a finished program with its communication as collectives, and the report on it.
 
     record: the events of the passes that made the program, from which the causes of reshards follow, and the
         sharding rules that users wrote on its ops.
-    partitioner: whose choices are reported; None: of XLA's for a program that JAX wrote, if they can be
-        planned, else of Shardy's. For "xla" the program is returned as it is, and calls are inlined in the
-        one that is reported, as XLA does: values have the names of that one.
+    partitioner: whose choices are reported; None: of XLA's for a program that is taken as compiled, if they
+        can be planned, else of Shardy's. For "xla" the program is returned as it is, and calls are inlined in
+        the one that is reported, as XLA does: values have the names of that one.
+    taken: how the program is taken; None: by the rule for what is in it.
     spmd: makes `spmd_program(module)`, for those who have it.
     The copy is not verified: a collective may be in a region that allows only other ops, as in `async_start`.
     """
     require_understood(module)
-    if partitioner is None and is_written_by_jax(module):
+    if partitioner is None and (taken or how_taken(module)).is_compiled:
         try:
             return communication(module, model, partitioner="xla", spmd=spmd)
         except ShardyError as error:

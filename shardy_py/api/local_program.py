@@ -56,7 +56,7 @@ class LocalProgram:
     @cached_property
     def program(self) -> Program:
         """The local program as a `Program`: its shapes are those of parts."""
-        return Program(self.partitioned.local)
+        return Program(self.partitioned.local, taken=self.whole.taken)
 
     @property
     def devices(self) -> int:

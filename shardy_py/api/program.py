@@ -21,21 +21,21 @@ from xdsl.ir import SSAValue
 from shardy_py.api.annotate import Editor, ShardingLike
 from shardy_py.api.arguments import expect, shown
 from shardy_py.api.foreign import MeshLike, as_mesh, frontend
-from shardy_py.api.remarks import say
+from shardy_py.api.reading import read_module, say, taken_module
 from shardy_py.api.values import Value, Values
-from shardy_py.dialects import parse_module, print_module
+from shardy_py.dialects import print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.cloning import clone
-from shardy_py.gspmd.understanding import understand
-from shardy_py.input_files import SUFFIXES, text_in, text_of
+from shardy_py.input_files import text_in
 from shardy_py.passes import PASSES, PassCall, pass_by_name
 from shardy_py.passes.options import check_options
-from shardy_py.passes.pipelines import PIPELINES, before_propagation_passes, pipeline_by_name
+from shardy_py.passes.pipelines import PIPELINES, pipeline_by_name
 from shardy_py.passes.runner import run_passes
 from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh
 from shardy_py.source_files import SourceFiles, default_roots
+from shardy_py.xla.taken import Taken, how_taken
 
 if TYPE_CHECKING:
     from shardy_py.api.execution import Inputs, RunKeywords, RunResults
@@ -55,10 +55,13 @@ _Edit = Callable[[Editor, Callable[[ValueKey], Value]], object]
 class Program:
     """A module of StableHLO and sdy, verified."""
 
-    def __init__(self, module: ModuleOp, source_roots: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, module: ModuleOp, source_roots: Sequence[str] | None = None, taken: Taken | None = None
+    ) -> None:
         """Wraps `module`, which must be valid and must not change any more.
 
         source_roots: as for `with_source_roots`; None: the working directory.
+        taken: how it is taken, by those who know; None: by the rule for what is in it.
         """
         expect(module, ModuleOp, "a module of xDSL", "Program.parse takes text, Program.from_jax a function")
         self.module = module
@@ -66,37 +69,41 @@ class Program:
         roots = default_roots() if source_roots is None else source_roots
         self.sources = SourceFiles(tuple(roots))
         """The Python files that locations name, as far as they may be read."""
+        self._taken = taken
+
+    @property
+    def taken(self) -> Taken:
+        """How the program is taken: `is_compiled`, as JAX compiles it, or as it is written; and why."""
+        if self._taken is None:
+            self._taken = how_taken(self.module)
+        return self._taken
 
     @staticmethod
     def parse(
-        text: str | bytes, file: str = "<program>", *, as_compiled: bool = False, imported: bool = True
+        text: str | bytes,
+        file: str = "<program>",
+        *,
+        as_compiled: bool | None = None,
+        imported: bool = True,
     ) -> Program:
         """Returns the program of a text, of MLIR bytecode (needs jaxlib), or of either compressed by gzip.
 
-        file: the name of the text in diagnostics. as_compiled: changed as XLA does before propagation, as by
-            `from_jax`. imported: whether shardings of GSPMD, of HLO and of the shard dialect are replaced by
-            those of sdy, which the logger `shardy_py` says; otherwise import them by `run`.
+        A program of JAX is taken as JAX compiles it: changed as XLA does before propagation, as by
+        `from_jax`. The logger `shardy_py` says so, once a program.
+
+        file: the name of the text in diagnostics. as_compiled: whether it is taken so; None: by the rule.
+        imported: whether shardings of GSPMD, of HLO and of the shard dialect are replaced by those of sdy,
+            which the logger says, too; otherwise import them by `run`.
 
         Raises:
             ShardyError: the program is invalid, or its shardings are, with the position of the first error.
         """
-        expect(text, (str, bytes), "the text of a program, or bytecode")
-        if isinstance(text, bytes):
-            text = text_of(text, file)
-        if "\n" not in text and text.rstrip().endswith(SUFFIXES):
-            got, remedy = f"the name of a file, {text!r}", "Program.load reads files"
-            raise ShardyError.unexpected("", expected="the text of a program", got=got, remedy=remedy)
-        with without_collection():
-            module = parse_module(text, file)
-            verify_module(module)
-            if imported:
-                say(understand(module), file)
-            if as_compiled:
-                run_passes(module, before_propagation_passes(), verify="never")
-            return Program(module, default_roots(file))
+        read = read_module(text, file, as_compiled=as_compiled, imported=imported)
+        say(read, file)
+        return Program(read.module, default_roots(file), read.taken)
 
     @staticmethod
-    def load(path: str | PathLike[str], *, as_compiled: bool = False, imported: bool = True) -> Program:
+    def load(path: str | PathLike[str], *, as_compiled: bool | None = None, imported: bool = True) -> Program:
         """Returns the program in a file, as `parse` does.
 
         Raises:
@@ -109,8 +116,8 @@ class Program:
         return Program.parse(text_in(str(path)), str(path), as_compiled=as_compiled, imported=imported)
 
     @staticmethod
-    def from_module(module: ModuleOp) -> Program:
-        """Returns a copy of an xDSL module as a program; other shardings than sdy's are replaced by those.
+    def from_module(module: ModuleOp, *, as_compiled: bool | None = None) -> Program:
+        """Returns a copy of an xDSL module as a program, taken as by `parse`, with shardings of sdy.
 
         Raises:
             ShardyError: it is invalid.
@@ -118,7 +125,9 @@ class Program:
         expect(module, ModuleOp, "a module of xDSL", "Program.parse takes text")
         verify_module(module)
         program = Program(module).copy()
-        say(understand(program.module), "<module>")
+        read = taken_module(program.module, as_compiled=as_compiled)
+        program._taken = read.taken
+        say(read, "<module>")
         return program
 
     @staticmethod
@@ -202,7 +211,7 @@ class Program:
         write_text(path, self.text(debuginfo=True))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Program.parse, (self.text(debuginfo=True),)
+        return restored_program, (self.text(debuginfo=True), self.taken)
 
     def _repr_html_(self) -> str:
         from shardy_py.api.notebook import program_html
@@ -215,7 +224,7 @@ class Program:
         mapping: dict[SSAValue, SSAValue] = {}
         module = clone(self.module, mapping)
         assert isinstance(module, ModuleOp)
-        program = Program(module, self.sources.roots)
+        program = Program(module, self.sources.roots, self._taken)
         program.origin = mapping
         return program
 
@@ -227,7 +236,7 @@ class Program:
         """
         for folder in folders:
             expect(folder, (str, PathLike), "the path of a folder")
-        program = Program(self.module, tuple(fspath(folder) for folder in folders))
+        program = Program(self.module, tuple(fspath(folder) for folder in folders), self._taken)
         program.origin = self.origin
         return program
 
@@ -362,7 +371,7 @@ class Program:
                 "change the annotations on the mesh too",
             )
             raise ShardyError(Diagnostic(fact, error.first.where, remedy=remedy)) from None
-        result = Program(copy.module, self.sources.roots)
+        result = Program(copy.module, self.sources.roots, self._taken)
         result.origin = copy.origin
         return result
 
@@ -372,6 +381,11 @@ class Program:
         if entry.value is None:
             return Value(table.find(f"@{entry.function}:{entry.name}"), self.meshes)
         return Value(table.by_value[id(origin[entry.value])], self.meshes)
+
+
+def restored_program(text: str, taken: Taken | None, file: str = "<program>") -> Program:
+    """Returns the program of a text that `Program.text` made: it is taken as before, and stays as it is."""
+    return Program(read_module(text, file, imported=False, has_steps=False).module, taken=taken)
 
 
 def pass_calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:

@@ -127,7 +127,7 @@ def propagate(
         copy = program.copy()
         run_passes(copy.module, calls, verify="never", observers=(progress_observer(begin),))
     truncated = truncation_warnings(program) if options.update_non_divisible_input_output_shardings else ()
-    result = Program(copy.module, program.sources.roots)
+    result = Program(copy.module, program.sources.roots, program.taken)
     result.origin = copy.origin
 
     def again(changed: Program, *, record: bool = True) -> Result:

@@ -13,7 +13,7 @@ from shardy_py.terminal import without_controls
 _LOGGER = logging.getLogger("shardy_py")
 
 
-def say(remarks: Iterable[str], file: str) -> None:
-    """Logs remarks on a program as warnings, which are shown by default."""
+def say(remarks: Iterable[str], file: str, level: int = logging.WARNING) -> None:
+    """Logs remarks on a program; by default as warnings, which are shown by default."""
     for remark in remarks:
-        _LOGGER.warning("%s", without_controls(f"{file}: remark: {remark}"))
+        _LOGGER.log(level, "%s", without_controls(f"{file}: remark: {remark}"))

@@ -263,7 +263,8 @@ class Result:
 
         model: the costs of links, or the text of a cost model (`tpu-v5p,data=tpu-dcn`).
         partitioner: "shardy": the collectives of Shardy's reshards; "xla": those of XLA's SPMD partitioner,
-            which JAX uses; None: "xla" for a program of JAX, if it can be planned, else "shardy".
+            which JAX uses; None: "xla" for a program taken as compiled, if it can be planned, else
+            "shardy".
 
         Raises:
             ShardyError: the model has links of an unknown axis; XLA's: dynamic shapes, or too many devices.
@@ -354,7 +355,7 @@ class Result:
     @cached_property
     def communicating(self) -> Program:
         """The propagated program with all its communication as explicit collectives."""
-        return Program(self._communicating(DEFAULT, "shardy")[0])
+        return Program(self._communicating(DEFAULT, "shardy")[0], taken=self.program.taken)
 
     @without_collection()
     def partition(self, **options: bool | int | str | Iterable[str]) -> LocalProgram:
@@ -382,7 +383,12 @@ class Result:
             if self.record is None:  # it has the causes of reshards, and sharding rules that were dropped
                 return self.again(self.source)._communicating(model, partitioner)
             module, events = self.program.module, self.record.events
-            priced = communication(module, model, events, partitioner=partitioner, spmd=lambda: self._spmd)
+            priced = communication(
+                *(module, model, events),
+                partitioner=partitioner,
+                taken=self.source.taken,
+                spmd=lambda: self._spmd,
+            )
             asked = dict.fromkeys((partitioner, priced[1].partitioner))
             self._communications.extend(((model, each), priced) for each in asked)
         return priced

@@ -1,9 +1,10 @@
 """Results in files, to be compared later: the texts of both programs, and the options of propagation.
 
 A file is compressed JSON: `source` and `propagated` as MLIR with locations, `options` by field (null: not
-propagated here), `is_recorded`, the `format` and its `version`. Loading propagates again, which gives the
-record that explanations need, and writes no files, whatever the options say. Where that gives other
-shardings, as another version of the package may, the saved ones count: no record then, and a warning.
+propagated here), `is_recorded`, `is_compiled` (how the source is taken; if it is missing, by
+the rule), the `format` and its `version`. Loading propagates again, which gives the record that explanations
+need, and writes no files, whatever the options say. Where that gives other shardings, as another version of
+the package may, the saved ones count: no record then, and a warning.
 
 Not here: pickled reports (`report/*/pickled.py`).
 """
@@ -19,11 +20,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from shardy_py.api.arguments import expect
-from shardy_py.api.program import Program
+from shardy_py.api.program import Program, restored_program
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.files import write_whole
 from shardy_py.passes.pipeline_options import DumpOptions
 from shardy_py.terminal import json_text
+from shardy_py.xla.taken import Taken
 
 if TYPE_CHECKING:
     from shardy_py.api.result import Result
@@ -64,6 +66,7 @@ def saved(result: Result) -> bytes:
         "propagated": result.program.text(debuginfo=True),
         "options": options,
         "is_recorded": result.record is not None,
+        "is_compiled": result.source.taken.is_compiled,
     }
     return gzip.compress(json_text(document).encode(), 6, mtime=0)
 
@@ -86,14 +89,16 @@ def restored(data: bytes, file: str = "<result>") -> Result:
         ShardyError: it is not that of a saved result, or of another version.
     """
     document = _document(data, file)
-    source = Program.parse(document["source"], file)
+    is_compiled = document.get("is_compiled")
+    taken = Taken(is_compiled) if isinstance(is_compiled, bool) else None
+    source = restored_program(document["source"], taken, file)
     try:
         result = _propagated(source, document["options"], is_recorded=document["is_recorded"])
     except ShardyError:  # a rule or option that this version or process lacks
         result = None
     if result is not None and result.program.text(debuginfo=True) == document["propagated"]:
         return result
-    return _kept(source, Program.parse(document["propagated"], file), result, file)
+    return _kept(source, restored_program(document["propagated"], taken, file), result, file)
 
 
 def _decompressed(data: bytes) -> bytes:

@@ -5,10 +5,13 @@ Not here: what is tried (`shardy_py.advice`), the findings (`rules.py`).
 
 from __future__ import annotations
 
-from shardy_py.advice import MOST_TRIES, MOST_VALUES
+from dataclasses import replace
+
+from shardy_py.advice import MOST_TRIES, MOST_VALUES, spec_text
 from shardy_py.api import Result, Value
 from shardy_py.errors import ShardyError
 from shardy_py.report.communication import CollectiveUse
+from shardy_py.sharding import TensorSharding
 from shardy_py.xla.written_by_jax import is_written_by_jax
 
 _EXPLAINED = 3
@@ -55,3 +58,22 @@ def remedy_of_replicated(result: Result, value: Value, dimension: int, axis: str
         if good is not None:
             return str(good)
     return ""
+
+
+def propagated_boundary(result: Result, value: Value) -> TensorSharding | None:
+    """Returns the closed sharding that an argument or result of the source was propagated to; None: none."""
+    found = next(iter(result.values.named(f"@{value.function}:{value.name}")), None)
+    sharding = None if found is None else found.sharding
+    if sharding is None or sharding.mesh.is_maximal:
+        return None
+    closed = tuple(replace(each, is_closed=True, priority=None) for each in sharding.value.dimensions)
+    return replace(sharding.value, dimensions=closed)
+
+
+def remedy_of_boundary(value: Value, propagated: TensorSharding, *, is_jax: bool) -> str:
+    """Returns how to keep the sharding that an argument or result was propagated to."""
+    if not is_jax:
+        return f"add the sharding that was propagated to keep it: {propagated}"
+    keyword = "out_shardings" if value.role == "result" else "in_shardings"
+    spec, name = spec_text(propagated), value.label or value.name
+    return f"pass the sharding that was propagated to jax.jit to keep it: {keyword}= of {name}: {spec}"

@@ -32,7 +32,10 @@ _HEADINGS: Mapping[str, str] = {
     for heading, flags in (
         ("program", "--program --value --as-compiled --as-written --propagate --no-propagate --iopddl"),
         ("program", "--function --source-root --no-source --split-input-file"),
-        ("findings", "--select --ignore --level --fail-on --replicated-bytes --reshard-bytes --rules"),
+        (
+            "findings",
+            "--select --ignore --level --fail-on --replicated-bytes --reshard-bytes --padding-bytes --rules",
+        ),
         ("findings", "--expect --baseline --write-baseline"),
         ("costs", "--model --partitioner --target --hardware --memory"),
         ("sharding", "--mesh --shape --device"),

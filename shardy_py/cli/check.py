@@ -17,9 +17,8 @@ from shardy_py.cli.arguments import (
     checked_cost_model,
     command_parser,
     read_cost_model,
-    source_roots,
 )
-from shardy_py.cli.as_compiled import add_flags, compiled
+from shardy_py.cli.as_compiled import add_flags, program_of
 from shardy_py.cli.shell import (
     FAILURE,
     STANDARD,
@@ -59,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     fails: Any = {"default": "warning", "choices": ("error", "warning", "note", "never")}
     large = "minimum size of a tensor for SDY001: 65536, 64M, 64MiB, 64MB (default: 64M, which is 64MiB)"
     slow = "minimum bytes received per device for SDY003 and SDY007 (default: 1M)"
+    padding = "minimum bytes of padding on each device for SDY002 (default: 1M)"
     links = "cost model of links (default: tpu-v5p); SDY007 requires one: tpu-v5p,data=tpu-dcn"
     add("program", nargs="?", help="MLIR file; '-': standard input")
     add("--select", **codes, help="run only these rules: SDY001,SDY003")
@@ -69,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--replicated-bytes", **size, default="64M", help=large)
     add("--reshard-bytes", **size, default="1M", help=slow)
+    add("--padding-bytes", **size, default="1M", help=padding)
     add("--model", type=checked_cost_model, help=links)
     partitioners = "whose collectives are checked (default: xla for programs of JAX, else shardy)"
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
@@ -121,8 +122,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         return SUCCESS
     source = files.read(options.program)
     baseline = None if options.baseline is None else files.read(options.baseline).text
-    program = Program.parse(source.text, source.file)
-    roots = source_roots(options.source_roots, source.file)
+    program = program_of(source, options, has_steps=not options.no_propagate)
     if options.no_propagate:
 
         def again(changed: Program) -> Result:
@@ -130,10 +130,12 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 
         result = Result(program, program, (), again)
     else:
-        program = Program(compiled(program.module, source.file, options.as_compiled), roots)
         result = propagate(program, progress=not options.no_progress)
     model = None if options.model is None else read_cost_model(options.model)
-    limits = Limits(options.replicated_bytes, options.reshard_bytes, model, options.partitioner)
+    limits = Limits(
+        *(options.replicated_bytes, options.reshard_bytes, model, options.partitioner),
+        padding_bytes=options.padding_bytes,
+    )
     declared = ()
     if baseline is not None:
         with argument("--baseline"):

@@ -9,10 +9,10 @@ Not here: the comparison (`report/difference.py`).
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shardy_py.cli.arguments import checked_cost_model, command_parser, read_cost_model
-from shardy_py.cli.as_compiled import add_flags, compiled
+from shardy_py.cli.as_compiled import add_flags, program_of
 from shardy_py.cli.shell import (
     FAILURE,
     STANDARD,
@@ -24,7 +24,6 @@ from shardy_py.cli.shell import (
     run_command,
     usage_error,
 )
-from shardy_py.cli.understood import understood
 from shardy_py.progress import progress
 from shardy_py.terminal import json_text
 
@@ -111,18 +110,19 @@ def _program(
     from shardy_py.report.memory import memory_report
 
     begin(f"reading {source.file}")
-    module = understood(pipeline.read(source.text, source.file), source.file)
+    program = program_of(source, options, has_steps=options.propagate)
+    module = program.module
     begin(f"propagating {source.file}")
     with recorded() as events:
         if options.propagate:
-            module = compiled(module, source.file, options.as_compiled)
             module = pipeline.finish(pipeline.propagate(pipeline.prepare(module)))
 
     def costs(partitioner: Partitioner | None) -> Figures:
         begin(f"costs of {source.file}")
+        about: Any = {"partitioner": partitioner, "taken": program.taken}
         model = read_cost_model(options.model)
         with argument("--model", options.model, parts_only=True):
-            bill = pipeline.communication(module, model, events, partitioner=partitioner)[1]
+            bill = pipeline.communication(module, model, events, **about)[1]
         return Figures.of(bill, memory_report(module, options.target))
 
     return ValueTable(module), costs

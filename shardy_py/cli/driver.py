@@ -15,7 +15,7 @@ from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 
-from shardy_py.cli.as_compiled import compiled, decided
+from shardy_py.cli.as_compiled import remark_on
 from shardy_py.cli.expectations import read_expectations, unmet
 from shardy_py.cli.flags import Command
 from shardy_py.cli.reports import Evidence, reports_csv, reports_json, reports_text
@@ -31,6 +31,7 @@ from shardy_py.passes.partitioned import Before
 from shardy_py.passes.runner import Observer, progress_observer, recording, run_passes
 from shardy_py.progress import progress
 from shardy_py.text.source import render_all
+from shardy_py.xla.taken import Taken, how_taken, run_steps
 
 _RULE = f"===-{'-' * 73}-==="
 
@@ -185,10 +186,10 @@ class _Driver:
             lenient, line = self.command.allow_unregistered, chunk.first_line
             module = parse_module(chunk.text, self.file, allow_unregistered=lenient, first_line=line)
             verify_module(module)
-        reported = self.prepare(module)
-        evidence = self.transform(module, begin)
+        reported, taken = self.prepare(module)
+        evidence = self.transform(module, taken, begin)
         if reported is not module:
-            evidence = self.transform(reported, lambda _: None)
+            evidence = self.transform(reported, taken, lambda _: None)
         begin("writing")
         report = None
         if self.command.reports:
@@ -201,31 +202,38 @@ class _Driver:
         with self.time("Output"):
             return _Result(self.print(module), report)
 
-    def prepare(self, module: ModuleOp) -> ModuleOp:
-        """Makes the module as compiled if it is to be; returns the one for the reports, which may be a copy.
+    def prepare(self, module: ModuleOp) -> tuple[ModuleOp, Taken]:
+        """Makes the module as compiled if a flag says so; returns the one for reports, and how it is taken.
 
         A program of JAX is printed as its passes make it, but reported as JAX compiles it; shardings other
-        than sdy's are imported for reports only, unless a pass of the command line imports them.
+        than sdy's are imported for reports only, unless a pass of the command line imports them. For both,
+        the module for reports is a copy. XLA's steps run if a flag says so, or before reports on propagation.
         """
-        command, is_of_reports = self.command, False
-        as_compiled = command.as_compiled
-        if as_compiled is None:
-            is_of_reports = as_compiled = command.reports_on_propagation and decided(
-                module, self.file, self.log
-            )
+        command = self.command
+        if not command.reports and command.as_compiled is None:
+            taken = Taken(False)
+        else:
+            taken = how_taken(module, command.as_compiled)
+        is_asked = command.as_compiled is True
+        has_steps = taken.is_compiled and (is_asked or command.reports_on_propagation)
         is_imported = bool(command.reports) and not split_imports(command.calls)[0]
-        is_of_reports = is_of_reports or (is_imported and bool(foreign_shardings(module)))
+        is_of_reports = (has_steps and not is_asked) or (is_imported and bool(foreign_shardings(module)))
         reported = module
         if is_of_reports and command.output is not None:
             reported = cast(ModuleOp, clone(module, {}))
-            compiled(module, self.file, command.as_compiled is True)
+            if is_asked:
+                run_steps(module, taken)
         if is_imported:
             understood(reported, self.file, self.log)
         elif not command.reports and any(call.row.propagates for call in command.calls):
             say_unread(module, self.file, command.calls, self.log)
-        return compiled(reported, self.file, as_compiled)
+        if command.reports_on_propagation:
+            remark_on(taken, self.file, self.log)
+        if has_steps:
+            run_steps(reported, taken)
+        return reported, taken
 
-    def transform(self, module: ModuleOp, begin: Callable[[str], None]) -> Evidence:
+    def transform(self, module: ModuleOp, taken: Taken, begin: Callable[[str], None]) -> Evidence:
         def timer(call: PassCall | None, module: ModuleOp) -> AbstractContextManager[None]:
             return self.time(call.row.class_name if call else "(V) verifier")
 
@@ -247,7 +255,7 @@ class _Driver:
         if rows:
             require_understood(module)
         shapes, bisects = command.proof_shapes, command.bisects
-        return Evidence(module, record, partitioned, shapes, bisects, command.partitioner)
+        return Evidence(module, record, partitioned, shapes, bisects, command.partitioner, taken)
 
     def print(self, module: ModuleOp) -> str:
         return print_module(module, generic=self.command.is_generic, debuginfo=self.command.with_debuginfo)

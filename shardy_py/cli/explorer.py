@@ -17,9 +17,8 @@ from shardy_py.cli.arguments import (
     add_source_roots,
     checked_cost_model,
     command_parser,
-    source_roots,
 )
-from shardy_py.cli.as_compiled import add_flags, compiled
+from shardy_py.cli.as_compiled import add_flags, program_of
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
 
 if TYPE_CHECKING:
@@ -83,10 +82,7 @@ def _result(name: str, options: argparse.Namespace, files: Files) -> Result:
         return propagate(changed, Options())
 
     source = files.read(name)
-    program = Program.parse(source.text, source.file)
-    roots = source_roots(options.source_roots, source.file)
+    program = program_of(source, options, has_steps=not options.no_propagate)
     if options.no_propagate:
-        shown = Program(program.module, roots)
-        return Result(shown, shown, (), again)
-    program = Program(compiled(program.module, source.file, options.as_compiled), roots)
+        return Result(program, program, (), again)
     return propagate(program, record=True, progress=not options.no_progress)

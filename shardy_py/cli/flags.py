@@ -56,7 +56,7 @@ class Command:
     reports_as_json: whether they are printed as JSON, one line per program.
     reports_as_csv: whether they are printed as CSV.
     partitioner: whose collectives are reported; None: XLA's for programs of JAX, else Shardy's.
-    as_compiled: whether XLA's changes before propagation run first; None: for reports on programs of JAX.
+    as_compiled: whether the program is taken as JAX compiles it; None: for reports on programs of JAX.
     proof_shapes, bisects: how `--prove` works: see `Evidence`.
     """
 
@@ -163,7 +163,7 @@ GROUPS: tuple[tuple[str, tuple[Flag, ...]], ...] = (
                 *("as-compiled", "as_compiled"),
                 *(f"{AS_COMPILED} (default for reports on programs of JAX)", True),
             ),
-            _constant("as-written", "as_compiled", AS_WRITTEN, False),
+            _constant("as-written", "as_compiled", f"{AS_WRITTEN} (default for other programs)", False),
             Flag(
                 *("verify-each", "verify"),
                 "Verify the IR after each pass, also within pipelines (default: after each pass and "

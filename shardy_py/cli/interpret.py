@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from shardy_py.cli.arguments import command_parser
-from shardy_py.cli.as_compiled import add_flags, compiled
+from shardy_py.cli.as_compiled import add_flags
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command, usage_error
 from shardy_py.cli.understood import understood
 from shardy_py.errors import ShardyError
@@ -99,11 +99,14 @@ def _run_chunk(chunk: Chunk, file: str, given: Any, options: argparse.Namespace,
     from shardy_py.api.execution import arrays_of, random_inputs, run_arrays
     from shardy_py.dialects import parse_module
     from shardy_py.dialects.verification import verify_module
+    from shardy_py.xla.taken import how_taken, run_steps
 
     module = parse_module(chunk.text, file, first_line=chunk.first_line)
     verify_module(module)
+    taken = how_taken(module, options.as_compiled)
     understood(module, file)
-    program = Program(compiled(module, file, options.as_compiled))
+    run_steps(module, taken)
+    program = Program(module, taken=taken)
     if not program.functions and options.interpret:
         return
     inputs, settings = given, _options(options, files)

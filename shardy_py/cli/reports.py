@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from shardy_py.report.communication import Partitioner
     from shardy_py.report.explain import Explainer
     from shardy_py.report.time import TimeReport
+    from shardy_py.xla.taken import Taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Evidence:
     proof_shapes: of the programs that a proof runs.
     bisects: whether it searches the smallest part that fails.
     partitioner: whose collectives are reported; None: as `pipeline.communication` decides.
+    taken: how the program is taken; None: by the rule for what is in it.
     """
 
     after: ModuleOp
@@ -47,6 +49,7 @@ class Evidence:
     proof_shapes: Shapes = "auto"
     bisects: bool = False
     partitioner: Partitioner | None = None
+    taken: Taken | None = None
 
 
 class Answer(NamedTuple):
@@ -153,7 +156,8 @@ def _communication(evidence: Evidence, model: str) -> Answer:
 
     record = () if evidence.record is None else evidence.record.events
     priced, partitioner = cost_model(model), evidence.partitioner
-    report = communication(evidence.after, priced, record, partitioner=partitioner)[1]
+    taken = evidence.taken
+    report = communication(evidence.after, priced, record, partitioner=partitioner, taken=taken)[1]
 
     def text() -> str:
         explainer = _explainer(evidence)

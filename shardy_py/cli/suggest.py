@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.byte_sizes import byte_size
 from shardy_py.cli.arguments import EXIT_CODES, command_parser
-from shardy_py.cli.as_compiled import add_flags, compiled
+from shardy_py.cli.as_compiled import add_flags, program_of
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
 from shardy_py.errors import Diagnostic, ShardyError
 
@@ -111,12 +111,10 @@ def _solve(options: argparse.Namespace, files: Files) -> int:
 
 
 def _suggest(options: argparse.Namespace, files: Files) -> int:
-    from shardy_py.api import Program
     from shardy_py.api.suggesting import factorizations
 
     source = files.read(options.program)
-    program = Program.parse(source.text, source.file)
-    program = Program(compiled(program.module, source.file, options.as_compiled))
+    program = program_of(source, options)
     meshes = () if options.mesh is None else (options.mesh,)
     with (
         argument("--hardware", options.hardware, parts_only=True),

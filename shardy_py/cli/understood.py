@@ -26,7 +26,7 @@ def understood(module: ModuleOp, file: str, write: Callable[[str], object] = log
     """
     from shardy_py.gspmd.understanding import understand
 
-    _write(understand(module), file, write)
+    write_remarks(understand(module), file, write)
     return module
 
 
@@ -37,9 +37,10 @@ def say_unread(
     from shardy_py.gspmd.understanding import split_imports, unread
 
     if not split_imports(calls)[0]:
-        _write(unread(module), file, write)
+        write_remarks(unread(module), file, write)
 
 
-def _write(remarks: Iterable[str], file: str, write: Callable[[str], object]) -> None:
+def write_remarks(remarks: Iterable[str], file: str, write: Callable[[str], object]) -> None:
+    """Writes remarks on the program of a file."""
     for remark in remarks:
         write(without_controls(f"{file}: remark: {remark}") + "\n")

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from shardy_py.cli.arguments import EXIT_CODES, command_parser
-from shardy_py.cli.as_compiled import add_flags, compiled
+from shardy_py.cli.as_compiled import add_flags
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
 from shardy_py.cli.understood import understood
 from shardy_py.errors import ShardyError
@@ -176,12 +176,15 @@ def _show_program(options: argparse.Namespace, files: Files) -> int:
     from shardy_py.graph.value_table import ValueTable
     from shardy_py.report import local_shapes_data, local_shapes_text, local_values
     from shardy_py.sharding import TensorSharding
+    from shardy_py.xla.taken import how_taken, run_steps
 
     source = files.read(options.program)
     module = parse_module(source.text, source.file)
     verify_module(module)
+    taken = how_taken(module, options.as_compiled)
     understood(module, source.file)
-    table = ValueTable(compiled(module, source.file, options.as_compiled))
+    run_steps(module, taken)
+    table = ValueTable(module)
     values = local_values(module, table)
     if options.value is not None:
         with argument("--value"):

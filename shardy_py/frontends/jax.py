@@ -21,11 +21,10 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from shardy_py.api import Mesh, Options, P, Program, Result, Sharding, ShardyError, Value, propagate
 from shardy_py.dialects import parse_module
 from shardy_py.dialects.sdy import MeshOp
-from shardy_py.passes.pipelines import before_propagation_passes
-from shardy_py.passes.runner import run_passes
 from shardy_py.session import without_collection
 from shardy_py.sharding import AxisRef
 from shardy_py.source_files import EVERYWHERE
+from shardy_py.xla.taken import take
 
 PACKAGE = str(Path(__file__).parents[1]) + os.sep
 INSTALL = "JAX is not installed; `pip install 'shardy_py[jax]'`"
@@ -59,10 +58,8 @@ def program_of(lowered: Any, *, as_written: bool = False) -> Program:
             remedy="call jax.config.update('jax_use_shardy_partitioner', True) before lowering",
         )
     with without_collection():
-        passes = () if as_written else before_propagation_passes()
-        # MLIR verified the module when JAX made it.
-        module = run_passes(parse_module(text, "<jax>"), passes, verify="never")
-        return Program(module, EVERYWHERE)
+        module = parse_module(text, "<jax>")  # MLIR verified it when JAX made it
+        return Program(module, EVERYWHERE, take(module, as_compiled=not as_written))
 
 
 def _lowered(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

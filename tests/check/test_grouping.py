@@ -48,7 +48,7 @@ def layers(count: int, names: tuple[str, ...] = ("jvp(layer_{n})", "transpose(jv
 
 
 def result_of(count: int) -> Result:
-    return propagate(Program.parse(layers(count), "m.mlir"))
+    return propagate(Program.parse(layers(count), "m.mlir", as_compiled=False))
 
 
 def reshards(count: int) -> tuple[Finding, ...]:
@@ -78,7 +78,9 @@ def test_json_and_sarif_have_a_line_once() -> None:
 
 def test_lines_of_mlir_stay_apart() -> None:
     text = layers(2).replace('"model.py":36:9', '"model.mlir":36:9')
-    found = check(propagate(Program.parse(text, "m.mlir")), Choice(selected=("SDY003",)), SMALL)
+    found = check(
+        propagate(Program.parse(text, "m.mlir", as_compiled=False)), Choice(selected=("SDY003",)), SMALL
+    )
     assert len(grouped(found)) == len(found) == 4
 
 
@@ -132,7 +134,7 @@ def test_the_command(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("m.mlir").write_text(layers(2))
-    flags = ["m.mlir", "--select", "SDY003", "--reshard-bytes", "1"]
+    flags = ["m.mlir", "--as-written", "--select", "SDY003", "--reshard-bytes", "1"]
     assert main([*flags, "--format", "github"]) == 1
     assert capsys.readouterr().out.startswith("::warning file=model.py,line=36,col=9,title=SDY003 ")
     assert main([*flags, "--expect", "all_to_all:fsdp", "--write-baseline", "known.json"]) == 0

@@ -140,7 +140,7 @@ def test_errors_in_a_value_are_placed_in_the_flag(
     out, err = capsys.readouterr()
     name, _, value = flag.partition("=")
     assert out == ""
-    assert err.startswith(f"{name}:1:{column}: error: ")
+    assert f"\n{name}:1:{column}: error: " in f"\n{err}"
     assert message in err
     assert err.endswith(f"\n{value}\n{' ' * (column - 1)}^\n")
 

@@ -115,7 +115,7 @@ def constrained(
                 inserting.scatter(group, label, {axis: d % rank for axis, d in dimensions.items()})
     inserting.drop_boundaries()
     verify_module(copy.module)
-    return Program(copy.module)
+    return Program(copy.module, taken=copy.taken)
 
 
 def parameter_sharding(plan: Plan, mesh: Mesh, value: Value) -> Sharding:
