@@ -19,13 +19,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from shardy_py.api.annotate import Editor, ShardingLike
-from shardy_py.api.arguments import expect, shown
-from shardy_py.api.foreign import MeshLike, as_mesh, frontend
+from shardy_py.api.arguments import expect, program_remedy, shown
+from shardy_py.api.foreign import MeshLike, as_mesh, frontend, is_mesh
 from shardy_py.api.reading import read_module, say, taken_module
 from shardy_py.api.values import Value, Values
 from shardy_py.dialects import print_module
 from shardy_py.dialects.verification import verify_module
-from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.errors import Diagnostic, ShardyError, suggestion
 from shardy_py.graph.cloning import clone
 from shardy_py.input_files import text_in
 from shardy_py.passes import PASSES, PassCall, pass_by_name
@@ -48,6 +48,10 @@ Edits = Mapping[str, ShardingLike] | Mapping[Value, ShardingLike] | Mapping[Valu
 """Annotations by value; None removes those of the program."""
 _SHOWN = 8
 """Names of functions in `repr`."""
+_OF_RESULTS = frozenset(
+    ("memory", "time", "communication", "explain", "why_not", "what_if", "summary", "shardings", "explorer")
+)
+"""What results have that programs lack."""
 _Edit = Callable[[Editor, Callable[[ValueKey], Value]], object]
 """A change to a copy; the function finds the copy of a value."""
 
@@ -109,7 +113,7 @@ class Program:
         Raises:
             ShardyError: the file cannot be read, or the program is invalid.
         """
-        expect(path, (str, PathLike), "the path of a file")
+        expect(path, (str, PathLike), "the path of a file", program_remedy(path))
         if "\n" in str(path):
             remedy = "Program.parse takes text"
             raise ShardyError.unexpected("", expected="the path of a file", got=shown(path), remedy=remedy)
@@ -187,6 +191,16 @@ class Program:
     def __contains__(self, value: object) -> bool:
         """Returns whether it is a value of this program, or the name of one."""
         return value in self.values
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Raises `AttributeError`, which says where the reports are."""
+            fact = f"'Program' object has no attribute '{name}'"
+            if name in _OF_RESULTS:
+                raise AttributeError(f"{fact}; propagate it first: propagate(program).{name}")
+            hint = "" if name.startswith("_") else suggestion(name, dir(type(self)))
+            raise AttributeError(f"{fact}{hint and f'; {hint}'}")
 
     def text(self, *, generic: bool = False, debuginfo: bool = False) -> str:
         """Returns the program as MLIR prints it; optionally in generic form, or with locations."""
@@ -287,11 +301,11 @@ class Program:
 
     def suggest(
         self,
-        meshes: Iterable[MeshLike] = (),
+        meshes: MeshLike | Iterable[MeshLike] = (),
         *,
         hardware: AxisPlacement | Hardware | str = "tpu-v5p",
         memory: float | str | None = None,
-        keep: Iterable[ValueKey] | Mapping[ValueKey, ShardingLike] = (),
+        keep: ValueKey | Iterable[ValueKey] | Mapping[ValueKey, ShardingLike] = (),
         time_limit: float = 60,
         tries: int = 400,
         seed: int = 0,
@@ -312,8 +326,10 @@ class Program:
         """
         from shardy_py.api.suggesting import Wanted, suggest
 
-        wanted = Wanted(hardware, memory, keep, time_limit, tries, seed, progress)
-        return suggest(self, tuple(map(as_mesh, meshes)), wanted)
+        kept = (keep,) if isinstance(keep, str | Value) else keep
+        wanted = Wanted(hardware, memory, kept, time_limit, tries, seed, progress)
+        tried = (meshes,) if is_mesh(meshes) else meshes
+        return suggest(self, tuple(map(as_mesh, tried)), wanted)
 
     @overload
     def run(self, name: str, /, **options: bool | int | str | Iterable[str]) -> Program: ...

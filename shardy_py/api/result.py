@@ -269,7 +269,7 @@ class Result:
         Raises:
             ShardyError: the model has links of an unknown axis; XLA's: dynamic shapes, or too many devices.
         """
-        expect(model, (str, CostModel), "a CostModel, or the text of one such as 'tpu-v5p'")
+        expect(model, (str, CostModel), "a CostModel, or the text of one")
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
         priced = cost_model(model) if isinstance(model, str) else model

@@ -82,6 +82,8 @@ class Wanted:
 def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggestion:
     """Returns plans for a program: see `Program.suggest`."""
     require_understood(program.module)
+    if wanted.tries < 1:
+        raise ShardyError.unexpected("tries", expected="at least 1", got=str(wanted.tries))
     placement = as_placement(wanted.hardware)
     memory = _memory_limit(wanted.memory, placement)
     name, own = _mesh_of(program)
