@@ -140,6 +140,21 @@ def spmd_program(
     return SpmdProgram(copy, sources, is_planned)
 
 
+def sending_program(
+    module: ModuleOp,
+    record: Iterable[object] = (),
+    *,
+    partitioner: Partitioner | None = None,
+    taken: Taken | None = None,
+) -> SpmdProgram:
+    """Returns a finished program with its collectives, as reports on time and memory read it.
+
+    The arguments are those of `communication`, whose collectives they are.
+    """
+    made, report = communication(module, DEFAULT, record, partitioner=partitioner, taken=taken)
+    return spmd_program(made, is_planned=report.partitioner == "xla")
+
+
 def partition(module: ModuleOp, calls: Iterable[PassCall], record: Iterable[object] = ()) -> Partitioned:
     """The program that each device runs, for a finished program, which stays as it is.
 

@@ -10,7 +10,7 @@ from shardy_py.advice.outcome import Outcome, group_key, outcome_of
 from shardy_py.advice.placement import MOST_TRIES, NO_PLACEMENTS, Holding, Placement, Placements, placements
 from shardy_py.advice.proposals import Proposal, Proposer
 from shardy_py.advice.remedy import NO_ADVICE, Advice, Edit, Effect, Remedy, is_expressible, spec_text
-from shardy_py.advice.sites import Site, Sites
+from shardy_py.advice.sites import Site, Sites, is_backward
 
 __all__ = [
     "MOST_TRIES",
@@ -32,6 +32,7 @@ __all__ = [
     "Site",
     "Sites",
     "group_key",
+    "is_backward",
     "is_expressible",
     "outcome_of",
     "placements",

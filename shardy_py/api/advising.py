@@ -36,7 +36,6 @@ from shardy_py.report.communication import CommunicationReport
 from shardy_py.report.sizes import tensor_size
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import meshes_with_axes
-from shardy_py.xla.written_by_jax import is_written_by_jax
 
 if TYPE_CHECKING:
     from shardy_py.api.result import Result
@@ -65,7 +64,7 @@ def adviser_of(result: Result, report: CommunicationReport, tries: int | None = 
         return outcome_of(after, uses)
 
     before = outcome_of(result.program.module, report.sending)
-    is_jax = is_written_by_jax(result.source.module)
+    is_jax = result.source.is_by_jax
     return Adviser(before, sources.proposer, trial, is_jax, tries)
 
 
@@ -91,7 +90,7 @@ def placements_of(result: Result, value: Value, dimensions: Sequence[int], axis:
 
     before = Holding(_held_bytes(value), result.communication().total.bytes)
     proposals = sources.proposer.placing(entry, dimensions, axis)
-    return placements(proposals, before, trial, is_jax=is_written_by_jax(result.source.module))
+    return placements(proposals, before, trial, is_jax=result.source.is_by_jax)
 
 
 def _held_bytes(value: Value) -> int:

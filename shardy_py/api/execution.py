@@ -278,11 +278,22 @@ def _by_argument(arguments: Sequence[Value], inputs: Inputs) -> dict[int, Any]:
         texts = (str(number), argument.label, argument.name.removeprefix("%"), argument.name)
         names |= dict.fromkeys(filter(None, texts), number)
         names[number] = number
+    doubtful: dict[str | int, Value] = {}
+    for number, argument in enumerate(arguments):
+        written = argument.file_name
+        for text in filter(None, (written, written.removeprefix("%"))):
+            if names.setdefault(text, number) != number:
+                doubtful[text] = argument
     given: dict[int, Any] = {}
     for key, value in inputs.items():
+        if key in doubtful:
+            got = f"a name that the file gives to argument {doubtful[key].entry.index}"
+            what, expected = f"argument '{key}'", f"argument {names[key]}, which is printed so"
+            raise ShardyError.unexpected(what, expected=expected, got=got, remedy="use positions")
         if key not in names:
             raise ShardyError.unknown(
-                "argument", str(key), [arguments[n].label or arguments[n].name for n in tensors]
+                *("argument", str(key)),
+                [arguments[n].label or arguments[n].file_name or arguments[n].name for n in tensors],
             )
         if names[key] in given:
             raise ShardyError(f"argument {arguments[names[key]].name} has two inputs")

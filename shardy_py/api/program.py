@@ -36,6 +36,7 @@ from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh
 from shardy_py.source_files import SourceFiles, default_roots
 from shardy_py.xla.taken import Taken, how_taken
+from shardy_py.xla.written_by_jax import is_written_by_jax
 
 if TYPE_CHECKING:
     from shardy_py.api.execution import Inputs, RunKeywords, RunResults
@@ -74,6 +75,11 @@ class Program:
         self.sources = SourceFiles(tuple(roots))
         """The Python files that locations name, as far as they may be read."""
         self._taken = taken
+
+    @cached_property
+    def is_by_jax(self) -> bool:
+        """Whether JAX wrote the program, however it is taken: advice is in JAX's words."""
+        return is_written_by_jax(self.module)
 
     @property
     def taken(self) -> Taken:

@@ -22,6 +22,7 @@ from shardy_py.api.arguments import expect, expect_one_of
 from shardy_py.api.comparison import ComparedResults, Comparison
 from shardy_py.api.foreign import MeshLike
 from shardy_py.api.program import Edits, Program, ValueKey, pass_calls
+from shardy_py.api.remarks import say
 from shardy_py.api.values import Value, Values
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.run_record import Lineage, Record
@@ -42,7 +43,7 @@ from shardy_py.report.explain import MOST_CHAINS, Explainer, Explanations, Reaso
 from shardy_py.report.memory import MemoryReport, Target, memory_report
 from shardy_py.session import without_collection
 from shardy_py.sharding import DeviceSlices
-from shardy_py.xla.written_by_jax import is_written_by_jax
+from shardy_py.xla.missing import file_of, missing
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -205,10 +206,10 @@ class Result:
         *,
         partitioner: Partitioner | None = None,
     ) -> MemoryReport:
-        """Returns the memory on each device, padded for the target: totals, the peak, every tensor.
+        """Returns the memory on each device: what XLA allocates, as estimated, and every tensor.
 
         target: "tpu", "linear", or a device as for `time`, for its layouts and whether the program `fits`.
-        partitioner: whose collectives the `estimate` of what XLA allocates is with, as for `communication`.
+        partitioner: whose collectives what XLA allocates is estimated with, as for `communication`.
 
         Raises:
             ShardyError: the target is unknown.
@@ -217,11 +218,9 @@ class Result:
         expect(target, (str, Hardware, AxisPlacement), expected)
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
+        self._remark()
         module = self.program.module
-        if partitioner == "shardy":
-            sent = self.communicating
-            return memory_report(module, target, lambda: spmd_program(sent.module, is_planned=False))
-        return memory_report(module, target, lambda: self._spmd)
+        return memory_report(module, target, lambda: self._spmd_by(partitioner))
 
     @without_collection()
     def time(
@@ -236,7 +235,7 @@ class Result:
         hardware: a device such as "tpu-v5p", also with the places of mesh axes
             ("tpu-v5e,topology=4x4,data=x"), or a TOML file of a device ("my.toml").
         links: along the axes of the mesh, as the model of `communication`; None: those of the hardware.
-        partitioner: whose collectives are counted; None: XLA's.
+        partitioner: whose collectives are counted, as for `communication`.
 
         Raises:
             ShardyError: unknown hardware, an axis does not fit on it, dynamic shapes, or too many devices.
@@ -247,9 +246,29 @@ class Result:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
         device = as_placement(hardware)
         model = cost_model(links) if isinstance(links, str) else links
-        if partitioner == "shardy":
-            return time_report(spmd_program(self.communicating.module, is_planned=False), device, model)
-        return time_report(self._spmd, device, model)
+        self._remark()
+        return time_report(self._spmd_by(partitioner), device, model)
+
+    def _spmd_by(self, partitioner: Partitioner | None) -> SpmdProgram:
+        """The program as XLA runs it, with the collectives of a partitioner, as for `communication`."""
+        if partitioner is None:
+            partitioner = self._communicating(DEFAULT, None)[1].partitioner
+        return self._spmd if partitioner == "xla" else self._spmd_by_shardy
+
+    @cached_property
+    def _spmd_by_shardy(self) -> SpmdProgram:
+        return spmd_program(self.communicating.module, is_planned=False)
+
+    def _remark(self) -> None:
+        """Logs what the source lacks for reports, the first time that there is one."""
+        if not self._remarked:
+            self._remarked.append(True)
+            module = self.source.module
+            say(missing(module), file_of(module))
+
+    @cached_property
+    def _remarked(self) -> list[bool]:
+        return []
 
     @cached_property
     def _spmd(self) -> SpmdProgram:
@@ -273,6 +292,7 @@ class Result:
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
         priced = cost_model(model) if isinstance(model, str) else model
+        self._remark()
         return self._advised(self._communicating(priced, partitioner)[1])
 
     def _advised(self, report: CommunicationReport) -> CommunicationReport:
@@ -424,7 +444,7 @@ class Result:
         expect(axis, str, 'an axis such as "x" or "x:(1)2"')
         value = self[key]
         reasons = self._why_not.reasons(value.entry, dimension, axis)
-        if is_written_by_jax(self.source.module) and reasons[0].kind != "sharded":
+        if self.source.is_by_jax and reasons[0].kind != "sharded":
             reasons.tried = lambda: self.placements(value, axis, (dimension,)).lines
         return reasons
 
@@ -490,7 +510,8 @@ class Result:
 
         table, why_not = self.values.table, self._why_not if self.record else None
         lines = source_lines(table, self.source.sources) if has_sources else None
-        return Subject(title, table, self.record, report, why_not, lines or {})
+        memory = self.memory(partitioner=report.partitioner).memory_bytes
+        return Subject(title, table, self.record, report, why_not, lines or {}, memory)
 
     @without_collection()
     def model_explorer(
@@ -511,7 +532,8 @@ class Result:
         from shardy_py.explorer import Subject
 
         report = self.communication(model, partitioner=partitioner)
-        return model_explorer_of(Subject(title, self.values.table, self.record, report))
+        memory = self.memory(partitioner=report.partitioner).memory_bytes
+        return model_explorer_of(Subject(title, self.values.table, self.record, report, memory_bytes=memory))
 
     def show(self) -> Path:
         """Opens the explorer in a browser; returns its file, in a temporary folder."""

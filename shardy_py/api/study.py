@@ -172,7 +172,8 @@ class Study:
 
     def _from_scratch(self, edits: Edits) -> Figures:
         result = propagate(self.program.annotate(edits), self._options, progress=False)
-        return Figures.of(result.communication(self._model, partitioner="xla"), result.memory())
+        memory = result.memory(partitioner="xla")
+        return Figures.of(result.communication(self._model, partitioner="xla"), memory)
 
     @property
     def _incremental(self) -> _Incremental:
@@ -323,7 +324,8 @@ def step_cost(result: Result, placement: AxisPlacement) -> StepCost:
     Raises:
         ShardyError: an axis does not fit on the hardware, dynamic shapes, or too many devices.
     """
-    time, memory = result.time(placement), result.memory(placement).estimate
+    time = result.time(placement, partitioner="xla")
+    memory = result.memory(placement, partitioner="xla").estimate
     received = result.communication(partitioner="xla").total.bytes
     return StepCost(time.overlapped, time.serial, memory.total_bytes, received)
 

@@ -14,12 +14,12 @@ from math import inf, prod
 from shardy_py.api.partition_spec import P
 from shardy_py.api.program import Program
 from shardy_py.api.study import Study
-from shardy_py.api.suggest_code import own_spec
+from shardy_py.api.suggest_code import is_manual, own_spec, removed_constraints
 from shardy_py.api.suggest_variables import variables_of
 from shardy_py.api.values import Value
 from shardy_py.errors import ShardyError
 from shardy_py.hardware import AxisPlacement
-from shardy_py.report.time.links import axis_links
+from shardy_py.partition.links import axis_links
 from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh
 from shardy_py.study import StepCost
@@ -68,11 +68,16 @@ class Scorer:
             v: None
             for v in values
             if v.entry.sharding is not None and v.name not in self.kept and not self._stays(v)
+            if not is_manual(v)
         }
         return self.source.edited(edits, {self.mesh_name: self.mesh})
 
     def _stays(self, value: Value) -> bool:
         return bool(self.constraints) and value.role == "intermediate"
+
+    @cached_property
+    def _removed(self) -> tuple[Constraint, ...]:
+        return () if self.constraints else removed_constraints(self.source, self.kept)
 
     @cached_property
     def variables(self) -> Variables:
@@ -193,7 +198,8 @@ class Scorer:
 
     def plan(self, choice: Choice, name: str) -> Plan:
         """A choice with its cost."""
-        return Plan(name, choice, self.costs[choice], self.mesh, self.roles, self.constraints)
+        own = self.constraints, self._removed
+        return Plan(name, choice, self.costs[choice], self.mesh, self.roles, *own)
 
     def settled(self, plan: Plan) -> Plan | None:
         """A plan with its exact cost."""

@@ -12,7 +12,6 @@ from shardy_py.api import Result, Value
 from shardy_py.errors import ShardyError
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.sharding import TensorSharding
-from shardy_py.xla.written_by_jax import is_written_by_jax
 
 _EXPLAINED = 3
 _VALUES_TRIED = 60_000
@@ -48,7 +47,7 @@ def remedy_of_replicated(result: Result, value: Value, dimension: int, axis: str
     `dimension` if possible, else any. None for programs that JAX did not write, and for large ones; "" if
     none helps that sends no more than is no longer held.
     """
-    if result.record is None or not is_written_by_jax(result.source.module):
+    if result.record is None or not result.source.is_by_jax:
         return None
     if len(result.values) > MOST_VALUES:  # propagating it again takes seconds
         return None

@@ -27,7 +27,6 @@ from shardy_py.report.tables import bytes_text
 from shardy_py.rules import derive_rule
 from shardy_py.sharding.spelling import string_literal
 from shardy_py.text.source import position_of
-from shardy_py.xla.written_by_jax import is_written_by_jax
 
 _GSPMD = frozenset({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"})
 """Targets of custom calls that only annotate."""
@@ -113,7 +112,7 @@ def _find_calls_withoutrule(result: Result, limits: Limits) -> Iterator[Finding]
     level="note",
 )
 def _find_open_boundaries(result: Result, limits: Limits) -> Iterator[Finding]:
-    is_jax = is_written_by_jax(result.source.module)
+    is_jax = result.source.is_by_jax
     for value in result.source.values if result.program.meshes else ():
         function, sharding = value.entry.op, value.sharding
         if value.role == "intermediate" or not value.shape or not isinstance(function, FuncOp):

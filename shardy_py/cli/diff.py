@@ -21,9 +21,11 @@ from shardy_py.cli.shell import (
     Files,
     InputFile,
     argument,
+    log,
     run_command,
     usage_error,
 )
+from shardy_py.cli.understood import write_remarks
 from shardy_py.progress import progress
 from shardy_py.terminal import json_text
 
@@ -108,10 +110,12 @@ def _program(
     from shardy_py.graph.value_table import ValueTable
     from shardy_py.report.difference import Figures
     from shardy_py.report.memory import memory_report
+    from shardy_py.xla.missing import missing
 
     begin(f"reading {source.file}")
     program = program_of(source, options, has_steps=options.propagate)
     module = program.module
+    write_remarks(missing(module), source.file, log)
     begin(f"propagating {source.file}")
     with recorded() as events:
         if options.propagate:
@@ -123,6 +127,10 @@ def _program(
         model = read_cost_model(options.model)
         with argument("--model", options.model, parts_only=True):
             bill = pipeline.communication(module, model, events, **about)[1]
-        return Figures.of(bill, memory_report(module, options.target))
+        about["partitioner"] = bill.partitioner
+        made = memory_report(
+            module, options.target, lambda: pipeline.sending_program(module, events, **about)
+        )
+        return Figures.of(bill, made)
 
     return ValueTable(module), costs

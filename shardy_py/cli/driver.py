@@ -20,7 +20,7 @@ from shardy_py.cli.expectations import read_expectations, unmet
 from shardy_py.cli.flags import Command
 from shardy_py.cli.reports import Evidence, reports_csv, reports_json, reports_text
 from shardy_py.cli.shell import texts_of
-from shardy_py.cli.understood import say_unread, understood
+from shardy_py.cli.understood import say_unread, understood, write_remarks
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, Position, ShardyError, collected_warnings, located
@@ -31,6 +31,7 @@ from shardy_py.passes.partitioned import Before
 from shardy_py.passes.runner import Observer, progress_observer, recording, run_passes
 from shardy_py.progress import progress
 from shardy_py.text.source import render_all
+from shardy_py.xla.missing import missing
 from shardy_py.xla.taken import Taken, how_taken, run_steps
 
 _RULE = f"===-{'-' * 73}-==="
@@ -194,6 +195,7 @@ class _Driver:
         report = None
         if self.command.reports:
             with self.time("Reports"):
+                require_understood(evidence.after)
                 write = reports_json if self.command.reports_as_json else reports_text
                 write = reports_csv if self.command.reports_as_csv else write
                 report = write(self.command.reports, evidence)
@@ -229,6 +231,8 @@ class _Driver:
             say_unread(module, self.file, command.calls, self.log)
         if command.reports_on_propagation:
             remark_on(taken, self.file, self.log)
+        if any(request.row.needs_shardings for request in command.reports):
+            write_remarks(missing(reported), self.file, self.log)
         if has_steps:
             run_steps(reported, taken)
         return reported, taken
@@ -252,8 +256,6 @@ class _Driver:
                 run_passes(module, calls, verify=command.verify, observers=observers)
         events = () if record is None else record.events
         partitioned = None if before is None else before.partitioned(sum(after, ()), events[start:])
-        if rows:
-            require_understood(module)
         shapes, bisects = command.proof_shapes, command.bisects
         return Evidence(module, record, partitioned, shapes, bisects, command.partitioner, taken)
 

@@ -132,7 +132,9 @@ def _run_chunk(chunk: Chunk, file: str, given: Any, options: argparse.Namespace,
 
 def _names(value: Any, given: Any) -> list[str]:
     """The name of an argument that has an input already."""
-    keys = (value.name, value.name.removeprefix("%"), value.label, str(value.entry.index))
+    written = value.file_name
+    keys = (value.name, written, value.label, str(value.entry.index))
+    keys += (value.name.removeprefix("%"), written.removeprefix("%"))
     return [value.name] if any(key and key in given for key in keys) else []
 
 

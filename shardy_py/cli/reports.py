@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from shardy_py.passes.partitioned import Partitioned
     from shardy_py.passes.runner import Record
     from shardy_py.proof import Shapes
-    from shardy_py.report.communication import Partitioner
+    from shardy_py.report.communication import Partitioner, SpmdProgram
     from shardy_py.report.explain import Explainer
     from shardy_py.report.time import TimeReport
     from shardy_py.xla.taken import Taken
@@ -74,6 +74,7 @@ class ReportRow:
     is_repeatable: whether the flag may be given several times, with different arguments.
     has_rows: whether it can be CSV.
     check: raises `ShardyError` for an argument that is invalid for any program.
+    needs_shardings: whether it says little about a program without shardings and the lines of its source.
     """
 
     flag: str
@@ -87,6 +88,7 @@ class ReportRow:
     is_repeatable: bool = False
     has_rows: bool = False
     check: Callable[[str], object] = str
+    needs_shardings: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +143,9 @@ def with_request(requests: tuple[Request, ...], new: Request) -> tuple[Request, 
 
 
 def _memory(evidence: Evidence, target: str) -> Answer:
-    from shardy_py.pipeline import spmd_program
     from shardy_py.report.memory import memory_json, memory_report
 
-    report = memory_report(evidence.after, target, lambda: spmd_program(evidence.after))
+    report = memory_report(evidence.after, target, lambda: _sending(evidence))
     return Answer(lambda: str(report), lambda: memory_json(report), report.to_csv)
 
 
@@ -190,18 +191,18 @@ def _chakra(evidence: Evidence, argument: str) -> Answer:
 
 def _time_report(evidence: Evidence, hardware: str) -> TimeReport:
     from shardy_py.hardware import placement_of
-    from shardy_py.pipeline import communication, spmd_program
     from shardy_py.report.time import time_report
 
-    placement = placement_of(hardware)
-    if evidence.partitioner == "shardy":
-        record = () if evidence.record is None else evidence.record.events
-        program = spmd_program(
-            communication(evidence.after, record=record, partitioner="shardy")[0], is_planned=False
-        )
-    else:
-        program = spmd_program(evidence.after)
-    return time_report(program, placement)
+    return time_report(_sending(evidence), placement_of(hardware))
+
+
+def _sending(evidence: Evidence) -> SpmdProgram:
+    """The program with the collectives that the report on communication has."""
+    from shardy_py.pipeline import sending_program
+
+    record = () if evidence.record is None else evidence.record.events
+    partitioner, taken = evidence.partitioner, evidence.taken
+    return sending_program(evidence.after, record, partitioner=partitioner, taken=taken)
 
 
 def _explanation(evidence: Evidence, value: str) -> Answer:
@@ -269,10 +270,11 @@ DEFAULT_HARDWARE = "tpu-v5p"
 
 REPORTS: tuple[ReportRow, ...] = (
     ReportRow(
-        *("memory-report", "memory", _memory, "TARGET", "tpu"),
-        "Report the memory per device: totals, peak, largest tensors, with padding; TARGET: the layouts tpu "
-        "(default) or linear; or a device such as tpu-v5p, for what XLA allocates, and whether it fits",
+        *("memory-report", "memory", _memory, "TARGET", "linear"),
+        "Report the memory per device: what XLA allocates, values alive at once, largest tensors; TARGET: "
+        "the layouts linear (default) or tpu; or a device such as tpu-v5p, for whether it fits, too",
         check=_check_target,
+        needs_record=True,
         has_rows=True,
     ),
     ReportRow(
@@ -323,6 +325,7 @@ REPORTS: tuple[ReportRow, ...] = (
         check=_seed,
         needs_record=True,
         needs_whole=True,
+        needs_shardings=False,
     ),
 )
 """All reports. Their flags are among those of `flags.py`."""

@@ -130,6 +130,12 @@ def _found_in(module: ModuleOp) -> _Found:
     return found
 
 
+def has_shardings(module: ModuleOp) -> bool:
+    """Returns whether a module has shardings, of sdy or of another kind."""
+    found = _found_in(module)
+    return found.has_own or bool(found.first)
+
+
 def foreign_shardings(module: ModuleOp) -> dict[Foreign, Operation]:
     """Returns the kinds of shardings in a module that reports do not read, each with its first op.
 

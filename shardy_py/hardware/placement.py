@@ -94,6 +94,10 @@ class AxisPlacement:
         where = self.axes.get(axis, "")
         return bool(where) and not set(where) <= set(_LETTERS)
 
+    def link_of(self, axis: str) -> Link | None:
+        """Returns the link that is given for an axis; None if it lies on the network."""
+        return self._named(axis, 1).link if self._is_named(axis) else None
+
     def _named(self, axis: str, size: int) -> AxisLink:
         where = self.axes[axis]
         named = self.hardware.beyond if where == _BEYOND else LINKS.get(where)

@@ -77,23 +77,22 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The costs of a program: collectives by kind, bytes received per device, seconds, padded peak bytes.
+    """The costs of a program: collectives by kind, bytes received per device, seconds, memory per device.
 
-    partitioner: whose collectives.
+    memory_bytes: that of the memory report. partitioner: whose collectives.
     """
 
     collectives: dict[str, int]
     bytes: int
     seconds: float
-    peak_bytes: int
+    memory_bytes: int
     partitioner: Partitioner = "shardy"
 
     @staticmethod
     def of(communication: CommunicationReport, memory: MemoryReport) -> Figures:
         """Returns the figures of a program's reports."""
         counts, total = dict(sorted(communication.counts.items())), communication.total
-        peak = max((entry.peak.bytes.padded_bytes for entry in memory.entries), default=0)
-        return Figures(counts, total.bytes, total.seconds, peak, communication.partitioner)
+        return Figures(counts, total.bytes, total.seconds, memory.memory_bytes, communication.partitioner)
 
 
 def difference(before: ValueTable, after: ValueTable) -> Difference:
@@ -169,8 +168,8 @@ def _figure_rows(before: Figures, after: Figures) -> Iterator[tuple[str, str, st
         yield "bytes moved", bytes_text(before.bytes), bytes_text(after.bytes)
     if before.seconds != after.seconds:
         yield "time", seconds_text(before.seconds), seconds_text(after.seconds)
-    if before.peak_bytes != after.peak_bytes:
-        yield "peak memory", bytes_text(before.peak_bytes), bytes_text(after.peak_bytes)
+    if before.memory_bytes != after.memory_bytes:
+        yield "memory", bytes_text(before.memory_bytes), bytes_text(after.memory_bytes)
 
 
 def _differs(change: Change, renamed: Mapping[str, str]) -> bool:

@@ -197,7 +197,7 @@ def roles_of(tensors: Sequence[Tensor], links: Sequence[Link], number: Numbering
     features = _features([{*classes[i]} for i in weights], {each for own in data for each in own})
     sequence = _sequence(data, made, batch, features)
     from_data = _depending({t.slot for t, own in zip(tensors, classes, strict=True) if batch in own}, links)
-    experts = _experts(products, from_data, number) & {own for i in weights for own in classes[i]} - {
+    experts = _experts(products, from_data, batch, number) & {own for i in weights for own in classes[i]} - {
         batch,
         features,
     }
@@ -266,12 +266,20 @@ def _depending(slots: set[int], links: Sequence[Link]) -> set[int]:
     return found
 
 
-def _experts(products: Sequence[Link], from_data: set[int], number: Callable[[Dimension], int]) -> set[int]:
-    """Classes of the dimensions that data and weights share in the results of products."""
+def _experts(
+    products: Sequence[Link], from_data: set[int], batch: int | None, number: Callable[[Dimension], int]
+) -> set[int]:
+    """Classes of the dimensions that data and weights share in the results of products.
+
+    What has the batch dimension is data, too, where it depends on data by ops without a rule only.
+    """
     found: set[int] = set()
     for link in products:
         operands = link.rule.operands
-        if len(operands) != 2 or sum(slot in from_data for slot in link.operands) != 1:
+        if len(operands) != 2:
+            continue
+        of_batch = {slot for (slot, d), _ in _major_factors(link) if number((slot, d)) == batch}
+        if sum(slot in from_data or slot in of_batch for slot in link.operands) != 1:
             continue
         shared = {f for d in operands[0] for f in d[:1]} & {f for d in operands[1] for f in d[:1]}
         kept = {f for mapping in link.rule.results for d in mapping for f in d[:1]}

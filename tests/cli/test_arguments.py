@@ -124,7 +124,7 @@ func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d
         ("--explain=", 1, "unknown value ''"),
         ("--communication-report=tpu-v5p,modl=tpu-dcn", 9, "unknown axis 'modl'"),
         ("--communication-report=tpu-v5p,data=tpu-dcm", 14, "did you mean 'tpu-dcn'?"),
-        ("--communication-report=tpu-v5p,", 9, "expected AXIS=LINK, got ''"),
+        ("--communication-report=tpu-v5p,", 9, "or AXIS=LINK, got ''"),
         ("--time-report=tpu-v5e,topology=4", 18, "expected 2 sizes such as 4x4, got '4'"),
         ("--time-report=tpu-v5e,data=beyonf", 14, "did you mean 'beyond'?"),
         ("--time-report=tpu-v5e,dta=beyond", 9, "place of the hardware: unknown axis 'dta'"),

@@ -52,7 +52,7 @@ def _row(**columns: Any) -> ReportRow:
 
 def test_an_argument_is_optional_but_not_free() -> None:
     row = REPORTS[0]
-    assert parse_command(["--memory-report"]).reports == (Request(row, "tpu"),)
+    assert parse_command(["--memory-report"]).reports == (Request(row, "linear"),)
     assert parse_command(["-memory-report=linear"]).reports == (Request(row, "linear"),)
     assert parse_command(["--memory-report", "x.mlir"]).input == "x.mlir"
     with pytest.raises(ShardyError, match="--memory-report:1:1: error: unknown target 'gpu'"):
@@ -83,9 +83,9 @@ def test_the_last_of_a_row_wins_unless_it_is_repeatable() -> None:
 def test_a_report_takes_the_place_of_the_module(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(program), "--memory-report"]) == SUCCESS
     out, err = capsys.readouterr()
-    assert out.startswith("Memory on each device, target tpu\n")
+    assert out.startswith("Memory on each device, target linear\n")
     assert "func.func" not in out
-    assert err == ""
+    assert err.startswith(f"{program}: remark: no mesh and no shardings")
 
 
 def test_the_module_goes_to_a_file(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,7 +127,7 @@ def test_a_mistake_in_the_program_is_told_in_words() -> None:
     calls_itself = PROGRAM.replace("return", "call @main(%arg0) : (tensor<8xf32>) -> ()\n    return")
     outcome, log = sdy_opt(calls_itself, "--memory-report")
     assert not outcome.succeeded
-    assert log.startswith("<stdin>:3:5: error: @main calls itself")
+    assert "<stdin>:3:5: error: @main calls itself" in log
 
 
 def test_rows_get_the_evidence_they_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:

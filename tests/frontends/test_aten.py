@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 # Examples are made with torch, so they come behind that line.
 # ruff: noqa: E402
-from shardy_py import ShardyError
+from shardy_py import Program, ShardyError
 from shardy_py.builder import Tensor, TensorType, build, ops
 from shardy_py.frontends.aten import ROWS, find_row, keeps_whole, random, register_aten, unregister_aten
 from shardy_py.frontends.aten.elements import element_of_torch
@@ -161,6 +162,7 @@ class All(torch.nn.Module):
         ]
 
 
+@pytest.mark.slow
 def test_torch_leaves_every_op_that_has_a_row() -> None:
     """What torch decomposes in any case needs no row."""
     tensors = [tensor for _, arguments, _ in exported_calls() for tensor in tensors_in(arguments)]
@@ -180,14 +182,21 @@ def test_rows_give_the_types_that_torch_gives(examples: list[Example]) -> None:
         )
 
 
-def test_rows_compute_what_torch_computes(examples: list[Example]) -> None:
+def interpreted(program: Program, arrays: list[Any]) -> tuple[Any, ...]:
+    """The results of our interpreter, which is compared with XLA elsewhere: nothing is compiled."""
+    return tuple(program.run(arrays).arrays)
+
+
+@pytest.mark.parametrize(
+    "compute", [interpreted, pytest.param(run, marks=pytest.mark.slow)], ids=["interpreted", "compiled"]
+)
+def test_rows_compute_what_torch_computes(examples: list[Example], compute: Callable[..., Any]) -> None:
     wrong = []
     for example in examples:
         if example.name.rsplit(".", 1)[0] in DRAWN:
             continue
         arrays = [as_array(tensor) for tensor in example.given]
-        ours = example.name in RUN_BY_INTERPRETER
-        found = example.program.run(arrays).arrays if ours else run(example.program, arrays)
+        found = (interpreted if example.name in RUN_BY_INTERPRETER else compute)(example.program, arrays)
         for number, array in zip(example.known, found, strict=True):
             expected = as_array(example.expected[number])
             coarse = expected.dtype.name in ("bfloat16", "float16")

@@ -93,10 +93,10 @@ def _iterations_while(test: SSAValue, loop: Operation) -> int | None:
     direction = None if comparison is None else _DIRECTIONS.get(str(plain(comparison)))
     if direction is None or not isinstance(test, OpResult) or body is None:
         return None
-    counter, limit = operands_of(test.op)[0], _number(operands_of(test.op)[1])
+    counter, limit = operands_of(test.op)[0], scalar_of(operands_of(test.op)[1])
     if not isinstance(counter, BlockArgument) or limit is None or counter.owner.parent_op() is not loop:
         return None
-    start = _number(operands_of(loop)[counter.index])
+    start = scalar_of(operands_of(loop)[counter.index])
     step = _step(operands_of(body)[counter.index], counter.index, loop)
     sign, extra = direction
     if start is None or step is None or step * sign <= 0:
@@ -112,7 +112,7 @@ def _step(value: SSAValue, index: int, loop: Operation) -> int | float | None:
 
     operands, carried = operands_of(value.op), loop.regions[1].blocks[0].args[index]
     places = [place for place, operand in enumerate(operands) if operand is carried]
-    others = [_number(operand) for place, operand in enumerate(operands) if place not in places]
+    others = [scalar_of(operand) for place, operand in enumerate(operands) if place not in places]
     if len(places) != 1 or len(others) != 1 or others[0] is None:
         return None
     record = record_of(value.op)
@@ -128,7 +128,7 @@ def _step(value: SSAValue, index: int, loop: Operation) -> int | float | None:
     return steps.pop()
 
 
-def _number(value: SSAValue) -> int | float | None:
+def scalar_of(value: SSAValue) -> int | float | None:
     """Returns the number of a constant scalar; None for other values."""
     constant = constant_of(value)
     attribute: Any = None if constant is None else constant.properties["value"]

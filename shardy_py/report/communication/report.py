@@ -164,6 +164,7 @@ def communication_report(
     for axis in model.by_axis if axes else ():
         if axis not in axes:
             raise unknown_axis(axis, dict.fromkeys(axes), what="link of the cost model")
+    model = model.on(meshes.values())
     rematerialized: tuple[Rematerialization, ...] = ()
     if spmd is not None:
         collectives, rematerialized = collectives_by_xla(spmd, model)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any, cast
 
@@ -19,6 +19,7 @@ from xdsl.ir import Block as IrBlock
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.dialects.sdy import AllReduceOp, ManualComputationOp, ReduceScatterOp, ReshardOp
+from shardy_py.dialects.traits import is_constant
 from shardy_py.graph.holders import attribute_list_shardings
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import record_of, signature_of
@@ -26,8 +27,8 @@ from shardy_py.graph.symbols import MAIN, Symbols, function_name, functions_of
 from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.graph.value_table import ValueTable
 from shardy_py.ir import blocks_of, operands_of, type_of
-from shardy_py.ops import TABLE, Control, OpRecord
-from shardy_py.report.communication.loops import iterations
+from shardy_py.ops import TABLE, Control, OpRecord, TensorType
+from shardy_py.report.communication.loops import iterations, scalar_of
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.spmd.planned import the_tiling
@@ -104,6 +105,20 @@ def block_of(function: FuncOp, meshes: Mapping[str, Mesh]) -> Block:
     return _Reader(meshes, devices).function(function)
 
 
+def _with_number(op: Operation, record: OpRecord) -> OpRecord:
+    """The record of an op; constants that are scalars of integers have their value, as XLA reads it."""
+    if not is_constant(op):
+        return record
+    number = scalar_of(op.results[0])
+    return _constant(record.name, record.results, number) if isinstance(number, int) else record
+
+
+@lru_cache(maxsize=1024)
+def _constant(name: str, results: tuple[TensorType | None, ...], number: int) -> OpRecord:
+    """The same record for equal constants, so that their plans are made once."""
+    return OpRecord(name, (), results, {"value": number})
+
+
 @dataclass(frozen=True)
 class _Reader:
     meshes: Mapping[str, Mesh]
@@ -163,7 +178,7 @@ class _Reader:
         signature = signature_of(op)
         record = self.records.get(signature)
         if record is None:
-            record = self.records[signature] = record_of(op)
+            record = self.records[signature] = _with_number(op, record_of(op))
         return Step(record, names, results, targets, (), 1, op, is_unreduced)
 
     def _is_unreduced(self, op: Operation) -> bool:

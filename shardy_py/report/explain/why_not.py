@@ -18,7 +18,7 @@ from math import prod
 from xdsl.ir import Operation
 
 from shardy_py.dialects.sdy.interfaces import manual_axes
-from shardy_py.errors import ShardyError
+from shardy_py.errors import ShardyError, warn
 from shardy_py.graph.holders import Holder
 from shardy_py.graph.movements import Movement, Spot
 from shardy_py.graph.run_record import Propagation
@@ -90,6 +90,8 @@ class WhyNot:
             raise _invalid(question)
         name, dimension, axis = match.groups()
         table = self._names.table
+        if remark := table.other_meaning(name):
+            warn(remark)
         answers: dict[str, Reasons] = {}
         for entry in table.find_all(name) or (table.find(name),):
             # Values in successive regions may have the same name.

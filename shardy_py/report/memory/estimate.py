@@ -87,6 +87,9 @@ def estimate_memory(
     for each in plan.sent:
         sent[id(each.step)].append(each)
     again = {each.collective.key: id(each.step) for each in plan.merged}
+    merged: dict[int, list[Sent]] = defaultdict(list)
+    for each in plan.merged:
+        merged[id(each.step)].append(each)
     kept = [kind in _HOST_MEMORY for kind in _memory_kinds(function, "arg_attrs", len(block.arguments))]
     given = [size_of(value.type, value.tiling, target) for value in block.arguments]
     types = _types(block)
@@ -97,7 +100,7 @@ def estimate_memory(
     results = [0 if on else size for size, on in zip(made, returned, strict=True)]
     carried = _carried(sizes, donated, results, _aliasing(function))
     aliased = sum(size for size, number in zip(results, carried, strict=True) if number is not None)
-    stored = StoredBlock(block, sent, again, Setting(on_host, target))
+    stored = StoredBlock(block, sent, again, Setting(on_host, target), merged)
     names = [None if number is None else block.arguments[number].name for number in carried]
     held, alive = stored.temporaries(results, names)
     on_host_memory = sum(given) - sum(sizes) + sum(made) - sum(results) + stored.host_bytes

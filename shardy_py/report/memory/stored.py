@@ -8,18 +8,20 @@ fused (`fusion.py`), orders (`schedule.py`), places (`packing.py`).
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import permutations
+from itertools import accumulate, permutations
 from math import prod
 from typing import cast
 
 from shardy_py.layout import element_type, layout_bytes
 from shardy_py.layout.formats import Target
 from shardy_py.ops import TABLE, Control, Storage, TensorType, call_target
-from shardy_py.report.memory.canonical import canonical, is_narrowed_after, is_widened
+from shardy_py.report.memory.canonical import Added, canonical, is_narrowed_after, is_widened
 from shardy_py.report.memory.carried import copied, copy_of, with_copies
 from shardy_py.report.memory.fusion import Fusion, is_cheap
+from shardy_py.report.memory.host import host_events
+from shardy_py.report.memory.host_ops import HostOps
 from shardy_py.report.memory.packing import Buffer, Holder, Slot, packed
 from shardy_py.report.memory.schedule import Event, breadth_first_combined, least_memory
 from shardy_py.spmd.model import Collective
@@ -79,6 +81,8 @@ class StoredBlock:
     sent: dict[int, list[Sent]]
     again: Mapping[Hashable, int]
     setting: Setting
+    merged: Mapping[int, Sequence[Sent]] = field(default_factory=dict[int, "Sequence[Sent]"])
+    types: dict[Name, TensorType] = field(default_factory=dict[Name, TensorType])
     sizes: dict[Name, int] = field(default_factory=dict[Name, int])
     alias: dict[Name, Name] = field(default_factory=dict[Name, Name])
     steps: list[Step] = field(default_factory=list[Step])
@@ -94,6 +98,7 @@ class StoredBlock:
     def __post_init__(self) -> None:
         for value in self.block.arguments:
             self.sizes[value.name] = size_of(value.type, value.tiling, self.setting.target)
+            self._note_type(value.name, value.type, value.tiling)
         self._inline(self.block)
         self.results = [self.stored_name(name) for name in self.block.results]
 
@@ -110,6 +115,8 @@ class StoredBlock:
             self.sizes |= {
                 name: size_of(type_, tiling, self.setting.target) for name, type_, tiling in triples
             }
+            for name, type_, tiling in zip(step.results, step.record.results, step.targets, strict=False):
+                self._note_type(name, type_, tiling)
             if _is_on_host(step):
                 self.host_bytes += sum(self.sizes[name] for name in step.results)
                 self.sizes |= dict.fromkeys(step.results, 0)
@@ -136,9 +143,12 @@ class StoredBlock:
         wide = 1 + (on_host and is_narrowed_after(step))
         for made, own in zip(found.step.results, step.results, strict=True):
             self.sizes[made] = self.sizes[own] * wide
+            if own in self.types:
+                self.types[made] = replace(self.types[own], element="f32") if wide > 1 else self.types[own]
         for added in (*found.before, *found.after):
             size = int(self.sizes.get(added.like, 0) * added.scale)
             self.sizes |= dict.fromkeys(added.step.results, size)
+            self._note_added(added, size)
         self._list_once(each.step for each in found.before)
         self.steps += [found.step, *(each.step for each in found.after)]
         if found.step is not step:
@@ -155,6 +165,25 @@ class StoredBlock:
             else:
                 self.alias |= zip(step.results, first, strict=True)
 
+    def _note_type(self, name: Name, type_: TensorType | None, tiling: Tiling | None) -> None:
+        """Notes what a device holds of a value."""
+        if type_ is not None:
+            shape = tuple(size or 0 for size in type_.shape)
+            local = shape if tiling is None else tiling.local_shape(shape)
+            self.types[name] = TensorType(tuple(local), type_.element)
+
+    def _note_added(self, added: Added, size: int) -> None:
+        """Notes what a device holds of what an added step makes."""
+        record, like = added.step.record, self.types.get(added.like)
+        if like is None:
+            return
+        element = record.results[0].element if record.results and record.results[0] else "i32"
+        order = cast("Sequence[int] | None", record.attributes.get("permutation"))
+        shape = tuple(like.shape[i] for i in order) if order is not None else like.shape
+        if not record.results:  # indices, together with values
+            shape = (size * 8 // element_type(element).bits,)
+        self.types |= dict.fromkeys(added.step.results, TensorType(shape, element))
+
     def sent_for(self, step: Step) -> Sequence[Sent]:
         """The collectives of a step."""
         return self.sent.get(self.originals.get(id(step), id(step)), ())
@@ -162,7 +191,8 @@ class StoredBlock:
     def _is_alias(self, step: Step) -> bool:
         """Whether each result is its operand under another name."""
         row = TABLE[step.record.name]
-        is_free = row.is_wire or row.storage is Storage.ALIAS or step.record.name == "stablehlo.reshape"
+        is_reshape = step.record.name == "stablehlo.reshape" and not self.setting.on_host
+        is_free = row.is_wire or row.storage is Storage.ALIAS or is_reshape
         pairs = zip(step.operands, step.results, strict=False)
         same = all(self.sizes.get(name) == self.sizes[result] for name, result in pairs)
         return is_free and same and not self.sent_for(step) and bool(step.results)
@@ -188,28 +218,29 @@ class StoredBlock:
         results: the sizes of the memory for results. carried: for each the argument that is in it at first;
         None for none.
         """
-        events = self._ordered(self.scheduled()[0])
+        events = self._ordered(self._on_host(results) if self.setting.on_host else self.scheduled()[0])
         taken = {name: made for name, made in zip(carried, self.results, strict=False) if name != made}
-        copies = copied(events, taken, self._in_place)
+        copies = copied(events, taken)
         if copies:
             events = self._ordered(with_copies(events, copies))
             self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
-        moments = {id(event.step): moment for moment, event in enumerate(events) if event.sent is None}
+        timed = {moment: event for moment, event in zip(_moments(events), events, strict=False)}
+        moments = {id(event.step): moment for moment, event in timed.items() if event.sent is None}
         moments |= {self.originals[step]: moments[step] for step in self.originals if step in moments}
-        last = {name: moment for moment, event in enumerate(events) for name in event.reads}
-        end = len(events)
+        last = {name: moment for moment, event in timed.items() for name in event.reads}
+        end = _moments(events)[-1]
         slots: list[Slot] = [Slot(size) for size in results]
         for slot, name in zip(slots, carried, strict=False):
             if name is not None:
                 until = last.get(name, -1)
-                over = until >= 0 and taken.get(name) in events[until].makes  # the result is written over it
+                over = until >= 0 and taken.get(name) in timed[until].makes  # the result is written over it
                 slot.busy.append((-1, until - over))
         buffers: list[Buffer] = []
         roots: dict[Name, int] = {}
         for position, name in enumerate(self.results):
             roots.setdefault(name, position)
         holders: dict[Name, Holder] = {}
-        for moment, event in enumerate(events):
+        for moment, event in timed.items():
             step = event.step
             if step is not None and step.blocks and event.sent is None:
                 inner, inside = self._inner(step)
@@ -223,8 +254,9 @@ class StoredBlock:
                 if event.sent is not None:
                     finish = self._needed_until(event.sent, finish, moments)
                 size = self.sizes[made]
-                reused = next((name for name in dying if holders[name].size == size), None)
-                if reused is not None and event.sent is None and self._in_place(step):
+                fitting = (name for name in dying if holders[name].size == size and name in event.over)
+                reused = next(fitting, None)
+                if reused is not None and event.sent is None:
                     dying.remove(reused)
                     holder = holders.pop(reused)
                     holder.end = finish
@@ -238,6 +270,22 @@ class StoredBlock:
             if slot is None or not slot.take(holder.start, holder.end):
                 buffers.append(Buffer(holder.size, holder.start, holder.end, holder.step))
         return packed(buffers, slots)
+
+    def _on_host(self, sizes: Sequence[int]) -> list[Event]:
+        """What runs on the host, in program order; notes which values the results are."""
+        ops = HostOps(self.types, self.sizes, self.alias, self.sent, self.merged, self.originals)
+        live = self._live()
+        for step in self.steps:
+            if not step.results or not live.isdisjoint(step.results):
+                ops.add(step, [name for inner in step.blocks for name in _captured(inner)])
+        sent = self.sent.get(id(None), ()) if self.is_entry else ()
+        self.results = [
+            ops.result(position, name, sent, sizes[position] if position < len(sizes) else 0)
+            for position, name in enumerate(self.block.results)
+        ]
+        events = host_events(ops, self.results)
+        self.results = [self.stored_name(name) for name in self.results]
+        return events
 
     def _ordered(self, events: Sequence[Event]) -> list[Event]:
         if self.setting.on_host:
@@ -283,9 +331,11 @@ class StoredBlock:
                 joined = (id(step), "joined")
                 self.sizes[joined] = sum(self.sizes[name] for name in (*needs[id(step)][:1], *sent))
                 events.append(Event(None, (*needs[id(step)], *sent), (joined,)))
-                events.append(Event(step, (joined, *needs[id(step)][1:]), tuple(parts)))
+                reads = (joined, *needs[id(step)][1:])
             else:
-                events.append(Event(step, (*needs[id(step)], *sent), tuple(parts)))
+                reads = (*needs[id(step)], *sent)
+            over = reads if self._in_place(step) else ()
+            events.append(Event(step, reads, tuple(parts), over=over))
             if sums:
                 # A sum of which a device keeps a part is computed whole, and the part taken where it is used.
                 wide = 1 + (self.setting.on_host and is_narrowed_after(step))
@@ -333,7 +383,16 @@ class StoredBlock:
 
     def inside(self, inner: Block) -> StoredBlock:
         """A region of a step of the block."""
-        return StoredBlock(inner, self.sent, self.again, self.setting, dict(self.sizes), is_entry=False)
+        return StoredBlock(
+            inner,
+            self.sent,
+            self.again,
+            self.setting,
+            self.merged,
+            dict(self.types),
+            dict(self.sizes),
+            is_entry=False,
+        )
 
     def _region(self, step: Step, inner: Block) -> tuple[int, tuple[Buffer, ...]]:
         body = self.inside(inner)
@@ -342,6 +401,12 @@ class StoredBlock:
         carried = [value.name for value in inner.arguments] if is_loop else []
         returns = sizes if len(inner.results) == len(sizes) else []
         return body.temporaries(returns, carried if returns else ())
+
+
+def _moments(events: Sequence[Event]) -> list[int]:
+    """When each event runs, and the end: after one that makes several values, XLA takes them one by one."""
+    counts = (1 + (len(event.makes) if len(event.makes) > 1 else 0) for event in events)
+    return [0, *accumulate(counts)]
 
 
 def _received(collective: Collective) -> int:

@@ -135,11 +135,11 @@ class _Writer:
 
     def _collective(self, node: TimedNode, number: int, needs: Sequence[int], group: int) -> bytes:
         use = node.use
-        if use is None or use.kind not in COMM_TYPES:
+        if use is None or node.name not in COMM_TYPES:
             raise ShardyError.unsupported(f"{node.name} in a trace of Chakra")
         attributes = [
             _ON_DEVICE,
-            _int64("comm_type", COMM_TYPES[use.kind]),
+            _int64("comm_type", COMM_TYPES[node.name]),
             _int64("comm_size", use.held_bytes),
             _involved(self._involved(use.axes)),
         ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
 from typing import Any, Literal, cast
 
 from xdsl.dialects.func import FuncOp
@@ -204,31 +203,14 @@ class _Timer:
         return self.written.get(id(step.source), ())
 
     def _collective(self, sent: Sent, runs: int) -> TimedNode:
-        op = cast("Operation | None", sent.step.source if sent.step else None)
         if is_written(sent) and sent.step is not None and (own := self._written(sent.step)):
             return _of_use(own[0], sent.collective.times / runs)
-        use = self.uses.of(sent, self.function)
-        if self._is_scattered(sent, use, op):
-            scatter = replace(sent, collective=replace(sent.collective, kind="reduce_scatter"))
-            use = self.uses.of(scatter, self.function)
-        return _of_use(use, sent.collective.times / runs)
-
-    def _is_scattered(self, sent: Sent, use: CollectiveUse, op: Operation | None) -> bool:
-        """Whether each device keeps its part of a sum only: then XLA makes a reduce-scatter of it."""
-        step = sent.step
-        if use.kind != "all_reduce" or op is None or step is None or len(step.results) != 1:
-            return False
-        type_, target, sharding = (
-            step.record.results[0],
-            step.targets[0],
-            self.program.result_sharding(step),
-        )
-        if type_ is None or target is None or sharding is None:
-            return False
-        kept = prod(target.local_shape([size or 0 for size in type_.shape]))
-        names = {axis.name for dimension in sharding.dimensions for axis in dimension.axes}
-        size = sent.collective.group_size
-        return kept * size <= prod(sent.collective.held_shape) and names.issuperset(use.axis_names)
+        use = self.uses.of(sent, self.function, self.program)
+        node = _of_use(use, sent.collective.times / runs)
+        if not use.is_scattered:
+            return node
+        size = self.uses.model.reduce_scatter(use.axes, use.held_bytes).bytes
+        return replace(node, name="reduce_scatter", bytes=size)
 
 
 def _is_collective(step: Step) -> bool:

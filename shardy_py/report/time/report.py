@@ -22,6 +22,7 @@ from shardy_py.graph.symbols import function_name
 from shardy_py.hardware import AxisLink, AxisPlacement, Hardware
 from shardy_py.notebook import Rows, Tabular
 from shardy_py.partition.cost import CostModel
+from shardy_py.partition.links import axis_links
 from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.report.sizes import json_fields
 from shardy_py.report.tables import bytes_text, seconds_text, table
@@ -29,7 +30,6 @@ from shardy_py.report.time import shown
 from shardy_py.report.time.counted import Counted, counted
 from shardy_py.report.time.graph import TimedBlock, TimedNode, timed_block
 from shardy_py.report.time.interval import COMPUTE, MEMORY, Measure, measure
-from shardy_py.report.time.links import axis_links, cost_model_of
 from shardy_py.report.time.local_work import DeviceWork
 from shardy_py.report.time.trace import trace_text
 from shardy_py.sharding import Mesh
@@ -214,7 +214,7 @@ def time_report(program: SpmdProgram, placement: AxisPlacement, model: CostModel
     """
     hardware, meshes = placement.hardware, [m for m in program.meshes.values() if not m.is_maximal]
     links = axis_links(placement, meshes) if model is None else ()
-    model = cost_model_of(placement, links) if model is None else model
+    model = (CostModel.of(placement) if model is None else model).on(meshes)
     mesh = max(meshes, key=lambda mesh: mesh.device_count, default=Mesh(()))
     reports = [
         TimeReport(

@@ -222,7 +222,7 @@ def _one(bill: CommunicationReport) -> CollectiveUse:
 
 
 def test_a_reduce_scatter_has_the_cause_of_its_reduction() -> None:
-    use = _one(propagate(Program.parse(PRODUCT)).communication(MODEL))
+    use = _one(propagate(Program.parse(PRODUCT)).communication(MODEL, partitioner="shardy"))
     assert (use.kind, use.cost.bytes) == ("reduce_scatter", 8 * 4 * 4 * 3 // 4)
     assert use.cause.reason == "stablehlo.dot_general reduces a sharded dimension"
     assert use.cause.location == "model.py:7:3 jit(f)/dot"
