@@ -26,10 +26,11 @@ from shardy_py.api.remarks import say
 from shardy_py.api.values import Value, Values
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.run_record import Lineage, Record
+from shardy_py.gspmd.understanding import require_reportable
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.passes.pipeline_options import PropagationPipelineOptions
-from shardy_py.pipeline import communication, partition, spmd_program
+from shardy_py.pipeline import communication, forecast, partition, spmd_program
 from shardy_py.report import summary_of
 from shardy_py.report.communication import (
     PARTITIONERS,
@@ -260,8 +261,13 @@ class Result:
         return spmd_program(self.communicating.module, is_planned=False)
 
     def _remark(self) -> None:
-        """Logs what the source lacks for reports, the first time that there is one."""
+        """Logs what the source lacks for reports, the first time that there is one.
+
+        Raises:
+            ShardyError: there can be no report on it.
+        """
         if not self._remarked:
+            require_reportable(self.program.module)
             self._remarked.append(True)
             module = self.source.module
             say(missing(module), file_of(module))
@@ -392,7 +398,8 @@ class Result:
             return self.again(self.source).partition(**options)
         calls = pass_calls("sdy-partitioner-pipeline", options)
         made = partition(self.program.module, calls, self.record.events)
-        return LocalProgram(self.program, made, lambda model: self._communicating(model, "shardy")[1])
+        events, module = self.record.events, self.program.module
+        return LocalProgram(self.program, made, lambda model: forecast(module, model, events)[1])
 
     def _communicating(
         self, model: CostModel, partitioner: Partitioner | None

@@ -34,6 +34,11 @@ def place_of(value: Value) -> str:
     return f"{start} to {end.line if end.line != start.line else ''}:{end.column}"
 
 
+def values_of_main(program: Program) -> dict[str, Value]:
+    """Returns the values of @main by their printed names, which files may give to others."""
+    return {value.name: value for value in program.values if value.function == "main"}
+
+
 def own_spec(value: Value) -> Spec | None:
     """Returns the axes of each dimension of a value, sub-axes in the syntax of sdy; None: no sharding."""
     sharding = value.entry.sharding

@@ -14,7 +14,7 @@ from math import inf, prod
 from shardy_py.api.partition_spec import P
 from shardy_py.api.program import Program
 from shardy_py.api.study import Study
-from shardy_py.api.suggest_code import is_manual, own_spec, removed_constraints
+from shardy_py.api.suggest_code import is_manual, own_spec, removed_constraints, values_of_main
 from shardy_py.api.suggest_variables import variables_of
 from shardy_py.api.values import Value
 from shardy_py.errors import ShardyError
@@ -180,16 +180,24 @@ class Scorer:
         """The program with the shardings of a choice; tensors that keep theirs are not changed."""
         return self.base.annotate(self._edits(choice))
 
-    def _edits(self, choice: Choice) -> dict[str, P]:
-        edits: dict[str, P] = {}
+    @cached_property
+    def _values(self) -> dict[str, Value]:
+        return values_of_main(self.base)
+
+    @cached_property
+    def _source_values(self) -> dict[str, Value]:
+        return values_of_main(self.source)
+
+    def _edits(self, choice: Choice) -> dict[Value, P]:
+        edits: dict[Value, P] = {}
         for index, (tensor, own) in enumerate(zip(self.roles.tensors, choice, strict=True)):
             if own is not None and index not in self.fixed and not tensor.is_result:
                 names = [name for name, _ in tensor.values] or [tensor.name]
-                edits |= {f"@main:{name}": P(*own) for name in names}
+                edits |= {self._values[name]: P(*own) for name in names}
         for result in self.roles.returned:
             own = None if result.of is None or result.of in self.fixed else choice[result.of]
             if own is not None and result.name not in self.kept:
-                edits[f"@main:{result.name}"] = P(*own)
+                edits[self._values[result.name]] = P(*own)
         return edits
 
     def plans(self) -> list[Plan]:
@@ -214,5 +222,5 @@ class Scorer:
 
     def _own_spec(self, tensor: Tensor) -> Spec | None:
         """The axes of an argument or result in the source; sub-axes have names that no mesh has."""
-        found = own_spec(self.source.find(f"@main:{tensor.name}"))
+        found = own_spec(self._source_values[tensor.name])
         return ((),) * len(tensor.shape) if found is None and not tensor.is_result else found

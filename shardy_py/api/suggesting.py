@@ -24,7 +24,7 @@ from shardy_py.api.values import Value
 from shardy_py.byte_sizes import byte_size
 from shardy_py.dialects.sdy import ShardingConstraintOp
 from shardy_py.errors import ShardyError
-from shardy_py.gspmd.understanding import require_understood
+from shardy_py.gspmd.understanding import require_reportable
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.progress import progress
 from shardy_py.sharding import Mesh
@@ -48,6 +48,8 @@ Keep = Iterable[ValueKey] | Mapping[ValueKey, ShardingLike]
 """Values whose annotations stay, or their shardings by value."""
 TRIES = 400
 """Choices that are scored at most, unless another number is given."""
+_BY_XLA = 'with the collectives of XLA\'s partitioner, as other reports by partitioner="xla"'
+"""Said of programs that are taken as written, whose other reports are of Shardy's reshards."""
 _STARTS = 3
 """Choices from which the search begins, one after the other."""
 _COARSE_MESHES = 2
@@ -81,7 +83,7 @@ class Wanted:
 
 def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggestion:
     """Returns plans for a program: see `Program.suggest`."""
-    require_understood(program.module)
+    require_reportable(program.module)
     if wanted.tries < 1:
         raise ShardyError.unexpected("tries", expected="at least 1", got=str(wanted.tries))
     placement = as_placement(wanted.hardware)
@@ -130,6 +132,7 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
         tuple(searched.coarse),
         annotate,
         partial(explained, program, annotate, placement),
+        "" if program.taken.is_compiled else _BY_XLA,
     )
 
 

@@ -149,7 +149,7 @@ class Values(Sequence[Value]):
         if isinstance(index, str):
             entry = self.table.find(index)
             if remark := self.table.other_meaning(index):
-                say((remark,), "<program>")
+                say((remark.message,), remark.where.file if remark.where else "<program>")
             return self._wrap(entry)
         if isinstance(index, slice):
             return [*self._all[index]]

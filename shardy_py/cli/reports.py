@@ -143,8 +143,10 @@ def with_request(requests: tuple[Request, ...], new: Request) -> tuple[Request, 
 
 
 def _memory(evidence: Evidence, target: str) -> Answer:
+    from shardy_py.gspmd.understanding import require_reportable
     from shardy_py.report.memory import memory_json, memory_report
 
+    require_reportable(evidence.after)
     report = memory_report(evidence.after, target, lambda: _sending(evidence))
     return Answer(lambda: str(report), lambda: memory_json(report), report.to_csv)
 
@@ -190,9 +192,11 @@ def _chakra(evidence: Evidence, argument: str) -> Answer:
 
 
 def _time_report(evidence: Evidence, hardware: str) -> TimeReport:
+    from shardy_py.gspmd.understanding import require_reportable
     from shardy_py.hardware import placement_of
     from shardy_py.report.time import time_report
 
+    require_reportable(evidence.after)
     return time_report(_sending(evidence), placement_of(hardware))
 
 

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from shardy_py.cli.arguments import EXIT_CODES, command_parser
 from shardy_py.cli.as_compiled import add_flags
-from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
-from shardy_py.cli.understood import understood
+from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command, usage_error
+from shardy_py.cli.understood import understood, write_remarks
 from shardy_py.errors import ShardyError
 from shardy_py.sharding.spelling import string_literal
 from shardy_py.terminal import json_text
@@ -188,7 +188,8 @@ def _show_program(options: argparse.Namespace, files: Files) -> int:
     values = local_values(module, table)
     if options.value is not None:
         with argument("--value"):
-            entry = table.find(options.value)
+            entry, other = table.find(options.value), table.other_meaning(options.value)
+            write_remarks((other.message,) if other is not None else (), source.file, log)
             values = tuple(value for value in values if value.entry is entry)
             if not values:
                 what, expected = f"'{options.value}'", "a ranked tensor of the program"

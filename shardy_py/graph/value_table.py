@@ -133,13 +133,22 @@ class ValueTable:
         found = found or self._of_module(key)
         return _main_first(found)
 
-    def other_meaning(self, key: str) -> str:
-        """A remark on a name as printed that another value has in the file; "" if there is none."""
-        inside, others = self.find_all(key), _main_first(self._by_file_name.get(key) or ())
-        if key not in self._by_name or not others or others[0] in inside:
-            return ""
+    def other_meaning(self, key: str) -> Diagnostic | None:
+        """A remark on a name as printed that another value has in the file; None the next time."""
+        inside = self._by_name.get(key) if "%" in key and key not in self._remarked else None
+        if not inside or _main_first(inside)[0].file_name == key.rpartition(":")[2]:
+            return None  # most files have the names that are printed: they need no index of others
+        inside, others = _main_first(inside), _main_first(self._by_file_name.get(key) or ())
+        if not others or others[0] in inside:
+            return None
+        self._remarked.add(key)
         shown, other = (f"{entry} = {entry.op.name}" for entry in (inside[0], others[0]))
-        return f"'{key}' is taken as it is printed, {shown}; in the file it is the name of {other}"
+        fact = f"'{key}' is taken as it is printed, {shown}; in the file it is the name of {other}"
+        return Diagnostic(fact, position_of(others[0].location), "remark")
+
+    @cached_property
+    def _remarked(self) -> set[str]:
+        return set()
 
     def of_op(self, name: str) -> Sequence[ValueEntry]:
         """The results of all ops of that name, with or without dialect."""

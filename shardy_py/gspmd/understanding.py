@@ -167,7 +167,6 @@ def understand(module: ModuleOp) -> tuple[str, ...]:
         what = " and ".join(kind.what for kind in named)
         remarks.append(f"{what}, imported as by {flags}: {_listed(meshes)}")
         require_understood(module)
-    _refuse_single_devices(module)
     return tuple(remarks)
 
 
@@ -180,10 +179,20 @@ def unread(module: ModuleOp) -> tuple[str, ...]:
 
 
 def require_understood(module: ModuleOp) -> None:
-    """Raises `ShardyError` for a module with shardings that reports do not read."""
+    """Raises `ShardyError` for a module with shardings that neither propagation nor reports read."""
     for kind, op in foreign_shardings(module).items():
         fact, remedy = f"has {kind.what}, which reports do not read", f"run {kind.flag} first"
         raise error_at(op, ShardyError(Diagnostic(fact, remedy=remedy)))
+
+
+def require_reportable(module: ModuleOp) -> None:
+    """Raises `ShardyError` for a module that reports say nothing true about.
+
+    Those have shardings that they do not read, or, as for Shardy's partitioner, arguments or results on a
+    single device.
+    """
+    require_understood(module)
+    _refuse_single_devices(module)
 
 
 def _listed(meshes: Mapping[str, Mesh]) -> str:
@@ -193,7 +202,6 @@ def _listed(meshes: Mapping[str, Mesh]) -> str:
 
 
 def _refuse_single_devices(module: ModuleOp) -> None:
-    """Raises `ShardyError` if an argument or result of a function is on one device, as Shardy does."""
     meshes = meshes_of(module)
     if not any(mesh.is_maximal for mesh in meshes.values()):
         return

@@ -48,8 +48,11 @@ class FigureCosts:
             cost = self._costs.of_sent(each, program)
             counts[collective.kind] += 1
             total += Cost(cost.bytes * collective.times, cost.seconds * collective.times)
-        memory = estimate_memory(program, self._function, self._donated)
-        return Figures(dict(sorted(counts.items())), total.bytes, total.seconds, memory.total_bytes, "xla")
+
+        def memory() -> int:
+            return estimate_memory(program, self._function, self._donated).total_bytes
+
+        return Figures(dict(sorted(counts.items())), total.bytes, total.seconds, memory, "xla")
 
 
 class CollectiveCosts:

@@ -86,7 +86,7 @@ class Suggestion:
     schemes: all named schemes that apply. absent: why the others do not, by name. current: what the program's
     own annotations cost, None if they are invalid; own: as code. tried: choices that were propagated.
     is_complete: whether the search ended before its budget. hardware: what times are of. memory_limit: in
-    bytes on a device. coarse: how well coarse models were solved.
+    bytes on a device. coarse: how well coarse models were solved. note: on what the figures are of.
     """
 
     plans: tuple[Plan, ...]
@@ -101,6 +101,7 @@ class Suggestion:
     coarse: tuple[CoarseOutcome, ...]
     _annotate: Callable[[Plan], Any] = field(repr=False, compare=False)
     _explain: Callable[[Suggestion], str] = field(repr=False, compare=False)
+    note: str = ""
 
     @property
     def best(self) -> Plan:
@@ -138,7 +139,7 @@ class Suggestion:
             title += "; the search was ended by its limit or an interrupt"
         if not self.fits:
             title += "\nno choice within the limit of memory was found: plan 1 exceeds it least"
-        title = "\n".join((title, *map(str, self.coarse)))
+        title = "\n".join((title, *filter(None, (self.note,)), *map(str, self.coarse)))
         rows = [("plan", "mesh", "no overlap", "overlap", "memory", "received")]
         named = [(f"plan {n}: from {plan.name}", plan) for n, plan in enumerate(self.plans, 1)]
         rows += [_row(name, plan.mesh, plan.cost) for name, plan in named]

@@ -15,11 +15,14 @@ from shardy_py.ir import walk_pre_order
 from shardy_py.xla.written_by_jax import verdict
 
 _REPLICA_GROUPS = "replica_groups"
+_SPMD = "mhlo.spmd_"
+"""Module attributes of XLA's: the shardings that arguments and results had before partitioning."""
 _IN_JAX = "pass in_shardings=NamedSharding(mesh, PartitionSpec(...)) to jax.jit"
 _IN_TEXT = (
     'add sdy.mesh @mesh = <["x"=8]> and sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]> on arguments, '
     "or let sdy-suggest --mesh x=8 find some"
 )
+_ON_MESH = "give arguments an attribute sdy.sharding on that mesh, or let sdy-suggest find some"
 _LOCATIONS = (
     "no source locations, so reports name lines of this text: "
     "print it by jax.jit(f).lower(...).as_text(debug_info=True)"
@@ -38,7 +41,7 @@ def missing(module: ModuleOp) -> tuple[str, ...]:
     are_single = bool(all_meshes) and not meshes
     if (are_single or not has_shardings(module)) and not _is_local(module):
         what = f"no shardings, though mesh {meshes[0]}" if meshes else "no mesh and no shardings"
-        remedy = _IN_JAX if is_jax else _IN_TEXT
+        remedy = _IN_JAX if is_jax else _ON_MESH if meshes else _IN_TEXT
         found.append(f"{what}, so each device computes the whole program; {remedy}")
     if is_jax and not _has_locations(module):
         found.append(_LOCATIONS)
@@ -52,7 +55,9 @@ def file_of(module: ModuleOp) -> str:
 
 
 def _is_local(module: ModuleOp) -> bool:
-    """Whether it communicates explicitly, as the program of each device after partitioning."""
+    """Whether it is the program of each device after partitioning, which communicates explicitly."""
+    if any(name.startswith(_SPMD) for name in module.attributes):
+        return True
     return any(_REPLICA_GROUPS in op.properties for op in walk_pre_order(module))
 
 

@@ -7,7 +7,7 @@ Not here: what follows from it (`taken.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, cast
@@ -24,6 +24,7 @@ _MESH = "stablehlo.mesh"
 _LABELS = ("jax.result_info", "tf.aliasing_output")
 """The importer of PyTorch writes these, too."""
 _OF_PJRT = ("mhlo.memory_kind", "mhlo.layout_mode")
+_OF_XLA = ("mhlo.sharding", "mhlo.frontend_attributes")
 _NAMES = re.compile(r"(jit|pmap)_")
 _NAME_STACK = re.compile(r"(jit|pjit|pmap)\(")
 _CALLED = re.compile(
@@ -70,7 +71,15 @@ def _own_attributes(module: ModuleOp) -> str:
 
 
 def _labels(module: ModuleOp) -> str:
-    return next((f"{where} has {key}" for where, key in _attribute_names(module) if key in _LABELS), "")
+    return _one_of(module, _LABELS)
+
+
+def _attributes_of_xla(module: ModuleOp) -> str:
+    return _one_of(module, _OF_XLA)
+
+
+def _one_of(module: ModuleOp, names: Sequence[str]) -> str:
+    return next((f"{where} has {key}" for where, key in _attribute_names(module) if key in names), "")
 
 
 def _calls(module: ModuleOp) -> str:
@@ -102,6 +111,7 @@ TRACES: tuple[Trace, ...] = (
     Trace(_name_stacks, is_enough=True),
     Trace(_one_count, is_enough=False),
     Trace(_labels, is_enough=False),
+    Trace(_attributes_of_xla, is_enough=False),
     Trace(_meshes, is_enough=False),
 )
 """All kinds, in the order in which they are looked for."""

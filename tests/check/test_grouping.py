@@ -30,21 +30,26 @@ from shardy_py.errors import Position
 SMALL = Limits(replicated_bytes=1, reshard_bytes=1)
 _HEAD = """sdy.mesh @mesh = <["fsdp"=4, "tp"=2]>
 func.func @main(%x0: tensor<8x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"fsdp"}, {}]>},
-    %w: tensor<8x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"fsdp"}]>})
+    WEIGHTS)
     -> (tensor<8x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"fsdp"}, {}]>}) {
 """
 
 
 def layers(count: int, names: tuple[str, ...] = ("jvp(layer_{n})", "transpose(jvp(layer_{n}))")) -> str:
-    """Sums with one tensor, which is resharded for each; a layer is one sum for each name."""
-    body, last = "", "x0"
+    """Sums with other tensors, each of which is resharded; a layer is one sum for each name."""
+    body, last, weights = "", "x0", list[str]()
     for n in range(count):
         for number, name in enumerate(names):
             made = f"y{n}_{number}"
             loc = f'loc("jit(f)/{name.format(n=n)}/add"("model.py":36:9))'
-            body += f"  %{made} = stablehlo.add %{last}, %w : tensor<8x64xf32> {loc}\n"
+            weight = f"%w{n}_{number}"
+            weights.append(
+                f'{weight}: tensor<8x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"fsdp"}}]>}}'
+            )
+            body += f"  %{made} = stablehlo.add %{last}, {weight} : tensor<8x64xf32> {loc}\n"
             last = made
-    return f"{_HEAD}{body}  return %{last} : tensor<8x64xf32>\n}}\n"
+    head = _HEAD.replace("WEIGHTS", ", ".join(weights))
+    return f"{head}{body}  return %{last} : tensor<8x64xf32>\n}}\n"
 
 
 def result_of(count: int) -> Result:

@@ -13,13 +13,13 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 # Examples are made with torch, so they come behind that line.
 # ruff: noqa: E402
-from shardy_py import Program, ShardyError
+from shardy_py import ShardyError
 from shardy_py.builder import Tensor, TensorType, build, ops
 from shardy_py.frontends.aten import ROWS, find_row, keeps_whole, random, register_aten, unregister_aten
 from shardy_py.frontends.aten.elements import element_of_torch
 from shardy_py.frontends.torch.export import decomposed
 from tests.frontends.aten_examples import Call, calls
-from tests.frontends.run_stablehlo import run
+from tests.frontends.run_stablehlo import interpreted, run
 
 pytestmark = pytest.mark.torch
 
@@ -180,11 +180,6 @@ def test_rows_give_the_types_that_torch_gives(examples: list[Example]) -> None:
         assert [(v.shape, v.element_type) for v in results] == [(t.shape, t.element_type) for t in types], (
             example.name
         )
-
-
-def interpreted(program: Program, arrays: list[Any]) -> tuple[Any, ...]:
-    """The results of our interpreter, which is compared with XLA elsewhere: nothing is compiled."""
-    return tuple(program.run(arrays).arrays)
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,12 @@ def distinct_calls(exported: Any) -> Any:
     )
 
 
-@pytest.mark.parametrize("name", models())
+OFTEN = ("unet", "decoder", "recurrent", "experts")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in OFTEN else pytest.param(name, marks=pytest.mark.slow) for name in models()]
+)
 def test_distinct_calls_give_the_program_of_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, arguments = models()[name]
     graph = exported(model, arguments)

@@ -29,7 +29,7 @@ func.func private @f(%inner: tensor<8x16xf32>) -> tensor<8x16xf32> {
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def program() -> Program:
     return Program.parse(TEXT)
 
@@ -73,6 +73,8 @@ def test_printed_names_take_precedence_and_a_remark_says_so(
     assert program["%1"].op_name == "stablehlo.tanh"
     assert "'%1' is taken as it is printed, %1 = stablehlo.tanh; " in caplog.text
     assert "in the file it is the name of %0 = stablehlo.add" in caplog.text
+    assert program["%1"].op_name == "stablehlo.tanh"
+    assert caplog.text.count("is taken as it is printed") == 1
     caplog.clear()
     assert program["%q"].name == "%arg0"
     assert program["%0"].op_name == "stablehlo.add"  # the file has no %0

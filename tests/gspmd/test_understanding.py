@@ -223,10 +223,6 @@ def _import(text: str) -> object:
             gspmd("{devices=[1,8,1]<=[8]}", "{replicated}"),
             r"'func.func' op arg 0 - {devices=\[1,8,1\]<=\[8\]}: expected rank 2 of the tensor, got rank 3",
         ),
-        (
-            gspmd("{maximal device=3}", "{devices=[8,1]<=[8]}"),
-            r"argument 0 of @main is on a single device \(maximal sharding\); drop that sharding, or repl",
-        ),
         (dot('mhlo.sharding = "{devices=[2,4]}"'), "mhlo.sharding|devices"),
         (
             dot(r'mhlo.frontend_attributes = {xla.sdy.sharding = "#sdy.sharding<@m, [{}, {\22a\22}]>"}'),
@@ -242,11 +238,34 @@ def test_what_cannot_be_imported_is_an_error(text: str, message: str) -> None:
             read(text)
 
 
-def test_sharding_on_one_device_in_sdy_is_refused() -> None:
-    mesh = "sdy.mesh @one = <[], device_ids=[2]>"
-    text = dot(result="sdy.sharding = #sdy.sharding<@one, []>", before=mesh)
-    with pytest.raises(ShardyError, match="result 0 of @main is on a single device"):
-        Program.parse(text)
+ONE = "sdy.mesh @one = <[], device_ids=[2]>"
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (gspmd("{maximal device=3}", "{devices=[8,1]<=[8]}"), "argument 0"),
+        (dot(result="sdy.sharding = #sdy.sharding<@one, []>", before=ONE), "result 0"),
+    ],
+)
+def test_reports_refuse_arguments_and_results_on_one_device(
+    text: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = propagate(Program.parse(text))
+    message = (
+        rf"'func.func' op {what} of @main is on a single device \(maximal sharding\); drop that sharding, or"
+    )
+    for partitioner in ("shardy", "xla"):
+        with pytest.raises(ShardyError, match=message):
+            result.communication(partitioner=partitioner)
+    for report in (result.memory, result.time, result.check, result.program.suggest):
+        with pytest.raises(ShardyError, match=message):
+            report()
+    path = tmp_path / "a.mlir"
+    path.write_text(text)
+    out, err = run(capsys, str(path), "--sdy-propagation-pipeline", "--memory-report")
+    assert out == ""
+    assert f"{path}:3:3: error: 'func.func' op {what} of @main is on a single device" in err
 
 
 def test_shardings_of_sdy_stay_as_they_are() -> None:

@@ -79,7 +79,7 @@ def test_the_best_plan_is_no_slower_than_the_schemes_and_costs_what_it_says(prog
     assert best.serial < suggestion.current.serial
     assert all(best.serial <= plan.cost.serial for plan in suggestion.schemes)
     result = propagate(suggestion.program(), progress=False)
-    assert result.time("tpu-v5p").seconds == (best.overlapped, best.serial)
+    assert result.time("tpu-v5p", partitioner="xla").seconds == (best.overlapped, best.serial)
     assert result.memory("tpu-v5p").estimate.total_bytes == best.memory_bytes
 
 
@@ -203,7 +203,10 @@ def test_plans_with_constraints_cost_what_propagation_says() -> None:
     assert any(plan.choice[-1] is not None for plan in plans)
     for plan in plans:
         result = propagate(suggestion.program(plan), progress=False)
-        assert result.time("tpu-v5p").seconds == (plan.cost.overlapped, plan.cost.serial), plan.name
+        assert result.time("tpu-v5p", partitioner="xla").seconds == (
+            plan.cost.overlapped,
+            plan.cost.serial,
+        ), plan.name
     fsdp = next(plan for plan in plans if plan.name == "FSDP")
     made = "x = jax.lax.with_sharding_constraint(x, NamedSharding(mesh, P(("
     assert f"# add to the program, for 2 values of 64x1024xf32: {made}" in fsdp.code()

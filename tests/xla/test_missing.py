@@ -52,10 +52,14 @@ def by_jax(text: str, locations: str = "") -> str:
     ("text", "starts"),
     [
         (PLAIN, [f"{NO_MESH}add sdy.mesh @mesh"]),
-        (MESH + PLAIN, [f'{NO_SHARDINGS}@mesh <["x"=4]>']),
+        (
+            MESH + PLAIN,
+            [f'{NO_SHARDINGS}@mesh <["x"=4]>, so each device computes the whole program; give arguments'],
+        ),
         (MESH + SHARDED, []),
         (SINGLE, [NO_MESH, NO_LINES]),
         (LOCAL, []),
+        (f'module attributes {{mhlo.spmd_output_sharding = "{{replicated}}"}} {{{PLAIN}}}', []),
         (by_jax(PLAIN), [f"{NO_MESH}pass in_shardings=NamedSharding(", NO_LINES]),
         (by_jax(MESH + SHARDED), [NO_LINES]),
         (by_jax(MESH + SHARDED, " loc(unknown)"), []),

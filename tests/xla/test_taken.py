@@ -41,6 +41,7 @@ NOT_ENOUGH = [
     ("of.module", "mhlo.num_partitions = 8 : i32", "the module has mhlo.num_partitions"),
     ("of.result", 'jax.result_info = "y"', "a result has jax.result_info"),
     ("of.argument", "tf.aliasing_output = 0 : i32", "an argument has tf.aliasing_output"),
+    ("of.argument", 'mhlo.sharding = "{replicated}"', "an argument has mhlo.sharding"),
     ('<["x"=8]>', '<["x"=8]> {stablehlo.mesh}', "a mesh has stablehlo.mesh"),
 ]
 
@@ -73,8 +74,7 @@ def test_one_trace_is_not_enough(old: str, new: str, words: str) -> None:
 
 
 def test_two_kinds_of_traces_are_enough() -> None:
-    (count, _, _), _, (alias, _, _), _ = NOT_ENOUGH
-    text = _with((count, NOT_ENOUGH[0][1]), (alias, NOT_ENOUGH[2][1]))
+    text = _with(NOT_ENOUGH[0][:2], NOT_ENOUGH[2][:2])
     assert verdict(_read(text).module).is_jax
     labels = _with(*[(old, new) for old, new, _ in NOT_ENOUGH[1:3]])
     assert not verdict(_read(labels).module).is_jax  # of one kind: the importer of PyTorch writes both

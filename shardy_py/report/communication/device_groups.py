@@ -15,7 +15,7 @@ import numpy as np
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
 
-from shardy_py.dialects.stablehlo.structs import ReplicaGroupMeshAxes, StablehloAxisRef
+from shardy_py.dialects.stablehlo.structs import ReplicaGroupMeshAxes, StablehloAxisRef, StablehloMesh
 from shardy_py.graph.device_groups import Groups, listed_groups
 from shardy_py.partition.cost import AxisSize
 from shardy_py.sharding import Mesh, MeshAxis
@@ -100,7 +100,11 @@ def _strided(places: list[int], size: int) -> list[tuple[int, int]] | None:
 
 def _named_axes(groups: ReplicaGroupMeshAxes, meshes: Mapping[str, Mesh]) -> tuple[AxisSize, ...]:
     """Returns the mesh axes that the op names; sub-axes count with their own sizes."""
-    mesh = meshes.get(groups.mesh.string_value()) if isinstance(groups.mesh, SymbolRefAttr) else None
+    mesh: Mesh | StablehloMesh | None = (
+        meshes.get(groups.mesh.string_value())
+        if isinstance(groups.mesh, SymbolRefAttr)
+        else getattr(groups.mesh, "data", None)
+    )
     sizes = {} if mesh is None else {axis.name: axis.size for axis in mesh.axes}
     axis_sizes: list[AxisSize] = []
     for reference in cast(Any, groups.axes).data:

@@ -209,6 +209,9 @@ def communication_text(
     summary += f"in {seconds_text(total.seconds)} on {report.model.name}."
     if any(use.is_estimate for use in report.sending):
         summary += "\n*: inside a loop with an unknown trip count; counted up to its bound, or once."
+    scattered = sum(use.is_scattered for use in report.sending)
+    if scattered:
+        summary += f"\nall_reduce: {scattered} of which each device keeps its part, timed as reduce_scatter."
     return "\n\n".join([*parts, "\n".join([summary, *_forecast_lines(report), *_warning_lines(report)])])
 
 

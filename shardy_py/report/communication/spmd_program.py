@@ -28,7 +28,8 @@ from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.graph.value_table import ValueTable
 from shardy_py.ir import blocks_of, operands_of, type_of
 from shardy_py.ops import TABLE, Control, OpRecord, TensorType
-from shardy_py.report.communication.loops import iterations, scalar_of
+from shardy_py.report.communication.loops import iterations
+from shardy_py.report.communication.scalars import Scalars
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.spmd.planned import the_tiling
@@ -109,7 +110,7 @@ def _with_number(op: Operation, record: OpRecord) -> OpRecord:
     """The record of an op; constants that are scalars of integers have their value, as XLA reads it."""
     if not is_constant(op):
         return record
-    number = scalar_of(op.results[0])
+    number = Scalars().of(op.results[0])
     return _constant(record.name, record.results, number) if isinstance(number, int) else record
 
 

@@ -95,7 +95,7 @@ class Explainer:
         """
         table = self.names.table
         if remark := table.other_meaning(name):
-            warn(remark)
+            warn(remark.message, remark.where)
         alike: dict[Hashable, list[ValueEntry]] = {}
         for number, entry in enumerate(table.find_all(name) or (table.find(name),)):
             alike.setdefault(_likeness(entry) or number, []).append(entry)

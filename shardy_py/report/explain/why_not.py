@@ -91,7 +91,7 @@ class WhyNot:
         name, dimension, axis = match.groups()
         table = self._names.table
         if remark := table.other_meaning(name):
-            warn(remark)
+            warn(remark.message, remark.where)
         answers: dict[str, Reasons] = {}
         for entry in table.find_all(name) or (table.find(name),):
             # Values in successive regions may have the same name.

@@ -36,6 +36,8 @@ def copied_order(
 
 
 PRODUCTS = frozenset(("stablehlo.convolution", "stablehlo.dot_general"))
+COPIED = PRODUCTS | {"stablehlo.select_and_scatter"}
+"""Ops to which something is added."""
 _NARROW = frozenset(("bf16", "f16"))
 
 

@@ -1,8 +1,8 @@
-"""Which values are never stored, because XLA computes them where they are used.
+"""Which values are never stored on a chip, because XLA computes them where they are used.
 
 Elementwise ops, broadcasts and other cheap ops are fused into consumers of that kind, expensive ones only if
-they are computed once. Reductions take elementwise producers of their operand, on the host those of at most
-32 elements. Source: openxla/xla, xla/service/instruction_fusion.cc and its backends.
+they are computed once. Reductions take elementwise producers of their operand. Not here: fusion on the host
+(`host_fusion.py`). Source: openxla/xla, xla/service/instruction_fusion.cc and its backends.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from shardy_py.ops import TABLE
-from shardy_py.ops.reads import integers
-from shardy_py.report.memory.canonical import is_narrowed
 from shardy_py.spmd.program import Name, Step
 from shardy_py.spmd.walk import Sent
 
@@ -36,19 +34,14 @@ _EXPENSIVE = frozenset(
         *("remainder", "rsqrt", "sqrt", "cbrt", "tanh", "sine", "cosine", "tan", "atan2", "reduce"),
     )
 )
-"""Ops that XLA does not compute twice to fuse them into several consumers; on the host also those whose
-results are converted to bf16.
-"""
-
-_WINDOW = 32
+"""Ops that XLA does not compute twice to fuse them into several consumers."""
 
 
 @dataclass(frozen=True)
 class Fusion:
     """What fusion depends on: sizes of values, what is sent for steps, what the program returns.
 
-    reads: the stored names of what a step reads. on_host: as XLA's backend for the host. saves_reads: values
-    that several consumers would compute again are stored where that moves fewer bytes, as fusion by cost on
+    reads: the stored names of what a step reads. saves_reads: values that several consumers would compute again are stored where that moves fewer bytes, as fusion by cost on
     accelerators does.
     """
 
@@ -56,7 +49,6 @@ class Fusion:
     sent: Callable[[Step], Sequence[Sent]]
     results: Sequence[Name]
     reads: Callable[[Step], list[Name]]
-    on_host: bool
     saves_reads: bool = False
 
     def fused(self, steps: Iterable[Step]) -> set[Name]:
@@ -110,23 +102,11 @@ class Fusion:
         return not step.blocks and not self.sent(step) and is_cheap(step)
 
     def _is_expensive(self, step: Step) -> bool:
-        return step.record.name in _EXPENSIVE or (self.on_host and is_narrowed(step))
+        return step.record.name in _EXPENSIVE
 
     def _is_consumer(self, step: Step) -> bool:
-        is_reduction = step.record.name == "stablehlo.reduce" and not self._is_tree(step)
+        is_reduction = step.record.name == "stablehlo.reduce"
         return not step.blocks and (is_cheap(step) or is_reduction) and not self._gathers(step)
-
-    def _is_tree(self, step: Step) -> bool:
-        """Whether the host reduces windows of 32 elements first, of an operand that is stored.
-
-        Source: openxla/xla, xla/service/tree_reduction_rewriter.cc.
-        """
-        type_ = step.record.operands[0]
-        if not self.on_host or type_ is None or len(step.results) != 1:
-            return False
-        reduced = [type_.shape[d] or 0 for d in integers(step.record.attributes, "dimensions")]
-        given, made = (self.sizes.get(name, 0) for name in (step.operands[0], step.results[0]))
-        return max(reduced, default=0) > _WINDOW and given > _WINDOW * made
 
     def _is_fused_into(self, kind: str, step: Step, *, is_plain: bool) -> bool:
         """Whether an op is fused into a step; an expensive one not where its elements are read repeatedly."""

@@ -1,27 +1,28 @@
 """What one block stores: its events in the order of XLA, the buffers that they need, and how long.
 
 Collectives of the partitioner's plan have buffers of their own. An op may write over an operand that dies. A
-buffer that is not needed at the same time as a result may be in the memory of that result. Not here: what is
-fused (`fusion.py`), orders (`schedule.py`), places (`packing.py`).
+buffer that is not needed at the same time as a result may be in the memory of that result. Not here: what runs
+on the host (`host.py`), what is fused for chips (`fusion.py`), orders (`schedule.py`), places (`packing.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from itertools import accumulate, permutations
-from math import prod
+from functools import partial
+from itertools import accumulate
 from typing import cast
 
-from shardy_py.layout import element_type, layout_bytes
+from shardy_py.layout import element_type
 from shardy_py.layout.formats import Target
 from shardy_py.ops import TABLE, Control, Storage, TensorType, call_target
-from shardy_py.report.memory.canonical import Added, canonical, is_narrowed_after, is_widened
+from shardy_py.report.memory.canonical import COPIED, Added, canonical, is_narrowed_after
 from shardy_py.report.memory.carried import copied, copy_of, with_copies
-from shardy_py.report.memory.fusion import Fusion, is_cheap
+from shardy_py.report.memory.fusion import Fusion
 from shardy_py.report.memory.host import host_events
-from shardy_py.report.memory.host_ops import HostOps
+from shardy_py.report.memory.host_program import HostProgram
+from shardy_py.report.memory.host_steps import HostSteps
+from shardy_py.report.memory.local_sizes import LocalSizes, measured
 from shardy_py.report.memory.packing import Buffer, Holder, Slot, packed
 from shardy_py.report.memory.schedule import Event, breadth_first_combined, least_memory
 from shardy_py.spmd.model import Collective
@@ -47,40 +48,22 @@ class Setting:
     saves_reads: bool = False
 
 
-def size_of(type_: TensorType | None, tiling: Tiling | None, target: Target) -> int:
-    """The bytes of a tensor on each device, in the layout with the least padding."""
-    if type_ is None:
-        return 0
-    shape = tuple(size or 0 for size in type_.shape)
-    local = shape if tiling is None else tiling.local_shape(shape)
-    if target == "linear":
-        return -(-prod(local) * element_type(type_.element).bits // 8)
-    return _compact(type_.element, local)
-
-
-@lru_cache(maxsize=65536)
-def _compact(element: str, shape: tuple[int, ...]) -> int:
-    """The bytes with the two dimensions in tiles for which there is the least padding."""
-    dimensions = range(len(shape))
-    pairs = permutations(dimensions, 2) if len(shape) > 1 else [()]
-    orders = ((*(d for d in dimensions if d not in pair), *pair) for pair in pairs)
-    return min(layout_bytes(element, tuple(shape[d] for d in order)).padded for order in orders)
-
-
 @dataclass
 class StoredBlock:
     """One block: which values are stored, and how long.
 
     sent: the collectives of each step, by its identity. originals: by that of a step with copied operands,
     that of the step in the program. again: the last step that reads what was sent, by the key of the
-    collective. alias: the value whose memory a value shares. host_bytes: of values in memory of the host.
-    is_entry: whether it is that of the entry computation.
+    collective; merged: by step, what it reads that was sent before. types, sizes: of values on each device.
+    alias: the value whose memory a value shares. host_bytes: of values in memory of the host. is_entry: whether
+    it is that of the entry computation.
     """
 
     block: Block
     sent: dict[int, list[Sent]]
     again: Mapping[Hashable, int]
     setting: Setting
+    measure: LocalSizes
     merged: Mapping[int, Sequence[Sent]] = field(default_factory=dict[int, "Sequence[Sent]"])
     types: dict[Name, TensorType] = field(default_factory=dict[Name, TensorType])
     sizes: dict[Name, int] = field(default_factory=dict[Name, int])
@@ -97,8 +80,7 @@ class StoredBlock:
 
     def __post_init__(self) -> None:
         for value in self.block.arguments:
-            self.sizes[value.name] = size_of(value.type, value.tiling, self.setting.target)
-            self._note_type(value.name, value.type, value.tiling)
+            self._note(value.name, value.type, value.tiling)
         self._inline(self.block)
         self.results = [self.stored_name(name) for name in self.block.results]
 
@@ -111,12 +93,8 @@ class StoredBlock:
     def _inline(self, block: Block) -> None:
         """Lists steps; regions that always run once are part of the block around them."""
         for step in block.steps:
-            triples = zip(step.results, step.record.results, step.targets, strict=False)
-            self.sizes |= {
-                name: size_of(type_, tiling, self.setting.target) for name, type_, tiling in triples
-            }
             for name, type_, tiling in zip(step.results, step.record.results, step.targets, strict=False):
-                self._note_type(name, type_, tiling)
+                self._note(name, type_, tiling)
             if _is_on_host(step):
                 self.host_bytes += sum(self.sizes[name] for name in step.results)
                 self.sizes |= dict.fromkeys(step.results, 0)
@@ -136,6 +114,9 @@ class StoredBlock:
                 self._list_with_copies(step)
 
     def _list_with_copies(self, step: Step) -> None:
+        if step.record.name not in COPIED:
+            self.steps.append(step)
+            return
         sent = self.sent_for(step)
         on_host = self.setting.on_host
         operands = [each.operand for each in sent]
@@ -165,12 +146,11 @@ class StoredBlock:
             else:
                 self.alias |= zip(step.results, first, strict=True)
 
-    def _note_type(self, name: Name, type_: TensorType | None, tiling: Tiling | None) -> None:
+    def _note(self, name: Name, type_: TensorType | None, tiling: Tiling | None) -> None:
         """Notes what a device holds of a value."""
-        if type_ is not None:
-            shape = tuple(size or 0 for size in type_.shape)
-            local = shape if tiling is None else tiling.local_shape(shape)
-            self.types[name] = TensorType(tuple(local), type_.element)
+        local, self.sizes[name] = self.measure.of(type_, tiling)
+        if local is not None:
+            self.types[name] = local
 
     def _note_added(self, added: Added, size: int) -> None:
         """Notes what a device holds of what an added step makes."""
@@ -202,9 +182,7 @@ class StoredBlock:
         live = self._live()
         steps = [step for step in self.steps if not step.results or not live.isdisjoint(step.results)]
         setting = self.setting
-        fusion = Fusion(
-            self.sizes, self.sent_for, self.results, self._reads, setting.on_host, setting.saves_reads
-        )
+        fusion = Fusion(self.sizes, self.sent_for, self.results, self._reads, setting.saves_reads)
         fused = fusion.fused(steps)
         needs = fusion.needs(steps, fused)
         stored = [step for step in steps if not step.results or step.results[0] not in fused]
@@ -273,17 +251,19 @@ class StoredBlock:
 
     def _on_host(self, sizes: Sequence[int]) -> list[Event]:
         """What runs on the host, in program order; notes which values the results are."""
-        ops = HostOps(self.types, self.sizes, self.alias, self.sent, self.merged, self.originals)
+        measure = partial(measured, target=self.setting.target)
+        program = HostProgram(self.types, self.sizes, self.alias, measure)
+        steps = HostSteps(program, self.sent, self.merged, self.originals)
         live = self._live()
         for step in self.steps:
             if not step.results or not live.isdisjoint(step.results):
-                ops.add(step, [name for inner in step.blocks for name in _captured(inner)])
+                steps.add(step, [name for inner in step.blocks for name in _captured(inner)])
         sent = self.sent.get(id(None), ()) if self.is_entry else ()
         self.results = [
-            ops.result(position, name, sent, sizes[position] if position < len(sizes) else 0)
+            steps.result(position, name, sent, sizes[position] if position < len(sizes) else 0)
             for position, name in enumerate(self.block.results)
         ]
-        events = host_events(ops, self.results)
+        events = host_events(program, self.results)
         self.results = [self.stored_name(name) for name in self.results]
         return events
 
@@ -306,25 +286,13 @@ class StoredBlock:
                 name = (id(step), "sent", number)
                 operand = each.operand
                 source = [self.stored_name(step.operands[operand])] if operand >= 0 else needs[id(step)]
-                wide = 1 + (self.setting.on_host and is_widened(step))
                 # What is sent of an operand does not wait for the others, which may be made much later.
                 before = [chains[operand]] if operand in chains else sent if operand < 0 else []
                 reads = (*source, *before)
-                self.sizes[name] = _received(each.collective) * wide
-                if not (self.setting.on_host and each.collective.is_strided):
-                    events.append(Event(step, reads, (name,), each.collective))
-                    sent.append(name)
-                    chains[operand] = name
-                    continue
-                # The host puts parts one behind the other: copies with another layout are around that.
-                given, made = (*name, "given"), (*name, "made")
-                self.sizes[given], self.sizes[made] = each.collective.held_bytes * wide, self.sizes[name]
-                events.append(Event(None, reads, (given,)))
-                events.append(Event(step, (given,), (made,), each.collective))
-                if not is_cheap(step):
-                    events.append(Event(None, (made,), (name,)))
-                chains[operand] = made if is_cheap(step) else name
-                sent.append(chains[operand])
+                self.sizes[name] = _received(each.collective)
+                events.append(Event(step, reads, (name,), each.collective))
+                sent.append(name)
+                chains[operand] = name
             parts = [(name, "parts") for name in step.results] if sums else [*step.results]
             if sent and step.record.name in _WINDOWED:
                 # What comes from neighbours and the operand are put together in memory of their own.
@@ -338,10 +306,9 @@ class StoredBlock:
             events.append(Event(step, reads, tuple(parts), over=over))
             if sums:
                 # A sum of which a device keeps a part is computed whole, and the part taken where it is used.
-                wide = 1 + (self.setting.on_host and is_narrowed_after(step))
                 whole = [self.sizes[name] for name in step.results]
                 if len(parts) == 1:
-                    whole = [max(sums[0].held_bytes * wide, *whole)]
+                    whole = [max(sums[0].held_bytes, *whole)]
                 self.sizes |= zip(parts, whole, strict=True)
                 self.sizes |= zip(step.results, whole, strict=True)
                 kind = (sums[0].kind, sums[0].element_type, sums[0].group, sums[0].group_size)
@@ -388,6 +355,7 @@ class StoredBlock:
             self.sent,
             self.again,
             self.setting,
+            self.measure,
             self.merged,
             dict(self.types),
             dict(self.sizes),

@@ -21,6 +21,7 @@ from shardy_py.partition.cost import CostModel
 from shardy_py.report.communication.by_xla import PlannedUses, is_written
 from shardy_py.report.communication.collect import CollectiveUse, collectives_by_op
 from shardy_py.report.communication.spmd_program import SpmdProgram
+from shardy_py.report.memory.local_sizes import LocalSizes
 from shardy_py.report.memory.schedule import Event
 from shardy_py.report.memory.stored import Setting, StoredBlock
 from shardy_py.report.time.counted import by_step, equal_steps, tilings_of
@@ -111,7 +112,8 @@ class _Timer:
     def block(self) -> TimedBlock:
         again = {each.collective.key: id(each.step) for each in self.plan.merged}
         setting = Setting(on_host=False, target=self.hardware.target, saves_reads=True)
-        return self._nodes(StoredBlock(self.main, self.sent, again, setting), 1)
+        measure = LocalSizes(setting.target)
+        return self._nodes(StoredBlock(self.main, self.sent, again, setting, measure), 1)
 
     def _nodes(self, block: StoredBlock, runs: int) -> TimedBlock:
         """The nodes of a block that runs `runs` times in all."""

@@ -196,7 +196,9 @@ def test_to_and_from_a_single_device(
 ) -> None:
     """It receives the missing ones of the 256 bytes; all others receive their shards."""
     text = ON_ONE_DEVICE.replace("SOURCE", source).replace("TARGET", target)
-    to, back = propagate(Program.parse(text)).communication(MODEL).collectives
+    result = propagate(Program.parse(text))
+    assert result.record is not None
+    to, back = pipeline.forecast(result.program.module, MODEL, result.record.events)[1].collectives
     assert (to.kind, back.kind, to.cost.bytes) == ("reshard", "reshard", taken)
     assert back.cost.bytes == given
     assert (to.cost.seconds, back.cost.seconds) == (pytest.approx(seconds[0]), pytest.approx(seconds[1]))
