@@ -51,7 +51,7 @@ class Diagnostic:
     notes: further diagnostics, shown below it.
     expected, got: what would be valid, and what was found instead; empty if `what` says it.
     remedy: what the user can do; empty if that is obvious.
-    subject: the part of the input that is wrong, by which an outer layer finds its place; empty if unknown.
+    subject: the part of the input that is wrong, by which an outer layer finds its place; None if unknown.
 
     >>> str(Diagnostic("operand 1", expected="rank 2", got="rank 3", remedy="reshape it"))
     'error: operand 1: expected rank 2, got rank 3; reshape it'
@@ -64,7 +64,7 @@ class Diagnostic:
     expected: str = ""
     got: str = ""
     remedy: str = ""
-    subject: str = ""
+    subject: str | None = None
 
     @property
     def message(self) -> str:
@@ -100,7 +100,7 @@ def closest(name: str, known: Iterable[str], most: int = 1) -> list[str]:
     >>> closest("axis", ("data", "model"))
     []
     """
-    from difflib import get_close_matches
+    from difflib import SequenceMatcher, get_close_matches
 
     by_folded: dict[str, str] = {}
     for each in known:
@@ -108,8 +108,10 @@ def closest(name: str, known: Iterable[str], most: int = 1) -> list[str]:
     wanted = folded(name)
     exact = [wanted] if wanted in by_folded else []
     endings = [each for each in by_folded if len(wanted) > 2 and each.endswith(wanted)]
-    similar = get_close_matches(wanted, by_folded, most)
-    return [by_folded[each] for each in list(dict.fromkeys((*exact, *endings[:1], *similar)))[:most]]
+    similar = get_close_matches(wanted, by_folded, most + 8)
+    order = {each: number for number, each in enumerate(by_folded)}
+    similar.sort(key=lambda each: (-SequenceMatcher(None, each, wanted).ratio(), order[each]))
+    return [by_folded[each] for each in dict.fromkeys((*exact, *endings[:1], *similar))][:most]
 
 
 def folded(name: str) -> str:
@@ -145,10 +147,18 @@ class ShardyError(Exception):
 
     @classmethod
     def unexpected(
-        cls, what: str, *, expected: str, got: str, remedy: str = "", where: Position | None = None
+        cls,
+        what: str,
+        *,
+        expected: str,
+        got: str,
+        remedy: str = "",
+        where: Position | None = None,
+        subject: str | None = None,
     ) -> ShardyError:
-        """`what: expected E, got G; remedy`; `what` may be empty."""
-        subject = got[1:-1] if got[:1] == "'" == got[-1:] else ""
+        """`what: expected E, got G; remedy`; `what` may be empty. The subject is what `got` quotes."""
+        if subject is None and len(got) > 1 and got[0] == "'" == got[-1]:
+            subject = got[1:-1]
         return cls(Diagnostic(what, where, expected=expected, got=got, remedy=remedy, subject=subject))
 
     @classmethod

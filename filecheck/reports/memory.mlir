@@ -31,7 +31,7 @@
 
 // MODULE: func.func @main
 
-// USAGE: sdy-opt: for the --memory-report option: Cannot find option named 'gpu'!
+// USAGE: --memory-report:1:1: error: unknown target 'gpu': expected one of 'tpu', 'linear', 'tpu-v2'
 
 sdy.mesh @mesh = <["x"=4]>
 func.func @main(%arg0: tensor<64x100xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>} loc("weights")) -> tensor<64x100xf32> {

@@ -19,13 +19,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from shardy_py.api.annotate import Editor, ShardingLike
-from shardy_py.api.arguments import expect, shown
-from shardy_py.api.foreign import MeshLike, as_mesh, frontend
+from shardy_py.api.arguments import expect, program_remedy, shown
+from shardy_py.api.foreign import MeshLike, as_mesh, frontend, is_mesh
 from shardy_py.api.reading import read_module, say, taken_module
 from shardy_py.api.values import Value, Values
 from shardy_py.dialects import print_module
 from shardy_py.dialects.verification import verify_module
-from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.errors import Diagnostic, ShardyError, suggestion
 from shardy_py.graph.cloning import clone
 from shardy_py.input_files import text_in
 from shardy_py.passes import PASSES, PassCall, pass_by_name
@@ -40,6 +40,7 @@ from shardy_py.xla.written_by_jax import is_written_by_jax
 
 if TYPE_CHECKING:
     from shardy_py.api.execution import Inputs, RunKeywords, RunResults
+    from shardy_py.hardware import AxisPlacement, Hardware
     from shardy_py.suggest import Suggestion
 
 ValueKey = str | Value
@@ -48,6 +49,10 @@ Edits = Mapping[str, ShardingLike] | Mapping[Value, ShardingLike] | Mapping[Valu
 """Annotations by value; None removes those of the program."""
 _SHOWN = 8
 """Names of functions in `repr`."""
+_OF_RESULTS = frozenset(
+    ("memory", "time", "communication", "explain", "why_not", "what_if", "summary", "shardings", "explorer")
+)
+"""What results have that programs lack."""
 _Edit = Callable[[Editor, Callable[[ValueKey], Value]], object]
 """A change to a copy; the function finds the copy of a value."""
 
@@ -114,7 +119,7 @@ class Program:
         Raises:
             ShardyError: the file cannot be read, or the program is invalid.
         """
-        expect(path, (str, PathLike), "the path of a file")
+        expect(path, (str, PathLike), "the path of a file", program_remedy(path))
         if "\n" in str(path):
             remedy = "Program.parse takes text"
             raise ShardyError.unexpected("", expected="the path of a file", got=shown(path), remedy=remedy)
@@ -192,6 +197,16 @@ class Program:
     def __contains__(self, value: object) -> bool:
         """Returns whether it is a value of this program, or the name of one."""
         return value in self.values
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Raises `AttributeError`, which says where the reports are."""
+            fact = f"'Program' object has no attribute '{name}'"
+            if name in _OF_RESULTS:
+                raise AttributeError(f"{fact}; propagate it first: propagate(program).{name}")
+            hint = "" if name.startswith("_") else suggestion(name, dir(type(self)))
+            raise AttributeError(f"{fact}{hint and f'; {hint}'}")
 
     def text(self, *, generic: bool = False, debuginfo: bool = False) -> str:
         """Returns the program as MLIR prints it; optionally in generic form, or with locations."""
@@ -292,11 +307,11 @@ class Program:
 
     def suggest(
         self,
-        meshes: Iterable[MeshLike] = (),
+        meshes: MeshLike | Iterable[MeshLike] = (),
         *,
-        hardware: str = "tpu-v5p",
+        hardware: AxisPlacement | Hardware | str = "tpu-v5p",
         memory: float | str | None = None,
-        keep: Iterable[ValueKey] | Mapping[ValueKey, ShardingLike] = (),
+        keep: ValueKey | Iterable[ValueKey] | Mapping[ValueKey, ShardingLike] = (),
         time_limit: float = 60,
         tries: int = 400,
         seed: int = 0,
@@ -317,8 +332,10 @@ class Program:
         """
         from shardy_py.api.suggesting import Wanted, suggest
 
-        wanted = Wanted(hardware, memory, keep, time_limit, tries, seed, progress)
-        return suggest(self, tuple(map(as_mesh, meshes)), wanted)
+        kept = (keep,) if isinstance(keep, str | Value) else keep
+        wanted = Wanted(hardware, memory, kept, time_limit, tries, seed, progress)
+        tried = (meshes,) if is_mesh(meshes) else meshes
+        return suggest(self, tuple(map(as_mesh, tried)), wanted)
 
     @overload
     def run(self, name: str, /, **options: bool | int | str | Iterable[str]) -> Program: ...

@@ -16,12 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from shardy_py.api.arguments import expect
+from shardy_py.api.arguments import expect, program_remedy
 from shardy_py.api.program import Program
 from shardy_py.api.result import Result
 from shardy_py.api.values import Value
-from shardy_py.errors import Diagnostic, collected_warnings
+from shardy_py.errors import Diagnostic, ShardyError, collected_warnings
 from shardy_py.graph.holders import attribute_list_shardings
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import function_name, functions_of
@@ -92,6 +93,16 @@ class Options(PropagationPipelineOptions):
     False
     """
 
+    if not TYPE_CHECKING:  # which knows the keywords
+
+        def __new__(cls, *values: object, **named: object) -> Options:
+            """Raises `ShardyError` for an unknown option."""
+            known = [option.field_name for option in options_of(Options)]
+            for name in named:
+                if name not in known:
+                    raise ShardyError.unknown("option", name, known, what="Options")
+            return object.__new__(cls)
+
     def __post_init__(self) -> None:
         """Raises `ShardyError` for a value of another type, or an unknown choice."""
         check_options("Options", options_of(Options), vars(self))
@@ -114,7 +125,11 @@ def propagate(
     Raises:
         ShardyError: a pass rejects the program, or its shardings are not those of sdy.
     """
-    expect(program, Program, "a Program", "Program.parse reads text")
+    if isinstance(program, Result):
+        raise ShardyError.unexpected(
+            "", expected="a Program", got=repr(program), remedy="pass result.source, or result.program"
+        )
+    expect(program, Program, "a Program", program_remedy(program))
     expect(options, Options, "Options such as Options(conservative_propagation=True)")
     require_understood(program.module)
     calls = options.passes()

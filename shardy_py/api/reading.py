@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.api import remarks
-from shardy_py.api.arguments import expect
+from shardy_py.api.arguments import expect, program_remedy
 from shardy_py.dialects import parse_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError
@@ -47,10 +47,10 @@ def read_module(
     Raises:
         ShardyError: the program is invalid, or its shardings are.
     """
-    expect(text, (str, bytes), "the text of a program, or bytecode")
+    expect(text, (str, bytes), "the text of a program, or bytecode", program_remedy(text))
     if isinstance(text, bytes):
         text = text_of(text, file)
-    if "\n" not in text and text.rstrip().endswith(SUFFIXES):
+    if "\n" not in text and text.rstrip().endswith((*SUFFIXES, ".py")):
         got, remedy = f"the name of a file, {text!r}", "Program.load reads files"
         raise ShardyError.unexpected("", expected="the text of a program", got=got, remedy=remedy)
     with without_collection():

@@ -27,7 +27,7 @@ from shardy_py.api.values import Value, Values
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.run_record import Lineage, Record
 from shardy_py.gspmd.understanding import require_reportable
-from shardy_py.hardware import AxisPlacement, Hardware, placement_of
+from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.passes.pipeline_options import PropagationPipelineOptions
 from shardy_py.pipeline import communication, forecast, partition, spmd_program
@@ -41,7 +41,7 @@ from shardy_py.report.communication import (
 )
 from shardy_py.report.difference import difference
 from shardy_py.report.explain import MOST_CHAINS, Explainer, Explanations, Reasons, Side, WhyNot, sides
-from shardy_py.report.memory import CHIPS, TARGETS, MemoryReport, Target, memory_report
+from shardy_py.report.memory import MemoryReport, Target, memory_report
 from shardy_py.session import without_collection
 from shardy_py.sharding import DeviceSlices
 from shardy_py.xla.missing import file_of, missing
@@ -202,17 +202,21 @@ class Result:
 
     @without_collection()
     def memory(
-        self, target: Target | str = "linear", *, partitioner: Partitioner | None = None
+        self,
+        target: Hardware | AxisPlacement | Target | str = "linear",
+        *,
+        partitioner: Partitioner | None = None,
     ) -> MemoryReport:
         """Returns the memory on each device: what XLA allocates, as estimated, and every tensor.
 
-        target: "tpu", "linear", or a chip such as "tpu-v5p", for its layouts and whether the program `fits`.
+        target: "tpu", "linear", or a device as for `time`, for its layouts and whether the program `fits`.
         partitioner: whose collectives what XLA allocates is estimated with, as for `communication`.
 
         Raises:
             ShardyError: the target is unknown.
         """
-        expect_one_of("target", target, (*TARGETS, *CHIPS))
+        expected = "'tpu', 'linear', or the name of a device such as 'tpu-v5p'"
+        expect(target, (str, Hardware, AxisPlacement), expected)
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
         self._remark()
@@ -239,11 +243,9 @@ class Result:
         """
         from shardy_py.report.time import time_report
 
-        expect(hardware, (str, Hardware, AxisPlacement), "a Hardware, an AxisPlacement, or the text of one")
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
-        device = placement_of(hardware) if isinstance(hardware, str) else hardware
-        device = AxisPlacement(device) if isinstance(device, Hardware) else device
+        device = as_placement(hardware)
         model = cost_model(links) if isinstance(links, str) else links
         self._remark()
         return time_report(self._spmd_by(partitioner), device, model)

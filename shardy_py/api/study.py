@@ -28,11 +28,10 @@ from shardy_py.dialects.sdy.verify_sharding import check_priorities_and_axes
 from shardy_py.errors import ShardyError
 from shardy_py.graph.movements import Copies, recorded
 from shardy_py.graph.symbols import function_name
-from shardy_py.hardware import AxisPlacement, placement_of
+from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.passes.removal import without_size_one_axes
 from shardy_py.report.difference import Figures
-from shardy_py.report.memory.chips import CHIPS
 from shardy_py.session import SESSION, without_collection
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import mesh_of
@@ -131,7 +130,11 @@ class Study:
 
     @without_collection()
     def step(
-        self, edits: Edits | None = None, hardware: AxisPlacement | str = "tpu-v5p", *, at_most: float = inf
+        self,
+        edits: Edits | None = None,
+        hardware: AxisPlacement | Hardware | str = "tpu-v5p",
+        *,
+        at_most: float = inf,
     ) -> StepCost | None:
         """Returns what a step costs on each device with annotations added, changed or (None) removed.
 
@@ -142,7 +145,7 @@ class Study:
             ShardyError: as `score`; unknown hardware, or an axis that does not fit on it.
         """
         edits = {} if edits is None else edits
-        placement = placement_of(hardware) if isinstance(hardware, str) else hardware
+        placement = as_placement(hardware)
         with SESSION.program():
             try:
                 return self._incremental.step(self._incremental.initial(edits), placement, at_most)
@@ -325,9 +328,8 @@ def step_cost(result: Result, placement: AxisPlacement) -> StepCost:
     Raises:
         ShardyError: an axis does not fit on the hardware, dynamic shapes, or too many devices.
     """
-    name = placement.hardware.name
     time = result.time(placement, partitioner="xla")
-    memory = result.memory(name if name in CHIPS else "linear", partitioner="xla").estimate
+    memory = result.memory(placement, partitioner="xla").estimate
     received = result.communication(partitioner="xla").total.bytes
     return StepCost(time.overlapped, time.serial, memory.total_bytes, received)
 

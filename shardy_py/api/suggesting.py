@@ -25,7 +25,7 @@ from shardy_py.byte_sizes import byte_size
 from shardy_py.dialects.sdy import ShardingConstraintOp
 from shardy_py.errors import ShardyError
 from shardy_py.gspmd.understanding import require_reportable
-from shardy_py.hardware import AxisPlacement, placement_of
+from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.progress import progress
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.meshes import meshes_with_axes
@@ -72,7 +72,7 @@ class Wanted:
     shardings by value. time_limit: in seconds. tries: choices scored at most.
     """
 
-    hardware: str = "tpu-v5p"
+    hardware: AxisPlacement | Hardware | str = "tpu-v5p"
     memory: float | str | None = None
     keep: Keep = ()
     time_limit: float = 60
@@ -84,7 +84,9 @@ class Wanted:
 def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggestion:
     """Returns plans for a program: see `Program.suggest`."""
     require_reportable(program.module)
-    placement = placement_of(wanted.hardware)
+    if wanted.tries < 1:
+        raise ShardyError.unexpected("tries", expected="at least 1", got=str(wanted.tries))
+    placement = as_placement(wanted.hardware)
     memory = _memory_limit(wanted.memory, placement)
     name, own = _mesh_of(program)
     tried = tuple(meshes) or (() if own is None else (own,))
@@ -125,7 +127,7 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
         None if own is None else own_code(program, own),
         sum(scorer.tried for scorer in scorers),
         is_complete,
-        wanted.hardware,
+        wanted.hardware if isinstance(wanted.hardware, str) else placement.hardware.name,
         memory,
         tuple(searched.coarse),
         annotate,

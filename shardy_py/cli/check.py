@@ -12,9 +12,23 @@ import argparse
 from typing import TYPE_CHECKING, Any, cast
 
 from shardy_py.byte_sizes import byte_size
-from shardy_py.cli.arguments import add_source_roots, command_parser, read_cost_model, reader
+from shardy_py.cli.arguments import (
+    add_source_roots,
+    checked_cost_model,
+    command_parser,
+    read_cost_model,
+)
 from shardy_py.cli.as_compiled import add_flags, program_of
-from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, TROUBLE, Files, argument, run_command, usage_error
+from shardy_py.cli.shell import (
+    FAILURE,
+    STANDARD,
+    SUCCESS,
+    TROUBLE,
+    Files,
+    argument,
+    run_command,
+    usage_error,
+)
 from shardy_py.errors import ShardyError
 from shardy_py.terminal import json_text
 
@@ -36,11 +50,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     description = "Lint for sharded programs: propagates, and reports what costs memory or time."
-    parser = command_parser("sdy-check", description, _EXIT_CODES)
+    parser = command_parser("sdy-check", description, _EXIT_CODES, "PROGRAM")
     add = parser.add_argument
-    codes: Any = {"type": reader(_rules), "default": "", "metavar": "CODES"}
-    levels: Any = {"type": reader(_level), "action": "append", "default": [], "metavar": "CODE=LEVEL"}
-    size: Any = {"type": reader(byte_size), "metavar": "SIZE"}
+    codes: Any = {"type": _rules, "default": "", "metavar": "CODES"}
+    levels: Any = {"type": _level, "action": "append", "default": [], "metavar": "CODE=LEVEL"}
+    size: Any = {"type": byte_size, "metavar": "SIZE"}
     fails: Any = {"default": "warning", "choices": ("error", "warning", "note", "never")}
     large = "minimum size of a tensor for SDY001: 65536, 64M, 64MiB, 64MB (default: 64M, which is 64MiB)"
     slow = "minimum bytes received per device for SDY003 and SDY007 (default: 1M)"
@@ -56,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--replicated-bytes", **size, default="64M", help=large)
     add("--reshard-bytes", **size, default="1M", help=slow)
     add("--padding-bytes", **size, default="1M", help=padding)
-    add("--model", type=reader(read_cost_model), help=links)
+    add("--model", type=checked_cost_model, help=links)
     partitioners = "whose collectives are checked (default: xla for programs of JAX, else shardy)"
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
     add("--no-propagate", action="store_true", help="the program is already propagated")
@@ -81,7 +95,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         raise usage_error("expected a program, or --rules")
     if (options.sarif, options.write_baseline).count(STANDARD) + (options.format != "text") > 1:
         raise usage_error("standard output can take one of --format, --sarif and --write-baseline only")
-    with argument("--level"):
+    with argument("--level", *map("=".join, options.level)):
         from shardy_py.check import Choice
 
         levels = cast("dict[str, Level]", dict(options.level))
@@ -117,16 +131,18 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         result = Result(program, program, (), again)
     else:
         result = propagate(program, progress=not options.no_progress)
+    model = None if options.model is None else read_cost_model(options.model)
     limits = Limits(
-        *(options.replicated_bytes, options.reshard_bytes, options.model, options.partitioner),
+        *(options.replicated_bytes, options.reshard_bytes, model, options.partitioner),
         padding_bytes=options.padding_bytes,
     )
     declared = ()
     if baseline is not None:
         with argument("--baseline"):
             declared = expected_in(baseline)
-    found = findings_in(result, options.choice, limits)
-    with argument("--expect"):
+    with argument("--model", options.model or "", parts_only=True):
+        found = findings_in(result, options.choice, limits)
+    with argument("--expect", *options.expect):
         findings, met = without_meant(result, found, (*options.expect, *declared))
     new_baseline = baseline_text(findings, options.expect)
     if baseline is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from shardy_py.cli.arguments import command_parser, read_cost_model, reader
+from shardy_py.cli.arguments import checked_cost_model, command_parser, read_cost_model
 from shardy_py.cli.as_compiled import add_flags, program_of
 from shardy_py.cli.shell import (
     FAILURE,
@@ -20,6 +20,7 @@ from shardy_py.cli.shell import (
     TROUBLE,
     Files,
     InputFile,
+    argument,
     log,
     run_command,
     usage_error,
@@ -47,17 +48,18 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "Exit codes: 0; 1: the programs differ and --exit-code; "
         "2: invalid input or command line, or an internal error."
     )
-    parser = command_parser("sdy-diff", description, codes)
+    parser = command_parser("sdy-diff", description, codes, "BEFORE AFTER")
     add = parser.add_argument
     links = "cost model of links: tpu-v5e,data=tpu-dcn (default: tpu-v5p)"
     add("before", help="MLIR file; '-': standard input")
     add("after", help="MLIR file")
     add("--propagate", action="store_true", help="propagate through both programs first")
     add_flags(parser, default=None)
-    add("--model", type=reader(read_cost_model), default="tpu-v5p", help=links)
+    add("--model", type=checked_cost_model, default="tpu-v5p", help=links)
     partitioners = "whose collectives are compared (default: xla for programs of JAX, else shardy)"
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
-    add("--target", default="linear", choices=("tpu", "linear"), help="memory layout (default: linear)")
+    layouts = "memory layout: tpu, linear, or a device such as tpu-v5p (default: linear)"
+    add("--target", default="linear", type=_target, help=layouts)
     add("--json", action="store_true", help="print JSON")
     add("--csv", action="store_true", help="print the changed values as CSV")
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
@@ -92,6 +94,13 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     return FAILURE if differs and options.exit_code else SUCCESS
 
 
+def _target(text: str) -> str:
+    from shardy_py.report.memory.chips import target_of
+
+    target_of(text)
+    return text
+
+
 def _program(
     source: InputFile, options: argparse.Namespace, begin: Callable[[str], None]
 ) -> tuple[ValueTable, Callable[[Partitioner | None], Figures]]:
@@ -115,7 +124,9 @@ def _program(
     def costs(partitioner: Partitioner | None) -> Figures:
         begin(f"costs of {source.file}")
         about: Any = {"partitioner": partitioner, "taken": program.taken}
-        bill = pipeline.communication(module, options.model, events, **about)[1]
+        model = read_cost_model(options.model)
+        with argument("--model", options.model, parts_only=True):
+            bill = pipeline.communication(module, model, events, **about)[1]
         about["partitioner"] = bill.partitioner
         made = memory_report(
             module, options.target, lambda: pipeline.sending_program(module, events, **about)

@@ -19,6 +19,7 @@ from shardy_py.cli.as_compiled import remark_on
 from shardy_py.cli.expectations import read_expectations, unmet
 from shardy_py.cli.flags import Command
 from shardy_py.cli.reports import Evidence, reports_csv, reports_json, reports_text
+from shardy_py.cli.shell import texts_of
 from shardy_py.cli.understood import say_unread, understood, write_remarks
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
@@ -120,7 +121,7 @@ def run(command: Command, source: str, file: str, log: Callable[[str], object]) 
             only_expected = command.verify_diagnostics == "only-expected"
             diagnostics = unmet(diagnostics, expectations, only_expected=only_expected)
         if diagnostics:
-            log(render_all(diagnostics, {file: source}) + "\n")
+            log(render_all(diagnostics, {file: source, **driver.arguments}) + "\n")
         driver.has_failed |= any(d.severity == "error" for d in diagnostics)
     if driver.stopwatch:
         log(driver.stopwatch.report())
@@ -162,6 +163,7 @@ class _Driver:
         self.stopwatch = Stopwatch() if command.with_timing else None
         self.has_failed = False
         self.warned_of: set[str] = set()
+        self.arguments: dict[str, str] = {}
         self.dumps: tuple[Observer, ...] = ()
         if command.print_before != () or command.print_after != ():
             self.dumps = (DumpIR(command.print_before, command.print_after, self.print, log),)
@@ -176,6 +178,7 @@ class _Driver:
                     result, errors = self._result(chunk, begin), ()
             except ShardyError as error:
                 result, errors = _Result(), error.diagnostics
+                self.arguments |= texts_of(error)
         return result, (*warnings, *errors)
 
     def _result(self, chunk: Chunk, begin: Callable[[str], None]) -> _Result:

@@ -12,9 +12,14 @@ import argparse
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from shardy_py.cli.arguments import add_source_roots, command_parser, read_cost_model, reader
+from shardy_py.cli.arguments import (
+    EXIT_CODES,
+    add_source_roots,
+    checked_cost_model,
+    command_parser,
+)
 from shardy_py.cli.as_compiled import add_flags, program_of
-from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command, usage_error
+from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
 
 if TYPE_CHECKING:
     from shardy_py.api.result import Result
@@ -27,15 +32,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
     description = "Writes an HTML file that shows a program with its shardings and collectives."
-    codes = "Exit codes: 0; 1: invalid input; 2: internal error."
-    parser = command_parser("shardy-explorer", description, codes)
+    parser = command_parser("shardy-explorer", description, EXIT_CODES, "PROGRAM [OTHER]")
     add = parser.add_argument
     html = "HTML file; '-': standard output (default: named as the program)"
     links = "cost model of links (default: tpu-v5p)"
     add("program", help="MLIR file; '-': standard input")
     add("other", nargs="?", help="MLIR file to compare with")
     add("-o", "--output", metavar="FILE", help=html)
-    add("--model", type=reader(read_cost_model), default="tpu-v5p", help=links)
+    add("--model", type=checked_cost_model, default="tpu-v5p", help=links)
     partitioners = "whose collectives are shown (default: xla for programs of JAX, else shardy)"
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
     add("--no-propagate", action="store_true", help="the programs are already propagated")
@@ -53,13 +57,14 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     names = [name for name in (options.program, options.other) if name is not None]
     results = [_result(name, options, files) for name in names]
     titles = [_title(name) for name in names] + [""]
-    page = results[0].explorer(
-        *results[1:],
-        titles=(titles[0], titles[1]),
-        model=options.model,
-        partitioner=options.partitioner,
-        has_sources=not options.no_source,
-    )
+    with argument("--model", options.model, parts_only=True):
+        page = results[0].explorer(
+            *results[1:],
+            titles=(titles[0], titles[1]),
+            model=options.model,
+            partitioner=options.partitioner,
+            has_sources=not options.no_source,
+        )
     output = options.output or f"{_title(options.program).partition('.')[0]}.html"
     files.write(output, page.html)
     return SUCCESS if output == STANDARD else files.show(f"{output}: {len(page.html) / 1000:,.0f} kB")

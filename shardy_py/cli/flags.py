@@ -9,20 +9,26 @@ True
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from shardy_py.cli.arguments import EXIT_CODES
 from shardy_py.cli.as_compiled import AS_COMPILED, AS_WRITTEN
 from shardy_py.cli.pass_text import PipelineElement, build_step, is_pass_or_pipeline, parse_pipeline
 from shardy_py.cli.reports import REPORTS, ReportRow, Request, with_request
-from shardy_py.cli.shell import usage_error
+from shardy_py.cli.shell import MOST_COLUMNS, usage_error
 from shardy_py.errors import ShardyError, closest, suggestion
 from shardy_py.passes import PASSES, PassCall, pass_by_name
 from shardy_py.passes.options import Option
 from shardy_py.passes.pipelines import PIPELINES
 
 SPLIT_MARKER = "// -----"
+_SUMMARY = 34
+"""The column at which summaries of flags begin."""
+_LONGEST_CHOICES = 60
+"""Characters of the choices of an option that are shown as its value."""
 _PROOF = "prove"
 """The report that proves the local program."""
 
@@ -125,64 +131,101 @@ def _report(row: ReportRow) -> Flag:
     return _constant(row.flag, "reports", row.summary, row.default)
 
 
-FLAGS: tuple[Flag, ...] = (
-    _text(
-        *("o", "output", "file"),
-        "Output file; - is standard output (default: standard output; none with a report)",
-    ),
-    _text(
-        "pass-pipeline", "steps", "text", "Textual pass pipeline: builtin.module(sdy-a,func.func(sdy-b{x=1}))"
-    ),
-    _text(
-        *("split-input-file", "split_marker", "marker"),
-        *("Split the input at marker lines and process each part separately", SPLIT_MARKER),
-    ),
-    _text(
-        *("output-split-marker", "output_split_marker", "marker"),
-        "Marker line between the programs in the output",
-    ),
-    _text(
-        *("verify-diagnostics", "verify_diagnostics", "all|only-expected"),
-        *("Check diagnostics against expected-* comments in the input", "all"),
-    ),
-    Flag(
-        *("verify-each", "verify"),
-        *(
-            "Verify the IR after each pass, also within pipelines (default: after each pass and pipeline)",
-            "each",
+GROUPS: tuple[tuple[str, tuple[Flag, ...]], ...] = (
+    (
+        "INPUT AND OUTPUT",
+        (
+            _text(
+                *("o", "output", "file"),
+                "Output file; - is standard output (default: standard output; none with a report)",
+            ),
+            _text(
+                *("split-input-file", "split_marker", "marker"),
+                *("Split the input at marker lines and process each part separately", SPLIT_MARKER),
+            ),
+            _text(
+                *("output-split-marker", "output_split_marker", "marker"),
+                "Marker line between the programs in the output",
+            ),
+            Flag("allow-unregistered-dialect", "allow_unregistered", "Allow ops of unregistered dialects"),
+            Flag("mlir-print-op-generic", "is_generic", "Print the generic form"),
+            Flag("mlir-print-debuginfo", "with_debuginfo", "Print locations"),
         ),
     ),
-    Flag("allow-unregistered-dialect", "allow_unregistered", "Allow operations of unregistered dialects"),
-    Flag("mlir-print-op-generic", "is_generic", "Print the generic form"),
-    Flag("mlir-print-debuginfo", "with_debuginfo", "Print locations"),
-    Flag(
-        "mlir-print-ir-before", "print_before", "Print the IR before these passes", None, "names", "pass,..."
+    (
+        "PASSES AND CHECKS (passes and pipelines are flags of their own, listed below)",
+        (
+            _text(
+                *("pass-pipeline", "steps", "text"),
+                "Textual pass pipeline: builtin.module(sdy-a,func.func(sdy-b{x=1}))",
+            ),
+            _constant(
+                *("as-compiled", "as_compiled"),
+                *(f"{AS_COMPILED} (default for reports on programs of JAX)", True),
+            ),
+            _constant("as-written", "as_compiled", f"{AS_WRITTEN} (default for other programs)", False),
+            Flag(
+                *("verify-each", "verify"),
+                "Verify the IR after each pass, also within pipelines (default: after each pass and "
+                "pipeline)",
+                "each",
+            ),
+            _text(
+                *("verify-diagnostics", "verify_diagnostics", "all|only-expected"),
+                *("Check diagnostics against expected-* comments in the input", "all"),
+            ),
+        ),
     ),
-    Flag("mlir-print-ir-after", "print_after", "Print the IR after these passes", None, "names", "pass,..."),
-    _constant("mlir-print-ir-before-all", "print_before", "Print the IR before each pass"),
-    _constant("mlir-print-ir-after-all", "print_after", "Print the IR after each pass"),
-    Flag("mlir-timing", "with_timing", "Report the execution time of parsing, each pass and printing"),
-    Flag("no-progress", "hides_progress", "Show no progress bar on a terminal"),
-    *map(_report, REPORTS),
-    _text(
-        *("prove-shapes", "proof_shapes", "auto|own|small|ops"),
-        "Prove the program as it is, with smaller sizes, or op by op (default: the first small enough)",
+    ("REPORTS", tuple(map(_report, REPORTS))),
+    (
+        "HOW REPORTS ARE MADE",
+        (
+            _text(
+                *("partitioner", "partitioner", "shardy|xla"),
+                "Whose collectives are reported: those of Shardy's reshards, or of XLA's SPMD partitioner "
+                "(default for programs of JAX)",
+            ),
+            Flag("json", "reports_as_json", "Print reports as JSON, one line per program"),
+            Flag(
+                "csv", "reports_as_csv", "Print the rows of the reports on memory, communication, time as CSV"
+            ),
+            _text(
+                *("prove-shapes", "proof_shapes", "auto|own|small|ops"),
+                "Prove the program as it is, with smaller sizes, or op by op (default: the first small "
+                "enough)",
+            ),
+            Flag("bisect", "bisects", "Print the smallest part that --prove finds wrong"),
+        ),
     ),
-    Flag("bisect", "bisects", "Print the smallest part that --prove finds wrong"),
-    Flag("json", "reports_as_json", "Print reports as JSON, one line per program"),
-    Flag("csv", "reports_as_csv", "Print the rows of the memory and communication reports as CSV"),
-    _text(
-        *("partitioner", "partitioner", "shardy|xla"),
-        "Whose collectives are reported: those of Shardy's reshards, or of XLA's SPMD partitioner (default "
-        "for programs of JAX)",
+    (
+        "WHILE PASSES RUN",
+        (
+            Flag(
+                *("mlir-print-ir-before", "print_before", "Print the IR before these passes"),
+                *(None, "names", "pass,..."),
+            ),
+            Flag(
+                *("mlir-print-ir-after", "print_after", "Print the IR after these passes"),
+                *(None, "names", "pass,..."),
+            ),
+            _constant("mlir-print-ir-before-all", "print_before", "Print the IR before each pass"),
+            _constant("mlir-print-ir-after-all", "print_after", "Print the IR after each pass"),
+            Flag("mlir-timing", "with_timing", "Report the time of parsing, each pass and printing"),
+            Flag("no-progress", "hides_progress", "Show no progress bar on a terminal"),
+        ),
     ),
-    _constant("as-compiled", "as_compiled", f"{AS_COMPILED} (default for reports on programs of JAX)", True),
-    _constant("as-written", "as_compiled", f"{AS_WRITTEN} (default for other programs)", False),
-    _constant("show-dialects", "shows", "Print the registered dialects", "dialects"),
-    _constant("help", "shows", "Print this help", "help"),
-    _constant("h", "shows", "Print this help", "help"),
-    _constant("version", "shows", "Print the version", "version"),
+    (
+        "ABOUT",
+        (
+            _constant("help", "shows", "Print this help", "help"),
+            _constant("h", "shows", "Print this help", "help"),
+            _constant("version", "shows", "Print the version", "version"),
+            _constant("show-dialects", "shows", "Print the registered dialects", "dialects"),
+        ),
+    ),
 )
+"""The flags with the headings of the help above them."""
+FLAGS: tuple[Flag, ...] = tuple(flag for _, flags in GROUPS for flag in flags)
 
 _BY_NAME = {flag.name: flag for flag in FLAGS}
 _REPORT_BY_FLAG = {row.flag: row for row in REPORTS}
@@ -293,14 +336,35 @@ def help_text() -> str:
 
 
 def _help_lines() -> Iterator[str]:
-    yield "OPTIONS:"
-    width = max(len(_flag_usage(flag)) for flag in FLAGS) + 2
-    yield from (f"  {_flag_usage(flag):<{width}}{flag.summary}" for flag in FLAGS)
-    for title, rows in (("PASSES:", PASSES), ("PIPELINES:", PIPELINES)):
-        yield f"\n{title}"
+    for title, flags in GROUPS:
+        yield f"{title}:"
+        for flag in flags:
+            yield from _wrapped(f"  {_flag_usage(flag):<{_SUMMARY - 4}}  ", flag.summary, _SUMMARY)
+        yield ""
+    for title, rows in (("PASSES", PASSES), ("PIPELINES", PIPELINES)):
+        yield f"{title}:"
         for row in rows:
-            yield f"  --{row.name}\n      {row.summary}"
-            yield from (f"        {_option_usage(option)}" for option in row.options)
+            yield f"  --{row.name}"
+            yield from _wrapped(" " * 6, row.summary, 6)
+            for option in row.options:
+                yield from _wrapped(" " * 8, _option_usage(option), 12)
+        yield ""
+    yield EXIT_CODES
+
+
+def _wrapped(start: str, text: str, indent: int) -> Iterator[str]:
+    """Lines of at most `MOST_COLUMNS`; the first begins with `start`, or follows it where that is longer."""
+    if len(start) > max(indent, 8):
+        yield start.rstrip()
+        start = " " * indent
+    yield from textwrap.wrap(
+        text,
+        MOST_COLUMNS,
+        initial_indent=start,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _flag_usage(flag: Flag) -> str:
@@ -310,6 +374,9 @@ def _flag_usage(flag: Flag) -> str:
 
 def _option_usage(option: Option) -> str:
     types = {bool: "bool", int: "int", str: "text", tuple: "list"}
-    kind = "|".join(option.choices) or types[type(option.default)]
+    choices = "|".join(option.choices)
+    kind, listed = choices or types[type(option.default)], ""
+    if len(choices) > _LONGEST_CHOICES:
+        kind, listed = "name", f": {', '.join(option.choices)}"
     default = option.text(option.default)
-    return f"{option.name}=<{kind}>  {option.summary}" + (f" (default: {default})" if default else "")
+    return f"{option.name}=<{kind}>  {option.summary}{listed}" + (f" (default: {default})" if default else "")

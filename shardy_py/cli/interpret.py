@@ -40,7 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = command_parser("stablehlo-interpret", "Runs StableHLO programs with numpy.", _CODES)
+    parser = command_parser("stablehlo-interpret", "Runs StableHLO programs with numpy.", _CODES, "[PROGRAM]")
+    parser.headings = dict.fromkeys(("--devices", "--seed"), "inputs and limits")
     add = parser.add_argument
     add("program", nargs="?", default=STANDARD, help="MLIR file; '-' or none: standard input")
     add("--function", metavar="NAME", help="function to run (default: @main, or the only one)")
@@ -83,7 +84,7 @@ def _natural(text: str) -> int:
 def _grid(text: str) -> int | tuple[int, int]:
     found = re.fullmatch(r"([1-9]\d{0,5})(?:x([1-9]\d{0,5}))?", text)
     if found is None:
-        raise argparse.ArgumentTypeError(f"expected a number of devices such as 8 or 2x4, got '{text}'")
+        raise ShardyError.unexpected("", expected="a number of devices such as 8 or 2x4", got=f"'{text}'")
     return int(found[1]) if found[2] is None else (int(found[1]), int(found[2]))
 
 
@@ -118,7 +119,7 @@ def _run_chunk(chunk: Chunk, file: str, given: Any, options: argparse.Namespace,
     inputs, settings = given, _options(options, files)
     with argument("--function"):
         arguments = program.values.arguments(options.function)
-    with argument("--probe"):
+    with argument("--probe", *options.probe):
         for key in options.probe:
             program.values[key]
     if options.random is not None:  # never with --args, so the inputs have names

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shardy_py.cli.shell import in_flag
 from shardy_py.errors import ShardyError
 from shardy_py.terminal import json_text
 
@@ -72,6 +73,7 @@ class ReportRow:
     needs_whole: whether it reads the program before the passes, too.
     is_repeatable: whether the flag may be given several times, with different arguments.
     has_rows: whether it can be CSV.
+    check: raises `ShardyError` for an argument that is invalid for any program.
     needs_shardings: whether it says little about a program without shardings and the lines of its source.
     """
 
@@ -85,6 +87,7 @@ class ReportRow:
     needs_whole: bool = False
     is_repeatable: bool = False
     has_rows: bool = False
+    check: Callable[[str], object] = str
     needs_shardings: bool = True
 
 
@@ -95,10 +98,19 @@ class Request:
     row: ReportRow
     argument: str
 
+    def __post_init__(self) -> None:
+        with in_flag(f"--{self.row.flag}", self.argument):
+            self.row.check(self.argument)
+
+    def answer(self, evidence: Evidence) -> Answer:
+        """Returns the report on a program; errors about a part of the argument are placed there."""
+        with in_flag(f"--{self.row.flag}", self.argument):
+            return self.row.answer(evidence, self.argument)
+
 
 def reports_text(requests: Sequence[Request], evidence: Evidence) -> str:
     """Returns the reports on one program, in the order of the command line, separated by blank lines."""
-    return "\n\n".join(request.row.answer(evidence, request.argument).text() for request in requests) + "\n"
+    return "\n\n".join(request.answer(evidence).text() for request in requests) + "\n"
 
 
 def reports_json(requests: Sequence[Request], evidence: Evidence | None) -> str:
@@ -110,7 +122,7 @@ def reports_json(requests: Sequence[Request], evidence: Evidence | None) -> str:
         return "null\n"
     fields: dict[str, Any] = {}
     for request in requests:
-        data = request.row.answer(evidence, request.argument).data()
+        data = request.answer(evidence).data()
         if request.row.is_repeatable:
             fields.setdefault(request.row.key, {})[request.argument] = data
         else:
@@ -120,7 +132,7 @@ def reports_json(requests: Sequence[Request], evidence: Evidence | None) -> str:
 
 def reports_csv(requests: Sequence[Request], evidence: Evidence) -> str:
     """Returns the rows of the reports on one program, each with a header, separated by blank lines."""
-    answers = [request.row.answer(evidence, request.argument) for request in requests]
+    answers = [request.answer(evidence) for request in requests]
     return "\n".join(answer.csv() for answer in answers if answer.csv is not None)
 
 
@@ -214,7 +226,7 @@ def _proof(evidence: Evidence, seed: str) -> Answer:
     from shardy_py.proof import ProofOptions, bisected, prove
 
     assert evidence.partitioned is not None
-    options = ProofOptions(seed=_seed("prove", seed), shapes=evidence.proof_shapes)
+    options = ProofOptions(seed=_seed(seed), shapes=evidence.proof_shapes)
     answer = prove(evidence.partitioned, options)
     if evidence.bisects:
         answer = bisected(answer, options)
@@ -222,11 +234,33 @@ def _proof(evidence: Evidence, seed: str) -> Answer:
     return Answer(lambda: str(answer), lambda: answer.to_json())
 
 
-def _seed(flag: str, text: str) -> int:
+def _seed(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= _SEED_DIGITS):
         expected = f"the seed, a number from 0 with at most {_SEED_DIGITS} digits"
-        raise ShardyError.unexpected(f"--{flag}", expected=expected, got=f"'{text[:60]}'")
+        raise ShardyError.unexpected("", expected=expected, got=f"'{text[:60]}'")
     return int(text)
+
+
+def _check_target(text: str) -> None:
+    from shardy_py.report.memory.chips import target_of
+
+    target_of(text)
+
+
+def _check_model(text: str) -> None:
+    from shardy_py.partition.cost import cost_model
+
+    cost_model(text)
+
+
+def _check_hardware(text: str) -> None:
+    from shardy_py.hardware import placement_of
+
+    placement_of(text)
+
+
+def _check_file_and_hardware(text: str) -> None:
+    _check_hardware(text.partition(",")[2] or DEFAULT_HARDWARE)
 
 
 def _explainer(evidence: Evidence) -> Explainer:
@@ -236,27 +270,24 @@ def _explainer(evidence: Evidence) -> Explainer:
     return Explainer(evidence.record, evidence.after)
 
 
-MEMORY_TARGETS = "tpu|linear|tpu-v2|tpu-v3|tpu-v4|tpu-v5e|tpu-v5p|tpu-v6e|tpu7x|a100-40gb|a100-80gb" + (
-    "|h100|h200|b200|mi300x|trn2"
-)
-"""The layouts and chips of `report/memory`, which is not imported to parse a command line."""
-
 _SEED_DIGITS = 18
 DEFAULT_HARDWARE = "tpu-v5p"
 """Of the reports on time."""
 
 REPORTS: tuple[ReportRow, ...] = (
     ReportRow(
-        *("memory-report", "memory", _memory, MEMORY_TARGETS, "linear"),
-        "Report the memory per device: what XLA allocates, values alive at once, largest tensors "
-        "(default: linear); for a chip also whether it fits",
+        *("memory-report", "memory", _memory, "TARGET", "linear"),
+        "Report the memory per device: what XLA allocates, values alive at once, largest tensors; TARGET: "
+        "the layouts linear (default) or tpu; or a device such as tpu-v5p, for whether it fits, too",
+        check=_check_target,
         needs_record=True,
         has_rows=True,
     ),
     ReportRow(
         *("communication-report", "communication", _communication, "MODEL", "tpu-v5p"),
         "Report the communication of the program: collectives, bytes, time, the line that caused each; "
-        "MODEL: tpu-v5p (default), tpu-v5e, h100-nvlink, ..., with links of axes: tpu-v5p,data=tpu-dcn",
+        "MODEL: tpu-v5p (default), tpu-v5e, h100, ..., with links of axes: tpu-v5p,data=tpu-dcn",
+        check=_check_model,
         needs_record=True,
         has_rows=True,
     ),
@@ -264,17 +295,20 @@ REPORTS: tuple[ReportRow, ...] = (
         *("time-report", "time", _time, "HARDWARE", DEFAULT_HARDWARE),
         "Report the time of a step: with perfect overlap and without, what bounds it, MFU; HARDWARE: tpu-v5p "
         "(default), h100, my.toml, ..., with places of axes: tpu-v5e,topology=4x4,data=x,pod=beyond",
+        check=_check_hardware,
         needs_record=True,
         has_rows=True,
     ),
     ReportRow(
         *("time-trace", "time_trace", _time_trace, "FILE[,HARDWARE]", None),
         "Write a trace of a step on one device, which Perfetto opens (default hardware: tpu-v5p)",
+        check=_check_file_and_hardware,
         needs_record=True,
     ),
     ReportRow(
         *("chakra", "chakra", _chakra, "DIR[,HARDWARE]", None),
         "Write a Chakra execution trace of a step for each device, which ASTRA-sim reads",
+        check=_check_file_and_hardware,
         needs_record=True,
     ),
     ReportRow(
@@ -294,6 +328,7 @@ REPORTS: tuple[ReportRow, ...] = (
         *("prove", "proof", _proof, "SEED", "0"),
         "Run the program before and after the passes, the latter on all devices, on inputs from a seed, and "
         "compare op by op; the first wrong value is an error",
+        check=_seed,
         needs_record=True,
         needs_whole=True,
         needs_shardings=False,

@@ -22,14 +22,15 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from errno import EBADF
 from typing import NoReturn, TypeVar
 
-from shardy_py.errors import Diagnostic, Position, ShardyError, located
+from shardy_py.errors import Diagnostic, Position, ShardyError
 from shardy_py.files import staged, write_whole
 from shardy_py.input_files import text_of
 from shardy_py.terminal import without_controls
@@ -38,6 +39,8 @@ SUCCESS, FAILURE, BUG, INTERRUPTED = 0, 1, 2, 130
 TROUBLE = 2
 """The exit code of invalid input and use for commands whose `FAILURE` is an answer, as for diff and grep."""
 
+MOST_COLUMNS = 100
+"""Of the help of any command."""
 STANDARD = "-"
 """The name of standard input and of standard output on the command line."""
 
@@ -172,7 +175,7 @@ def run_command(
             options = parse(sys.argv[1:] if arguments is None else arguments)
         return work(options, files)
     except ShardyError as error:
-        log(f"{_rendered(name, error.diagnostics, files)}\n")
+        log(f"{_rendered(name, error, files)}\n")
         return failure
     except BrokenPipeError:
         _discard_output()
@@ -200,22 +203,74 @@ def run_command(
 
 
 @contextmanager
-def argument(name: str = "") -> Generator[None]:
+def argument(name: str = "", *values: str, parts_only: bool = False) -> Generator[None]:
     """Places errors raised within at the command line, in the argument of that name.
+
+    values: those of the argument; one that an error is about a part of is shown, with a caret.
+    parts_only: other errors pass.
 
     >>> with argument("--level"):
     ...     raise ShardyError("expected a level")
     Traceback (most recent call last):
         ...
     shardy_py.errors.ShardyError: <command line>:0:0: error: argument --level: expected a level
+    >>> with argument("--mesh", "data=4,model=x"):
+    ...     raise ShardyError.unexpected("", expected="a number", got="'x'")
+    Traceback (most recent call last):
+        ...
+    shardy_py.errors.ShardyError: <command line>:0:0: error: argument --mesh: expected a number, got 'x'
+    data=4,model=x
+                 ^
     """
     try:
-        with located(COMMAND_LINE):
-            yield
+        yield
     except ShardyError as error:
-        if name:
-            raise usage_error(f"argument {name}: {error.first.message}") from error
-        raise
+        fault = error.first
+        if fault.where is not None and fault.where is not COMMAND_LINE:
+            raise
+        starts = ((value, _start(fault, value)) for value in values)
+        value, start = next(((value, start) for value, start in starts if start is not None), ("", None))
+        if parts_only and start is None:
+            raise
+        caret = f"\n{value}\n{' ' * start}^" if start is not None and value != fault.subject else ""
+        said = f"argument {name}: {fault.message}{caret}" if name else fault.message
+        raise usage_error(said) from error
+
+
+@contextmanager
+def in_flag(name: str, value: str) -> Generator[None]:
+    """Places errors raised within in the value of a flag if they are about a part of it; others pass.
+
+    >>> with in_flag("--why-not", "%0,zero,data"):
+    ...     raise ShardyError.unexpected("dimension", expected="a number", got="'zero'")
+    Traceback (most recent call last):
+        ...
+    shardy_py.cli.shell.ArgumentError: --why-not:1:4: error: dimension: expected a number, got 'zero'
+    """
+    try:
+        yield
+    except ShardyError as error:
+        start = _start(error.first, value)
+        if start is None or error.first.where is not None:
+            raise
+        raise ArgumentError(error.first, name, value, start) from error
+
+
+class ArgumentError(ShardyError):
+    """An error in the value of an argument; `texts` has the value, by the name of the argument."""
+
+    def __init__(self, fault: Diagnostic, name: str, value: str, start: int) -> None:
+        super().__init__(replace(fault, where=Position(name, 1, start + 1)))
+        self.texts = {name: value}
+
+
+def _start(fault: Diagnostic, value: str) -> int | None:
+    """Where the subject of an error is in a value: the last place, as a whole word if possible."""
+    if fault.subject is None or "\n" in value:
+        return None
+    whole = [*re.finditer(rf"(?<![\w%@-]){re.escape(fault.subject)}(?![\w-])", value)]
+    start = whole[-1].start() if whole else value.rfind(fault.subject)
+    return None if start < 0 else start
 
 
 def usage_error(message: str) -> ShardyError:
@@ -223,13 +278,18 @@ def usage_error(message: str) -> ShardyError:
     return ShardyError(Diagnostic(message, COMMAND_LINE))
 
 
-def _rendered(name: str, diagnostics: Sequence[Diagnostic], files: Files) -> str:
-    texts = [_plain(name, diagnostic) for diagnostic in diagnostics]
+def texts_of(error: ShardyError) -> Mapping[str, str]:
+    """Returns the value of the argument that an error is in, by the name of the argument."""
+    return error.texts if isinstance(error, ArgumentError) else {}
+
+
+def _rendered(name: str, error: ShardyError, files: Files) -> str:
+    texts = [_plain(name, diagnostic) for diagnostic in error.diagnostics]
     if None not in texts:
         return "\n".join(map(str, texts))
     from shardy_py.text.source import render_all
 
-    return render_all(diagnostics, files.texts)
+    return render_all(error.diagnostics, {**files.texts, **texts_of(error)})
 
 
 def _plain(name: str, diagnostic: Diagnostic) -> str | None:

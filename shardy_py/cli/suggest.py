@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from shardy_py.byte_sizes import byte_size
-from shardy_py.cli.arguments import command_parser, reader
+from shardy_py.cli.arguments import EXIT_CODES, command_parser
 from shardy_py.cli.as_compiled import add_flags, program_of
-from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command, usage_error
-from shardy_py.errors import ShardyError
+from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
+from shardy_py.errors import Diagnostic, ShardyError
 
 if TYPE_CHECKING:
     from shardy_py.assignment import Outcome, Problem
@@ -36,7 +36,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
     description = "Suggests shardings for the arguments of a program, by estimated step time and memory."
-    parser = command_parser("sdy-suggest", description, "Exit codes: 0; 1: invalid input; 2: internal error.")
+    parser = command_parser("sdy-suggest", description, EXIT_CODES, "PROGRAM")
+    parser.headings = {"--mesh": "search"}
     add = parser.add_argument
     add("program", nargs="?", help="MLIR file; '-': standard input")
     add(
@@ -45,17 +46,18 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         metavar="FILE",
         help="solve problems of the ASPLOS 2025 contest (google/iopddl) instead",
     )
-    add("--mesh", type=reader(_mesh), metavar="AXIS=SIZE,...", help="the mesh (default: the program's)")
+    add("--mesh", type=_mesh, metavar="AXIS=SIZE,...", help="the mesh (default: the program's)")
     add(
         "--devices",
-        type=reader(_count),
+        type=_count,
         metavar="N",
         help="try all meshes of data and model axes of N devices",
     )
-    add("--hardware", default="tpu-v5p", help="device, as for --time-report (default: tpu-v5p)")
+    devices = "device: tpu-v5p (default), h100, my.toml, ..., as for sdy-opt's --time-report"
+    add("--hardware", default="tpu-v5p", type=_hardware, help=devices)
     add(
         "--memory",
-        type=reader(_memory),
+        type=_memory,
         metavar="SIZE",
         help="most memory of a device that a plan may need: 90%% of it, 16GB, 16GiB, or a number of bytes",
     )
@@ -66,10 +68,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         metavar="VALUE",
         help="keep the program's annotation of a value",
     )
-    add(
-        "--time-limit", type=reader(_count), default=60, metavar="SECONDS", help="of the search (default: 60)"
-    )
-    add("--tries", type=reader(_count), default=400, help="choices that are scored at most (default: 400)")
+    add("--time-limit", type=_count, default=60, metavar="SECONDS", help="of the search (default: 60)")
+    add("--tries", type=_count, default=400, help="choices that are scored at most (default: 400)")
     add("--seed", type=int, default=0, help="order of the search (default: 0)")
     add("-o", dest="output", metavar="FILE", help="write the program annotated with the best plan")
     add("--code", metavar="FILE", help="write the PartitionSpecs of the best plan as Python")
@@ -116,16 +116,20 @@ def _suggest(options: argparse.Namespace, files: Files) -> int:
     source = files.read(options.program)
     program = program_of(source, options)
     meshes = () if options.mesh is None else (options.mesh,)
-    suggestion = program.suggest(
-        meshes if options.devices is None else factorizations(options.devices),
-        hardware=options.hardware,
-        memory=options.memory,
-        keep=options.keep,
-        time_limit=options.time_limit,
-        tries=options.tries,
-        seed=options.seed,
-        progress=not options.no_progress,
-    )
+    with (
+        argument("--hardware", options.hardware, parts_only=True),
+        argument("--keep", *options.keep, parts_only=True),
+    ):
+        suggestion = program.suggest(
+            meshes if options.devices is None else factorizations(options.devices),
+            hardware=options.hardware,
+            memory=options.memory,
+            keep=options.keep,
+            time_limit=options.time_limit,
+            tries=options.tries,
+            seed=options.seed,
+            progress=not options.no_progress,
+        )
     outputs: list[tuple[str, str]] = []
     if options.output is not None:
         outputs.append((options.output, suggestion.program().text() + "\n"))
@@ -162,10 +166,19 @@ def _mesh(text: str) -> Mesh:
     sizes: dict[str, int] = {}
     for part in text.split(","):
         name, equals, size = part.partition("=")
-        if not equals or not name or name in sizes:
-            raise ShardyError.unexpected("", expected="axes such as data=8,model=4", got=f"'{text}'")
+        if not equals or not name:
+            raise ShardyError.unexpected("", expected="axes such as data=8,model=4", got=f"'{part}'")
+        if name in sizes:
+            raise ShardyError(Diagnostic(f"axis '{name}' is given twice", subject=name))
         sizes[name] = _count(size)
     return Mesh.of(sizes)
+
+
+def _hardware(text: str) -> str:
+    from shardy_py.hardware import placement_of
+
+    placement_of(text)
+    return text
 
 
 def _count(text: str) -> int:

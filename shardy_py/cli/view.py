@@ -21,9 +21,9 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from shardy_py.cli.arguments import command_parser, reader
+from shardy_py.cli.arguments import EXIT_CODES, command_parser
 from shardy_py.cli.as_compiled import add_flags
-from shardy_py.cli.shell import STANDARD, SUCCESS, Files, log, run_command, usage_error
+from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command, usage_error
 from shardy_py.cli.understood import understood, write_remarks
 from shardy_py.errors import ShardyError
 from shardy_py.sharding.spelling import string_literal
@@ -119,11 +119,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = command_parser("shardy-view", "Describes and draws shardings: what each device holds.")
+    parser = command_parser(
+        "shardy-view", "Describes and draws shardings: what each device holds.", EXIT_CODES, "[SHARDING]"
+    )
     add = parser.add_argument
     add("sharding", nargs="?", help='sdy syntax: <@mesh, [{"x"}, {?}]>, or only its dimensions')
     add("--mesh", help='mesh of the sharding: <["x"=2, "y"=4]>')
-    add("--shape", type=reader(read_shape), help="shape of the tensor: 8x16; for a scalar: scalar")
+    add("--shape", type=read_shape, help="shape of the tensor: 8x16; for a scalar: scalar")
     add("--device", type=int, metavar="ID", help="also show what this device holds")
     add("--svg", metavar="FILE", help="also write an SVG picture; '-': only that, to standard output")
     add("--program", metavar="FILE", help="show all values of an MLIR file; '-': standard input")
@@ -159,7 +161,8 @@ def _show(
 
     parts = [heading + view.describe(*case), view.draw(*case)]
     if options.device is not None:
-        parts.append(view.describe_device(*case, options.device))
+        with argument("--device"):
+            parts.append(view.describe_device(*case, options.device))
     if options.svg is not None:
         files.write(options.svg, view.to_svg(*case))
         if options.svg == STANDARD:
@@ -184,12 +187,13 @@ def _show_program(options: argparse.Namespace, files: Files) -> int:
     table = ValueTable(module)
     values = local_values(module, table)
     if options.value is not None:
-        entry, other = table.find(options.value), table.other_meaning(options.value)
-        write_remarks((other.message,) if other is not None else (), source.file, log)
-        values = tuple(value for value in values if value.entry is entry)
-        if not values:
-            what, expected = f"'{options.value}'", "a ranked tensor of the program"
-            raise ShardyError.unexpected(what, expected=expected, got=f"type {entry.type}")
+        with argument("--value"):
+            entry, other = table.find(options.value), table.other_meaning(options.value)
+            write_remarks((other.message,) if other is not None else (), source.file, log)
+            values = tuple(value for value in values if value.entry is entry)
+            if not values:
+                what, expected = f"'{options.value}'", "a ranked tensor of the program"
+                raise ShardyError.unexpected(what, expected=expected, got=f"type {entry.type}")
     if options.json:
         return files.show(json_text(local_shapes_data(values), 2))
     if options.value is None:

@@ -35,8 +35,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from shardy_py.errors import Position, ShardyError
+from shardy_py.errors import Diagnostic, Position, ShardyError
 from shardy_py.hardware.model import Hardware, Link, NamedLink, Network
+from shardy_py.hardware.names import known_hardware
 from shardy_py.hardware.table import HARDWARE
 from shardy_py.layout.formats import TARGETS
 
@@ -45,7 +46,7 @@ _MOST = 1e24
 """Of a figure, far beyond any device."""
 _TABLES: Mapping[str, tuple[str, ...]] = {
     "matrix_tflops": (),
-    "network": ("kind", "dimensions", "devices", "ring", "gb_per_second", "latency_us"),
+    "network": ("kind", "dimensions", "devices", "devices_per_chip", "ring", "gb_per_second", "latency_us"),
     "beyond": ("gb_per_second", "latency_us"),
 }
 
@@ -61,7 +62,7 @@ def load(path: str | Path) -> Hardware:
     except (OSError, ValueError) as error:
         is_text = not isinstance(error, UnicodeDecodeError)
         reason = getattr(error, "strerror", None) or (str(error) if is_text else "it is not UTF-8")
-        raise ShardyError(f"cannot read '{path}': {reason}") from error
+        raise ShardyError(Diagnostic(f"cannot read '{path}': {reason}", subject=str(path))) from error
     return parse(text, str(path))
 
 
@@ -102,7 +103,7 @@ class _Reader:
     def hardware(self) -> Hardware:
         self._check_keys()
         base = self._base()
-        known = HARDWARE[base] if base else None
+        known = known_hardware(base) if base else None
         name = self._text("", "name", known)
         rates = dict(known.matrix_flops) if known else {}
         for kind in self._table("matrix_tflops"):
@@ -124,7 +125,7 @@ class _Reader:
 
     def _base(self) -> str:
         base = self.values.get("base", "")
-        if base and base not in HARDWARE:
+        if base and known_hardware(str(base)) is None:
             raise ShardyError.unknown("hardware", str(base), HARDWARE, where=self._place("", "base"))
         return cast("str", base)
 
@@ -144,7 +145,9 @@ class _Reader:
         if dimensions > 3:
             where = self._place("network", "dimensions")
             raise ShardyError.unexpected("dimensions", expected="1 to 3", got=str(dimensions), where=where)
-        return Network("torus", devices, link, dimensions, self._count("ring", start.ring if start else 1))
+        ring = self._count("ring", start.ring if start else 1)
+        cores = self._count("devices_per_chip", start.cores if start else 1)
+        return Network("torus", devices, link, dimensions, ring, cores, start.core_link if start else None)
 
     def _count(self, key: str, default: int | None) -> int:
         number = self._number("network", key, default)

@@ -29,7 +29,15 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from shardy_py.errors import ShardyError
-from shardy_py.hardware import HARDWARE, LINKS, AxisPlacement, Link, placement_of
+from shardy_py.hardware import (
+    HARDWARE,
+    LINKS,
+    AxisPlacement,
+    Link,
+    known_hardware,
+    placement_of,
+    unknown_hardware,
+)
 from shardy_py.partition.links import axis_links
 from shardy_py.sharding import Mesh
 
@@ -171,16 +179,16 @@ DEFAULT = PRESETS["tpu-v5p"]
 
 
 def cost_model(text: str) -> CostModel:
-    """Parses a model: `tpu-v5p`, or with links of some axes: `tpu-v5p,data=tpu-dcn,x=50e9:2e-6`.
+    """Parses a model: `tpu-v5p`, `h100`, or with links of some axes: `tpu-v5p,data=tpu-dcn,x=50e9:2e-6`.
 
-    A device takes the options of `placement_of`, too: `tpu-v5e,topology=4x4,data=x`. A link is that of a
-    preset, or `bytes per second:seconds`. Raises a `ShardyError` for other text.
+    A device, as `hardware_of` knows it, takes the options of `placement_of`, too: `v5e,topology=4x4,data=x`.
+    A link is that of a preset, or `bytes per second:seconds`. Raises a `ShardyError` for other text.
 
     >>> cost_model("tpu-v5p,data=tpu-dcn").link_of("data").bytes_per_second
     6250000000.0
     """
     name, *overrides = text.split(",")
-    if name in HARDWARE or name.endswith(".toml"):
+    if known_hardware(name) is not None or name.endswith(".toml"):
         return _of_device(placement_of(text))
     base = _preset(name)
     by_axis: dict[str, Link] = {}
@@ -200,9 +208,11 @@ def _of_device(placement: AxisPlacement) -> CostModel:
 
 
 def _preset(name: str) -> CostModel:
-    found = PRESETS.get(name)
+    device = known_hardware(name)
+    found = PRESETS.get(name if device is None else device.name)
     if found is None:
-        raise ShardyError.unknown("cost model", name, PRESETS)
+        known = dict.fromkeys((DEFAULT.name, *HARDWARE, *LINKS))
+        raise unknown_hardware("cost model", name, known)
     return found
 
 

@@ -21,7 +21,7 @@ from shardy_py.partition.cost import Cost, CostModel
 from shardy_py.report.communication.by_xla import PlannedUses
 from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.report.memory import estimate_memory
-from shardy_py.report.memory.chips import CHIPS
+from shardy_py.report.memory.chips import target_of
 from shardy_py.report.memory.collect import donated_arguments
 from shardy_py.report.time.graph import Priced, timed_block
 from shardy_py.report.time.interval import measure
@@ -59,7 +59,7 @@ class StepCosts:
         self._function = function
         self._donated = donated_arguments(function)
         self._program = SpmdProgram(cast("ModuleOp", function.parent_op()))
-        self._is_chip = self.hardware.name in CHIPS
+        self._is_chip = target_of(placement)[1] is not None
         self._ideal: float | None = None
 
     @cached_property

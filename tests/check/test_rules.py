@@ -440,7 +440,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["/nowhere", "--level", "SDY001"], "expected CODE=LEVEL, got 'SDY001'"),
         (["/nowhere", "--reshard-bytes", "1X"], "argument --reshard-bytes: expected bytes such as 64M"),
         (["/nowhere", "--model", "abacus"], "argument --model: unknown cost model 'abacus'"),
-        (["/nowhere", "--fail-on", "x"], "argument --fail-on: unknown value 'x'"),
+        (["/nowhere", "--fail-on", "x"], "argument --fail-on: invalid choice: 'x'"),
     ],
 )
 def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,6 +26,15 @@ def test_version(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert out.count("\n") == 1
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert run(command, "--help") == SUCCESS
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert "xit codes: 0" in "".join(lines)
+
+
 def test_the_version_is_written_once(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text())
     assert project["project"]["dynamic"] == ["version"]
@@ -60,7 +69,7 @@ def test_the_commands_are_those_of_the_package(root: Path) -> None:
         ("shardy-view --progam p.mlir", "did you mean '--program'?"),
         ("hlo-indexing p.mlir --direction input-output", "did you mean 'input-to-output'?"),
         ("hlo-indexing --fuson", "did you mean '--fusion'?"),
-        ("hlo-layout drw f32[3]", "unknown command 'drw': expected one of 'draw', 'bytes', "),
+        ("hlo-layout drw f32[3]", "invalid choice: 'drw' (choose from "),
         ("hlo-layout draw f32[3] --row 3", "unrecognized arguments: --row; did you mean '--rows'?"),
         ("stablehlo-interpret --ranom 0", "did you mean '--random'?"),
     ],
@@ -90,3 +99,79 @@ def test_wrong_use_has_its_exit_code(command: str, capsys: pytest.CaptureFixture
     text = " ".join(capsys.readouterr().out.split())
     if command in EXIT_CODES:
         assert "2: invalid input or command line, or an internal error." in text
+
+
+PROGRAM = """
+sdy.mesh @mesh = <["data"=2, "model"=2]>
+func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {"model"}]>})
+    -> tensor<8x8xf32> {
+  %0 = stablehlo.dot_general %arg0, %arg0, contracting_dims = [1] x [0]
+      : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %0 : tensor<8x8xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("flag", "column", "message"),
+    [
+        ("--why-not=%0,zero,data", 4, "dimension: expected a number from 0, got 'zero'"),
+        ("--why-not=%0,7,data", 4, "expected a dimension from 0 to 1, got 7"),
+        ("--why-not=%0,0,modl", 6, "unknown axis 'modl': expected one of 'data', 'model'; did you mean"),
+        ("--why-not=%0", 1, "expected VALUE,DIMENSION,AXIS such as '%3,0,x', got '%0'"),
+        ("--why-not=%9,0,data", 1, "unknown value '%9'"),
+        ("--explain=op=dot_genral", 1, "did you mean 'op=dot_general' or"),
+        ("--explain=", 1, "unknown value ''"),
+        ("--communication-report=tpu-v5p,modl=tpu-dcn", 9, "unknown axis 'modl'"),
+        ("--communication-report=tpu-v5p,data=tpu-dcm", 14, "did you mean 'tpu-dcn'?"),
+        ("--communication-report=tpu-v5p,", 9, "or AXIS=LINK, got ''"),
+        ("--time-report=tpu-v5e,topology=4", 18, "expected 2 sizes such as 4x4, got '4'"),
+        ("--time-report=tpu-v5e,data=beyonf", 14, "did you mean 'beyond'?"),
+        ("--time-report=tpu-v5e,dta=beyond", 9, "place of the hardware: unknown axis 'dta'"),
+        ("--time-trace=step.json,h10", 11, "unknown hardware 'h10'"),
+        ("--prove=x", 1, "expected the seed, a number from 0, got 'x'"),
+    ],
+)
+def test_errors_in_a_value_are_placed_in_the_flag(
+    flag: str, column: int, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "p.mlir").write_text(PROGRAM)
+    assert run("sdy-opt", str(tmp_path / "p.mlir"), "--sdy-propagation-pipeline", flag) == FAILURE
+    out, err = capsys.readouterr()
+    name, _, value = flag.partition("=")
+    assert out == ""
+    assert f"\n{name}:1:{column}: error: " in f"\n{err}"
+    assert message in err
+    assert err.endswith(f"\n{value}\n{' ' * (column - 1)}^\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "column", "message"),
+    [
+        ("sdy-check --level SDY003=erorr", 8, "argument --level: unknown level 'erorr'"),
+        ("sdy-check --select SDY003,SDY99", 8, "argument --select: unknown rule 'SDY99'"),
+        ("sdy-check --model tpu-v5p,dta=tpu-dcn", 9, "argument --model: link of the cost model: unknown"),
+        ("sdy-check --expect all_gather:dta", 12, "argument --expect: unknown axis 'dta'"),
+        ("shardy-explorer -o x.html --model tpu-v5p,dta=tpu-dcn", 9, "unknown axis 'dta'"),
+        ("sdy-suggest --mesh data=8,model=x", 14, "argument --mesh: expected a number from 1 to"),
+        ("sdy-suggest --mesh data=8,data=2", 8, "argument --mesh: axis 'data' is given twice"),
+        ("stablehlo-interpret --devices 2x2x", 1, "argument --devices: expected a number of devices"),
+    ],
+)
+def test_a_part_of_a_value_has_a_caret(
+    arguments: str,
+    column: int,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.mlir").write_text(PROGRAM)
+    words = arguments.split(" ")
+    assert run(*words, "p.mlir") == EXIT_CODES.get(words[0], FAILURE)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    assert column == 1 or err.endswith(f"\n{words[-1]}\n{' ' * (column - 1)}^\n")
+    assert not Path("x.html").exists()

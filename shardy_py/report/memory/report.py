@@ -25,13 +25,13 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.record import name_of
 from shardy_py.graph.symbols import Symbols, function_name, functions_of
 from shardy_py.graph.value_table import RESULT_INFO, location_text
+from shardy_py.hardware import AxisPlacement, Hardware
 from shardy_py.ir import owning_op
-from shardy_py.layout.formats import TARGETS
 from shardy_py.notebook import Rows, Tabular
 from shardy_py.ops import record
 from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.report.memory import collect, pickled, shown
-from shardy_py.report.memory.chips import CHIPS, Chip
+from shardy_py.report.memory.chips import CHIPS, Chip, target_of
 from shardy_py.report.memory.estimate import MemoryEstimate, estimate_memory
 from shardy_py.report.memory.liveness import LivenessAnalysis
 from shardy_py.report.sizes import Target, TensorBytes, json_fields
@@ -337,21 +337,19 @@ class MemoryReport(Tabular):
 
 def memory_report(
     module: ModuleOp,
-    target: Target | str = "tpu",
+    target: Hardware | AxisPlacement | Target | str = "tpu",
     spmd: Callable[[], SpmdProgram] | None = None,
 ) -> MemoryReport:
     """Returns the report on a program with shardings.
 
-    target: the layouts: "tpu" pads to tiles, "linear" does not pad; or a chip, for its layouts and memory.
+    target: the layouts: "tpu" pads to tiles, "linear" does not pad; or a chip, for its layouts and memory, as
+        `hardware.placement_of` reads it.
     spmd: makes the program without calls, for the estimate; by default the module has none.
 
     Raises:
         ShardyError: unknown target, a function calls itself, or a sharding does not fit its value.
     """
-    if target not in (*TARGETS, *CHIPS):
-        raise ShardyError.unknown("target", target, (*TARGETS, *CHIPS))
-    chip = CHIPS.get(target)
-    layouts = cast("Target", target) if chip is None else chip.target
+    layouts, chip = target_of(target)
     return MemoryReport(module, layouts, collect.collect_program(module, layouts), chip, spmd)
 
 
