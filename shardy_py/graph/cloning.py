@@ -14,7 +14,7 @@ from shardy_py.ir import (
     append_arguments,
     attach_operands,
     build_operation,
-    copy_file_name,
+    copy_file_names,
     next_op,
     operands_of,
     place_before,
@@ -98,7 +98,7 @@ def _clone_ops(block: Block, into: Block, mapping: Mapping) -> None:
         if len(results) == 1:
             (old,), (new,) = results, copy.results
             mapping[old] = new
-            copy_file_name(old, new)
+            copy_file_names(old, new)
         else:
             _map(results, copy.results, mapping)
         if op.regions:
@@ -135,7 +135,7 @@ def _map(values: Sequence[SSAValue], copies: Sequence[SSAValue], mapping: Mappin
     """Maps values to their copies, which keep the names of the file."""
     for old, new in zip(values, copies, strict=True):
         mapping[old] = new
-        copy_file_name(old, new)
+        copy_file_names(old, new)
 
 
 def _shell(op: Operation, operands: list[SSAValue] | tuple[()], block: Block | None = None) -> Operation:

@@ -22,7 +22,7 @@ from shardy_py.graph.holders import Holder, Place, read
 from shardy_py.graph.module_paths import name_in, ops_by_module, outputs_of
 from shardy_py.graph.symbols import function_name, functions_of
 from shardy_py.graph.value_shardings import holder_of
-from shardy_py.ir import blocks_of, file_name, type_of, walk_pre_order
+from shardy_py.ir import blocks_of, file_names, type_of, walk_pre_order
 from shardy_py.sharding import TensorSharding
 from shardy_py.text.naming import ValueNames
 from shardy_py.text.source import position_of
@@ -86,7 +86,12 @@ class ValueEntry:
     @property
     def file_name(self) -> str:
         """Its name in the file that it was read from, which may differ from `name`; "" if it has none."""
-        return "" if self.value is None else file_name(self.value)
+        return next(iter(self.file_names), "")
+
+    @property
+    def file_names(self) -> tuple[str, ...]:
+        """Its name in the file, then those of the values that it has replaced."""
+        return () if self.value is None else file_names(self.value)
 
     def __str__(self) -> str:
         return self.name if self.function in ("", "main") else f"@{self.function}:{self.name}"
@@ -199,8 +204,11 @@ class ValueTable:
 
     @cached_property
     def _by_file_name(self) -> dict[str, list[ValueEntry]]:
-        """The values whose names in the file are not those that are printed."""
-        return _listed((key, entry) for entry in self.entries for key in _file_names_of(entry))
+        """The values whose names in the file are not those that are printed; own names take precedence."""
+        named = [entry for entry in self.entries if entry.file_names]
+        own = _listed((key, entry) for entry in named for key in _keys_of(entry, entry.file_name))
+        others = ((entry, name) for entry in named for name in entry.file_names[1:])
+        return _listed((key, entry) for entry, name in others for key in _keys_of(entry, name)) | own
 
     @cached_property
     def _by_name(self) -> dict[str, list[ValueEntry]]:
@@ -279,9 +287,9 @@ def _names_of(entry: ValueEntry) -> Iterator[str]:
         yield from (name, f"@{entry.function}:{name}")
 
 
-def _file_names_of(entry: ValueEntry) -> Iterator[str]:
-    name = entry.file_name
-    if name and name != entry.name:
+def _keys_of(entry: ValueEntry, name: str) -> Iterator[str]:
+    """What finds a value by a name that the file gave it."""
+    if name != entry.name:
         group = name.removesuffix("#0")  # the name of several results is that of the first, too
         for each in {name, group}:
             yield from (each, f"@{entry.function}:{each}")

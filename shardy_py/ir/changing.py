@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, Use
 from xdsl.ir.core import SSAValues
 
-from shardy_py.ir.file_names import copy_file_name
+from shardy_py.ir.file_names import add_file_names
 from shardy_py.ir.reading import terminator_of
 
 
@@ -72,11 +72,11 @@ def replace_uses(
 ) -> None:
     """Replace the uses of `old` by `new`, except those in one op and those that `only` rejects.
 
-    With all uses, `new` gets the name of `old` in the file, unless it has one.
+    With all uses, `new` gets the names of `old` in the file, too.
     """
     use = old.first_use
     if but_not_in is None and only is None:  # the value that takes the place of a named one
-        copy_file_name(old, new)
+        add_file_names(old, new)
     while use is not None:
         following = use._next_use
         user = use._operation

@@ -63,6 +63,10 @@ def test_they_stay_through_copies_passes_and_propagation(program: Program) -> No
     assert result.why_not("%deep", 1, "x")
     inlined = program.run("xla-inline-calls")
     assert inlined["%deep"].function == "main"
+    assert inlined["%z"] == inlined["%deep"]  # the result of the call is now the value of the function
+    assert inlined["%z"].entry.file_names == ("%deep", "%z")
+    constrained = program.annotate({"%2": P(None, "x")})
+    assert {value.op_name for value in constrained.values.named("%last")} == {"stablehlo.add"}
     assert result["%c"].op_name == "sdy.constant"
     assert result.what_if({"%q": P(None, "x")}).changes
 
