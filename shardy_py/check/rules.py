@@ -51,8 +51,7 @@ def _find_replicated(result: Result, limits: Limits) -> Iterator[Finding]:
         explained += 1
         if result.record is not None and explained <= remedies.explained_count(result):
             reason = result.why_not(value, dimension, axis)[0]
-            tried = remedies.remedy_of_replicated(result, value, dimension, axis)
-            change = reason.remedy if tried is None else tried
+            change = remedies.remedy_of_replicated(result, value, dimension, axis, reason.remedy)
             remedy = f"{reason.message}; {change}" if change else reason.message
         yield finding_of(value, f"{bytes_text(size)} are replicated on every device", remedy)
 
