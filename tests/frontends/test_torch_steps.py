@@ -65,7 +65,12 @@ def theirs(name: str, device_mesh: Any) -> Any:
         return dtensor_training.theirs(STEPS[name], device_mesh)
 
 
-@pytest.mark.parametrize("name", EQUAL)
+LONG = ("checkpoints, FSDP x TP", "decoder, sequences")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in EQUAL]
+)
 def test_collectives_of_a_step_are_those_that_torch_launches(device_mesh: Any, name: str) -> None:
     expected = theirs(name, device_mesh).found
     assert expected

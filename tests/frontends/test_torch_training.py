@@ -68,7 +68,12 @@ FAST = (
 )
 
 
-@pytest.mark.parametrize("name", FAST)
+LONG = ("resnet", "pools", "encoder", "windows", "rotary", "generator")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in FAST]
+)
 def test_steps_compute_what_torch_computes(name: str) -> None:
     torch.manual_seed(0)
     found = compare(SOURCES["torch"]()[name]())
