@@ -129,7 +129,7 @@ def _program(
             bill = pipeline.communication(module, model, events, **about)[1]
         about["partitioner"] = bill.partitioner
         made = memory_report(
-            module, options.target, lambda: pipeline.sending_program(module, events, **about)
+            module, options.target, lambda: pipeline.sending_program(module, events, **about)[0]
         )
         return Figures.of(bill, made)
 
