@@ -82,7 +82,7 @@ class Study:
         model: CostModel | str = DEFAULT,
         constraints_as_shardings: bool = False,
     ) -> None:
-        """Raises `ShardyError` for an argument of another type, and for shardings that are not those of sdy."""
+        """Raises `ShardyError` for an argument of another type, and for shardings other than sdy's."""
         expect(program, Program, "a Program", "Program.parse reads text")
         require_understood(program.module)
         options = Options() if options is None else options
