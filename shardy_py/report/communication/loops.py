@@ -3,8 +3,8 @@
 A trip count is known if the condition follows from constants: a counter that changes by a constant and is
 compared with a bound, as in JAX's `scan` and `fori_loop`, or scalars that are computed one iteration after
 another. Where the condition also needs something else (`i < n` and not done), the number is a bound. Options
-may give it where it is not known (`graph/trip_counts.py`). Not here: what runs (`collect.py`), numbers of scalars
-(`scalars.py`).
+may give it where it is not known (`graph/trip_counts.py`). Not here: what runs (`collect.py`), the numbers of
+scalars (`scalars.py`).
 """
 
 from __future__ import annotations
