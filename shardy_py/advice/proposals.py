@@ -1,7 +1,8 @@
 """The edits to try for a group of collectives: of what is annotated, and constraints where nothing is.
 
 Rewrites of ops first; then in rounds: activations sharded along the batch; shardings of arguments and results
-that meet at the op; constraints on the expression of the op and on those that it reads. Not here: trying them (`adviser.py`).
+that meet at the op; constraints on the expression of the op and on those that it reads. Not here: trying them
+(`adviser.py`).
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ class Edit:
     """One annotation to change, or one op to rewrite.
 
     values: of the source program, which all get the sharding; the result of the op. sharding: None removes
-    the annotation. site: the expression that is constrained; None: arguments, results, or an existing constraint.
-    rewrite: of the op.
+    the annotation. site: the expression that is constrained; None: arguments, results, or an existing
+    constraint. rewrite: of the op.
     """
 
     kind: EditKind
