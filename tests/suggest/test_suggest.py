@@ -409,6 +409,15 @@ def test_layers_have_one_line_which_has_their_paths(labels: list[str], count: in
     assert namespace["in_specs"] == dict.fromkeys(labels, ("d",))
 
 
+def test_names_that_are_no_paths_of_jax_get_no_functions_of_jax() -> None:
+    rows = tuple(Row("%x", name, name, "4xf32", (("d",),)) for name in ("layers.0.weight", "exp_avg of w"))
+    text = Code(Mesh.of(d=2), rows, ()).text()
+    assert "'exp_avg of w': P('d')" in text
+    assert "jit" not in text
+    assert "def " not in text
+    assert "def sharded" in Code(Mesh.of(d=2), (replace(rows[0], label="layers[0].weight"),), ()).text()
+
+
 def test_the_diff_leads_from_the_programs_annotations_to_a_plan(program: Program, tmp_path: Path) -> None:
     suggestion = program.suggest(tries=14, progress=False)
     lines = suggestion.diff().splitlines()
