@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from shardy_py import P, Program, ShardyError, Study, propagate
-from shardy_py.api.suggest_code import NUMBER, own_constraints
+from shardy_py.api.suggest_code import NUMBER, own_constraints, removed_constraints
 from shardy_py.api.suggest_scoring import Scorer
 from shardy_py.api.suggest_variables import variables_of
 from shardy_py.api.suggesting import factorizations
@@ -353,6 +353,12 @@ def test_the_programs_own_constraints_may_stay() -> None:
     assert "# stays in the program, 64x256xf32 constrained to P('data'):" in kept.plan(own, "own").code()
     removing = next(plan for plan in suggestion.schemes if not plan.kept)
     assert "# remove from the program, 64x256xf32 constrained to P('data'):\n#   " in removing.code()
+
+
+def test_constraints_that_ask_for_nothing_are_not_to_be_removed() -> None:
+    annotated = Program.parse(LAYERS).annotate({"%2": "<@mesh, [{?}, {?}]>", "%3": P("data")})
+    assert [each.spec for each in own_constraints(annotated)] == [(("data",), ())]
+    assert [each.spec for each in removed_constraints(annotated, ())] == [(("data",), ())]
 
 
 def test_code_folds_layers_and_halves() -> None:
