@@ -24,7 +24,7 @@ def sharded(type_: str, *dimensions: str) -> str:
 
 
 def by_hand(given: str, made: str, body: str) -> str:
-    """A manual computation of %a over x; given, made: the types inside and outside, and shardings, of each."""
+    """A manual computation of %a over x; given, made: types inside and outside, and shardings, of each."""
     (local, whole, spec), (inner, outer, target) = (each.split(" | ") for each in (given, made))
     return f"""
       %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, {spec}>] out_shardings=[<@mesh, {target}>]
@@ -48,7 +48,7 @@ def test_what_is_done_to_a_gathered_value_is_in_its_memory() -> None:
 
 @pytest.mark.parametrize(("element", "piece"), [("f32", 8192), ("bf16", 8192)])
 def test_an_exchange_has_pieces_before_and_after_it(element: str, piece: int) -> None:
-    """One of the 16 pieces is in the memory of the result, which is too small for two; bf16 is sent as f32."""
+    """One of the 16 pieces is in the memory of the result, which holds one value; bf16 is sent as f32."""
     exchange = f"""%1 = "stablehlo.all_to_all"(%p) <{{split_dimension = 2 : i64, concat_dimension = 1 : i64,
       split_count = 8 : i64, {GROUPS}}}> : (tensor<4x32x8x16x{element}>) -> tensor<4x256x1x16x{element}>"""
     body = by_hand(
