@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.sharding import Mesh
 from shardy_py.spmd.partitioned import Partitioned
@@ -19,16 +17,15 @@ ROWS = Tiling.of(Mesh.of(x=4), [("x",), ()])
 VALUE = Partitioned.of((32, 8), ROWS, "f32", name="%0")
 
 
-@pytest.mark.parametrize("kinds", [("alike",), ()])
-def test_an_op_leaves_reshards_to_another_where_xla_does(kinds: tuple[str, ...]) -> None:
-    count, wrong = differing(random_cases(3, 30, kinds))
-    assert count > 25
+def test_an_op_leaves_reshards_to_another_where_xla_does() -> None:
+    count, wrong = differing(random_cases(3, 36))
+    assert count > 30
     assert [case.body for case, _, _ in wrong] == []
 
 
 def test_starts_of_updates_are_known_where_xla_knows_them() -> None:
-    count, wrong = updates.differing(updates.programs(1, 30))
-    assert count == 30
+    count, wrong = updates.differing(updates.programs(1, 12))
+    assert count == 12
     assert wrong == []
 
 
