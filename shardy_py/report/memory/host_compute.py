@@ -23,6 +23,8 @@ from shardy_py.spmd.program import Name, Step
 
 _WINDOW = 32
 """The elements that the host reduces at once."""
+_RUN = 16
+"""The elements of a running sum that the host makes at once."""
 _LIBRARY_ELEMENTS = 4096
 """The elements from which on the host reduces by a library."""
 _LIBRARY_REDUCERS = frozenset(("add", "maximum", "minimum"))
@@ -48,6 +50,11 @@ def compute(
             kind = LIBRARY_REDUCTION
         elif (partial := _windows(program, step, reads[0])) is not None:
             reads[0] = program.made("reduce_window", (reads[0],), partial, step)
+    if kind == "reduce_window" and len(makes) == 1 and reads:
+        axis = _running_axis(program, step, reads[0])
+        if axis >= 0:
+            _running(program, step, reads[0], axis, makes[0])
+            return
     if kind in _WIDENED and any(map(program.is_narrow, reads)):
         reads = [program.widened(name, step) if program.is_narrow(name) else name for name in reads]
         made = [_wide(program, name) for name in makes]
@@ -125,6 +132,34 @@ def _windows(program: HostProgram, step: Step, name: Name) -> TensorType | None:
     sizes = enumerate(size or 0 for size in type_.shape)
     shape = tuple(-(-size // min(_WINDOW, max(size, 1))) if d in reduced else size for d, size in sizes)
     return replace(type_, shape=shape)
+
+
+def _running_axis(program: HostProgram, step: Step, name: Name) -> int:
+    """The dimension along which a window of its size makes running sums; -1 if it does not."""
+    type_ = program.types.get(name)
+    sizes = integers(step.record.attributes, "window_dimensions")
+    if type_ is None or len(sizes) != type_.rank or type_ != program.types.get(step.results[0]):
+        return -1
+    (axis, *others) = [d for d, size in enumerate(sizes) if size > 1] or [-1]
+    return axis if not others and axis >= 0 and _RUN < sizes[axis] == type_.shape[axis] else -1
+
+
+def _running(program: HostProgram, step: Step, name: Name, axis: int, into: Name) -> None:
+    """Running sums of 16 elements each, those of their ends, and both added.
+
+    Source: openxla/xla, xla/service/reduce_window_rewriter.cc.
+    """
+    if program.is_narrow(name):
+        name = program.widened(name, step)
+    type_ = program.types[name]
+    runs = -(-(type_.shape[axis] or 0) // _RUN)
+    others = [size for d, size in enumerate(type_.shape) if d != axis]
+    parts = replace(type_, shape=(*others, runs, _RUN))
+    given = program.made("reshape" if elements(parts) == elements(type_) else "pad", (name,), parts, step)
+    inner = program.made("reduce_window", (given,), parts, step)
+    ends = program.made("slice", (inner,), replace(type_, shape=(*others, runs)), step)
+    outer = program.made("reduce_window", (ends,), replace(type_, shape=(*others, runs + 1)), step)
+    program.add("slice", (inner, outer), (into,), step)
 
 
 def _top_k(program: HostProgram, step: Step, operands: Sequence[Name], makes: Sequence[Name]) -> None:

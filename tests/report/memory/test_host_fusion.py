@@ -155,3 +155,16 @@ def test_an_operand_of_a_batched_product_is_computed_for_other_users_again() -> 
       %r = stablehlo.add %0, %1 : tensor<1x64x64xf32>"""
     arguments = "%a: tensor<1x64x64xf32>, %b: tensor<1x64x64xf32>"
     assert temporaries(body, arguments, "tensor<1x64x64xf32>") == 64 * 64 * 4
+
+
+def test_running_sums_are_of_runs_of_16_elements() -> None:
+    """All runs, and the sums of their ends with a zero before them."""
+    body = """
+      %z = stablehlo.constant dense<0.0> : tensor<f32>
+      %r = "stablehlo.reduce_window"(%a, %z) <{padding = dense<[[0, 0], [63, 0]]> : tensor<2x2xi64>,
+          window_dimensions = array<i64: 1, 64>}> ({
+        ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+          %s = stablehlo.add %x, %y : tensor<f32>
+          stablehlo.return %s : tensor<f32>
+      }) : (tensor<64x64xf32>, tensor<f32>) -> tensor<64x64xf32>"""
+    assert temporaries(body, "%a: tensor<64x64xf32>", "tensor<64x64xf32>") == 64 * 64 * 4 + 64 * 5 * 4
