@@ -178,13 +178,14 @@ def sending_program(
     *,
     partitioner: Partitioner | None = None,
     taken: Taken | None = None,
-) -> SpmdProgram:
+    model: CostModel = DEFAULT,
+) -> tuple[SpmdProgram, CommunicationReport]:
     """Returns a finished program with its collectives, as reports on time and memory read it.
 
-    The arguments are those of `communication`, whose collectives they are.
+    With the report on the collectives, which is that of `communication` for these arguments.
     """
-    made, report = communication(module, DEFAULT, record, partitioner=partitioner, taken=taken)
-    return spmd_program(made, is_planned=report.partitioner == "xla")
+    made, report = communication(module, model, record, partitioner=partitioner, taken=taken)
+    return spmd_program(made, is_planned=report.partitioner == "xla"), report
 
 
 def partition(module: ModuleOp, calls: Iterable[PassCall], record: Iterable[object] = ()) -> Partitioned:

@@ -80,7 +80,7 @@ def test_small_files_that_hold_much_are_refused(monkeypatch: pytest.MonkeyPatch)
 def test_commands_place_damaged_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "cut.mlir.gz"
     path.write_bytes(PACKED[:-20])
-    assert check.main([str(path), "--json"]) == 1
+    assert check.main([str(path), "--json"]) == 2
     out, err = capsys.readouterr()
     assert err.startswith(f"{path}: error: expected a complete gzip file, got its end after ")
     assert out == "" or json.loads(out)

@@ -71,7 +71,15 @@ func.func public @main(
   return %0#1 : tensor<64x256xf32>
 }
 """
-BODIES = {"layer": LAYER, "scattered": SCATTERED, "loop": LOOP}
+# The sharded factor is lost in the reshape: Shardy's partitioner gathers, though there is no reshard.
+LOST = """
+func.func public @main(%x: tensor<64x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>})
+    -> tensor<384xf32> {
+  %0 = stablehlo.reshape %x : (tensor<64x6xf32>) -> tensor<384xf32>
+  return %0 : tensor<384xf32>
+}
+"""
+BODIES = {"layer": LAYER, "scattered": SCATTERED, "loop": LOOP, "lost": LOST}
 Reports = dict[str, Any]
 
 

@@ -6,7 +6,7 @@ Not here: what is tried (`shardy_py.advice`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from xdsl.ir import OpResult, SSAValue
 
@@ -38,6 +38,8 @@ from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import meshes_with_axes
 
 if TYPE_CHECKING:
+    from shardy_py.advice import Rewrite
+    from shardy_py.api.program import Program
     from shardy_py.api.result import Result
 
 
@@ -105,6 +107,15 @@ def _is_along(sharding: Sharding | None, dimensions: Iterable[int], axis: str) -
     return any(each.name == axis for number in dimensions for each in sharding.dimensions[number].axes)
 
 
+def _rewritten(source: Program, rewrites: Iterable[tuple[ValueEntry, Rewrite]]) -> Program:
+    """A copy of a program in which ops are rewritten."""
+    copy = source.copy()
+    for entry, rewrite in rewrites:
+        if entry.value is not None:
+            rewrite.apply(cast("OpResult", copy.origin[entry.value]).op)
+    return copy
+
+
 class Sources:
     """The values of the source program of those of a result."""
 
@@ -134,6 +145,9 @@ class Sources:
     def after(self, proposal: Proposal, *, record: bool) -> Result:
         """Returns the result of the edited program. Raises `ShardyError` if it is invalid."""
         source = self._result.source
+        rewrites = [(entry, edit.rewrite) for edit in proposal if edit.rewrite for entry in edit.values]
+        if rewrites:
+            return self._result.again(_rewritten(source, rewrites), record=record)
         edits = {
             Value(entry, source.meshes): None
             if edit.sharding is None

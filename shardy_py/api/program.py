@@ -27,6 +27,7 @@ from shardy_py.dialects import print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, ShardyError, suggestion
 from shardy_py.graph.cloning import clone
+from shardy_py.graph.trip_counts import TripCounts, set_trip_counts
 from shardy_py.input_files import text_in
 from shardy_py.passes import PASSES, PassCall, pass_by_name
 from shardy_py.passes.options import check_options
@@ -95,6 +96,7 @@ class Program:
         *,
         as_compiled: bool | None = None,
         imported: bool = True,
+        trip_count: int | Mapping[str, int] | None = None,
     ) -> Program:
         """Returns the program of a text, of MLIR bytecode (needs jaxlib), or of either compressed by gzip.
 
@@ -104,16 +106,24 @@ class Program:
         file: the name of the text in diagnostics. as_compiled: whether it is taken so; None: by the rule.
         imported: whether shardings of GSPMD, of HLO and of the shard dialect are replaced by those of sdy,
             which the logger says, too; otherwise import them by `run`.
+        trip_count: the iterations of loops whose number the program does not tell; by place: "model.py:12".
 
         Raises:
             ShardyError: the program is invalid, or its shardings are, with the position of the first error.
         """
-        read = read_module(text, file, as_compiled=as_compiled, imported=imported)
+        counts = None if trip_count is None else TripCounts.of(trip_count)
+        read = read_module(text, file, as_compiled=as_compiled, imported=imported, trip_counts=counts)
         say(read, file)
         return Program(read.module, default_roots(file), read.taken)
 
     @staticmethod
-    def load(path: str | PathLike[str], *, as_compiled: bool | None = None, imported: bool = True) -> Program:
+    def load(
+        path: str | PathLike[str],
+        *,
+        as_compiled: bool | None = None,
+        imported: bool = True,
+        trip_count: int | Mapping[str, int] | None = None,
+    ) -> Program:
         """Returns the program in a file, as `parse` does.
 
         Raises:
@@ -123,7 +133,8 @@ class Program:
         if "\n" in str(path):
             remedy = "Program.parse takes text"
             raise ShardyError.unexpected("", expected="the path of a file", got=shown(path), remedy=remedy)
-        return Program.parse(text_in(str(path)), str(path), as_compiled=as_compiled, imported=imported)
+        text, file = text_in(str(path)), str(path)
+        return Program.parse(text, file, as_compiled=as_compiled, imported=imported, trip_count=trip_count)
 
     @staticmethod
     def from_module(module: ModuleOp, *, as_compiled: bool | None = None) -> Program:
@@ -246,6 +257,17 @@ class Program:
         assert isinstance(module, ModuleOp)
         program = Program(module, self.sources.roots, self._taken)
         program.origin = mapping
+        return program
+
+    def with_trip_counts(self, trip_count: int | Mapping[str, int]) -> Program:
+        """Returns the program with iterations of loops whose number it does not tell; as for `parse`.
+
+        Raises:
+            ShardyError: no loop is at a place, or a number is not one.
+        """
+        expect(trip_count, (int, Mapping), "a number, or numbers by place")
+        program = self.copy()
+        set_trip_counts(program.module, TripCounts.of(trip_count))
         return program
 
     def with_source_roots(self, *folders: str | PathLike[str]) -> Program:

@@ -16,6 +16,7 @@ from shardy_py.api.arguments import expect, program_remedy
 from shardy_py.dialects import parse_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError
+from shardy_py.graph.trip_counts import TripCounts, set_trip_counts
 from shardy_py.gspmd.understanding import understand
 from shardy_py.input_files import SUFFIXES, text_of
 from shardy_py.session import without_collection
@@ -38,11 +39,13 @@ def read_module(
     as_compiled: bool | None = None,
     imported: bool = True,
     has_steps: bool = True,
+    trip_counts: TripCounts | None = None,
 ) -> Read:
     """Returns the module of a text or of bytecode, verified.
 
     as_compiled: how it is taken; None: by rule. imported: whether shardings other than sdy's are imported.
     has_steps: whether XLA's steps run where they are to; otherwise it is as one that has been propagated.
+    trip_counts: of loops whose number of iterations the program does not tell.
 
     Raises:
         ShardyError: the program is invalid, or its shardings are.
@@ -56,6 +59,8 @@ def read_module(
     with without_collection():
         module = parse_module(text, file)
         verify_module(module)
+        if trip_counts is not None:
+            set_trip_counts(module, trip_counts)
         return taken_module(module, as_compiled=as_compiled, imported=imported, has_steps=has_steps)
 
 

@@ -248,13 +248,20 @@ class Result:
         device = as_placement(hardware)
         model = cost_model(links) if isinstance(links, str) else links
         self._remark()
-        return time_report(self._spmd_by(partitioner), device, model)
+        bill = None
+        if self._chosen(partitioner) == "shardy":
+            bill = self._communicating(CostModel.of(device) if model is None else model, "shardy")[1]
+        return time_report(self._spmd_by(partitioner), device, model, bill)
+
+    def _chosen(self, partitioner: Partitioner | None) -> Partitioner:
+        """The partitioner itself, or that of `communication`."""
+        if partitioner is None and self.source.taken.is_compiled:
+            return self._communicating(DEFAULT, None)[1].partitioner
+        return partitioner or "shardy"
 
     def _spmd_by(self, partitioner: Partitioner | None) -> SpmdProgram:
         """The program as XLA runs it, with the collectives of a partitioner, as for `communication`."""
-        if partitioner is None:
-            partitioner = self._communicating(DEFAULT, None)[1].partitioner
-        return self._spmd if partitioner == "xla" else self._spmd_by_shardy
+        return self._spmd if self._chosen(partitioner) == "xla" else self._spmd_by_shardy
 
     @cached_property
     def _spmd_by_shardy(self) -> SpmdProgram:

@@ -28,6 +28,7 @@ from shardy_py.dialects.sdy.verify_sharding import check_priorities_and_axes
 from shardy_py.errors import ShardyError
 from shardy_py.graph.movements import Copies, recorded
 from shardy_py.graph.symbols import function_name
+from shardy_py.gspmd.understanding import require_understood
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.passes.removal import without_size_one_axes
@@ -81,8 +82,9 @@ class Study:
         model: CostModel | str = DEFAULT,
         constraints_as_shardings: bool = False,
     ) -> None:
-        """Raises `ShardyError` for an argument of another type."""
+        """Raises `ShardyError` for an argument of another type, and for shardings other than sdy's."""
         expect(program, Program, "a Program", "Program.parse reads text")
+        require_understood(program.module)
         options = Options() if options is None else options
         expect(options, Options, "Options such as Options(conservative_propagation=True)")
         expect(model, (str, CostModel), "a CostModel, or the text of one")

@@ -69,10 +69,18 @@ def _constraints(values: Iterable[Value]) -> tuple[Constraint, ...]:
     found: dict[tuple[str, Spec], list[tuple[str, str]]] = {}
     for value in values:
         spec = own_spec(value)
-        if value.role == "intermediate" and spec is not None:
+        if value.role == "intermediate" and spec is not None and not _is_open(value):
             type_ = type_text(value.shape or (), value.element_type or "")
             found.setdefault((type_, spec), []).append((value.name, place_of(value)))
     return tuple(Constraint(type_, spec, tuple(values)) for (type_, spec), values in found.items())
+
+
+def _is_open(value: Value) -> bool:
+    """Whether a constraint asks for nothing, as those that XLA makes around loops."""
+    sharding = value.entry.sharding
+    if sharding is None or sharding.replicated_axes or sharding.unreduced_axes:
+        return sharding is None
+    return not any(each.axes or each.is_closed for each in sharding.dimensions)
 
 
 def own_code(program: Program, mesh: Mesh) -> Code:

@@ -10,7 +10,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from shardy_py.cli.arguments import source_roots
-from shardy_py.cli.shell import log
+from shardy_py.cli.shell import argument, log
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 AS_COMPILED = "Take the program as JAX compiles it: change it first as XLA does before it propagates"
 AS_WRITTEN = "Take the program as it is written"
+TRIP_COUNTS = (
+    "Iterations of loops whose number the program does not tell: 100, model.py:12=8 (may be repeated)"
+)
 
 
 def add_flags(parser: argparse.ArgumentParser, *, default: bool | None = False) -> None:
@@ -37,6 +40,18 @@ def add_flags(parser: argparse.ArgumentParser, *, default: bool | None = False) 
     )
 
 
+def add_trip_counts(parser: argparse.ArgumentParser) -> None:
+    """Adds `--trip-count`, whose values are `trip_counts`."""
+    parser.add_argument(
+        *("--trip-count",),
+        action="append",
+        dest="trip_counts",
+        default=[],
+        metavar="N",
+        help=_lower(TRIP_COUNTS),
+    )
+
+
 def program_of(source: InputFile, options: argparse.Namespace, *, has_steps: bool = True) -> Program:
     """Returns a program that was read; remarks on standard error say what was done to it, and why.
 
@@ -49,8 +64,12 @@ def program_of(source: InputFile, options: argparse.Namespace, *, has_steps: boo
     from shardy_py.api import Program
     from shardy_py.api.reading import read_module
     from shardy_py.cli.understood import write_remarks
+    from shardy_py.graph.trip_counts import TripCounts
 
-    read = read_module(source.text, source.file, as_compiled=options.as_compiled, has_steps=has_steps)
+    with argument("--trip-count"):
+        counts = TripCounts.parse(getattr(options, "trip_counts", ()))
+    given, compiled = (source.text, source.file), options.as_compiled
+    read = read_module(*given, as_compiled=compiled, has_steps=has_steps, trip_counts=counts)
     write_remarks(read.remarks, source.file, log)
     remark_on(read.taken, source.file, log)
     roots = source_roots(getattr(options, "source_roots", None), source.file)

@@ -25,6 +25,7 @@ from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, Position, ShardyError, collected_warnings, located
 from shardy_py.graph.cloning import clone
+from shardy_py.graph.trip_counts import TripCounts, set_trip_counts
 from shardy_py.gspmd.understanding import foreign_shardings, require_understood, split_imports
 from shardy_py.passes import PassCall
 from shardy_py.passes.partitioned import Before
@@ -187,6 +188,7 @@ class _Driver:
             lenient, line = self.command.allow_unregistered, chunk.first_line
             module = parse_module(chunk.text, self.file, allow_unregistered=lenient, first_line=line)
             verify_module(module)
+            set_trip_counts(module, TripCounts.parse(self.command.trip_counts))
         reported, taken = self.prepare(module)
         evidence = self.transform(module, taken, begin)
         if reported is not module:

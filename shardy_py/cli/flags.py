@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from shardy_py.cli.arguments import EXIT_CODES
-from shardy_py.cli.as_compiled import AS_COMPILED, AS_WRITTEN
+from shardy_py.cli.as_compiled import AS_COMPILED, AS_WRITTEN, TRIP_COUNTS
 from shardy_py.cli.pass_text import PipelineElement, build_step, is_pass_or_pipeline, parse_pipeline
 from shardy_py.cli.reports import REPORTS, ReportRow, Request, with_request
-from shardy_py.cli.shell import MOST_COLUMNS, usage_error
+from shardy_py.cli.shell import MOST_COLUMNS, argument, usage_error
 from shardy_py.errors import ShardyError, closest, suggestion
 from shardy_py.passes import PASSES, PassCall, pass_by_name
 from shardy_py.passes.options import Option
@@ -78,6 +78,7 @@ class Command:
     reports_as_json: bool = False
     reports_as_csv: bool = False
     as_compiled: bool | None = None
+    trip_counts: tuple[str, ...] = ()
     partitioner: Literal["shardy", "xla"] | None = None
     proof_shapes: Literal["auto", "own", "small", "ops"] = "auto"
     bisects: bool = False
@@ -108,7 +109,7 @@ class Flag:
     field: str
     summary: str
     value: Any = True
-    reads: Literal["nothing", "boolean", "text", "names"] = "boolean"
+    reads: Literal["nothing", "boolean", "text", "names", "counts"] = "boolean"
     placeholder: str = ""
 
     @property
@@ -185,6 +186,7 @@ GROUPS: tuple[tuple[str, tuple[Flag, ...]], ...] = (
                 "Whose collectives are reported: those of Shardy's reshards, or of XLA's SPMD partitioner "
                 "(default for programs of JAX)",
             ),
+            Flag("trip-count", "trip_counts", TRIP_COUNTS, None, "counts", "[PLACE=]N"),
             Flag("json", "reports_as_json", "Print reports as JSON, one line per program"),
             Flag(
                 "csv", "reports_as_csv", "Print the rows of the reports on memory, communication, time as CSV"
@@ -284,6 +286,8 @@ def _apply(command: Command, flag: Flag, text: str | None) -> Command:
     value = flag.value if text is None else _read(flag, text)
     if flag.field == "reports":
         value = with_request(command.reports, Request(_REPORT_BY_FLAG[flag.name], value))
+    if flag.field == "trip_counts":
+        value = (*command.trip_counts, value)
     return replace(command, **{flag.field: value})
 
 
@@ -291,6 +295,12 @@ def _read(flag: Flag, text: str) -> Any:
     match flag.reads:
         case "nothing":
             raise _invalid(flag, f"does not allow a value! '{text}' specified.")
+        case "counts":
+            from shardy_py.graph.trip_counts import TripCounts  # xDSL takes time to load
+
+            with argument(_dashed(flag.name)):
+                TripCounts.parse([text])
+            return text
         case "text":
             if flag.choices and text not in flag.choices:
                 raise _unknown_value(flag, text, flag.choices)

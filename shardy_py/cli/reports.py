@@ -21,10 +21,11 @@ from shardy_py.terminal import json_text
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from shardy_py.hardware import AxisPlacement
     from shardy_py.passes.partitioned import Partitioned
     from shardy_py.passes.runner import Record
     from shardy_py.proof import Shapes
-    from shardy_py.report.communication import Partitioner, SpmdProgram
+    from shardy_py.report.communication import CommunicationReport, Partitioner, SpmdProgram
     from shardy_py.report.explain import Explainer
     from shardy_py.report.time import TimeReport
     from shardy_py.xla.taken import Taken
@@ -147,7 +148,7 @@ def _memory(evidence: Evidence, target: str) -> Answer:
     from shardy_py.report.memory import memory_json, memory_report
 
     require_reportable(evidence.after)
-    report = memory_report(evidence.after, target, lambda: _sending(evidence))
+    report = memory_report(evidence.after, target, lambda: _sending(evidence)[0])
     return Answer(lambda: str(report), lambda: memory_json(report), report.to_csv)
 
 
@@ -197,16 +198,22 @@ def _time_report(evidence: Evidence, hardware: str) -> TimeReport:
     from shardy_py.report.time import time_report
 
     require_reportable(evidence.after)
-    return time_report(_sending(evidence), placement_of(hardware))
+    placement = placement_of(hardware)
+    program, bill = _sending(evidence, placement)
+    return time_report(program, placement, bill=bill if bill.partitioner == "shardy" else None)
 
 
-def _sending(evidence: Evidence) -> SpmdProgram:
-    """The program with the collectives that the report on communication has."""
+def _sending(
+    evidence: Evidence, placement: AxisPlacement | None = None
+) -> tuple[SpmdProgram, CommunicationReport]:
+    """The program with the collectives that the report on communication has, and that report."""
+    from shardy_py.partition.cost import DEFAULT, CostModel
     from shardy_py.pipeline import sending_program
 
     record = () if evidence.record is None else evidence.record.events
     partitioner, taken = evidence.partitioner, evidence.taken
-    return sending_program(evidence.after, record, partitioner=partitioner, taken=taken)
+    model = DEFAULT if placement is None else CostModel.of(placement)
+    return sending_program(evidence.after, record, partitioner=partitioner, taken=taken, model=model)
 
 
 def _explanation(evidence: Evidence, value: str) -> Answer:

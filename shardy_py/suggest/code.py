@@ -52,6 +52,8 @@ def in_order(specs, tree):
 
 '''
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_JAX_PATH = re.compile(r"[A-Za-z_]\w*(\[[^\]]*\]|\.[A-Za-z_]\w*)*")
+"""The name of an argument, and a path in its tree, as `jax.tree_util.keystr` writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,8 @@ class Code:
 
     def lines(self) -> Iterator[str]:
         """Returns the lines of Python."""
-        yield from ("import re", *_HEAD) if any(self._is_by_path) else _HEAD
+        helpers = [*self._helpers()]
+        yield from ("import re", *_HEAD) if any("re.sub" in line for line in helpers) else _HEAD
         names = tuple(axis.name for axis in self.mesh.axes)
         sizes, auto = tuple(axis.size for axis in self.mesh.axes), f"(AxisType.Auto,) * {len(names)}"
         yield f"mesh = jax.make_mesh({sizes}, {names}, axis_types={auto})"
@@ -111,7 +114,7 @@ class Code:
         for each in self.constraints:
             made = f"x = jax.lax.with_sharding_constraint(x, NamedSharding(mesh, {spec_text(each.spec)}))"
             yield from _constraint(each, f"add to the program, for {_kind(each)}: {made}")
-        yield from self._helpers()
+        yield from helpers
 
     @property
     def _has_results(self) -> bool:
@@ -125,6 +128,8 @@ class Code:
     def _helpers(self) -> Iterator[str]:
         """What makes shardings of the specs, and how it is called."""
         by_path, has_results = self._is_by_path, self._has_results
+        if by_path[0] and not all(_JAX_PATH.fullmatch(row.label) for row in self.arguments):
+            return  # names of a module of PyTorch, for example
         if any(by_path):
             yield from _BY_PATH.split("\n")[1:-1]
         if not all(by_path):

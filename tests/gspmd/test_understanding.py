@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shardy_py import Program, ShardyError, propagate
+from shardy_py import Program, ShardyError, Study, propagate
 from shardy_py.cli import main
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.gspmd.understanding import foreign_shardings, understand
@@ -101,7 +101,7 @@ def test_programs_in_python_are_imported(name: str, caplog: pytest.LogCaptureFix
     assert len(remarks) == 1
     assert remarks[0].startswith(f"{name}.mlir: remark: shardings ")
     raw = Program.parse(PROGRAMS[name], imported=False)
-    for refused in (lambda: propagate(raw), lambda: raw.suggest(progress=False)):
+    for refused in (lambda: propagate(raw), lambda: raw.suggest(progress=False), lambda: Study(raw)):
         with pytest.raises(ShardyError, match=r"has shardings .*, which reports do not read; run .* first"):
             refused()
 

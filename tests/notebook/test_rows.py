@@ -115,7 +115,7 @@ def test_sdy_diff_prints_csv(capsys: pytest.CaptureFixture[str], result: Result,
     lines = capsys.readouterr().out.strip().split("\n")
     assert lines[0] == "value,now,before,after,location"
     assert len(lines) > 1
-    assert sdy_diff([SMALL, SMALL, "--csv", "--json"]) == 1
+    assert sdy_diff([SMALL, SMALL, "--csv", "--json"]) == 2
     assert "--json and --csv cannot be used together" in capsys.readouterr().err
 
 

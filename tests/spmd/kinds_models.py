@@ -279,7 +279,7 @@ def _optimizers() -> Programs:
         optimizer = make()
         params = {key: grid.array(shape, *spec) for key, (shape, spec) in shapes.items()}
         state = jax.eval_shape(optimizer.init, params)
-        specs = {shape: spec for shape, spec in shapes.values()}
+        specs = dict(shapes.values())
         state = jax.tree.map(lambda a: grid.array(a.shape, *specs.get(a.shape, ()), dtype=a.dtype), state)
 
         def forward(p: Any, x: Any) -> Any:

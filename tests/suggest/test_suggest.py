@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from shardy_py import P, Program, ShardyError, Study, propagate
-from shardy_py.api.suggest_code import NUMBER, own_constraints
+from shardy_py.api.suggest_code import NUMBER, own_constraints, removed_constraints
 from shardy_py.api.suggest_scoring import Scorer
 from shardy_py.api.suggest_variables import variables_of
 from shardy_py.api.suggesting import factorizations
@@ -355,6 +355,12 @@ def test_the_programs_own_constraints_may_stay() -> None:
     assert "# remove from the program, 64x256xf32 constrained to P('data'):\n#   " in removing.code()
 
 
+def test_constraints_that_ask_for_nothing_are_not_to_be_removed() -> None:
+    annotated = Program.parse(LAYERS).annotate({"%2": "<@mesh, [{?}, {?}]>", "%3": P("data")})
+    assert [each.spec for each in own_constraints(annotated)] == [(("data",), ())]
+    assert [each.spec for each in removed_constraints(annotated, ())] == [(("data",), ())]
+
+
 def test_code_folds_layers_and_halves() -> None:
     layer = [Row(f"%a{i}", "", "", f"{i % 3}", ((),)) for i in range(12)]
     rows = (Row("%x", "", "", "x", (("d",),)), *layer)
@@ -407,6 +413,15 @@ def test_layers_have_one_line_which_has_their_paths(labels: list[str], count: in
     namespace: dict[str, Any] = {"P": lambda *axes: axes}
     exec("\n".join(lines), namespace)
     assert namespace["in_specs"] == dict.fromkeys(labels, ("d",))
+
+
+def test_names_that_are_no_paths_of_jax_get_no_functions_of_jax() -> None:
+    rows = tuple(Row("%x", name, name, "4xf32", (("d",),)) for name in ("layers.0.weight", "exp_avg of w"))
+    text = Code(Mesh.of(d=2), rows, ()).text()
+    assert "'exp_avg of w': P('d')" in text
+    assert "jit" not in text
+    assert "def " not in text
+    assert "def sharded" in Code(Mesh.of(d=2), (replace(rows[0], label="layers[0].weight"),), ()).text()
 
 
 def test_the_diff_leads_from_the_programs_annotations_to_a_plan(program: Program, tmp_path: Path) -> None:

@@ -2,9 +2,9 @@
 
 A trip count is known if the condition follows from constants: a counter that changes by a constant and is
 compared with a bound, as in JAX's `scan` and `fori_loop`, or scalars that are computed one iteration after
-another. Where the condition also needs something else (`i < n` and not done), the number is a bound. Where it is
-not known, an option may give it (`graph/trip_counts.py`). Not here: what runs (`collect.py`), numbers of scalars
-(`scalars.py`).
+another. Where the condition also needs something else (`i < n` and not done), the number is a bound. Options
+may give it where it is not known (`graph/trip_counts.py`). Not here: what runs (`collect.py`), the numbers of
+scalars (`scalars.py`).
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _iterations_while(test: SSAValue, loop: Operation, scalars: Scalars) -> int 
 
 
 def _counted(test: SSAValue, loop: Operation, scalars: Scalars) -> int | None:
-    """Returns the number of iterations by a counter that is compared with a bound; None for other conditions."""
+    """Returns the number of iterations by a counter that is compared with a bound; None: unknown."""
     body = terminator_of(loop.regions[1])
     comparison = test.op.properties.get("comparison_direction") if isinstance(test, OpResult) else None
     if comparison is None or not isinstance(test, OpResult) or body is None:
@@ -177,7 +177,9 @@ def _followed(test: SSAValue, loop: Operation, scalars: Scalars) -> int | None:
         state = {index: number for index, number in numbers.items() if number is not None}
         if len(state) < len(numbers):
             return None
-        inside = [{block.args[i]: number for i, number in state.items()} for block in blocks]
+        inside: list[dict[SSAValue, Number]] = [
+            {block.args[i]: number for i, number in state.items()} for block in blocks
+        ]
         holds = scalars.of(test, inside[0])
         if not holds:
             return None if holds is None else count

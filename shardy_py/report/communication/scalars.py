@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.traits import constant_of
 from shardy_py.graph.plain import tensor_type
@@ -91,8 +91,7 @@ class Scalars:
     def _of_argument(
         self, value: BlockArgument, carried: Carried, known: dict[SSAValue, Number | None], depth: int
     ) -> Number | None:
-        owner, index = value.owner, value.index
-        around = owner.parent_op() if isinstance(owner, Block) else None
+        around, index = value.owner.parent_op(), value.index
         if around is None:
             return None
         if isinstance(around, FuncOp):

@@ -52,8 +52,8 @@ class Group(NamedTuple):
 class Fusion:
     """What fusion depends on: sizes of values, what is sent for steps, what the program returns.
 
-    reads: the stored names of what a step reads. saves_reads: values that several consumers would compute again are stored where that moves fewer bytes, as fusion by cost on
-    accelerators does.
+    reads: the stored names of what a step reads. saves_reads: values that several consumers would compute
+    again are stored where that moves fewer bytes, as fusion by cost on accelerators does.
     """
 
     sizes: Mapping[Name, int]

@@ -1,4 +1,4 @@
-"""The op of a step as the host computes it: in f32 instead of bf16, by a library, or with others around it."""
+"""The op of a step as the host computes it: in f32 instead of bf16, by a library, with others around it."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Which ops XLA's backend for the host fuses, op by op and user by user.
 
 From the last op to the first, each takes in the ops that make its operands, as long as there are any that can
-be fused. An op with several users is computed again in each of those that can take it, unless it is expensive,
-and is stored beside that if one cannot. An op with several large operands that is not fused into all its users
-is not fused at all, because each user would read more. A reduction of the library takes in only ops that
-nothing else reads. Not here: the ops (`host_program.py`). Source: openxla/xla,
+be fused. An op with several users is computed again in each of those that can take it, unless it is
+expensive, and is stored beside that if one cannot. An op with several large operands that is not fused into
+all its users is not fused at all, because each user would read more. A reduction of the library takes in only
+ops that nothing else reads. Not here: the ops (`host_program.py`). Source: openxla/xla,
 xla/service/instruction_fusion.cc, xla/service/fusion_node_indexing_evaluation.cc,
 xla/service/cpu/cpu_instruction_fusion.cc, xla/backends/cpu/transforms/library_rewriter.cc.
 
@@ -107,7 +107,7 @@ class HostFusion:
     """The fusion of a list of ops, each after those that it reads.
 
     types: of values on a device. returned: the values that are stored in any case. numbers: of values, for
-    which the others are lists. makers: the op that makes a value, -1 for none. reads: what each op reads, each
+    which the others are lists. makers: the op that makes a value, -1 for none. reads: what each op reads,
     once. users: of each op, those that are left. shared: whether it had several. read_by: how many members of
     a group read a value.
     """
@@ -161,7 +161,7 @@ class HostFusion:
         return number
 
     def groups(self) -> list[Group]:
-        """What runs at once, in the order of the ops; ops that are fused into all their users are in theirs."""
+        """What runs at once, in the order of the ops; what is fused into all its users is in theirs."""
         self._keep_shared()
         found: list[Group] = []
         removed = bytearray(len(self.ops))
@@ -332,7 +332,7 @@ class HostFusion:
                 self._kept.add(number)
 
     def _is_taken_by_all(self, number: int) -> bool:
-        """Whether all users of an op can take it, on each way to them; first those that cannot in any case."""
+        """Whether all users of an op can take it, on each way to them."""
         users = self.users[number]
         if any(user == _OUTSIDE or not self._fusible[user] for user in users):
             return False

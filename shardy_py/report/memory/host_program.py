@@ -82,8 +82,8 @@ def is_in_place(op: HostOp) -> bool:
 class HostProgram:
     """The ops of a block, in program order.
 
-    types, sizes: of values, as each device has them. alias: the value whose memory a value shares. measure: the
-    bytes of a type. known: what equal ops made before, and what was sent, by the key of the collective.
+    types, sizes: of values, as each device has them. alias: the value whose memory a value shares. measure:
+    the bytes of a type. known: what equal ops made before, and what was sent, by the key of the collective.
     """
 
     types: dict[Name, TensorType]

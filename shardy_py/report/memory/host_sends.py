@@ -1,8 +1,8 @@
 """What the host runs for a collective: slices, conversions and copies around it.
 
 An exchange sends one slice to each device, and puts those that arrive together. An all-gather has its parts
-one behind the other, so that others have copies with another layout around them. Collectives are of f32 instead
-of bf16. Slices that come from neighbours are put together with the operand, one dimension after the other.
+one behind the other, so that others have copies with another layout around them. Collectives are of f32
+instead of bf16. Slices that come from neighbours are put together with the operand, dimension by dimension.
 Source: openxla/xla, xla/service/spmd/spmd_partitioner_util.cc,
 xla/hlo/transforms/expanders/all_to_all_decomposer.cc.
 """

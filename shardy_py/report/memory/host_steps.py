@@ -7,8 +7,9 @@ are fused, stored and scheduled. Source: openxla/xla, xla/service/spmd/spmd_part
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from shardy_py.layout import element_type
 from shardy_py.ops import TABLE, TensorType
@@ -25,8 +26,8 @@ from shardy_py.spmd.walk import Sent
 class HostSteps:
     """Adds the ops of steps to a program.
 
-    sent: the collectives of a step, by its identity. merged: what it needs that was sent before. originals: by
-    the identity of a step with copied operands, that of the step in the program.
+    sent: the collectives of a step, by its identity. merged: what it needs that was sent before. originals:
+    by the identity of a step with copied operands, that of the step in the program.
     """
 
     program: HostProgram
@@ -80,7 +81,7 @@ class HostSteps:
         return before, after
 
     def _before(self, step: Step, operands: list[Name], moved: Sequence[Sent]) -> list[Name]:
-        """Sends operands, which are replaced by what arrives, and returns slices of neighbours beside them."""
+        """Sends operands, which are replaced by what arrives; returns slices of neighbours beside them."""
         program, joins = self.program, kind_of(step) != "concatenate"
         pieces: list[Name] = []
         halo: int | None = None
@@ -134,8 +135,8 @@ class HostSteps:
 
     def _roots(self, each: Sent) -> set[Name]:
         """The values that a collective sends."""
-        key: Hashable = each.collective.key
-        names: tuple[Name, ...] = key[1:] if isinstance(key, tuple) else ()
+        key = each.collective.key
+        names = cast("tuple[Name, ...]", key)[1:] if isinstance(key, tuple) else ()
         return {self.program.stored(name) for name in names}
 
     def _summed_before(self, step: Step, operands: list[Name], sums: list[Collective]) -> list[Collective]:

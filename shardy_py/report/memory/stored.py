@@ -1,8 +1,9 @@
 """What one block stores: its events in the order of XLA, the buffers that they need, and how long.
 
-Collectives of the partitioner's plan have buffers of their own. An op may write over an operand that dies. A
-buffer that is not needed at the same time as a result may be in the memory of that result. Not here: what runs
-on the host (`host.py`), what is fused for chips (`fusion.py`), orders (`schedule.py`), places (`packing.py`).
+Collectives of the partitioner's plan have buffers of their own. An op may write over an operand that dies.
+A buffer that is not needed at the same time as a result may be in the memory of that result. Not here: what
+runs on the host (`host.py`), what is fused for chips (`fusion.py`), orders (`schedule.py`), places
+(`packing.py`).
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ class StoredBlock:
     sent: the collectives of each step, by its identity. originals: by that of a step with copied operands,
     that of the step in the program. again: the last step that reads what was sent, by the key of the
     collective; merged: by step, what it reads that was sent before. types, sizes: of values on each device.
-    alias: the value whose memory a value shares. host_bytes: of values in memory of the host. is_entry: whether
-    it is that of the entry computation.
+    alias: the value whose memory a value shares. host_bytes: of values in memory of the host. is_entry:
+    whether it is that of the entry computation.
     """
 
     block: Block
@@ -203,7 +204,7 @@ class StoredBlock:
         if copies:
             events = self._ordered(with_copies(events, copies))
             self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
-        timed = {moment: event for moment, event in zip(_moments(events), events, strict=False)}
+        timed = dict(zip(_moments(events), events, strict=False))
         moments = {id(event.step): moment for moment, event in timed.items() if event.sent is None}
         moments |= {self.originals[step]: moments[step] for step in self.originals if step in moments}
         last = {name: moment for moment, event in timed.items() for name in event.reads}

@@ -146,7 +146,7 @@ class _Timer:
             own = [use for each in inside for use in self._written(each) if id(use) not in self.timed]
             self.timed.update(map(id, own))  # an op that is fused into several groups exchanges data once
             if own and not block.sent_for(step):
-                yield from (_of_use(use, 1.0) for use in own)
+                yield from (collective_node(use, 1.0) for use in own)
             if not _is_collective(step):
                 yield self._step(block, event, inside, runs)
             elif not own or block.sent_for(step):
@@ -206,9 +206,9 @@ class _Timer:
 
     def _collective(self, sent: Sent, runs: int) -> TimedNode:
         if is_written(sent) and sent.step is not None and (own := self._written(sent.step)):
-            return _of_use(own[0], sent.collective.times / runs)
+            return collective_node(own[0], sent.collective.times / runs)
         use = self.uses.of(sent, self.function, self.program)
-        node = _of_use(use, sent.collective.times / runs)
+        node = collective_node(use, sent.collective.times / runs)
         if not use.is_scattered:
             return node
         size = self.uses.model.reduce_scatter(use.axes, use.held_bytes).bytes
@@ -219,7 +219,8 @@ def _is_collective(step: Step) -> bool:
     return TABLE[step.record.name].collective is not None
 
 
-def _of_use(use: CollectiveUse, times: float) -> TimedNode:
+def collective_node(use: CollectiveUse, times: float) -> TimedNode:
+    """Returns the node of a collective that runs so often."""
     axes = tuple(dict.fromkeys(use.axis_names))
     return TimedNode(
         use.kind,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from shardy_py.api import Program
+from shardy_py.cli import main
 from shardy_py.errors import ShardyError
 from shardy_py.graph.trip_counts import TripCounts, set_trip_counts
 from shardy_py.report.communication.loops import iterations, run_counts
@@ -49,6 +51,7 @@ def compared(direction: str, left: str = "%i", right: str = "%c10") -> str:
     return f"%t = stablehlo.compare {direction}, {left}, {right} : {TEST}"
 
 
+SIXTEEN = "stablehlo.constant dense<16> : tensor<i32>"
 WIDE = """%k = stablehlo.convert %i : (tensor<i32>) -> tensor<i64>
     %w = stablehlo.constant dense<7> : tensor<i64>
     %t = stablehlo.compare LT, %k, %w : (tensor<i64>, tensor<i64>) -> tensor<i1>"""
@@ -57,7 +60,7 @@ CASES: dict[str, tuple[Loop, int]] = {
     "less or equal": (Loop(compared("LE")), 11),
     "not equal": (Loop(compared("NE")), 10),
     "the bound first": (Loop(compared("GT", "%c10", "%i")), 10),
-    "down": (Loop(compared("GT", "%i", "%c0"), "%n = stablehlo.subtract %i, %c1 : tensor<i32>", "%i = %c10"), 10),
+    "down": (Loop(compared("GT", "%i", "%c0"), UP.replace("add", "subtract"), "%i = %c10"), 10),
     "bound and step are carried": (
         Loop(
             compared("LT", "%i", "%m"),
@@ -95,7 +98,7 @@ CASES: dict[str, tuple[Loop, int]] = {
     ),
     "never": (Loop(compared("LT", "%c10", "%c0")), 0),
     "bits are not a sum": (
-        Loop(compared("LT"), "%n = stablehlo.xor %i, %c16 : tensor<i32>", before="%c16 = stablehlo.constant dense<16> : tensor<i32>"),
+        Loop(compared("LT"), "%n = stablehlo.xor %i, %d : tensor<i32>", before=f"%d = {SIXTEEN}"),
         1,
     ),
 }  # fmt: skip
@@ -134,6 +137,19 @@ def test_a_count_that_is_known_stays() -> None:
     assert iterations(loop) == (10, True)
 
 
+def test_options_reach_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = UNKNOWN["a bound that is an argument"].text
+    given = Program.parse(text, trip_count={"model.py:12": 7})
+    loops = [op for p in (given, Program.parse(text).with_trip_counts(7)) for op in p.module.walk()]
+    assert [iterations(op) for op in loops if op.name == "stablehlo.while"] == [(7, True)] * 2
+    file = tmp_path / "p.mlir"
+    file.write_text(text)
+    assert main(["--trip-count", "7", str(file)]) == 0
+    assert "shardy_py.trip_count = 7 : i64" in capsys.readouterr().out
+    assert main(["--trip-count=many", str(file)]) != 0
+    assert "--trip-count" in capsys.readouterr().err
+
+
 def test_bounds_through_calls() -> None:
     inner = UNKNOWN["a bound that is an argument"].text.replace("@main", "private @f")
     main = """func.func @main() -> (tensor<i32>, tensor<i32>) {
@@ -153,7 +169,7 @@ def test_bounds_through_calls() -> None:
     [
         (["many"], "trip count: expected a number of iterations from 0, or one behind a place"),
         (["model.py:12=-1"], "trip count: expected a number of iterations from 0, or one behind a place"),
-        (["model.py:1=3"], "trip count: expected a place of a loop: model.py:12:3; got 'model.py:1'"),
+        (["model.py:1=3"], "trip count: expected a place of a loop: model.py:12:3, got 'model.py:1'"),
     ],
 )
 def test_wrong_counts(texts: list[str], message: str) -> None:

@@ -121,8 +121,10 @@ def test_loops(start: str, counter: str, times: int, is_estimate: bool) -> None:
         (10, "GT", 0, "subtract", range(10, 0, -3)),
         (9, "GE", 0, "subtract", range(9, -1, -3)),
         (0, "GE", 9, "subtract", range(0)),
-        (0, "GT", 9, "add", None),
-        (0, "NE", 9, "add", None),
+        (0, "GT", 9, "add", range(0)),
+        (0, "NE", 9, "add", range(0, 9, 3)),
+        (0, "NE", 10, "add", None),
+        (10, "GT", 0, "add", None),
     ],
 )
 def test_turns_up_and_down(start: int, direction: str, limit: int, step: str, times: range | None) -> None:
