@@ -25,7 +25,7 @@ from shardy_py.cli.arguments import EXIT_CODES, command_parser
 from shardy_py.cli.as_compiled import add_flags
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command, usage_error
 from shardy_py.cli.understood import understood, write_remarks
-from shardy_py.errors import ShardyError
+from shardy_py.errors import Diagnostic, ShardyError, suggestion
 from shardy_py.sharding.spelling import string_literal
 from shardy_py.terminal import json_text
 
@@ -39,6 +39,7 @@ Value = TypeVar("Value")
 _MESH_HEAD = re.compile(r"\s*(?:sdy\.mesh\s+@[\w$.-]+\s*=\s*|#sdy\.mesh|mesh)?")
 _SHARDING_HEAD = re.compile(r"\s*(?:#sdy\.sharding)?")
 _SHAPE = re.compile(r"(?:tensor<)?((?:[0-9]+x)*)([0-9]+|[a-zA-Z][\w<>]*)\Z", re.ASCII)
+_SIZES = re.compile(r"[A-Za-z_]\w*\s*=\s*[0-9]+(?:\s*,\s*[A-Za-z_]\w*\s*=\s*[0-9]+)*", re.ASCII)
 _MOST = 2**63 - 1
 
 
@@ -65,21 +66,29 @@ def read_case(sharding_text: str, mesh_text: str | None, files: Files) -> tuple[
         raise usage_error(f"the sharding refers to mesh @{sharding.mesh}: define it by --mesh")
     else:
         mesh = read_mesh_text(mesh_text, files)
-    try:
-        check_priorities_and_axes(sharding, mesh)
-    except Fault as fault:
-        raise ShardyError(f"sharding {sharding} on mesh {mesh}: {fault}") from None
+    with argument("sharding", sharding_text):
+        try:
+            check_priorities_and_axes(sharding, mesh)
+        except Fault as fault:
+            used = {axis.name for _, axes in sharding.axis_lists for axis in axes}
+            lacking = min(used - set(mesh.order), default=None)
+            hint = suggestion(lacking, mesh.order) if lacking else ""
+            fact = f"sharding {sharding} on mesh {mesh}: {fault}{hint and f'; {hint}'}"
+            raise ShardyError(Diagnostic(fact, subject=lacking)) from None
     return sharding, mesh
 
 
 def read_mesh_text(text: str, files: Files) -> Mesh:
-    """A mesh: `<["x"=2]>`, `mesh<["x"=2]>`, `["x"=2]`, or a whole `sdy.mesh @mesh = <["x"=2]>`.
+    """A mesh: `<["x"=2]>`, `mesh<["x"=2]>`, `["x"=2]`, `x=2`, or a whole `sdy.mesh @mesh = <["x"=2]>`.
 
     Raises:
         ShardyError: it is none of these; with its position.
     """
     from shardy_py.dialects.sdy.syntax_sharding import read_mesh
 
+    if _SIZES.fullmatch(text.strip()):  # x=2,y=4, as for sdy-suggest
+        sizes = (part.strip().split("=") for part in text.split(","))
+        text = f"[{', '.join(f'{string_literal(name.strip())}={size}' for name, size in sizes)}]"
     text = text[_MESH_HEAD.match(text).end() :]  # pyright: ignore[reportOptionalMemberAccess]
     return _read(f"<{text}>" if text.startswith("[") else text, "<mesh>", read_mesh, files)
 
@@ -124,7 +133,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("sharding", nargs="?", help='sdy syntax: <@mesh, [{"x"}, {?}]>, or only its dimensions')
-    add("--mesh", help='mesh of the sharding: <["x"=2, "y"=4]>')
+    add("--mesh", help='mesh of the sharding: <["x"=2, "y"=4]>, or x=2,y=4')
     add("--shape", type=read_shape, help="shape of the tensor: 8x16; for a scalar: scalar")
     add("--device", type=int, metavar="ID", help="also show what this device holds")
     add("--svg", metavar="FILE", help="also write an SVG picture; '-': only that, to standard output")

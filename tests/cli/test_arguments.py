@@ -83,6 +83,19 @@ def test_a_misspelling_gets_a_suggestion(
     assert message in err
 
 
+def test_meshes_may_be_sizes(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("shardy-view", '[{"data"}, {}]', "--shape", "8x16")
+    shown: list[str] = []
+    for mesh in ('["data"=2, "model"=4]', "data=2,model=4", " data=2, model=4"):
+        assert run(*arguments, "--mesh", mesh) == SUCCESS
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1] == shown[2]
+    assert run(*arguments, "--mesh", "dta=2") == FAILURE
+    err = capsys.readouterr().err
+    assert "argument sharding: sharding <@mesh" in err
+    assert err.endswith("did you mean 'dta'?\n[{\"data\"}, {}]\n   ^\n")
+
+
 def test_values_that_look_like_flags_are_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("hlo-layout", "bytes", "--", "--nope") != SUCCESS
     assert "expected a shape" in capsys.readouterr().err
@@ -129,7 +142,7 @@ func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d
         ("--time-report=tpu-v5e,data=beyonf", 14, "did you mean 'beyond'?"),
         ("--time-report=tpu-v5e,dta=beyond", 9, "place of the hardware: unknown axis 'dta'"),
         ("--time-trace=step.json,h10", 11, "unknown hardware 'h10'"),
-        ("--prove=x", 1, "expected the seed, a number from 0, got 'x'"),
+        ("--prove=x", 1, "expected the seed, a number from 0 with at most 18 digits, got 'x'"),
     ],
 )
 def test_errors_in_a_value_are_placed_in_the_flag(
