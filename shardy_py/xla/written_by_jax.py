@@ -15,6 +15,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 
 from shardy_py.dialects.sdy import MeshOp
+from shardy_py.dialects.stablehlo import CustomCallOp
 from shardy_py.graph.module_paths import name_in
 from shardy_py.graph.symbols import functions_of
 from shardy_py.ir import find_ops, walk_pre_order
@@ -83,7 +84,7 @@ def _one_of(module: ModuleOp, names: Sequence[str]) -> str:
 
 
 def _calls(module: ModuleOp) -> str:
-    for op in find_ops(module, "stablehlo.custom_call"):
+    for op in find_ops(module, CustomCallOp.name):
         target = op.properties.get("call_target_name")
         if isinstance(target, StringAttr) and _CALLED.match(target.data):
             return f"it calls @{target.data}"

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from shardy_py.dialects.stablehlo import AndOp
+from shardy_py.dialects.stablehlo import AndOp, ConvertOp
 from shardy_py.graph.calls import functions_top_down
 from shardy_py.graph.plain import plain
 from shardy_py.graph.symbols import callee_name, function_name
@@ -27,7 +27,7 @@ from shardy_py.report.communication.scalars import Number, Scalars, computed
 _DIRECTIONS = {"LT": (1, 0), "LE": (1, 1), "GT": (-1, 0), "GE": (-1, 1)}
 """The sign of the step while the comparison holds, and the number of steps of 1 beyond the limit."""
 _MIRRORED = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE", "NE": "NE"}
-_CONVERSION = "stablehlo.convert"
+_CONVERSION = ConvertOp.name
 _MOST_FOLLOWED = 4096
 """The most iterations that are computed one by one."""
 _AND = AndOp.name

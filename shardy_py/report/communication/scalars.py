@@ -17,6 +17,8 @@ import numpy as np
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+from shardy_py.dialects.sdy import ReshardOp, ShardingConstraintOp
+from shardy_py.dialects.stablehlo import OptimizationBarrierOp
 from shardy_py.dialects.traits import constant_of
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import record_of
@@ -27,7 +29,7 @@ from shardy_py.ops import TABLE, Control
 
 Number = int | float
 Carried = Mapping[SSAValue, Number]
-_PASSING = frozenset({"sdy.sharding_constraint", "sdy.reshard", "stablehlo.optimization_barrier"})
+_PASSING = frozenset(op.name for op in (ShardingConstraintOp, ReshardOp, OptimizationBarrierOp))
 _DEEPEST = 200
 """Expressions that are nested deeper are not followed."""
 
