@@ -328,9 +328,9 @@ def guarded(target: str, function: Compute) -> Compute:
 
     def compute(record: OpRecord, *operands: Any) -> Any:
         try:
-            made = function(record, *operands)
-            results = made if isinstance(made, tuple) else (made,)
-            pairs = zip(cast("tuple[Any, ...]", results), record.results, strict=True)
+            made: Any = function(record, *operands)
+            results = cast("tuple[Any, ...]", made) if isinstance(made, tuple) else (made,)
+            pairs = zip(results, record.results, strict=True)
             fits = all(value is TOKEN or type_ is None or _is_of(value, type_) for value, type_ in pairs)
         except (ShardyError, MemoryError):
             raise
@@ -340,7 +340,7 @@ def guarded(target: str, function: Compute) -> Compute:
             given = ", ".join("?" if type_ is None else _type_text(type_) for type_ in record.operands)
             wanted = ", ".join("?" if type_ is None else _type_text(type_) for type_ in record.results)
             raise ShardyError.unsupported(f"custom call @{target} from ({given}) to ({wanted})")
-        return made
+        return cast("Any", made)
 
     return compute
 
