@@ -44,7 +44,7 @@ from shardy_py.report.explain import MOST_CHAINS, Explainer, Explanations, Reaso
 from shardy_py.report.memory import MemoryReport, Target, memory_report
 from shardy_py.session import without_collection
 from shardy_py.sharding import DeviceSlices
-from shardy_py.xla.missing import file_of, missing
+from shardy_py.xla.missing import file_of, remarks_on_missing
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -277,7 +277,7 @@ class Result:
             require_reportable(self.program.module)
             self._remarked.append(True)
             module = self.source.module
-            say(missing(module), file_of(module))
+            say(remarks_on_missing(module), file_of(module))
 
     @cached_property
     def _remarked(self) -> list[bool]:

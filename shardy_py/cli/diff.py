@@ -111,12 +111,12 @@ def _program(
     from shardy_py.graph.value_table import ValueTable
     from shardy_py.report.difference import Figures
     from shardy_py.report.memory import memory_report
-    from shardy_py.xla.missing import missing
+    from shardy_py.xla.missing import remarks_on_missing
 
     begin(f"reading {source.file}")
     program = program_of(source, options, has_steps=options.propagate)
     module = program.module
-    write_remarks(missing(module), source.file, log)
+    write_remarks(remarks_on_missing(module), source.file, log)
     begin(f"propagating {source.file}")
     with recorded() as events:
         if options.propagate:

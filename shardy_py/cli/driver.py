@@ -32,7 +32,7 @@ from shardy_py.passes.partitioned import Before
 from shardy_py.passes.runner import Observer, progress_observer, recording, run_passes
 from shardy_py.progress import progress
 from shardy_py.text.source import render_all
-from shardy_py.xla.missing import missing
+from shardy_py.xla.missing import remarks_on_missing
 from shardy_py.xla.taken import Taken, how_taken, run_steps
 
 _RULE = f"===-{'-' * 73}-==="
@@ -234,7 +234,7 @@ class _Driver:
         if command.reports_on_propagation:
             remark_on(taken, self.file, self.log)
         if any(request.row.needs_shardings for request in command.reports):
-            write_remarks(missing(reported), self.file, self.log)
+            write_remarks(remarks_on_missing(reported), self.file, self.log)
         if has_steps:
             run_steps(reported, taken)
         return reported, taken

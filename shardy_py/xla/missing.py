@@ -1,6 +1,6 @@
 """What a program lacks for reports that mean something: shardings, or the lines of its source.
 
-    for remark in missing(module): ...
+    for remark in remarks_on_missing(module): ...
 
 Not here: shardings that are there in another form (`gspmd/understanding.py`).
 """
@@ -29,7 +29,7 @@ _LOCATIONS = (
 )
 
 
-def missing(module: ModuleOp) -> tuple[str, ...]:
+def remarks_on_missing(module: ModuleOp) -> tuple[str, ...]:
     """Returns a remark for each thing that a program lacks, with the remedy, as its reports would need it.
 
     module: before propagation.

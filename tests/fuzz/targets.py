@@ -55,6 +55,7 @@ Outcome = Literal["output", "diagnostic"]
 Run = Callable[[bytes, random.Random], Outcome]
 
 _PLACE = re.compile(r"^[^\n]*:\d+:\d+: (error|warning): ", re.MULTILINE)
+_REMARK = re.compile(r"^.*: remark: .*\n", re.MULTILINE)
 _FILE_ERROR = re.compile(r"^cannot open (input|output) file ")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -105,7 +106,8 @@ def command(main: Callable[[list[str]], int], arguments: list[str], *, located: 
     diagnostics = message[place.start() :] if place else message  # behind what --trace prints
     if len(diagnostics) > 100_000:
         raise Fault(f"a message of {len(diagnostics)} characters: {shlex.join(arguments)}")
-    if located and message and not place and not _FILE_ERROR.search(message):
+    rest = _REMARK.sub("", message)  # remarks are on the whole file
+    if located and rest and not place and not _FILE_ERROR.search(message):
         raise Fault(f"no place: {_shown(message)} {shlex.join(arguments)}")
     if re.search(r":0:\d+: error", message):
         raise Fault(f"line 0: {_shown(message)} {shlex.join(arguments)}")

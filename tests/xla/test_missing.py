@@ -9,7 +9,7 @@ import pytest
 from shardy_py import P, Program, propagate
 from shardy_py.cli import main
 from shardy_py.dialects import parse_module
-from shardy_py.xla.missing import missing
+from shardy_py.xla.missing import remarks_on_missing
 
 PLAIN = """
 func.func @main(%a: tensor<8x16xf32>) -> tensor<8x16xf32> {
@@ -67,7 +67,7 @@ def by_jax(text: str, locations: str = "") -> str:
     ],
 )
 def test_remarks(text: str, starts: list[str]) -> None:
-    remarks = missing(parse_module(text))
+    remarks = remarks_on_missing(parse_module(text))
     assert len(remarks) == len(starts)
     assert all(remark.startswith(start) for remark, start in zip(remarks, starts, strict=True))
 
