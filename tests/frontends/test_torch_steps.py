@@ -191,7 +191,7 @@ def test_gradients_of_keywords_and_of_all_results_get_their_layouts() -> None:
     found = [(use.kind, use.cause.location.split()[-2]) for use in report.sending]
     backward = [each for each in found if each[1] != "loss/mean" and "backward" not in each[1]]
     gathered = [place for kind, place in backward if kind == "all_gather"]
-    assert gathered.count("inner/output_layouts") == 2
+    assert gathered.count("inner/output_layouts") == 1  # the gradients of both results are one tensor
     assert [kind for kind, _ in backward].count("reduce_scatter") == 2
 
 
