@@ -6,6 +6,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 pytho
 VENV ?= .venv
 BIN ?= $(VENV)/bin
 OUT ?= build
+PYTEST_FLAGS ?= -n auto
 
 ifeq ($(origin BIN),file)
 RUNTIME := $(VENV)/.runtime
@@ -16,16 +17,22 @@ endif
 INPUT := examples/transformer_train.mlir
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test pytest filecheck check lint format types imports torch bench fuzz docs build clean
+.PHONY: help demo test test-torch test-all pytest filecheck check lint format types imports torch bench fuzz docs build clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(RUNTIME) ## propagate a transformer's train step, or INPUT=program.mlir, and show what was decided
 	@mkdir -p $(OUT)
 	@$(BIN)/python examples/demo.py $(INPUT) $(OUT)/$(basename $(notdir $(INPUT))).propagated.mlir
 
-test: pytest filecheck ## run all tests
+test: pytest filecheck ## run the tests, but for surveys and long comparisons
+
+test-torch: torch ## install PyTorch, and run the tests that are skipped without it
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m "torch and not slow"
+
+test-all: torch filecheck ## run all tests, the slow ones too, with PyTorch
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m ""
 
 pytest: $(DEV) ## run the Python tests and doctests
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)

@@ -48,12 +48,21 @@ __all__ = [
     "dim",
     "propagate",
 ]
+_OF_JAX = {"NamedSharding": "Sharding", "PartitionSpec": "P", "PartitionSpecs": "P"}
+"""The names of the API by JAX's."""
 
 
 def __getattr__(name: str) -> "Any":
     """The names of the API, loaded when first asked for: `sdy-opt --help` need not wait for xDSL."""
     if name not in __all__:
-        raise AttributeError(f"module 'shardy_py' has no attribute '{name}'")
+        fact = f"module 'shardy_py' has no attribute '{name}'"
+        if not name.startswith("_"):
+            from shardy_py.errors import suggestion
+
+            renamed = _OF_JAX.get(name)
+            hint = f"use shardy_py.{renamed}" if renamed else suggestion(name, __all__)
+            fact += f"; {hint}" if hint else ""
+        raise AttributeError(fact)
     from shardy_py import api
 
     return getattr(api, name)

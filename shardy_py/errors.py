@@ -27,6 +27,7 @@ _LONGEST = 4_000
 """Characters of a message at most: a name in it may be as long as the input."""
 _LISTED = 12
 """Known names that a message lists at most."""
+_SEPARATORS = str.maketrans("", "", "-_ .")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Diagnostic:
     notes: further diagnostics, shown below it.
     expected, got: what would be valid, and what was found instead; empty if `what` says it.
     remedy: what the user can do; empty if that is obvious.
+    subject: the part of the input that is wrong, by which an outer layer finds its place; None if unknown.
 
     >>> str(Diagnostic("operand 1", expected="rank 2", got="rank 3", remedy="reshape it"))
     'error: operand 1: expected rank 2, got rank 3; reshape it'
@@ -62,6 +64,7 @@ class Diagnostic:
     expected: str = ""
     got: str = ""
     remedy: str = ""
+    subject: str | None = None
 
     @property
     def message(self) -> str:
@@ -87,6 +90,49 @@ def _shortened(message: str) -> str:
     return f"{message[: _LONGEST // 2]} ... {message[-_LONGEST // 2 :]}"
 
 
+def closest(name: str, known: Iterable[str], most: int = 1) -> list[str]:
+    """Returns the known names that a misspelled one may stand for, the most similar first.
+
+    Case, `_` for `-` and the like make no difference; neither does a missing beginning (`v5p`).
+
+    >>> closest("All-Gather", ("all_gather", "all_reduce")), closest("v5p", ("tpu-v5p", "h100"))
+    (['all_gather'], ['tpu-v5p'])
+    >>> closest("axis", ("data", "model"))
+    []
+    """
+    from difflib import SequenceMatcher, get_close_matches
+
+    by_folded: dict[str, str] = {}
+    for each in known:
+        by_folded.setdefault(folded(each), each)
+    wanted = folded(name)
+    exact = [wanted] if wanted in by_folded else []
+    endings = [each for each in by_folded if len(wanted) > 2 and each.endswith(wanted)]
+    similar = get_close_matches(wanted, by_folded, most + 8)
+    order = {each: number for number, each in enumerate(by_folded)}
+    similar.sort(key=lambda each: (-SequenceMatcher(None, each, wanted).ratio(), order[each]))
+    return [by_folded[each] for each in dict.fromkeys((*exact, *endings[:1], *similar))][:most]
+
+
+def folded(name: str) -> str:
+    """Returns a name in lower case without separators, by which spellings are compared.
+
+    >>> folded("TPU v5_p")
+    'tpuv5p'
+    """
+    return name.lower().translate(_SEPARATORS)
+
+
+def suggestion(name: str, known: Iterable[str], most: int = 1) -> str:
+    """Returns the question that ends a message about an unknown name; empty if none is similar.
+
+    >>> suggestion("dat", ("data", "model"))
+    "did you mean 'data'?"
+    """
+    names = closest(name, known, most)
+    return f"did you mean {' or '.join(map(repr, names))}?" if names else ""
+
+
 class ShardyError(Exception):
     """A mistake in the input; its first diagnostic is the error itself, all of them are shown."""
 
@@ -101,10 +147,19 @@ class ShardyError(Exception):
 
     @classmethod
     def unexpected(
-        cls, what: str, *, expected: str, got: str, remedy: str = "", where: Position | None = None
+        cls,
+        what: str,
+        *,
+        expected: str,
+        got: str,
+        remedy: str = "",
+        where: Position | None = None,
+        subject: str | None = None,
     ) -> ShardyError:
-        """`what: expected E, got G; remedy`; `what` may be empty."""
-        return cls(Diagnostic(what, where, expected=expected, got=got, remedy=remedy))
+        """`what: expected E, got G; remedy`; `what` may be empty. The subject is what `got` quotes."""
+        if subject is None and len(got) > 1 and got[0] == "'" == got[-1]:
+            subject = got[1:-1]
+        return cls(Diagnostic(what, where, expected=expected, got=got, remedy=remedy, subject=subject))
 
     @classmethod
     def unknown(
@@ -117,17 +172,15 @@ class ShardyError(Exception):
         remedy: str = "",
         where: Position | None = None,
     ) -> ShardyError:
-        """`unknown KIND 'name': expected one of 'a', 'b'`; the remedy is the most similar name by default."""
-        from difflib import get_close_matches
-
+        """`unknown KIND 'name': expected one of 'a', 'b'; did you mean 'a'?; remedy`."""
         names = tuple(known)
         quoted = [f"'{given}'" for given in names[:_LISTED]]
         listed = ", ".join(quoted) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
-        similar = get_close_matches(name, names, 1)
-        hint = remedy or (f"did you mean '{similar[0]}'?" if similar else "")
+        hint = "; ".join(filter(None, (suggestion(name, names), remedy)))
         fact = f"{what}: unknown {kind} '{name}'" if what else f"unknown {kind} '{name}'"
         one_of = "one of " if len(names) > 1 else ""
-        return cls(Diagnostic(fact, where, expected=f"{one_of}{listed}" if names else "", remedy=hint))
+        expected = f"{one_of}{listed}" if names else ""
+        return cls(Diagnostic(fact, where, expected=expected, remedy=hint, subject=name))
 
     @classmethod
     def unsupported(cls, what: str, *, remedy: str = "", where: Position | None = None) -> ShardyError:

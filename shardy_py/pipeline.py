@@ -28,7 +28,9 @@ from shardy_py.errors import ShardyError, collected_warnings
 from shardy_py.graph.cloning import clone
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.movements import Copies, DroppedRules, carried_over, recorded
+from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_table import ValueTable
+from shardy_py.gspmd.understanding import require_reportable
 from shardy_py.ir import find_ops, walk_pre_order
 from shardy_py.partition.cost import DEFAULT, CostModel
 from shardy_py.passes import pipelines
@@ -37,8 +39,15 @@ from shardy_py.passes.pipeline_options import PartitioningOptions
 from shardy_py.passes.registration import PassCall
 from shardy_py.passes.runner import run_passes
 from shardy_py.report import summary_of
-from shardy_py.report.communication import CommunicationReport, Partitioner, SpmdProgram, communication_report
-from shardy_py.xla.written_by_jax import is_written_by_jax
+from shardy_py.report.communication import (
+    CommunicationReport,
+    Partitioner,
+    SpmdProgram,
+    communication_report,
+    reconciled,
+    rejected,
+)
+from shardy_py.xla.taken import Taken, how_taken
 
 
 def read(text: str, file: str = "-") -> ModuleOp:
@@ -84,19 +93,23 @@ def communication(
     record: Iterable[object] = (),
     *,
     partitioner: Partitioner | None = None,
+    taken: Taken | None = None,
     spmd: Callable[[], SpmdProgram] | None = None,
 ) -> tuple[ModuleOp, CommunicationReport]:
     """A copy of a finished program with its communication as collectives, and the report on it.
 
     record: the events of the passes that made the program, from which the causes of reshards follow, and the
         sharding rules that users wrote on its ops.
-    partitioner: whose choices are reported; None: of XLA's for a program that JAX wrote, if they can be
-        planned, else of Shardy's. For "xla" the program is returned as it is, and calls are inlined in the
-        one that is reported, as XLA does: values have the names of that one.
+    partitioner: whose choices are reported; None: of XLA's for a program that is taken as compiled, if they
+        can be planned, else of Shardy's. That one is run to see what it sends for each op; if it rejects the
+        program, the report is the forecast, with a warning. For "xla" the program is returned as it is, and
+        calls are inlined in the one that is reported, as XLA does: values have the names of that one.
+    taken: how the program is taken; None: by the rule for what is in it.
     spmd: makes `spmd_program(module)`, for those who have it.
     The copy is not verified: a collective may be in a region that allows only other ops, as in `async_start`.
     """
-    if partitioner is None and is_written_by_jax(module):
+    require_reportable(module)
+    if partitioner is None and (taken or how_taken(module)).is_compiled:
         try:
             return communication(module, model, partitioner="xla", spmd=spmd)
         except ShardyError as error:
@@ -105,6 +118,23 @@ def communication(
     if partitioner == "xla":
         planned = spmd_program(module) if spmd is None else spmd()
         return module, communication_report(module, model, spmd=planned)
+    made, report = forecast(module, model, record)
+    if not Symbols(module).meshes():
+        return made, report
+    try:
+        local = local_communication(partition(module, pipelines.partitioner_passes(), record), model)
+    except ShardyError as error:
+        return made, rejected(report, error)
+    return made, reconciled(report, local)
+
+
+def forecast(
+    module: ModuleOp, model: CostModel = DEFAULT, record: Iterable[object] = ()
+) -> tuple[ModuleOp, CommunicationReport]:
+    """A copy of a finished program with Shardy's reshards as collectives, and the report on these alone.
+
+    record: as for `communication`.
+    """
     origin: dict[SSAValue, SSAValue] = {}
     copy = cast(ModuleOp, clone(module, origin))
     originals = dict(zip(walk_pre_order(copy), walk_pre_order(module), strict=True))
@@ -113,6 +143,12 @@ def communication(
         run_passes(copy, pipelines.collective_passes(), verify="never")
     causes = (*carried_over(events_before, origin), *events)
     return copy, communication_report(copy, model, causes, originals, warnings)
+
+
+def local_communication(made: Partitioned, model: CostModel = DEFAULT) -> CommunicationReport:
+    """The report on the collectives of a local program."""
+    events = (*made.movements, *made.events)
+    return communication_report(made.local, model, events, made.originals, meshes=made.meshes)
 
 
 def spmd_program(
@@ -134,6 +170,22 @@ def spmd_program(
             if isinstance(old, OpResult) and isinstance(new, OpResult) and old.op in sources:
                 sources[new.op] = sources[old.op]
     return SpmdProgram(copy, sources, is_planned)
+
+
+def sending_program(
+    module: ModuleOp,
+    record: Iterable[object] = (),
+    *,
+    partitioner: Partitioner | None = None,
+    taken: Taken | None = None,
+    model: CostModel = DEFAULT,
+) -> tuple[SpmdProgram, CommunicationReport]:
+    """Returns a finished program with its collectives, as reports on time and memory read it.
+
+    With the report on the collectives, which is that of `communication` for these arguments.
+    """
+    made, report = communication(module, model, record, partitioner=partitioner, taken=taken)
+    return spmd_program(made, is_planned=report.partitioner == "xla"), report
 
 
 def partition(module: ModuleOp, calls: Iterable[PassCall], record: Iterable[object] = ()) -> Partitioned:

@@ -17,6 +17,7 @@ from shardy_py.api.arguments import expect_one_of
 from shardy_py.api.foreign import foreign_sharding
 from shardy_py.api.program import ValueKey
 from shardy_py.api.sharding import parse_sharding
+from shardy_py.byte_sizes import byte_size
 from shardy_py.partition.cost import DEFAULT, CostModel
 from shardy_py.report.communication import SENDING_KINDS as KINDS
 from shardy_py.report.communication import Partitioner
@@ -52,7 +53,7 @@ def assert_collectives(
     subject: Result | Program,
     expected: Mapping[str, int] | None = None,
     *,
-    max_bytes: int | None = None,
+    max_bytes: float | str | None = None,
     max_seconds: float | None = None,
     model: CostModel | str = DEFAULT,
     partitioner: Partitioner | None = None,
@@ -61,7 +62,8 @@ def assert_collectives(
 
     expected: the number of each kind (all_gather, all_reduce, all_to_all, collective_permute, reduce_scatter,
         halo_exchange); other kinds must not occur; None: any.
-    max_bytes: received per device, over all iterations of loops. max_seconds: as `model` estimates.
+    max_bytes: received per device, over all iterations of loops; a number, or text such as "64MB".
+    max_seconds: as `model` estimates.
     partitioner: whose collectives, as for `Result.communication`.
     Raises ShardyError for an unknown kind.
     """
@@ -75,8 +77,8 @@ def assert_collectives(
         for kind in KINDS
         if expected is not None and wanted.get(kind, 0) != report.counts.get(kind, 0)
     ]
-    if max_bytes is not None and total.bytes > max_bytes:
-        faults.append(f"expected at most {max_bytes:,} bytes, got {total.bytes:,}")
+    if max_bytes is not None and total.bytes > (most := byte_size(max_bytes)):
+        faults.append(f"expected at most {most:,} bytes, got {total.bytes:,}")
     if max_seconds is not None and total.seconds > max_seconds:
         faults.append(f"expected at most {max_seconds:g} s on {report.model.name}, got {total.seconds:g} s")
     if faults:

@@ -30,6 +30,21 @@ def corpus_names() -> list[str]:
     return [p["name"] for p in json.loads(manifest.read_text())["programs"]] if manifest.exists() else []
 
 
+REPEATED = "transformer_train_48"
+"""The layers of transformer_train_12 over again."""
+WHOLE_CORPUS = ("test_corpus",)
+"""The modules whose tests run over it each time."""
+
+
+def corpus_params(*, is_whole: bool = False) -> list[Any]:
+    """The names as parameters of a test; the program of repeated layers is for slow tests."""
+    slow = pytest.mark.slow
+    return [
+        pytest.param(name, marks=slow) if name == REPEATED and not is_whole else name
+        for name in corpus_names()
+    ]
+
+
 def corpus_text(name: str) -> str:
     """The text of `name.mlir`, packed or not."""
     path = CORPUS / f"{name}.mlir"
@@ -50,7 +65,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test with a parameter `corpus_program` runs once for each program of the corpus."""
     if "corpus_program" in metafunc.fixturenames:
         missing = pytest.param("", marks=pytest.mark.skip(reason=NO_CORPUS))
-        metafunc.parametrize("corpus_program", corpus_names() or [missing])
+        is_whole = metafunc.module.__name__.rpartition(".")[2] in WHOLE_CORPUS
+        metafunc.parametrize("corpus_program", corpus_params(is_whole=is_whole) or [missing])
 
 
 @pytest.fixture(autouse=True)

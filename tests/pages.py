@@ -19,6 +19,7 @@ import contextlib
 import doctest
 import gc
 import io
+import logging
 import re
 import shlex
 import sys
@@ -148,9 +149,18 @@ def _write_file(text: str) -> None:
 
 
 def _printed_by(work: Callable[[], object]) -> str:
+    """The output of both streams, with what is logged, as Python shows it without a handler of tests."""
     output = io.StringIO()
-    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
-        work()
+    logger, handler = logging.getLogger("shardy_py"), logging.StreamHandler(output)
+    handler.setLevel(logging.WARNING)
+    logger.addHandler(handler)
+    logger.propagate = False
+    try:
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+            work()
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = True
     return output.getvalue()
 
 

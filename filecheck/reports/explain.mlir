@@ -29,9 +29,9 @@
 // WHYNOT-NEXT: along k: dim 1 of operand 0 -> dim 0 of operand 1
 // WHYNOT-NEXT: to change that: open dimension 0 of %arg2 (w2)
 
-// MISSING: explain.mlir:1:1: error: unknown value 'missing'
-// QUESTION: explain.mlir:1:1: error: expected VALUE,DIMENSION,AXIS such as '%3,0,x', got 'w2,0'
-// AXIS: explain.mlir:1:1: error: unknown axis 'time': expected one of 'data', 'model'
+// MISSING: --explain:1:1: error: unknown value 'missing'
+// QUESTION: --why-not:1:1: error: expected VALUE,DIMENSION,AXIS such as '%3,0,x', got 'w2,0'
+// AXIS: --why-not:1:6: error: unknown axis 'time': expected one of 'data', 'model'
 
 sdy.mesh @mesh = <["data"=4, "model"=2]>
 func.func public @main(

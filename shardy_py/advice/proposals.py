@@ -1,7 +1,8 @@
 """The edits to try for a group of collectives: of what is annotated, and constraints where nothing is.
 
-In rounds: activations sharded along the batch; shardings of arguments and results that meet at the op;
-constraints on the expression of the op and on those that it reads. Not here: trying them (`adviser.py`).
+Rewrites of ops first; then in rounds: activations sharded along the batch; shardings of arguments and results
+that meet at the op; constraints on the expression of the op and on those that it reads. Not here: trying them
+(`adviser.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from itertools import zip_longest
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.advice.remedy import Edit, family_name, is_expressible
+from shardy_py.advice.rewrites import near, rewrite_of
 from shardy_py.advice.sites import Site, Sites
 from shardy_py.advice.variants import batch_variants, fits, variants
 from shardy_py.dialects.sdy import ShardingConstraintOp
@@ -61,6 +63,7 @@ class Proposer:
             self._expressions(use, axes),
         ]
         seen: set[tuple[object, ...]] = set()
+        yield from self._new(self._rewrites(use), seen)
         yield from self._new(self._all_activations(), seen)
         for column in zip_longest(*rounds):
             yield from self._new((each for each in column if each is not None), seen)
@@ -100,6 +103,14 @@ class Proposer:
         """The axes to change: those of the collective first."""
         own = [name for name, _ in use.axes if name in self.mesh.sizes]
         return own or [axis.name for axis in self.mesh.axes if axis.size > 1]
+
+    def _rewrites(self, use: CollectiveUse) -> Iterator[Proposal]:
+        """The op that sends, and those that its operands come from, by others with the same values."""
+        for value in () if use.cause.made_for is None else near(use.cause.made_for):
+            entry = self.source_of(value)
+            rewrite = None if entry is None or entry.value is None else rewrite_of(entry.op)
+            if entry is not None and rewrite is not None:
+                yield (Edit("rewrite", (entry,), None, rewrite=rewrite),)
 
     # ------------------------------------------------------------------ the batch
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from shardy_py.advice.rewrites import Rewrite
 from shardy_py.advice.sites import Site
 from shardy_py.graph.value_table import ValueEntry, location_text
 from shardy_py.partition.cost import Cost
@@ -19,7 +20,7 @@ from shardy_py.sharding.spelling import string_literal
 from shardy_py.terminal import lines_text
 from shardy_py.text.source import position_of
 
-EditKind = Literal["argument", "result", "constraint"]
+EditKind = Literal["argument", "result", "constraint", "rewrite"]
 _LISTED = 3
 """The number of edits of a remedy in the text."""
 _NUMBER = re.compile(r"\[\d+\]")
@@ -27,24 +28,28 @@ _NUMBER = re.compile(r"\[\d+\]")
 
 @dataclass(frozen=True)
 class Edit:
-    """One annotation to change.
+    """One annotation to change, or one op to rewrite.
 
-    values: of the source program, which all get the sharding. sharding: None removes the annotation.
-    site: the expression that is constrained; None: arguments, results, or an existing constraint.
+    values: of the source program, which all get the sharding; the result of the op. sharding: None removes
+    the annotation. site: the expression that is constrained; None: arguments, results, or an existing
+    constraint. rewrite: of the op.
     """
 
     kind: EditKind
     values: tuple[ValueEntry, ...]
     sharding: TensorSharding | None
     site: Site | None = None
+    rewrite: Rewrite | None = None
 
     @property
     def key(self) -> tuple[object, ...]:
         """Equal for edits that change the program alike."""
-        return tuple(map(id, self.values)), self.sharding
+        return tuple(map(id, self.values)), self.sharding, self.rewrite
 
     def words(self, *, is_jax: bool) -> str:
         """Returns the edit as an instruction; is_jax: in terms of JAX's API."""
+        if self.rewrite is not None:
+            return self.rewrite.words(self.values[0].op)
         return self._words_of_jax() if is_jax else self._words_of_mlir()
 
     def _words_of_jax(self) -> str:

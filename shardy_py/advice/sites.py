@@ -8,7 +8,6 @@ these values. Not here: which constraints are proposed (`proposals.py`).
 from __future__ import annotations
 
 import ast
-import linecache
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from shardy_py.errors import Position
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
 from shardy_py.ir import operands_of, written_name
+from shardy_py.source_files import SourceFiles
 from shardy_py.text.source import position_of, stretch_of
 
 _LONGEST = 60
@@ -52,9 +52,10 @@ def is_backward(location: Attribute) -> bool:
 
 @dataclass(frozen=True)
 class Sites:
-    """The sites of a program with the locations of its source."""
+    """The sites of a program with the locations of its source, whose files are among `sources`."""
 
     table: ValueTable
+    sources: SourceFiles
     _by_place: dict[Position, list[ValueEntry]] = field(default_factory=dict[Position, list[ValueEntry]])
     _known: dict[Position, Site | None] = field(default_factory=dict[Position, Site | None])
 
@@ -110,9 +111,22 @@ class Sites:
             return None
         cotangents = self._cotangents(entries, types.pop())
         stretch = stretch_of(results[0].location)
-        text, name = ("", "") if stretch is None else _expression(*stretch)
+        text, name = ("", "") if stretch is None else self._expression(*stretch)
         values = tuple(dict.fromkeys((*results, *cotangents)))
         return Site(place, text, name, written_name(results[0].op), values)
+
+    def _expression(self, start: Position, end: Position) -> tuple[str, str]:
+        """Returns the text of a stretch of a source file, and the variable that it is assigned to.
+
+        Columns count bytes from 0, as Python's do. Both are "" unless the text is an expression.
+        """
+        if start.line != end.line or not start.column < end.column:
+            return "", ""
+        lines = self.sources.lines(start.file)[start.line - 1 : start.line] if start.line > 0 else ()
+        line = lines[0].encode() if lines else b""
+        if end.column > len(line):
+            return "", ""
+        return _named_expression(line[: start.column], line[start.column : end.column], line[end.column :])
 
     def _cotangents(self, entries: Iterable[ValueEntry], type_: Attribute) -> Iterator[ValueEntry]:
         """Returns what the backward ops of an expression read of the type of its result."""
@@ -161,19 +175,12 @@ def _escapes(entry: ValueEntry, place: Position) -> bool:
     return False
 
 
-def _expression(start: Position, end: Position) -> tuple[str, str]:
-    """Returns the text of a stretch of a source file, and the variable that it is assigned to.
-
-    Columns count bytes from 0, as Python's do. Both are "" unless the text is an expression.
-    """
-    line = linecache.getline(start.file, start.line).encode().rstrip(b"\n")
-    if start.line != end.line or not start.column < end.column <= len(line):
-        return "", ""
-    before, text, after = line[: start.column], line[start.column : end.column], line[end.column :]
+def _named_expression(before: bytes, text: bytes, after: bytes) -> tuple[str, str]:
+    """Returns an expression as text, and the variable that it is assigned to; "" for what is unknown."""
     shown = text.decode(errors="replace")
     try:
         ast.parse(shown, mode="eval")
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return "", ""
     named = _NAMED.match(before.decode(errors="replace"))
     is_whole = not after.strip() or after.strip().startswith(b"#")

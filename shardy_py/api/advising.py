@@ -6,7 +6,7 @@ Not here: what is tried (`shardy_py.advice`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from xdsl.ir import OpResult, SSAValue
 
@@ -36,9 +36,10 @@ from shardy_py.report.communication import CommunicationReport
 from shardy_py.report.sizes import tensor_size
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import meshes_with_axes
-from shardy_py.xla.written_by_jax import is_written_by_jax
 
 if TYPE_CHECKING:
+    from shardy_py.advice import Rewrite
+    from shardy_py.api.program import Program
     from shardy_py.api.result import Result
 
 
@@ -65,7 +66,7 @@ def adviser_of(result: Result, report: CommunicationReport, tries: int | None = 
         return outcome_of(after, uses)
 
     before = outcome_of(result.program.module, report.sending)
-    is_jax = is_written_by_jax(result.source.module)
+    is_jax = result.source.is_by_jax
     return Adviser(before, sources.proposer, trial, is_jax, tries)
 
 
@@ -91,7 +92,7 @@ def placements_of(result: Result, value: Value, dimensions: Sequence[int], axis:
 
     before = Holding(_held_bytes(value), result.communication().total.bytes)
     proposals = sources.proposer.placing(entry, dimensions, axis)
-    return placements(proposals, before, trial, is_jax=is_written_by_jax(result.source.module))
+    return placements(proposals, before, trial, is_jax=result.source.is_by_jax)
 
 
 def _held_bytes(value: Value) -> int:
@@ -104,6 +105,15 @@ def _is_along(sharding: Sharding | None, dimensions: Iterable[int], axis: str) -
     if sharding is None:
         return False
     return any(each.name == axis for number in dimensions for each in sharding.dimensions[number].axes)
+
+
+def _rewritten(source: Program, rewrites: Iterable[tuple[ValueEntry, Rewrite]]) -> Program:
+    """A copy of a program in which ops are rewritten."""
+    copy = source.copy()
+    for entry, rewrite in rewrites:
+        if entry.value is not None:
+            rewrite.apply(cast("OpResult", copy.origin[entry.value]).op)
+    return copy
 
 
 class Sources:
@@ -119,7 +129,7 @@ class Sources:
 
         table = result.source.values.table
         self.proposer = Proposer(
-            *(table, Sites(table), mesh_name, mesh, self.of, self.final_sharding),
+            *(table, Sites(table, result.source.sources), mesh_name, mesh, self.of, self.final_sharding),
             lambda use: result.sides(use),
         )
 
@@ -135,6 +145,9 @@ class Sources:
     def after(self, proposal: Proposal, *, record: bool) -> Result:
         """Returns the result of the edited program. Raises `ShardyError` if it is invalid."""
         source = self._result.source
+        rewrites = [(entry, edit.rewrite) for edit in proposal if edit.rewrite for entry in edit.values]
+        if rewrites:
+            return self._result.again(_rewritten(source, rewrites), record=record)
         edits = {
             Value(entry, source.meshes): None
             if edit.sharding is None

@@ -62,6 +62,8 @@ class Editor:
         changed.
         """
         if value.entry.op.parent is None:
+            if annotation is None:  # it went with the annotation of its operand
+                return
             raise ShardyError(f"{annotation_of(value)}: it is a constraint that another edit removes")
         if annotation is None:
             self._remove(value)

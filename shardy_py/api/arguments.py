@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from operator import index
 from typing import cast
 
@@ -28,9 +28,44 @@ def expect_one_of(kind: str, value: object, choices: Iterable[str]) -> None:
         raise ShardyError.unknown(kind, value if isinstance(value, str) else shown(value), listed)
 
 
+def program_remedy(value: object) -> str:
+    """Returns how a program is made of a value that is none: text, a file, a function of JAX, a module.
+
+    >>> program_remedy("model.mlir"), program_remedy(len)
+    ("Program.load('model.mlir') reads a file", 'Program.from_jax(function, *arguments) traces a function')
+    """
+    if isinstance(value, str | bytes):
+        is_file = len(value) < 200 and "\\n" not in repr(value)
+        return f"Program.load({value!r}) reads a file" if is_file else "Program.parse(text) reads text"
+    name, module = type(value).__name__, type(value).__module__.partition(".")[0]
+    for kinds, remedy in _OF_JAX.items():
+        if name in kinds and module in _JAX_LIKE:
+            return remedy
+    if hasattr(value, "named_modules") or module == "torch":
+        return "Program.from_torch(model, args=...) exports a module"
+    if name == "ModuleOp":
+        return "Program.from_module(module) takes one of xDSL"
+    if callable(value):
+        return "Program.from_jax(function, *arguments) traces a function"
+    return "Program.parse reads text, Program.load a file, Program.from_jax traces a function"
+
+
+_JAX_LIKE = ("jax", "jaxlib", "flax", "equinox", "builtins")
+_OF_JAX: Mapping[tuple[str, ...], str] = {
+    ("Lowered", "SimpleLowered"): "Program.from_jax(lowered) takes it",
+    ("Traced", "SimpleTraced"): "Program.from_jax(traced) takes it",
+    ("Compiled",): "it is compiled; pass the function with its arguments, or what .lower(...) returns, to "
+    "Program.from_jax",
+    ("ClosedJaxpr", "Jaxpr"): "pass the function with its arguments to Program.from_jax",
+    ("PjitFunction", "JitWrapped", "_JitWrapper"): "Program.from_jax(function, *arguments) traces it",
+}
+"""What to do with values of JAX and of packages like it, by the names of their types."""
+
+
 def shown(value: object) -> str:
-    """Returns a value as messages show it, cut to 200 characters."""
+    """Returns a value as messages show it: on one line, cut to 200 characters."""
     text = repr(value)
+    text = text if isinstance(value, str | bytes) else " ".join(text.split())
     return text if len(text) <= 200 else f"{text[:200]}..."
 
 

@@ -67,12 +67,15 @@ class Comparison(Tabular, ABC):
     @cached_property
     @without_collection()
     def figures(self) -> tuple[Figures, Figures]:
-        """The costs before and after: collectives, bytes received per device, seconds, peak memory."""
+        """The costs before and after: collectives, bytes received per device, seconds, memory."""
         results = (self.before, self.after)
         bills = [result.communication(partitioner=self.partitioner) for result in results]
         if bills[0].partitioner != bills[1].partitioner:
             bills = [result.communication(partitioner="shardy") for result in results]
-        old, new = (Figures.of(bill, result.memory()) for bill, result in zip(bills, results, strict=True))
+        old, new = (
+            Figures.of(bill, result.memory(partitioner=bill.partitioner))
+            for bill, result in zip(bills, results, strict=True)
+        )
         return old, new
 
     @property
@@ -90,9 +93,9 @@ class Comparison(Tabular, ABC):
         return self.figures[1].bytes - self.figures[0].bytes
 
     @property
-    def peak_bytes(self) -> int:
-        """The increase of peak memory on each device."""
-        return self.figures[1].peak_bytes - self.figures[0].peak_bytes
+    def memory_bytes(self) -> int:
+        """The increase of memory on each device, as of `Result.memory`."""
+        return self.figures[1].memory_bytes - self.figures[0].memory_bytes
 
     columns = CHANGE_COLUMNS
 

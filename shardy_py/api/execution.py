@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 import numpy as np
+from numpy.lib.npyio import NpzFile
 from typing_extensions import override
 from xdsl.ir import Operation, OpResult
 
@@ -25,6 +26,8 @@ from shardy_py.compute.movement import check_elements
 from shardy_py.errors import ShardyError
 from shardy_py.graph.plain import tensor_type
 from shardy_py.interpret import Executable, Grid, Limits, Settings
+from shardy_py.interpret.array_files import StoredArray, arrays_in
+from shardy_py.interpret.given_values import converted
 from shardy_py.interpret.grid import check_devices
 from shardy_py.interpret.inputs import dtype_of, random_array
 from shardy_py.interpret.machine import Devices
@@ -185,9 +188,20 @@ def run_program(
     Raises:
         ShardyError: missing or invalid inputs, unsupported ops, or an op that fails.
     """
-    grid = options.grid(values)
-    arguments, results = values.arguments(function), values.results(function)
-    arrays = arrays_of(arguments, inputs, grid.size)
+    count = options.grid(values).size
+    arrays = arrays_of(values.arguments(function), inputs, count, options.max_elements)
+    return run_arrays(values, arrays, function, options, observer)
+
+
+def run_arrays(
+    values: Values,
+    arrays: Sequence[Any],
+    function: str | None,
+    options: RunOptions,
+    observer: Observer | None = None,
+) -> RunResults:
+    """Runs a function on what `arrays_of` returns; as `run_program`."""
+    grid, results = options.grid(values), values.results(function)
     seen = Seen()
     for key in options.probe:
         seen.add(key, values[key])
@@ -207,7 +221,7 @@ def run_program(
         seed=options.seed,
     )
     name = arguments_owner(values, function)
-    computed = Executable(values.table.module, name, settings).run(arrays)
+    computed = Executable(values.table.module, name, settings).run([*arrays])
     shown_arrays = tuple(_returned(value, grid.size) for value in computed)
     return RunResults(shown_arrays, tuple(results), {key: tuple(found) for key, found in seen.found.items()})
 
@@ -220,21 +234,37 @@ def arguments_owner(values: Values, function: str | None) -> str:
     return functions[0] if len(functions) == 1 else "main"
 
 
-def arrays_of(arguments: Sequence[Value], inputs: Inputs, devices: int) -> list[Any]:
-    """Returns the inputs in order, with an axis of lanes. Raises `ShardyError` for those that do not fit."""
-    given = _by_argument(arguments, inputs)
-    return [
-        TOKEN if type_ is None else _input(argument, type_, given[position], devices)
-        for position, argument in enumerate(arguments)
-        if (type_ := tensor_type(argument.entry.type)) is not None or _is_token(argument, given)
-    ]
+def arrays_of(
+    arguments: Sequence[Value], inputs: Inputs, devices: int, max_elements: int = Limits().elements
+) -> list[Any]:
+    """Returns the inputs in order, with an axis of lanes. Raises `ShardyError` for those that do not fit.
+
+    Arrays in files are read after all inputs were found to fit.
+    """
+    if isinstance(inputs, NpzFile) and inputs.zip is not None:
+        inputs = arrays_in(inputs.zip, str(inputs.zip.filename or "<inputs>"))
+    given = _by_argument(arguments, cast("Inputs", inputs))
+    found: list[tuple[Value, TensorType | None, Any]] = []
+    for position, argument in enumerate(arguments):
+        type_ = tensor_type(argument.entry.type)
+        if type_ is None:
+            _check_token(argument)
+            found.append((argument, None, TOKEN))
+            continue
+        array = _array(argument, type_, given[position])
+        _check(argument, type_, array, devices)
+        try:
+            check_elements(array.shape, max_elements * devices)
+        except ShardyError as error:
+            raise ShardyError(f"{_name(argument)} {error.first.message}") from None
+        found.append((argument, type_, array))
+    return [array if type_ is None else _with_lanes(type_, array) for _, type_, array in found]
 
 
-def _is_token(argument: Value, given: Mapping[int, Any]) -> bool:
+def _check_token(argument: Value) -> None:
     text = attribute_text(argument.entry.type)
-    if text == "!stablehlo.token":
-        return True
-    raise ShardyError.unsupported(f"argument {argument.name}: an input of type {text}")
+    if text != "!stablehlo.token":
+        raise ShardyError.unsupported(f"argument {argument.name}: an input of type {text}")
 
 
 def _by_argument(arguments: Sequence[Value], inputs: Inputs) -> dict[int, Any]:
@@ -248,11 +278,22 @@ def _by_argument(arguments: Sequence[Value], inputs: Inputs) -> dict[int, Any]:
         texts = (str(number), argument.label, argument.name.removeprefix("%"), argument.name)
         names |= dict.fromkeys(filter(None, texts), number)
         names[number] = number
+    doubtful: dict[str | int, Value] = {}
+    for number, argument in enumerate(arguments):
+        written = argument.file_name
+        for text in filter(None, (written, written.removeprefix("%"))):
+            if names.setdefault(text, number) != number:
+                doubtful[text] = argument
     given: dict[int, Any] = {}
     for key, value in inputs.items():
+        if key in doubtful:
+            got = f"a name that the file gives to argument {doubtful[key].entry.index}"
+            what, expected = f"argument '{key}'", f"argument {names[key]}, which is printed so"
+            raise ShardyError.unexpected(what, expected=expected, got=got, remedy="use positions")
         if key not in names:
             raise ShardyError.unknown(
-                "argument", str(key), [arguments[n].label or arguments[n].name for n in tensors]
+                *("argument", str(key)),
+                [arguments[n].label or arguments[n].file_name or arguments[n].name for n in tensors],
             )
         if names[key] in given:
             raise ShardyError(f"argument {arguments[names[key]].name} has two inputs")
@@ -264,30 +305,46 @@ def _by_argument(arguments: Sequence[Value], inputs: Inputs) -> dict[int, Any]:
     return given
 
 
-def _input(argument: Value, type_: TensorType, value: Any, devices: int) -> Array:
-    """An input as an array with lanes."""
+def _array(argument: Value, type_: TensorType, value: Any) -> Array | StoredArray:
+    """An input as an array. Raises `ShardyError` if it is none, or if a number would be changed."""
+    if isinstance(value, StoredArray):
+        return value
     dtype = dtype_of(type_)
-    array = np.asarray(value) if hasattr(value, "dtype") else _converted(value, dtype)
-    if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
-        array = array.view(dtype)  # a file of numpy does not name the types of ml_dtypes
-    if array.dtype == dtype:
-        if _fits(array.shape, type_.shape):
-            return array[None]
-        if devices > 1 and array.shape[:1] == (devices,) and _fits(array.shape[1:], type_.shape):
-            return array
-    name = f"argument {argument.name}" + (f" ({argument.label})" if argument.label else "")
-    sizes = "x".join(map(str, (*array.shape, array.dtype)))
-    given = f"an array {sizes}" if array.ndim else f"a scalar {array.dtype}"
+    try:
+        return np.asarray(value) if hasattr(value, "dtype") else converted(value, dtype)
+    except (TypeError, ValueError) as error:
+        expected, got = f"numbers of {attribute_text(argument.entry.type)} ({dtype})", shown(value)
+        remedy = str(error) if str(error) not in got else ""
+        raise ShardyError.unexpected(_name(argument), expected=expected, got=got, remedy=remedy) from None
+
+
+def _with_lanes(type_: TensorType, array: Array | StoredArray) -> Array:
+    """An input that fits, with an axis of lanes."""
+    dtype = dtype_of(type_)
+    read = array.read() if isinstance(array, StoredArray) else array
+    made = read.view(dtype) if read.dtype.kind == "V" else read.astype(dtype, copy=False)
+    return made[None] if made.ndim == len(type_.shape) else made
+
+
+def _check(argument: Value, type_: TensorType, array: Array | StoredArray, devices: int) -> None:
+    """Raises `ShardyError` unless an array has the shape and element type of its argument."""
+    dtype, found = dtype_of(type_), array.dtype
+    # A file of numpy does not name the types of ml_dtypes.
+    is_same = found.newbyteorder("=") == dtype or (found.kind == "V" and found.itemsize == dtype.itemsize)
+    if is_same and _fits(array.shape, type_.shape):
+        return
+    if is_same and devices > 1 and array.shape[:1] == (devices,) and _fits(array.shape[1:], type_.shape):
+        return
+    sizes = "x".join(map(str, (*array.shape, found)))
+    given = f"an array {sizes}" if array.ndim else f"a scalar {found}"
+    given += f" in '{array.file}'" if isinstance(array, StoredArray) else ""
     axis = f", or {devices} of them along a first axis" if devices > 1 else ""
     expected = f"{attribute_text(argument.entry.type)} ({dtype}){axis}"
-    raise ShardyError.unexpected(name, expected=expected, got=given)
+    raise ShardyError.unexpected(_name(argument), expected=expected, got=given)
 
 
-def _converted(value: Any, dtype: np.dtype[Any]) -> Array:
-    try:
-        return np.asarray(value).astype(dtype)
-    except (TypeError, ValueError):
-        raise ShardyError.unexpected("", expected="an array", got=shown(value)) from None
+def _name(argument: Value) -> str:
+    return f"argument {argument.name}" + (f" ({argument.label})" if argument.label else "")
 
 
 def _fits(shape: tuple[int, ...], expected: Sequence[int | None]) -> bool:

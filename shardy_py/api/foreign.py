@@ -42,8 +42,20 @@ def as_mesh(mesh: object) -> Mesh:
     if package:
         return frontend(_FRONTENDS[package]).mesh_of(mesh)
     if not isinstance(mesh, Mapping):
-        raise ShardyError.unexpected("", expected="a Mesh such as Mesh.of(data=4)", got=shown(mesh))
+        remedy = "an array of devices has no names of axes" if hasattr(mesh, "ndim") else ""
+        expected = "a Mesh such as Mesh.of(data=4)"
+        raise ShardyError.unexpected("", expected=expected, got=shown(mesh), remedy=remedy)
     return Mesh.of(cast("Mapping[str, int]", mesh))
+
+
+def is_mesh(value: object) -> bool:
+    """Returns whether a value is one mesh, and not several.
+
+    >>> is_mesh({"data": 4}), is_mesh([{"data": 4}])
+    (True, False)
+    """
+    is_foreign = _package(value) != "" and hasattr(value, "shape")
+    return isinstance(value, Mesh | Mapping | str) or is_foreign
 
 
 def has_sizes(meshes: Mapping[Any, Any]) -> bool:

@@ -31,10 +31,11 @@ from shardy_py.interpret.values import expanded, is_array
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.passes.partitioner.global_to_local import register_partitioner
+from shardy_py.pipeline import local_communication
 from shardy_py.proof import Answer, ProofOptions, Shapes, bisected, prove
 from shardy_py.proof.case import Case
 from shardy_py.proof.shards import Shards, poison
-from shardy_py.report.communication import CommunicationReport, communication_report
+from shardy_py.report.communication import CommunicationReport
 from shardy_py.report.memory import TARGETS, MemoryReport, Target, memory_report
 from shardy_py.session import without_collection
 
@@ -56,7 +57,7 @@ class LocalProgram:
     @cached_property
     def program(self) -> Program:
         """The local program as a `Program`: its shapes are those of parts."""
-        return Program(self.partitioned.local)
+        return Program(self.partitioned.local, taken=self.whole.taken)
 
     @property
     def devices(self) -> int:
@@ -153,15 +154,13 @@ class LocalProgram:
     def communication(self, model: CostModel | str = DEFAULT) -> CommunicationReport:
         """Returns the collectives of the local program, with their axes, bytes, time and causes.
 
-        Its `disagreements` are the ops for which `Result.communication`, the forecast, counts others.
+        Its `disagreements` are the ops for which Shardy's reshards alone, the forecast, are others.
 
         model: as for `Result.communication`.
         """
         expect(model, (str, CostModel), "a CostModel, or the text of one")
         priced = cost_model(model) if isinstance(model, str) else model
-        made = self.partitioned
-        events = (*made.movements, *made.events)
-        report = communication_report(made.local, priced, events, made.originals, meshes=made.meshes)
+        report = local_communication(self.partitioned, priced)
         return report if self.forecast is None else report.compared_with(self.forecast(priced))
 
     @property

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from shardy_py.api.arguments import expect, expect_one_of, shown
 from shardy_py.dialects.sdy.syntax_sharding import REDUCTIONS
@@ -91,6 +91,16 @@ class P:
         object.__setattr__(self, "replicated", _sorted(_axes(replicated)))
         object.__setattr__(self, "unreduced", _sorted(_axes(unreduced)))
         object.__setattr__(self, "reduction", reduction)
+
+    if not TYPE_CHECKING:
+
+        @property
+        def partitions(self) -> object:
+            """Raises `ShardyError`: JAX asks its own specs for this."""
+            got, remedy = repr(self), f"pass jax.sharding.{str(self).replace('P(', 'PartitionSpec(', 1)}"
+            raise ShardyError.unexpected(
+                "spec", expected="a PartitionSpec of JAX", got=f"{got} of shardy_py", remedy=remedy
+            )
 
     @staticmethod
     def of(spec: object) -> P:

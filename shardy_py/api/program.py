@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from os import PathLike
-from pathlib import Path
+from os import PathLike, fspath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeGuard, overload
 
@@ -20,23 +19,29 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from shardy_py.api.annotate import Editor, ShardingLike
-from shardy_py.api.arguments import expect, shown
-from shardy_py.api.foreign import MeshLike, as_mesh, frontend
+from shardy_py.api.arguments import expect, program_remedy, shown
+from shardy_py.api.foreign import MeshLike, as_mesh, frontend, is_mesh
+from shardy_py.api.reading import read_module, say, taken_module
 from shardy_py.api.values import Value, Values
-from shardy_py.dialects import parse_module, print_module
+from shardy_py.dialects import print_module
 from shardy_py.dialects.verification import verify_module
-from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.errors import Diagnostic, ShardyError, suggestion
 from shardy_py.graph.cloning import clone
+from shardy_py.graph.trip_counts import TripCounts, set_trip_counts
+from shardy_py.input_files import text_in
 from shardy_py.passes import PASSES, PassCall, pass_by_name
 from shardy_py.passes.options import check_options
-from shardy_py.passes.pipelines import PIPELINES, before_propagation_passes, pipeline_by_name
+from shardy_py.passes.pipelines import PIPELINES, pipeline_by_name
 from shardy_py.passes.runner import run_passes
 from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh
-from shardy_py.text.bytecode import is_bytecode, text_of_bytecode
+from shardy_py.source_files import SourceFiles, default_roots
+from shardy_py.xla.taken import Taken, how_taken
+from shardy_py.xla.written_by_jax import is_written_by_jax
 
 if TYPE_CHECKING:
     from shardy_py.api.execution import Inputs, RunKeywords, RunResults
+    from shardy_py.hardware import AxisPlacement, Hardware
     from shardy_py.suggest import Suggestion
 
 ValueKey = str | Value
@@ -45,6 +50,10 @@ Edits = Mapping[str, ShardingLike] | Mapping[Value, ShardingLike] | Mapping[Valu
 """Annotations by value; None removes those of the program."""
 _SHOWN = 8
 """Names of functions in `repr`."""
+_OF_RESULTS = frozenset(
+    ("memory", "time", "communication", "explain", "why_not", "what_if", "summary", "shardings", "explorer")
+)
+"""What results have that programs lack."""
 _Edit = Callable[[Editor, Callable[[ValueKey], Value]], object]
 """A change to a copy; the function finds the copy of a value."""
 
@@ -52,60 +61,95 @@ _Edit = Callable[[Editor, Callable[[ValueKey], Value]], object]
 class Program:
     """A module of StableHLO and sdy, verified."""
 
-    def __init__(self, module: ModuleOp) -> None:
-        """Wraps `module`, which must be valid and must not change any more."""
+    def __init__(
+        self, module: ModuleOp, source_roots: Sequence[str] | None = None, taken: Taken | None = None
+    ) -> None:
+        """Wraps `module`, which must be valid and must not change any more.
+
+        source_roots: as for `with_source_roots`; None: the working directory.
+        taken: how it is taken, by those who know; None: by the rule for what is in it.
+        """
         expect(module, ModuleOp, "a module of xDSL", "Program.parse takes text, Program.from_jax a function")
         self.module = module
         self.origin: Mapping[SSAValue, SSAValue] = {}
+        roots = default_roots() if source_roots is None else source_roots
+        self.sources = SourceFiles(tuple(roots))
+        """The Python files that locations name, as far as they may be read."""
+        self._taken = taken
+
+    @cached_property
+    def is_by_jax(self) -> bool:
+        """Whether JAX wrote the program, however it is taken: advice is in JAX's words."""
+        return is_written_by_jax(self.module)
+
+    @property
+    def taken(self) -> Taken:
+        """How the program is taken: `is_compiled`, as JAX compiles it, or as it is written; and why."""
+        if self._taken is None:
+            self._taken = how_taken(self.module)
+        return self._taken
 
     @staticmethod
-    def parse(text: str | bytes, file: str = "<program>", *, as_compiled: bool = False) -> Program:
-        """Returns the program of a text or of MLIR bytecode, which needs jaxlib.
+    def parse(
+        text: str | bytes,
+        file: str = "<program>",
+        *,
+        as_compiled: bool | None = None,
+        imported: bool = True,
+        trip_count: int | Mapping[str, int] | None = None,
+    ) -> Program:
+        """Returns the program of a text, of MLIR bytecode (needs jaxlib), or of either compressed by gzip.
 
-        file: the name of the text in diagnostics. as_compiled: changed as XLA does before propagation, as by
-            `from_jax`.
+        A program of JAX is taken as JAX compiles it: changed as XLA does before propagation, as by
+        `from_jax`. The logger `shardy_py` says so, once a program.
+
+        file: the name of the text in diagnostics. as_compiled: whether it is taken so; None: by the rule.
+        imported: whether shardings of GSPMD, of HLO and of the shard dialect are replaced by those of sdy,
+            which the logger says, too; otherwise import them by `run`.
+        trip_count: the iterations of loops whose number the program does not tell; by place: "model.py:12".
 
         Raises:
-            ShardyError: the program is invalid, with the position of the first error.
+            ShardyError: the program is invalid, or its shardings are, with the position of the first error.
         """
-        expect(text, (str, bytes), "the text of a program, or bytecode")
-        if isinstance(text, bytes):
-            text = text_of_bytecode(text) if is_bytecode(text) else _decoded(text, file)
-        if "\n" not in text and text.rstrip().endswith((".mlir", ".mlirbc", ".txt")):
-            got, remedy = f"the name of a file, {text!r}", "Program.load reads files"
-            raise ShardyError.unexpected("", expected="the text of a program", got=got, remedy=remedy)
-        with without_collection():
-            module = parse_module(text, file)
-            verify_module(module)
-            if as_compiled:
-                run_passes(module, before_propagation_passes(), verify="never")
-            return Program(module)
+        counts = None if trip_count is None else TripCounts.of(trip_count)
+        read = read_module(text, file, as_compiled=as_compiled, imported=imported, trip_counts=counts)
+        say(read, file)
+        return Program(read.module, default_roots(file), read.taken)
 
     @staticmethod
-    def load(path: str | PathLike[str], *, as_compiled: bool = False) -> Program:
+    def load(
+        path: str | PathLike[str],
+        *,
+        as_compiled: bool | None = None,
+        imported: bool = True,
+        trip_count: int | Mapping[str, int] | None = None,
+    ) -> Program:
         """Returns the program in a file, as `parse` does.
 
         Raises:
             ShardyError: the file cannot be read, or the program is invalid.
         """
-        expect(path, (str, PathLike), "the path of a file")
+        expect(path, (str, PathLike), "the path of a file", program_remedy(path))
         if "\n" in str(path):
             remedy = "Program.parse takes text"
             raise ShardyError.unexpected("", expected="the path of a file", got=shown(path), remedy=remedy)
-        try:
-            data = Path(path).read_bytes()
-        except OSError as error:
-            raise ShardyError(f"cannot open input file '{path}': {error.strerror or error}") from None
-        except ValueError as error:
-            raise ShardyError(f"cannot open input file {str(path)!r}: {error}") from None
-        return Program.parse(data, str(path), as_compiled=as_compiled)
+        text, file = text_in(str(path)), str(path)
+        return Program.parse(text, file, as_compiled=as_compiled, imported=imported, trip_count=trip_count)
 
     @staticmethod
-    def from_module(module: ModuleOp) -> Program:
-        """Returns a copy of an xDSL module as a program. Raises `ShardyError` if it is invalid."""
+    def from_module(module: ModuleOp, *, as_compiled: bool | None = None) -> Program:
+        """Returns a copy of an xDSL module as a program, taken as by `parse`, with shardings of sdy.
+
+        Raises:
+            ShardyError: it is invalid.
+        """
         expect(module, ModuleOp, "a module of xDSL", "Program.parse takes text")
         verify_module(module)
-        return Program(module).copy()
+        program = Program(module).copy()
+        read = taken_module(program.module, as_compiled=as_compiled)
+        program._taken = read.taken
+        say(read, "<module>")
+        return program
 
     @staticmethod
     def from_jax(function: Any, *arguments: Any, **keywords: Any) -> Program:
@@ -165,6 +209,16 @@ class Program:
         """Returns whether it is a value of this program, or the name of one."""
         return value in self.values
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Raises `AttributeError`, which says where the reports are."""
+            fact = f"'Program' object has no attribute '{name}'"
+            if name in _OF_RESULTS:
+                raise AttributeError(f"{fact}; propagate it first: propagate(program).{name}")
+            hint = "" if name.startswith("_") else suggestion(name, dir(type(self)))
+            raise AttributeError(f"{fact}{hint and f'; {hint}'}")
+
     def text(self, *, generic: bool = False, debuginfo: bool = False) -> str:
         """Returns the program as MLIR prints it; optionally in generic form, or with locations."""
         return print_module(self.module, generic=generic, debuginfo=debuginfo)
@@ -188,7 +242,7 @@ class Program:
         write_text(path, self.text(debuginfo=True))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Program.parse, (self.text(debuginfo=True),)
+        return restored_program, (self.text(debuginfo=True), self.taken)
 
     def _repr_html_(self) -> str:
         from shardy_py.api.notebook import program_html
@@ -201,8 +255,31 @@ class Program:
         mapping: dict[SSAValue, SSAValue] = {}
         module = clone(self.module, mapping)
         assert isinstance(module, ModuleOp)
-        program = Program(module)
+        program = Program(module, self.sources.roots, self._taken)
         program.origin = mapping
+        return program
+
+    def with_trip_counts(self, trip_count: int | Mapping[str, int]) -> Program:
+        """Returns the program with iterations of loops whose number it does not tell; as for `parse`.
+
+        Raises:
+            ShardyError: no loop is at a place, or a number is not one.
+        """
+        expect(trip_count, (int, Mapping), "a number, or numbers by place")
+        program = self.copy()
+        set_trip_counts(program.module, TripCounts.of(trip_count))
+        return program
+
+    def with_source_roots(self, *folders: str | PathLike[str]) -> Program:
+        """Returns the same program, of whose locations Python files below these folders are read.
+
+        Reports show their lines, and advice names their expressions. By default files are read below the
+        folder of the program and the working directory; without folders, none are.
+        """
+        for folder in folders:
+            expect(folder, (str, PathLike), "the path of a folder")
+        program = Program(self.module, tuple(fspath(folder) for folder in folders), self._taken)
+        program.origin = self.origin
         return program
 
     def annotate(self, shardings: Edits) -> Program:
@@ -252,11 +329,11 @@ class Program:
 
     def suggest(
         self,
-        meshes: Iterable[MeshLike] = (),
+        meshes: MeshLike | Iterable[MeshLike] = (),
         *,
-        hardware: str = "tpu-v5p",
-        memory: float | None = None,
-        keep: Iterable[ValueKey] | Mapping[ValueKey, ShardingLike] = (),
+        hardware: AxisPlacement | Hardware | str = "tpu-v5p",
+        memory: float | str | None = None,
+        keep: ValueKey | Iterable[ValueKey] | Mapping[ValueKey, ShardingLike] = (),
         time_limit: float = 60,
         tries: int = 400,
         seed: int = 0,
@@ -267,16 +344,20 @@ class Program:
         Annotations of the program are dropped, but those of `keep`: values, or shardings by value.
 
         meshes: tried in turn; by default the program's. hardware: a device, as for `Result.time`.
-        memory: the part of the memory of a device that a plan may need, as 0.9, or bytes above 1; None: all.
+        memory: the most that a plan may need of a device: a number of bytes, or text with a unit: "16GB",
+        "16GiB", "90%" of the memory of the hardware; None: no limit.
         time_limit: in seconds. tries: choices that are scored at most. seed: the order of changes.
 
         Raises:
-            ShardyError: no mesh or several, unknown hardware or names, or no choice can be scored.
+            ShardyError: no mesh or several, unknown hardware or names, an invalid limit, or no choice can
+                be scored.
         """
         from shardy_py.api.suggesting import Wanted, suggest
 
-        wanted = Wanted(hardware, memory, keep, time_limit, tries, seed, progress)
-        return suggest(self, tuple(map(as_mesh, meshes)), wanted)
+        kept = (keep,) if isinstance(keep, str | Value) else keep
+        wanted = Wanted(hardware, memory, kept, time_limit, tries, seed, progress)
+        tried = (meshes,) if is_mesh(meshes) else meshes
+        return suggest(self, tuple(map(as_mesh, tried)), wanted)
 
     @overload
     def run(self, name: str, /, **options: bool | int | str | Iterable[str]) -> Program: ...
@@ -334,7 +415,7 @@ class Program:
                 "change the annotations on the mesh too",
             )
             raise ShardyError(Diagnostic(fact, error.first.where, remedy=remedy)) from None
-        result = Program(copy.module)
+        result = Program(copy.module, self.sources.roots, self._taken)
         result.origin = copy.origin
         return result
 
@@ -344,6 +425,11 @@ class Program:
         if entry.value is None:
             return Value(table.find(f"@{entry.function}:{entry.name}"), self.meshes)
         return Value(table.by_value[id(origin[entry.value])], self.meshes)
+
+
+def restored_program(text: str, taken: Taken | None, file: str = "<program>") -> Program:
+    """Returns the program of a text that `Program.text` made: it is taken as before, and stays as it is."""
+    return Program(read_module(text, file, imported=False, has_steps=False).module, taken=taken)
 
 
 def pass_calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:
@@ -369,11 +455,3 @@ def pass_calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:
 
 def _is_list(value: object) -> TypeGuard[Iterable[object]]:
     return isinstance(value, Iterable) and not isinstance(value, str)
-
-
-def _decoded(data: bytes, file: str) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        got = f"invalid UTF-8 at byte {error.start}"
-        raise ShardyError.unexpected(file, expected="MLIR text or bytecode", got=got) from None

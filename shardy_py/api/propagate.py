@@ -16,15 +16,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from shardy_py.api.arguments import expect
+from shardy_py.api.arguments import expect, program_remedy
 from shardy_py.api.program import Program
 from shardy_py.api.result import Result
 from shardy_py.api.values import Value
-from shardy_py.errors import Diagnostic, collected_warnings
+from shardy_py.errors import Diagnostic, ShardyError, collected_warnings
 from shardy_py.graph.holders import attribute_list_shardings
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import function_name, functions_of
+from shardy_py.gspmd.understanding import require_understood
 from shardy_py.passes.options import check_options, options_of
 from shardy_py.passes.pipeline_options import PropagationPipelineOptions
 from shardy_py.passes.pipelines import PROPAGATION_PIPELINE, Calls
@@ -91,6 +93,16 @@ class Options(PropagationPipelineOptions):
     False
     """
 
+    if not TYPE_CHECKING:  # which knows the keywords
+
+        def __new__(cls, *values: object, **named: object) -> Options:
+            """Raises `ShardyError` for an unknown option."""
+            known = [option.field_name for option in options_of(Options)]
+            for name in named:
+                if name not in known:
+                    raise ShardyError.unknown("option", name, known, what="Options")
+            return object.__new__(cls)
+
     def __post_init__(self) -> None:
         """Raises `ShardyError` for a value of another type, or an unknown choice."""
         check_options("Options", options_of(Options), vars(self))
@@ -111,10 +123,15 @@ def propagate(
     progress: show a progress bar if standard error is a terminal and it takes more than a second.
 
     Raises:
-        ShardyError: a pass rejects the program.
+        ShardyError: a pass rejects the program, or its shardings are not those of sdy.
     """
-    expect(program, Program, "a Program", "Program.parse reads text")
+    if isinstance(program, Result):
+        raise ShardyError.unexpected(
+            "", expected="a Program", got=repr(program), remedy="pass result.source, or result.program"
+        )
+    expect(program, Program, "a Program", program_remedy(program))
     expect(options, Options, "Options such as Options(conservative_propagation=True)")
+    require_understood(program.module)
     calls = options.passes()
     with (
         without_collection(),
@@ -125,7 +142,7 @@ def propagate(
         copy = program.copy()
         run_passes(copy.module, calls, verify="never", observers=(progress_observer(begin),))
     truncated = truncation_warnings(program) if options.update_non_divisible_input_output_shardings else ()
-    result = Program(copy.module)
+    result = Program(copy.module, program.sources.roots, program.taken)
     result.origin = copy.origin
 
     def again(changed: Program, *, record: bool = True) -> Result:

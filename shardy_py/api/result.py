@@ -22,13 +22,15 @@ from shardy_py.api.arguments import expect, expect_one_of
 from shardy_py.api.comparison import ComparedResults, Comparison
 from shardy_py.api.foreign import MeshLike
 from shardy_py.api.program import Edits, Program, ValueKey, pass_calls
+from shardy_py.api.remarks import say
 from shardy_py.api.values import Value, Values
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.run_record import Lineage, Record
-from shardy_py.hardware import AxisPlacement, Hardware, placement_of
+from shardy_py.gspmd.understanding import require_reportable
+from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.passes.pipeline_options import PropagationPipelineOptions
-from shardy_py.pipeline import communication, partition, spmd_program
+from shardy_py.pipeline import communication, forecast, partition, spmd_program
 from shardy_py.report import summary_of
 from shardy_py.report.communication import (
     PARTITIONERS,
@@ -39,10 +41,10 @@ from shardy_py.report.communication import (
 )
 from shardy_py.report.difference import difference
 from shardy_py.report.explain import MOST_CHAINS, Explainer, Explanations, Reasons, Side, WhyNot, sides
-from shardy_py.report.memory import CHIPS, TARGETS, MemoryReport, Target, memory_report
+from shardy_py.report.memory import MemoryReport, Target, memory_report
 from shardy_py.session import without_collection
 from shardy_py.sharding import DeviceSlices
-from shardy_py.xla.written_by_jax import is_written_by_jax
+from shardy_py.xla.missing import file_of, remarks_on_missing
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -200,24 +202,26 @@ class Result:
 
     @without_collection()
     def memory(
-        self, target: Target | str = "linear", *, partitioner: Partitioner | None = None
+        self,
+        target: Hardware | AxisPlacement | Target | str = "linear",
+        *,
+        partitioner: Partitioner | None = None,
     ) -> MemoryReport:
-        """Returns the memory on each device, padded for the target: totals, the peak, every tensor.
+        """Returns the memory on each device: what XLA allocates, as estimated, and every tensor.
 
-        target: "tpu", "linear", or a chip such as "tpu-v5p", for its layouts and whether the program `fits`.
-        partitioner: whose collectives the `estimate` of what XLA allocates is with, as for `communication`.
+        target: "tpu", "linear", or a device as for `time`, for its layouts and whether the program `fits`.
+        partitioner: whose collectives what XLA allocates is estimated with, as for `communication`.
 
         Raises:
             ShardyError: the target is unknown.
         """
-        expect_one_of("target", target, (*TARGETS, *CHIPS))
+        expected = "'tpu', 'linear', or the name of a device such as 'tpu-v5p'"
+        expect(target, (str, Hardware, AxisPlacement), expected)
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
+        self._remark()
         module = self.program.module
-        if partitioner == "shardy":
-            sent = self.communicating
-            return memory_report(module, target, lambda: spmd_program(sent.module, is_planned=False))
-        return memory_report(module, target, lambda: self._spmd)
+        return memory_report(module, target, lambda: self._spmd_by(partitioner))
 
     @without_collection()
     def time(
@@ -232,22 +236,52 @@ class Result:
         hardware: a device such as "tpu-v5p", also with the places of mesh axes
             ("tpu-v5e,topology=4x4,data=x"), or a TOML file of a device ("my.toml").
         links: along the axes of the mesh, as the model of `communication`; None: those of the hardware.
-        partitioner: whose collectives are counted; None: XLA's.
+        partitioner: whose collectives are counted, as for `communication`.
 
         Raises:
             ShardyError: unknown hardware, an axis does not fit on it, dynamic shapes, or too many devices.
         """
         from shardy_py.report.time import time_report
 
-        expect(hardware, (str, Hardware, AxisPlacement), "a Hardware, an AxisPlacement, or the text of one")
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
-        device = placement_of(hardware) if isinstance(hardware, str) else hardware
-        device = AxisPlacement(device) if isinstance(device, Hardware) else device
+        device = as_placement(hardware)
         model = cost_model(links) if isinstance(links, str) else links
-        if partitioner == "shardy":
-            return time_report(spmd_program(self.communicating.module, is_planned=False), device, model)
-        return time_report(self._spmd, device, model)
+        self._remark()
+        bill = None
+        if self._chosen(partitioner) == "shardy":
+            bill = self._communicating(CostModel.of(device) if model is None else model, "shardy")[1]
+        return time_report(self._spmd_by(partitioner), device, model, bill)
+
+    def _chosen(self, partitioner: Partitioner | None) -> Partitioner:
+        """The partitioner itself, or that of `communication`."""
+        if partitioner is None and self.source.taken.is_compiled:
+            return self._communicating(DEFAULT, None)[1].partitioner
+        return partitioner or "shardy"
+
+    def _spmd_by(self, partitioner: Partitioner | None) -> SpmdProgram:
+        """The program as XLA runs it, with the collectives of a partitioner, as for `communication`."""
+        return self._spmd if self._chosen(partitioner) == "xla" else self._spmd_by_shardy
+
+    @cached_property
+    def _spmd_by_shardy(self) -> SpmdProgram:
+        return spmd_program(self.communicating.module, is_planned=False)
+
+    def _remark(self) -> None:
+        """Logs what the source lacks for reports, the first time that there is one.
+
+        Raises:
+            ShardyError: there can be no report on it.
+        """
+        if not self._remarked:
+            require_reportable(self.program.module)
+            self._remarked.append(True)
+            module = self.source.module
+            say(remarks_on_missing(module), file_of(module))
+
+    @cached_property
+    def _remarked(self) -> list[bool]:
+        return []
 
     @cached_property
     def _spmd(self) -> SpmdProgram:
@@ -261,7 +295,8 @@ class Result:
 
         model: the costs of links, or the text of a cost model (`tpu-v5p,data=tpu-dcn`).
         partitioner: "shardy": the collectives of Shardy's reshards; "xla": those of XLA's SPMD partitioner,
-            which JAX uses; None: "xla" for a program of JAX, if it can be planned, else "shardy".
+            which JAX uses; None: "xla" for a program taken as compiled, if it can be planned, else
+            "shardy".
 
         Raises:
             ShardyError: the model has links of an unknown axis; XLA's: dynamic shapes, or too many devices.
@@ -270,6 +305,7 @@ class Result:
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
         priced = cost_model(model) if isinstance(model, str) else model
+        self._remark()
         return self._advised(self._communicating(priced, partitioner)[1])
 
     def _advised(self, report: CommunicationReport) -> CommunicationReport:
@@ -352,7 +388,7 @@ class Result:
     @cached_property
     def communicating(self) -> Program:
         """The propagated program with all its communication as explicit collectives."""
-        return Program(self._communicating(DEFAULT, "shardy")[0])
+        return Program(self._communicating(DEFAULT, "shardy")[0], taken=self.program.taken)
 
     @without_collection()
     def partition(self, **options: bool | int | str | Iterable[str]) -> LocalProgram:
@@ -369,7 +405,8 @@ class Result:
             return self.again(self.source).partition(**options)
         calls = pass_calls("sdy-partitioner-pipeline", options)
         made = partition(self.program.module, calls, self.record.events)
-        return LocalProgram(self.program, made, lambda model: self._communicating(model, "shardy")[1])
+        events, module = self.record.events, self.program.module
+        return LocalProgram(self.program, made, lambda model: forecast(module, model, events)[1])
 
     def _communicating(
         self, model: CostModel, partitioner: Partitioner | None
@@ -380,7 +417,12 @@ class Result:
             if self.record is None:  # it has the causes of reshards, and sharding rules that were dropped
                 return self.again(self.source)._communicating(model, partitioner)
             module, events = self.program.module, self.record.events
-            priced = communication(module, model, events, partitioner=partitioner, spmd=lambda: self._spmd)
+            priced = communication(
+                *(module, model, events),
+                partitioner=partitioner,
+                taken=self.source.taken,
+                spmd=lambda: self._spmd,
+            )
             asked = dict.fromkeys((partitioner, priced[1].partitioner))
             self._communications.extend(((model, each), priced) for each in asked)
         return priced
@@ -416,7 +458,7 @@ class Result:
         expect(axis, str, 'an axis such as "x" or "x:(1)2"')
         value = self[key]
         reasons = self._why_not.reasons(value.entry, dimension, axis)
-        if is_written_by_jax(self.source.module) and reasons[0].kind != "sharded":
+        if self.source.is_by_jax and reasons[0].kind != "sharded":
             reasons.tried = lambda: self.placements(value, axis, (dimension,)).lines
         return reasons
 
@@ -481,8 +523,9 @@ class Result:
         from shardy_py.explorer import Subject, source_lines
 
         table, why_not = self.values.table, self._why_not if self.record else None
-        lines = source_lines(table) if has_sources else None
-        return Subject(title, table, self.record, report, why_not, lines or {})
+        lines = source_lines(table, self.source.sources) if has_sources else None
+        memory = self.memory(partitioner=report.partitioner).memory_bytes
+        return Subject(title, table, self.record, report, why_not, lines or {}, memory)
 
     @without_collection()
     def model_explorer(
@@ -503,7 +546,8 @@ class Result:
         from shardy_py.explorer import Subject
 
         report = self.communication(model, partitioner=partitioner)
-        return model_explorer_of(Subject(title, self.values.table, self.record, report))
+        memory = self.memory(partitioner=report.partitioner).memory_bytes
+        return model_explorer_of(Subject(title, self.values.table, self.record, report, memory_bytes=memory))
 
     def show(self) -> Path:
         """Opens the explorer in a browser; returns its file, in a temporary folder."""

@@ -1,9 +1,10 @@
 """Results in files, to be compared later: the texts of both programs, and the options of propagation.
 
 A file is compressed JSON: `source` and `propagated` as MLIR with locations, `options` by field (null: not
-propagated here), `is_recorded`, the `format` and its `version`. Loading propagates again, which gives the
-record that explanations need. Where that gives other shardings, as another version of the package may, the
-saved ones count: there is no record then, and a warning.
+propagated here), `is_recorded`, `is_compiled` (how the source is taken; if it is missing, by
+the rule), the `format` and its `version`. Loading propagates again, which gives the record that explanations
+need, and writes no files, whatever the options say. Where that gives other shardings, as another version of
+the package may, the saved ones count: no record then, and a warning.
 
 Not here: pickled reports (`report/*/pickled.py`).
 """
@@ -13,16 +14,18 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from shardy_py.api.arguments import expect
-from shardy_py.api.program import Program
+from shardy_py.api.program import Program, restored_program
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.files import write_whole
+from shardy_py.passes.pipeline_options import DumpOptions
 from shardy_py.terminal import json_text
+from shardy_py.xla.taken import Taken
 
 if TYPE_CHECKING:
     from shardy_py.api.result import Result
@@ -38,6 +41,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "options": (dict, type(None)),
     "is_recorded": (bool,),
 }
+_WITHOUT_FILES = asdict(DumpOptions())
+"""Options that say where files are written: they are not taken from a file that anybody may have made."""
 _OTHER_SHARDINGS = "this version of shardy_py propagates other shardings than the saved ones, which are kept"
 
 
@@ -53,7 +58,7 @@ def write_text(path: str | PathLike[str], content: str | bytes) -> None:
 
 def saved(result: Result) -> bytes:
     """Returns the content of a file with a result; equal results give equal files."""
-    options = None if result.options is None else {**asdict(result.options), "dump_directory": ""}
+    options = None if result.options is None else {**asdict(result.options), **_WITHOUT_FILES}
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -61,6 +66,7 @@ def saved(result: Result) -> bytes:
         "propagated": result.program.text(debuginfo=True),
         "options": options,
         "is_recorded": result.record is not None,
+        "is_compiled": result.source.taken.is_compiled,
     }
     return gzip.compress(json_text(document).encode(), 6, mtime=0)
 
@@ -83,14 +89,16 @@ def restored(data: bytes, file: str = "<result>") -> Result:
         ShardyError: it is not that of a saved result, or of another version.
     """
     document = _document(data, file)
-    source = Program.parse(document["source"], file)
+    is_compiled = document.get("is_compiled")
+    taken = Taken(is_compiled) if isinstance(is_compiled, bool) else None
+    source = restored_program(document["source"], taken, file)
     try:
         result = _propagated(source, document["options"], is_recorded=document["is_recorded"])
     except ShardyError:  # a rule or option that this version or process lacks
         result = None
     if result is not None and result.program.text(debuginfo=True) == document["propagated"]:
         return result
-    return _kept(source, Program.parse(document["propagated"], file), result, file)
+    return _kept(source, restored_program(document["propagated"], taken, file), result, file)
 
 
 def _decompressed(data: bytes) -> bytes:
@@ -120,8 +128,8 @@ def _document(data: bytes, file: str) -> dict[str, Any]:
     if not got and document.get("version") != VERSION:
         got = f"version {str(document.get('version'))[:20]}"
     if not got:
-        wrong = [name for name, types in _TYPES.items() if not isinstance(document.get(name), types)]
-        got = f"an invalid field '{wrong[0]}'" if wrong else ""
+        wrong = [name for name, types in _TYPES.items() if not isinstance(document.get(name, ...), types)]
+        got = f"{'an invalid' if wrong[0] in document else 'no'} field '{wrong[0]}'" if wrong else ""
     if got:
         expected = f"a result of version {VERSION} as result.save writes it"
         raise ShardyError.unexpected(f"'{file}'", expected=expected, got=got)
@@ -140,7 +148,9 @@ def _propagated(source: Program, options: dict[str, Any] | None, *, is_recorded:
         name: tuple(cast("list[str]", value)) if isinstance(value, list) else value
         for name, value in options.items()
     }
-    return propagate(source, Options(**given), record=is_recorded, progress=False)
+    kept = Options(**{**given, **_WITHOUT_FILES})
+    kept = replace(kept, max_copied_ops=min(kept.max_copied_ops, Options().max_copied_ops))
+    return propagate(source, kept, record=is_recorded, progress=False)
 
 
 def _kept(source: Program, program: Program, again: Result | None, file: str) -> Result:

@@ -19,7 +19,7 @@ from shardy_py.api.partition_spec import P
 from shardy_py.dialects.faults import Fault
 from shardy_py.dialects.sdy import verify_sharding
 from shardy_py.dialects.sdy.syntax_sharding import read_sharding
-from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.errors import Diagnostic, ShardyError, suggestion
 from shardy_py.gspmd.sharding.axes import HloDetails, from_hlo_sharding
 from shardy_py.gspmd.sharding.hlo_sharding import HloSharding
 from shardy_py.gspmd.sharding.proto import hlo_sharding_from_proto
@@ -247,7 +247,10 @@ def check_sharding_axes(value: TensorSharding, mesh: Mesh, others: Mapping[str, 
         axis_names = ", ".join(string_literal(axis.name) for axis in mesh.axes) or "no axes"
         lacking = {axis.name for _, axes in value.axis_lists for axis in axes} - set(mesh.order)
         named = (f"; @{name} has it: {m}" for name, m in (others or {}).items() if lacking & set(m.order))
-        raise ShardyError(f"sharding {value}: {fault}; the mesh has {axis_names}{''.join(named)}") from None
+        hints = (suggestion(name, mesh.order) for name in sorted(lacking))
+        known = "; ".join((f"the mesh has {axis_names}{''.join(named)}", *filter(None, hints)))
+        subject = min(lacking, default=None)
+        raise ShardyError(Diagnostic(f"sharding {value}: {fault}; {known}", subject=subject)) from None
 
 
 def _in_mesh_order(axes: tuple[AxisRef, ...], mesh: Mesh) -> tuple[AxisRef, ...]:

@@ -27,11 +27,12 @@ from shardy_py.dialects.sdy import ShardingConstraintOp
 from shardy_py.dialects.sdy.verify_sharding import check_priorities_and_axes
 from shardy_py.errors import ShardyError
 from shardy_py.graph.movements import Copies, recorded
-from shardy_py.hardware import AxisPlacement, placement_of
+from shardy_py.graph.symbols import function_name
+from shardy_py.gspmd.understanding import require_understood
+from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
 from shardy_py.passes.removal import without_size_one_axes
 from shardy_py.report.difference import Figures
-from shardy_py.report.memory.chips import CHIPS
 from shardy_py.session import SESSION, without_collection
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import mesh_of
@@ -81,8 +82,9 @@ class Study:
         model: CostModel | str = DEFAULT,
         constraints_as_shardings: bool = False,
     ) -> None:
-        """Raises `ShardyError` for an argument of another type."""
+        """Raises `ShardyError` for an argument of another type, and for shardings other than sdy's."""
         expect(program, Program, "a Program", "Program.parse reads text")
+        require_understood(program.module)
         options = Options() if options is None else options
         expect(options, Options, "Options such as Options(conservative_propagation=True)")
         expect(model, (str, CostModel), "a CostModel, or the text of one")
@@ -122,6 +124,7 @@ class Study:
         with SESSION.program():
             try:
                 prepared = self._incremental
+                prepared.variant({})
                 prepared.variant(prepared.initial(edits))
             except Unsupported:
                 return False
@@ -129,7 +132,11 @@ class Study:
 
     @without_collection()
     def step(
-        self, edits: Edits | None = None, hardware: AxisPlacement | str = "tpu-v5p", *, at_most: float = inf
+        self,
+        edits: Edits | None = None,
+        hardware: AxisPlacement | Hardware | str = "tpu-v5p",
+        *,
+        at_most: float = inf,
     ) -> StepCost | None:
         """Returns what a step costs on each device with annotations added, changed or (None) removed.
 
@@ -140,7 +147,7 @@ class Study:
             ShardyError: as `score`; unknown hardware, or an axis that does not fit on it.
         """
         edits = {} if edits is None else edits
-        placement = placement_of(hardware) if isinstance(hardware, str) else hardware
+        placement = as_placement(hardware)
         with SESSION.program():
             try:
                 return self._incremental.step(self._incremental.initial(edits), placement, at_most)
@@ -169,7 +176,8 @@ class Study:
 
     def _from_scratch(self, edits: Edits) -> Figures:
         result = propagate(self.program.annotate(edits), self._options, progress=False)
-        return Figures.of(result.communication(self._model, partitioner="xla"), result.memory())
+        memory = result.memory(partitioner="xla")
+        return Figures.of(result.communication(self._model, partitioner="xla"), memory)
 
     @property
     def _incremental(self) -> _Incremental:
@@ -301,6 +309,8 @@ class _Incremental:
                     yield ShardingChange(value, self._sharding(old), self._sharding(new))
 
     def _slots_of(self, value: Value) -> Sequence[int]:
+        if value.entry.value is None and value.function != function_name(self.variants.base.function):
+            return ()  # the result of a private function, which is inlined or dead
         if value.entry.value is None:
             return (self._slots.function_results[id(self.variants.base.function)][value.entry.index],)
         return self._counterparts.get(id(self._copy.origin[value.entry.value]), ())
@@ -320,8 +330,8 @@ def step_cost(result: Result, placement: AxisPlacement) -> StepCost:
     Raises:
         ShardyError: an axis does not fit on the hardware, dynamic shapes, or too many devices.
     """
-    name = placement.hardware.name
-    time, memory = result.time(placement), result.memory(name if name in CHIPS else "linear").estimate
+    time = result.time(placement, partitioner="xla")
+    memory = result.memory(placement, partitioner="xla").estimate
     received = result.communication(partitioner="xla").total.bytes
     return StepCost(time.overlapped, time.serial, memory.total_bytes, received)
 

@@ -12,7 +12,8 @@ from functools import cached_property
 from shardy_py.api.program import Program
 from shardy_py.api.propagate import propagate
 from shardy_py.api.result import Result
-from shardy_py.api.suggest_code import own_spec
+from shardy_py.api.suggest_code import own_spec, values_of_main
+from shardy_py.api.values import Value
 from shardy_py.hardware import AxisPlacement
 from shardy_py.report.communication import CommunicationReport
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
@@ -33,7 +34,7 @@ class _Bill:
 
     @cached_property
     def time(self) -> TimeReport:
-        return self.result.time(self.placement)
+        return self.result.time(self.placement, partitioner="xla")
 
     @cached_property
     def communication(self) -> CommunicationReport:
@@ -84,6 +85,7 @@ def _sent(report: CommunicationReport, kind: str) -> str:
 def _changes(program: Program, plan: Plan) -> Iterator[tuple[str, ...]]:
     """The arguments whose sharding the plan changes, alike ones together; constraints that are new."""
     found: dict[tuple[str, ...], int] = {}
+    values = values_of_main(program)
     for tensor, own in zip(plan.roles.tensors, plan.choice, strict=True):
         kind = type_text(tensor.shape, tensor.element)
         if tensor.values:
@@ -91,7 +93,7 @@ def _changes(program: Program, plan: Plan) -> Iterator[tuple[str, ...]]:
                 where = "inside" if tensor.is_point else "results"
                 found[f"{where}: {kind}", "-", spec_text(own)] = len(tensor.values)
             continue
-        before, after = _annotation(program, tensor.name), spec_text(own)
+        before, after = _annotation(values[tensor.name]), spec_text(own)
         if before != after:
             name = tensor.path or kind
             found[name, before, after] = found.get((name, before, after), 0) + 1
@@ -99,7 +101,7 @@ def _changes(program: Program, plan: Plan) -> Iterator[tuple[str, ...]]:
         yield (f"{count} x {name}" if count > 1 else name), before, after
 
 
-def _annotation(program: Program, name: str) -> str:
+def _annotation(value: Value) -> str:
     """The annotation of an argument, with sub-axes as sdy writes them."""
-    own = own_spec(program.find(f"@main:{name}"))
+    own = own_spec(value)
     return "-" if own is None else spec_text(own)

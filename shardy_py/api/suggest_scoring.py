@@ -14,12 +14,12 @@ from math import inf, prod
 from shardy_py.api.partition_spec import P
 from shardy_py.api.program import Program
 from shardy_py.api.study import Study
-from shardy_py.api.suggest_code import own_spec
+from shardy_py.api.suggest_code import is_manual, own_spec, removed_constraints, values_of_main
 from shardy_py.api.suggest_variables import variables_of
 from shardy_py.api.values import Value
 from shardy_py.errors import ShardyError
 from shardy_py.hardware import AxisPlacement
-from shardy_py.report.time.links import axis_links
+from shardy_py.partition.links import axis_links
 from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh
 from shardy_py.study import StepCost
@@ -68,11 +68,16 @@ class Scorer:
             v: None
             for v in values
             if v.entry.sharding is not None and v.name not in self.kept and not self._stays(v)
+            if not is_manual(v)
         }
         return self.source.edited(edits, {self.mesh_name: self.mesh})
 
     def _stays(self, value: Value) -> bool:
         return bool(self.constraints) and value.role == "intermediate"
+
+    @cached_property
+    def _removed(self) -> tuple[Constraint, ...]:
+        return () if self.constraints else removed_constraints(self.source, self.kept)
 
     @cached_property
     def variables(self) -> Variables:
@@ -175,16 +180,24 @@ class Scorer:
         """The program with the shardings of a choice; tensors that keep theirs are not changed."""
         return self.base.annotate(self._edits(choice))
 
-    def _edits(self, choice: Choice) -> dict[str, P]:
-        edits: dict[str, P] = {}
+    @cached_property
+    def _values(self) -> dict[str, Value]:
+        return values_of_main(self.base)
+
+    @cached_property
+    def _source_values(self) -> dict[str, Value]:
+        return values_of_main(self.source)
+
+    def _edits(self, choice: Choice) -> dict[Value, P]:
+        edits: dict[Value, P] = {}
         for index, (tensor, own) in enumerate(zip(self.roles.tensors, choice, strict=True)):
             if own is not None and index not in self.fixed and not tensor.is_result:
                 names = [name for name, _ in tensor.values] or [tensor.name]
-                edits |= {f"@main:{name}": P(*own) for name in names}
+                edits |= {self._values[name]: P(*own) for name in names}
         for result in self.roles.returned:
             own = None if result.of is None or result.of in self.fixed else choice[result.of]
             if own is not None and result.name not in self.kept:
-                edits[f"@main:{result.name}"] = P(*own)
+                edits[self._values[result.name]] = P(*own)
         return edits
 
     def plans(self) -> list[Plan]:
@@ -193,7 +206,8 @@ class Scorer:
 
     def plan(self, choice: Choice, name: str) -> Plan:
         """A choice with its cost."""
-        return Plan(name, choice, self.costs[choice], self.mesh, self.roles, self.constraints)
+        own = self.constraints, self._removed
+        return Plan(name, choice, self.costs[choice], self.mesh, self.roles, *own)
 
     def settled(self, plan: Plan) -> Plan | None:
         """A plan with its exact cost."""
@@ -208,5 +222,5 @@ class Scorer:
 
     def _own_spec(self, tensor: Tensor) -> Spec | None:
         """The axes of an argument or result in the source; sub-axes have names that no mesh has."""
-        found = own_spec(self.source.find(f"@main:{tensor.name}"))
+        found = own_spec(self._source_values[tensor.name])
         return ((),) * len(tensor.shape) if found is None and not tensor.is_result else found

@@ -5,15 +5,17 @@ Not here: what they are for (`shardy_py.suggest`), what shardings cost (`suggest
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr
 from xdsl.dialects.func import FuncOp
 
+from shardy_py.advice import Sites, is_backward
 from shardy_py.api.program import Program
 from shardy_py.api.propagate import Options
-from shardy_py.api.suggest_code import path_of
+from shardy_py.api.suggest_code import path_of, place_of
 from shardy_py.api.values import Value
 from shardy_py.graph.build import build_program
 from shardy_py.graph.plain import tensor_type
@@ -22,6 +24,7 @@ from shardy_py.passes.propagating import rule_deriver
 from shardy_py.passes.runner import run_passes
 from shardy_py.report.sizes import tensor_size
 from shardy_py.suggest import (
+    Link,
     Numbering,
     Tensor,
     Variables,
@@ -30,6 +33,7 @@ from shardy_py.suggest import (
     roles_of,
     with_results,
 )
+from shardy_py.xla.written_by_jax import is_written_by_jax
 
 _DONATED = "tf.aliasing_output"
 
@@ -53,15 +57,18 @@ def variables_of(program: Program, kept: Collection[str] = ()) -> Variables:
     values = [value for value in program.values if value.function == "main" and _shape(value) is not None]
     arguments = [_tensor(value, slot_of(value)) for value in values if value.role == "argument"]
     results = [_tensor(value, slot_of(value)) for value in values if value.role == "result"]
-    inside = {
-        slot: _tensor(value, slot, is_inside=True)
-        for value in values
-        if value.role == "intermediate" and value.name not in kept and (slot := slot_of(value))
+    inner = {slot_of(value): value for value in values if value.role == "intermediate"}
+    is_jax = is_written_by_jax(program.module)
+    inside = _sites(program, inner, links) if is_jax else {n: (value,) for n, value in inner.items()}
+    points = {
+        slot: _point(found, slot_of(found[0]))
+        for slot, found in inside.items()
+        if slot and not any(value.name in kept for value in found)
     }
     donated = _donated(cast("FuncOp", main), [each.name for each in arguments], [r.name for r in results])
     number = Numbering(links)
     roles = with_results(roles_of(arguments, links, number), number, results, donated)
-    return Variables(points_of(roles, links, number, inside), links, number)
+    return Variables(points_of(roles, links, number, points), links, number)
 
 
 def _shape(value: Value) -> tuple[int, ...] | None:
@@ -72,13 +79,32 @@ def _shape(value: Value) -> tuple[int, ...] | None:
     return tuple(n for n in type_.shape if n is not None)
 
 
-def _tensor(value: Value, slot: int, *, is_inside: bool = False) -> Tensor:
+def _tensor(value: Value, slot: int) -> Tensor:
     type_, shape = tensor_type(value.entry.type), _shape(value)
     assert type_ is not None
     assert shape is not None
     size = tensor_size(type_, None, {}, "linear").bytes.local_bytes
-    listed = ((value.name, value.location),) if is_inside else ()
-    return Tensor(value.name, value.label, path_of(value), slot, shape, type_.element, size, listed)
+    return Tensor(value.name, value.label, path_of(value), slot, shape, type_.element, size)
+
+
+def _point(values: Sequence[Value], slot: int) -> Tensor:
+    return replace(_tensor(values[0], slot), values=tuple((each.name, place_of(each)) for each in values))
+
+
+def _sites(
+    program: Program, inner: Mapping[int, Value], links: Iterable[Link]
+) -> dict[int, tuple[Value, ...]]:
+    """By the slot of a product, the values that a constraint around its expression in Python applies to."""
+    sites, found = Sites(program.values.table, program.sources), dict[int, tuple[Value, ...]]()
+    for link in links:
+        value = inner.get(link.slots[-1]) if link.is_product else None
+        if value is None or is_backward(value.entry.location):
+            continue
+        site = sites.of(value.entry)
+        values = () if site is None else tuple(Value(entry, program.meshes) for entry in site.values)
+        if values and all(each.function == "main" and _shape(each) is not None for each in values):
+            found[link.slots[-1]] = values
+    return found
 
 
 def _donated(main: FuncOp, arguments: list[str], results: list[str]) -> dict[int, int]:

@@ -6,7 +6,7 @@ Not here: which choices (`shardy_py.suggest`), what they cost (`suggest_scoring.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf
 from typing import cast
@@ -21,9 +21,11 @@ from shardy_py.api.suggest_code import own_code, own_constraints
 from shardy_py.api.suggest_explaining import explained
 from shardy_py.api.suggest_scoring import Scorer
 from shardy_py.api.values import Value
+from shardy_py.byte_sizes import byte_size
 from shardy_py.dialects.sdy import ShardingConstraintOp
 from shardy_py.errors import ShardyError
-from shardy_py.hardware import AxisPlacement, placement_of
+from shardy_py.gspmd.understanding import require_reportable
+from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.progress import progress
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.meshes import meshes_with_axes
@@ -46,6 +48,8 @@ Keep = Iterable[ValueKey] | Mapping[ValueKey, ShardingLike]
 """Values whose annotations stay, or their shardings by value."""
 TRIES = 400
 """Choices that are scored at most, unless another number is given."""
+_BY_XLA = 'with the collectives of XLA\'s partitioner, as other reports by partitioner="xla"'
+"""Said of programs that are taken as written, whose other reports are of Shardy's reshards."""
 _STARTS = 3
 """Choices from which the search begins, one after the other."""
 _COARSE_MESHES = 2
@@ -63,13 +67,13 @@ YOURS, COARSE = "the program's annotations", "coarse model"
 class Wanted:
     """What a suggestion is for, and how long to search.
 
-    hardware: as for `Result.time`. memory: the part of the memory of a device that a plan may need, or bytes
-    above 1; None: no limit. keep: values whose annotations stay, or their shardings by value. time_limit: in
-    seconds. tries: choices scored at most.
+    hardware: as for `Result.time`. memory: the most bytes of a device that a plan may need, as `byte_size`
+    reads them, "90%" of its memory for example; None: no limit. keep: values whose annotations stay, or their
+    shardings by value. time_limit: in seconds. tries: choices scored at most.
     """
 
-    hardware: str = "tpu-v5p"
-    memory: float | None = None
+    hardware: AxisPlacement | Hardware | str = "tpu-v5p"
+    memory: float | str | None = None
     keep: Keep = ()
     time_limit: float = 60
     tries: int = TRIES
@@ -79,7 +83,10 @@ class Wanted:
 
 def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggestion:
     """Returns plans for a program: see `Program.suggest`."""
-    placement = placement_of(wanted.hardware)
+    require_reportable(program.module)
+    if wanted.tries < 1:
+        raise ShardyError.unexpected("tries", expected="at least 1", got=str(wanted.tries))
+    placement = as_placement(wanted.hardware)
     memory = _memory_limit(wanted.memory, placement)
     name, own = _mesh_of(program)
     tried = tuple(meshes) or (() if own is None else (own,))
@@ -120,11 +127,12 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
         None if own is None else own_code(program, own),
         sum(scorer.tried for scorer in scorers),
         is_complete,
-        wanted.hardware,
+        wanted.hardware if isinstance(wanted.hardware, str) else placement.hardware.name,
         memory,
         tuple(searched.coarse),
         annotate,
         partial(explained, program, annotate, placement),
+        "" if program.taken.is_compiled else _BY_XLA,
     )
 
 
@@ -159,11 +167,14 @@ def _names_of(program: Program, value: Value) -> Iterator[str]:
     yield from (entry.name for entry in entries if entry.role == "intermediate")
 
 
-def _memory_limit(given: float | None, placement: AxisPlacement) -> int | None:
-    """The bytes of a limit that is a part of the memory, or bytes if it is above 1."""
+def _memory_limit(given: float | str | None, placement: AxisPlacement) -> int | None:
     if given is None:
         return None
-    return int(given if given > 1 else given * placement.hardware.memory_bytes)
+    memory = placement.hardware.memory_bytes
+    try:
+        return byte_size(given, whole=memory, whole_name="the memory of a device", least=1)
+    except ShardyError as error:
+        raise ShardyError(replace(error.first, what="invalid memory")) from None
 
 
 @dataclass

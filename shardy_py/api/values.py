@@ -17,6 +17,7 @@ from typing_extensions import override
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.api.arguments import expect
+from shardy_py.api.remarks import say
 from shardy_py.api.sharding import Sharding
 from shardy_py.errors import ShardyError
 from shardy_py.graph.plain import tensor_type
@@ -47,6 +48,11 @@ class Value:
     def name(self) -> str:
         """The name that the program prints: `%3`, `%arg0`; `result 0` of a function."""
         return self.entry.name
+
+    @property
+    def file_name(self) -> str:
+        """Its name in the file that the program was read from; "" if it has none."""
+        return self.entry.file_name
 
     @property
     def label(self) -> str:
@@ -141,7 +147,10 @@ class Values(Sequence[Value]):
             ShardyError: no value, or more than one, has that name.
         """
         if isinstance(index, str):
-            return self._wrap(self.table.find(index))
+            entry = self.table.find(index)
+            if remark := self.table.other_meaning(index):
+                say((remark.message,), remark.where.file if remark.where else "<program>")
+            return self._wrap(entry)
         if isinstance(index, slice):
             return [*self._all[index]]
         if not isinstance(index, int):  # pyright: ignore[reportUnnecessaryIsInstance]

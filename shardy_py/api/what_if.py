@@ -24,7 +24,6 @@ from shardy_py.errors import ShardyError
 from shardy_py.report.communication import Partitioner
 from shardy_py.report.difference import Change, Difference, Figures, MeshChange, changed
 from shardy_py.session import without_collection
-from shardy_py.xla.written_by_jax import is_written_by_jax
 
 if TYPE_CHECKING:
     from shardy_py.api.result import Result
@@ -95,7 +94,7 @@ class StudiedComparison(Comparison):
     @override
     def figures(self) -> tuple[Figures, Figures]:
         wanted = self.partitioner
-        if wanted == "xla" or (wanted is None and is_written_by_jax(self.before.source.module)):
+        if wanted == "xla" or (wanted is None and self.before.source.taken.is_compiled):
             try:
                 return self._study.score().figures, self._study.score(self._edits).figures
             except ShardyError:

@@ -6,9 +6,11 @@
 Start at `problem.py`. Not here: what nodes and strategies stand for (`suggest/coarse.py`).
 """
 
+from shardy_py.assignment.elimination import best_by_elimination
 from shardy_py.assignment.integer_program import prove
 from shardy_py.assignment.iopddl import problem_of, results_table, solution_of, solution_text
 from shardy_py.assignment.problem import FORBIDDEN, Edge, Node, Outcome, Problem, Solution
+from shardy_py.assignment.pruning import Pruned, pruned
 from shardy_py.assignment.solve import solve
 from shardy_py.assignment.tables import tables_of
 
@@ -18,9 +20,12 @@ __all__ = [
     "Node",
     "Outcome",
     "Problem",
+    "Pruned",
     "Solution",
+    "best_by_elimination",
     "problem_of",
     "prove",
+    "pruned",
     "results_table",
     "solution_of",
     "solution_text",

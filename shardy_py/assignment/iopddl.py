@@ -13,6 +13,9 @@ from shardy_py.assignment.problem import Edge, Node, Outcome, Problem
 from shardy_py.errors import ShardyError
 from shardy_py.report.tables import table
 
+_MOST = 10**18
+"""Of a cost or usage, so that sums of many fit 64 bits as floats do."""
+
 
 def problem_of(text: str, file: str = "<problem>") -> Problem:
     """Returns the problem of a JSON text.
@@ -24,27 +27,36 @@ def problem_of(text: str, file: str = "<problem>") -> Problem:
         given = json.loads(text)["problem"]
         nodes, edges = given["nodes"], given["edges"]
         made = [
-            Node(_numbers(costs), _numbers(usages), (int(start), int(end)))
+            Node(_numbers(costs), _numbers(usages), (_number(start), _number(end)))
             for costs, usages, (start, end) in zip(
                 nodes["costs"], nodes["usages"], nodes["intervals"], strict=True
             )
         ]
         joined = [
-            Edge(int(first), int(second), _numbers(costs))
+            Edge(_number(first), _number(second), _numbers(costs))
             for (first, second), costs in zip(edges["nodes"], edges["costs"], strict=True)
         ]
         limit = given.get("usage_limit")
         problem = Problem(
-            str(given["name"]), tuple(made), tuple(joined), None if limit is None else int(limit)
+            str(given["name"]), tuple(made), tuple(joined), None if limit is None else _number(limit)
         )
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError, AttributeError) as error:
         raise ShardyError(f"{file}: invalid problem of iopddl: {type(error).__name__} {error}") from None
     _check(problem, file)
     return problem
 
 
 def _numbers(values: Iterable[Any]) -> tuple[int, ...]:
-    return tuple(map(int, values))
+    return tuple(map(_number, values))
+
+
+def _number(value: Any) -> int:
+    """An integer of the contest's files. Raises ValueError for another one, TypeError for other values."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{type(value).__name__} instead of a number")
+    if not abs(value) <= _MOST or value != int(value):
+        raise ValueError("a number that is not an integer from -10^18 to 10^18")
+    return int(value)
 
 
 def _check(problem: Problem, file: str) -> None:
@@ -76,7 +88,7 @@ def solution_of(text: str, file: str = "<solution>") -> tuple[int, ...]:
     """
     try:
         found = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ShardyError(f"{file}: invalid solution: {error}") from None
     if not isinstance(found, list) or not all(type(each) is int for each in cast("list[object]", found)):
         raise ShardyError(f"{file}: invalid solution: expected a list of numbers")

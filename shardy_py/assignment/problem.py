@@ -18,6 +18,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+import numpy as np
+from numpy.typing import NDArray
+
 Solution = tuple[int, ...]
 """By node, the number of its strategy."""
 FORBIDDEN = 10**18
@@ -35,11 +38,11 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The costs of pairs of strategies of two nodes, those of the second one fastest."""
+    """The costs of pairs of strategies of two nodes, those of the second one fastest; a tuple or an array."""
 
     first: int
     second: int
-    costs: tuple[float, ...]
+    costs: tuple[float, ...] | NDArray[np.float64]
 
 
 @dataclass(frozen=True)

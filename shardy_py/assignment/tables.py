@@ -80,7 +80,7 @@ def tables_of(problem: Problem) -> Tables:
     return Tables(problem, costs, edges, usages, times, moments)
 
 
-def _with_infinities(costs: tuple[float, ...]) -> Costs:
+def _with_infinities(costs: tuple[float, ...] | Costs) -> Costs:
     found = np.array(costs, np.float64)
     found[found >= FORBIDDEN] = np.inf
     return found

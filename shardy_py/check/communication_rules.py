@@ -6,6 +6,7 @@ Not here: rules on tensors (`rules.py`), what loops repeat (`loops.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import prod
 from typing import Any, cast
 
 from xdsl.ir import Operation
@@ -13,7 +14,7 @@ from xdsl.ir import Operation
 from shardy_py.api import Result
 from shardy_py.check.finding import Finding
 from shardy_py.check.loops import body_around, is_invariant, is_only_accumulated
-from shardy_py.check.remedies import remedy_of_reshard
+from shardy_py.check.remedies import effect_of, remedy_of_reshard
 from shardy_py.check.rule import Limits, listed, rule, use_finding
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.movements import DroppedRules
@@ -24,7 +25,7 @@ from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.graph.value_table import location_text, names_in
 from shardy_py.ir import operands_of, walk_pre_order, written_name
 from shardy_py.ops import call_target
-from shardy_py.partition.cost import DEFAULT
+from shardy_py.partition.cost import DEFAULT, CostModel
 from shardy_py.report.communication import HALO_EXCHANGE, CollectiveUse
 from shardy_py.report.tables import bytes_text
 from shardy_py.sharding import Mesh, ShardingRule, TensorSharding
@@ -71,15 +72,14 @@ def _find_slow_reductions(result: Result, limits: Limits) -> Iterator[Finding]:
     model = limits.model
     if model is None:
         return
-    fast = model.link.bytes_per_second
     for use in _collectives(result, limits) if model.by_axis else ():
-        slow = [f'"{name}"' for name, _ in use.axes if model.link_of(name).bytes_per_second < fast]
+        slow = [f'"{name}"' for name, _ in use.axes if not _is_fast(model, name)]
         if use.kind in _REDUCTIONS and slow:
             names = listed(dict.fromkeys(slow))
             message = (
                 f"{use.kind} of {bytes_text(use.cost.bytes)} over slow links of {names}: {use.cause.reason}"
             )
-            yield use_finding(use, message, f"shard the contracted dimension along another axis than {names}")
+            yield use_finding(use, message, _remedy_of_slow(result, use, model, names))
 
 
 @rule(
@@ -122,10 +122,13 @@ def _find_invariant_collectives(result: Result, limits: Limits) -> Iterator[Find
     help="Shard another dimension, or give the parts a dimension of their own: (..., 3, n) instead of 3 * n.",
 )
 def _find_straddling_slices(result: Result, limits: Limits) -> Iterator[Finding]:
+    tried = 0
     for use in _collectives(result, limits):
         if text := _straddling(result, use):
             message = f"{text}: {use.kind} of {_size(use)} along {_axes(use)}"
-            remedy = "shard another dimension, or give the parts that are sliced a dimension of their own: "
+            tried += 1
+            other = _other_dimension(result, use, limits) if tried <= _ADVISED else ""
+            remedy = f"{other}give the parts that are sliced a dimension of their own: "
             yield use_finding(use, message, f"{remedy}(..., 3, n) instead of 3 * n, sharded along n")
 
 
@@ -203,6 +206,50 @@ def _size(use: CollectiveUse) -> str:
 
 def _axes(use: CollectiveUse) -> str:
     return listed(dict.fromkeys(f'"{name}"' for name, _ in use.axes)) or "no axis"
+
+
+def _remedy_of_slow(result: Result, use: CollectiveUse, model: CostModel, names: str) -> str:
+    """An axis with fast links that shards no tensor of the op may take the place of the slow ones."""
+    op, reader = use.cause.made_for, ShardingReader()
+    values = () if op is None else (*operands_of(op), *op.results)
+    shardings = [sharding for value in values if (sharding := reader.of(value)) is not None]
+    taken = {axis.name for each in shardings for dimension in each.dimensions for axis in dimension.axes}
+    free = [
+        f'"{axis.name}"'
+        for axis in (axis for mesh in result.program.meshes.values() for axis in mesh.axes)
+        if axis.size > 1 and axis.name not in taken and _is_fast(model, axis.name)
+    ]
+    if free:
+        return f"shard the contracted dimension along {' or '.join(free)} instead of {names}"
+    return f"no free axis has fast links: exchange {names} with one that has, or place it on faster links"
+
+
+def _is_fast(model: CostModel, axis: str) -> bool:
+    return model.link_of(axis).bytes_per_second >= model.link.bytes_per_second
+
+
+def _other_dimension(result: Result, use: CollectiveUse, limits: Limits) -> str:
+    """Says which dimension to shard instead of the one that is sliced; "" if none sends less, as tried."""
+    op = use.cause.made_for
+    assert op is not None
+    operand = operands_of(op)[0]
+    type_, sharding = tensor_type(operand.type), ShardingReader().of(operand)
+    if type_ is None or sharding is None:
+        return ""
+    mesh, made = mesh_of(sharding, Symbols(result.program.module).meshes()), tensor_type(op.results[0].type)
+    axes = tuple(dict.fromkeys(name for name in use.axis_names if name in mesh.sizes))
+    pairs = zip(type_.shape, () if made is None else made.shape, sharding.dimensions, strict=True)
+    parts = prod(mesh.sizes[name] for name in axes)
+    others = [
+        n
+        for n, (own, after, d) in enumerate(pairs)
+        if own is not None and own == after and own % parts == 0 and not d.axes
+    ]
+    for number in others if axes else ():
+        spec = [axes if n == number else () for n in range(len(type_.shape))]
+        if effect := effect_of(result, operand, spec, limits):
+            return f"shard dimension {number} instead ({effect}), or "
+    return ""
 
 
 def _straddling(result: Result, use: CollectiveUse) -> str:

@@ -5,11 +5,19 @@ Not here: what is tried (`shardy_py.advice`), the findings (`rules.py`).
 
 from __future__ import annotations
 
-from shardy_py.advice import MOST_TRIES, MOST_VALUES
-from shardy_py.api import Result, Value
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.ir import SSAValue
+
+from shardy_py.advice import MOST_TRIES, MOST_VALUES, spec_text
+from shardy_py.api import P, Result, Value
+from shardy_py.check import tensors
+from shardy_py.check.rule import Limits
 from shardy_py.errors import ShardyError
 from shardy_py.report.communication import CollectiveUse
-from shardy_py.xla.written_by_jax import is_written_by_jax
+from shardy_py.report.tables import bytes_text
+from shardy_py.sharding import TensorSharding
 
 _EXPLAINED = 3
 _VALUES_TRIED = 60_000
@@ -36,22 +44,73 @@ def remedy_of_reshard(result: Result, use: CollectiveUse, *, is_tried: bool = Tr
         except ShardyError:  # a collective of Shardy's partitioner: edits are not tried
             lines = ()
         change = lines[0] if lines else change
-    return f"{change}, or write the reshard as a constraint"
+    return f"{change}, or write the reshard as a constraint if it is meant"
 
 
-def remedy_of_replicated(result: Result, value: Value, dimension: int, axis: str) -> str | None:
+def remedy_of_replicated(result: Result, value: Value, dimension: int, axis: str, change: str) -> str:
     """Returns the best annotation after which a replicated value is sharded along an axis, as tried.
 
-    `dimension` if possible, else any. None for programs that JAX did not write, and for large ones; "" if
-    none helps that sends no more than is no longer held.
+    Of programs of JAX, on `dimension` if possible, else on any. Of others, `change`, if a constraint on the
+    value pays. "" if none helps that sends no more than is no longer held; `change` if that cannot be tried.
     """
-    if result.record is None or not is_written_by_jax(result.source.module):
-        return None
-    if len(result.values) > MOST_VALUES:  # propagating it again takes seconds
-        return None
+    if result.record is None or len(result.values) > MOST_VALUES:  # propagating it again takes seconds
+        return change
+    if not result.source.is_by_jax:
+        return change if _pays(result, value, dimension, axis) else ""
     for dimensions in ((dimension,), None):
         found = result.placements(value, axis, dimensions)
         good = next((each for each in found.remedies if each.pays), None)
         if good is not None:
             return str(good)
     return ""
+
+
+def _pays(result: Result, value: Value, dimension: int, axis: str) -> bool:
+    """Whether a value that is sharded along an axis, too, sends no more than it saves; True if unknown."""
+    sources = result.sources
+    entry = None if sources is None else sources.entry(value)
+    if entry is None:
+        return True
+    spec: list[tuple[str, ...]] = [() for _ in value.shape or ()]
+    spec[dimension] = (axis,)
+    try:
+        before, after = result.what_if({Value(entry, result.source.meshes): P(*spec)}).figures
+    except ShardyError:
+        return False
+    size = tensors.global_bytes(value)
+    saved = size - size // next(mesh.sizes[axis] for mesh in value.meshes.values() if axis in mesh.sizes)
+    return after.bytes - before.bytes <= saved and after.memory_bytes <= before.memory_bytes
+
+
+def effect_of(result: Result, value: SSAValue, spec: Sequence[tuple[str, ...]], limits: Limits) -> str:
+    """Returns how much less a program sends with a value sharded like this; "" if no less, or it is large."""
+    entry = None if result.sources is None else result.sources.of(value)
+    if entry is None or len(result.values) > MOST_VALUES:
+        return ""
+    edits = {Value(entry, result.source.meshes): P(*spec)}
+    try:
+        before, after = result.what_if(edits, partitioner=limits.partitioner).figures
+    except ShardyError:
+        return ""
+    if after.bytes >= before.bytes:
+        return ""
+    return f"the program sends {bytes_text(before.bytes)} -> {bytes_text(after.bytes)}"
+
+
+def propagated_boundary(result: Result, value: Value) -> TensorSharding | None:
+    """Returns the closed sharding that an argument or result of the source was propagated to; None: none."""
+    found = next(iter(result.values.named(f"@{value.function}:{value.name}")), None)
+    sharding = None if found is None else found.sharding
+    if sharding is None or sharding.mesh.is_maximal:
+        return None
+    closed = tuple(replace(each, is_closed=True, priority=None) for each in sharding.value.dimensions)
+    return replace(sharding.value, dimensions=closed)
+
+
+def remedy_of_boundary(value: Value, propagated: TensorSharding, *, is_jax: bool) -> str:
+    """Returns how to keep the sharding that an argument or result was propagated to."""
+    if not is_jax:
+        return f"add the sharding that was propagated to keep it: {propagated}"
+    keyword = "out_shardings" if value.role == "result" else "in_shardings"
+    spec, name = spec_text(propagated), value.label or value.name
+    return f"pass the sharding that was propagated to jax.jit to keep it: {keyword}= of {name}: {spec}"

@@ -25,13 +25,14 @@ from shardy_py.text.source import position_of
 class Limits:
     """Minimum bytes for findings, of the global tensor or received per device; the costs of links.
 
-    partitioner: whose collectives, as for `Result.communication`.
+    partitioner: whose collectives, as for `Result.communication`. padding_bytes: on each device.
     """
 
     replicated_bytes: int = 64 << 20
     reshard_bytes: int = 1 << 20
     model: CostModel | None = None
     partitioner: Partitioner | None = None
+    padding_bytes: int = 1 << 20
 
 
 Find = Callable[[Result, Limits], Iterator[Finding]]

@@ -6,13 +6,14 @@ Not here: propagation (`api/`), levels and baselines (`checking.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
 from typing import Any
 
 from xdsl.dialects.func import FuncOp
 
-from shardy_py.api import Result, Value
+from shardy_py.advice import is_expressible
+from shardy_py.api import Result
 from shardy_py.check import communication_rules as communication_rules  # adds its rules
+from shardy_py.check import padding as padding  # adds its rule
 from shardy_py.check import remedies, tensors
 from shardy_py.check.finding import Finding
 from shardy_py.check.rule import Limits, finding_of, listed, rows, rule
@@ -26,7 +27,6 @@ from shardy_py.report.tables import bytes_text
 from shardy_py.rules import derive_rule
 from shardy_py.sharding.spelling import string_literal
 from shardy_py.text.source import position_of
-from shardy_py.xla.written_by_jax import is_written_by_jax
 
 _GSPMD = frozenset({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"})
 """Targets of custom calls that only annotate."""
@@ -51,25 +51,9 @@ def _find_replicated(result: Result, limits: Limits) -> Iterator[Finding]:
         explained += 1
         if result.record is not None and explained <= remedies.explained_count(result):
             reason = result.why_not(value, dimension, axis)[0]
-            tried = remedies.remedy_of_replicated(result, value, dimension, axis)
-            change = reason.remedy if tried is None else tried
+            change = remedies.remedy_of_replicated(result, value, dimension, axis, reason.remedy)
             remedy = f"{reason.message}; {change}" if change else reason.message
         yield finding_of(value, f"{bytes_text(size)} are replicated on every device", remedy)
-
-
-@rule(
-    *("SDY002", "non-divisible-dimension", "Shards are padded"),
-    why="Each device allocates and computes ⌈n / p⌉ elements; the last shards are padded.",
-    help="Make the size a multiple of the number of shards, or use fewer devices.",
-)
-def _find_padded(result: Result, limits: Limits) -> Iterator[Finding]:
-    for value in result.values:
-        if not tensors.is_forwarded(value):
-            yield from _uneven(value, "is sharded", "{} of {} elements are padding")
-    for value in result.source.values if result.source is not result.program else ():
-        if value.role != "intermediate":
-            consequence = "arguments and results are sharded along fewer axes instead"
-            yield from _uneven(value, "does not divide", consequence)
 
 
 @rule(
@@ -123,11 +107,11 @@ def _find_calls_withoutrule(result: Result, limits: Limits) -> Iterator[Finding]
 @rule(
     *("SDY006", "open-boundary", "An argument or result is open"),
     why="The layout of the argument or result depends on the whole program and may change with it.",
-    help="Close the dimensions, or add a sharding.",
+    help="Add the sharding that was propagated, with closed dimensions.",
     level="note",
 )
 def _find_open_boundaries(result: Result, limits: Limits) -> Iterator[Finding]:
-    is_jax = is_written_by_jax(result.source.module)
+    is_jax = result.source.is_by_jax
     for value in result.source.values if result.program.meshes else ():
         function, sharding = value.entry.op, value.sharding
         if value.role == "intermediate" or not value.shape or not isinstance(function, FuncOp):
@@ -135,37 +119,17 @@ def _find_open_boundaries(result: Result, limits: Limits) -> Iterator[Finding]:
         is_private = function.sym_visibility is not None and function.sym_visibility.data == "private"
         if is_private or (sharding is not None and sharding.mesh.is_maximal):
             continue
-        dimensions = () if sharding is None else sharding.dimensions
-        given = dict(enumerate(dimensions))
-        is_open = [n for n in range(len(value.shape)) if n not in given or not given[n].is_closed]
-        if is_open:
-            what = "has no sharding" if sharding is None else f"has open dimensions {listed(is_open)}"
-            message = f"{value.role} {what}: propagation decides its layout"
-            remedy = _close_remedy(value, is_jax=is_jax)
-            yield finding_of(value, message, remedy)
-
-
-def _close_remedy(value: Value, *, is_jax: bool) -> str:
-    if not is_jax:
-        return "close its dimensions: {} instead of {?}, or add a sharding"
-    keyword = "out_shardings" if value.role == "result" else "in_shardings"
-    spec = f"P({', '.join(['None'] * len(value.shape or ()))})"
-    return f"pass {keyword}= to jax.jit with a PartitionSpec for {value.label or value.name}, such as {spec}"
+        is_open = [
+            n for n in range(len(value.shape)) if sharding is None or not sharding.dimensions[n].is_closed
+        ]
+        propagated = remedies.propagated_boundary(result, value)
+        if propagated is None or not any(propagated.dimensions[n].axes for n in is_open):
+            continue  # closing it changes nothing, now or later: there is nothing to keep
+        if is_jax and not is_expressible(propagated):
+            continue
+        what = "has no sharding" if sharding is None else f"has open dimensions {listed(is_open)}"
+        message = f"{value.role} {what}: propagation decides its layout"
+        yield finding_of(value, message, remedies.remedy_of_boundary(value, propagated, is_jax=is_jax))
 
 
 RULES = rows()
-
-
-def _uneven(value: Value, fact: str, consequence: str) -> Iterator[Finding]:
-    """Returns a finding for each dimension that its axes do not divide; `{}`: elements of padding, of all."""
-    sharding = value.sharding
-    if sharding is None or sharding.is_fully_replicated:
-        return
-    for number, (size, dimension) in enumerate(zip(value.shape or (), sharding.dimensions, strict=False)):
-        parts = prod(axis.size(sharding.mesh) for axis in dimension.axes)
-        if size is not None and size != 1 and size % parts:
-            whole = parts * -(-size // parts)
-            message = f"dimension {number} of size {size} {fact} into {parts} parts along "
-            message += f"{listed(dimension.axes)}: {consequence.format(whole - size, whole)}"
-            remedy = f"make it a multiple of {parts}, such as {whole}, or use fewer devices"
-            yield finding_of(value, message, remedy)

@@ -8,9 +8,9 @@ does the work, `shell.py` prints failures.
 
 from __future__ import annotations
 
-from shardy_py import __version__
 from shardy_py.cli.flags import Command, help_text, parse_command
 from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, log, run_command
+from shardy_py.cli.version import version_text
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -23,7 +23,7 @@ def _run(command: Command, files: Files) -> int:
         case "help":
             return files.show(help_text())
         case "version":
-            return files.show(f"sdy-opt {__version__}")
+            return files.show(version_text("sdy-opt"))
         case "dialects":
             from shardy_py.dialects import syntax_table
 

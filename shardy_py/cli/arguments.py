@@ -11,45 +11,154 @@ shardy_py.errors.ShardyError: <command line>:0:0: error: unrecognized arguments:
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from collections.abc import Mapping
+from itertools import takewhile
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from shardy_py.cli.shell import STANDARD, Files, usage_error
-from shardy_py.errors import ShardyError
+from shardy_py.cli.shell import MOST_COLUMNS, STANDARD, Files, argument, usage_error
+from shardy_py.cli.version import version_text
+from shardy_py.errors import suggestion
+from shardy_py.source_files import default_roots
 
 if TYPE_CHECKING:
     from shardy_py.partition.cost import CostModel
 
-Value = TypeVar("Value")
+
+EXIT_CODES = "Exit codes: 0; 1: invalid input or command line; 2: internal error."
+"""Of most commands."""
+_HEADINGS: Mapping[str, str] = {
+    flag: heading
+    for heading, flags in (
+        ("program", "--program --value --as-compiled --as-written --propagate --no-propagate --iopddl"),
+        ("program", "--function --source-root --no-source --split-input-file"),
+        (
+            "findings",
+            "--select --ignore --level --fail-on --replicated-bytes --reshard-bytes --padding-bytes --rules",
+        ),
+        ("findings", "--expect --baseline --write-baseline"),
+        ("costs", "--model --partitioner --target --hardware --memory"),
+        ("sharding", "--mesh --shape --device"),
+        ("search", "--devices --keep --time-limit --tries --seed"),
+        ("inputs and limits", "--inputs --random --args --max-elements --max-steps"),
+        ("output", "-o --output --json --csv --format --sarif --svg --code --diff --output-dir --explain"),
+        ("output", "--exit-code --probe --trace --probe-output-dir --interpret --interpreter-print-dense"),
+        ("general", "--help --version --no-progress"),
+    )
+    for flag in flags.split()
+}
+"""The heading of each flag in the help of commands that have headings."""
 
 
 class ArgumentParser(argparse.ArgumentParser):
-    """An argparse parser that raises `ShardyError` instead of exiting."""
+    """An argparse parser that raises `ShardyError` instead of exiting; flags are written in full."""
+
+    color = False  # argparse of Python 3.14 adds escape sequences
+    headings: Mapping[str, str] = {}
+    """The headings of flags that are other ones here than in other commands."""
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, allow_abbrev=False, formatter_class=_HelpFormatter, **keywords)
 
     def print_help(self, file: object = None) -> None:
         """Called by argparse for --help."""
         Files().write(STANDARD, self.format_help())
 
+    def format_help(self) -> str:
+        """Called by argparse for --help: flags stand below their headings."""
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        sections: dict[str, list[argparse.Action]] = {"arguments": []}
+        sections |= {heading: [] for heading in (*_HEADINGS.values(), "options")}
+        sections["general"] = sections.pop("general")
+        for action in self._actions:
+            flag = next((f for f in reversed(action.option_strings) if f in _HEADINGS), "")
+            heading = "arguments" if not action.option_strings else _HEADINGS.get(flag, "options")
+            sections[self.headings.get(flag, heading)].append(action)
+        for heading, actions in sections.items():
+            formatter.start_section(heading)
+            formatter.add_arguments(actions)
+            formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
+
     def error(self, message: str) -> NoReturn:
         """Called by argparse with its message."""
         raise usage_error(message)
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Called by argparse for a command and for its subcommands; an unknown flag is the first error."""
+        known = self._option_string_actions
+        flags = (word.partition("=")[0] for word in takewhile("--".__ne__, args or ()))
+        if self._subparsers is None:
+            for flag in flags:
+                if flag.startswith("--") and flag not in known:
+                    hint = suggestion(flag, [each for each in known if each.startswith("--")])
+                    raise usage_error(f"unrecognized arguments: {flag}{hint and f'; {hint}'}")
+        return super().parse_known_args(args, namespace)
 
-def command_parser(name: str, description: str, epilog: str | None = None) -> ArgumentParser:
-    """Returns the parser of a command, whose flags are written in full."""
-    return ArgumentParser(name, description=description, epilog=epilog, allow_abbrev=False)
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """Called by argparse to read a value, which errors are placed in."""
+        name = action.option_strings[0] if action.option_strings else str(action.metavar or action.dest)
+        with argument(name, arg_string):
+            return super()._get_value(action, arg_string)
 
-
-def reader(read: Callable[[str], Value]) -> Callable[[str], Value]:
-    """The `type` of an argument that `read` reads: argparse adds its name to the error."""
-
-    def read_argument(text: str) -> Value:
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Called by argparse for a value that has choices."""
         try:
-            return read(text)
-        except ShardyError as error:
-            raise argparse.ArgumentTypeError(error.first.message) from error
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            if hint := suggestion(str(value), map(str, action.choices or ())):
+                error.message += f"; {hint}"
+            raise
 
-    return read_argument
+
+class _HelpFormatter(argparse.HelpFormatter):
+    """Help of at most 100 columns."""
+
+    def __init__(self, prog: str, **keywords: Any) -> None:
+        keywords["width"] = min(MOST_COLUMNS, get_terminal_size().columns - 2)
+        super().__init__(prog, max_help_position=30, **keywords)
+
+
+class _Version(argparse.Action):
+    """Prints the version and exits, as argparse's own does."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        Files().show(version_text(parser.prog))
+        parser.exit()
+
+
+def command_parser(name: str, description: str, epilog: str | None = None, usage: str = "") -> ArgumentParser:
+    """Returns the parser of a command, with `--version`.
+
+    usage: its positional arguments, as in `PROGRAM [OTHER]`.
+    """
+    shown = f"%(prog)s [options] {usage}" if usage else None
+    parser = ArgumentParser(name, usage=shown, description=description, epilog=epilog)
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version")
+    return parser
+
+
+def checked_cost_model(text: str) -> str:
+    """Returns the text of a cost model. Raises `ShardyError` if it is invalid."""
+    read_cost_model(text)
+    return text
+
+
+def add_source_roots(parser: argparse.ArgumentParser) -> None:
+    """Adds `--source-root`: `source_roots` is the list of folders, or None."""
+    roots = (
+        "read .py files that the program names below this folder; repeatable (default: the folders of the "
+    )
+    roots += "program and of the working directory)"
+    parser.add_argument("--source-root", action="append", dest="source_roots", metavar="DIR", help=roots)
+
+
+def source_roots(given: list[str] | None, program: str) -> tuple[str, ...]:
+    """Returns the folders of `--source-root`, or the default ones for the file of a program."""
+    return default_roots(program) if given is None else tuple(given)
 
 
 def read_cost_model(text: str) -> CostModel:

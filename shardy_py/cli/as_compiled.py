@@ -1,7 +1,7 @@
-"""`--as-compiled` and `--as-written`, of all commands that read programs.
+"""`--as-compiled` and `--as-written`, of all commands that read programs, and the remark on how one is taken.
 
 XLA changes a program of JAX before it propagates shardings, so that its inner values get other shardings than
-those of the text. Not here: those changes (`xla/`), whether JAX wrote a program (`xla/written_by_jax.py`).
+those of the text. Not here: the rule (`xla/taken.py`).
 """
 
 from __future__ import annotations
@@ -9,54 +9,80 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from shardy_py.cli.shell import log
+from shardy_py.cli.arguments import source_roots
+from shardy_py.cli.shell import argument, log
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from xdsl.dialects.builtin import ModuleOp
+    from shardy_py.api import Program
+    from shardy_py.cli.shell import InputFile
+    from shardy_py.xla.taken import Taken
 
-AS_COMPILED = "Change the program first as XLA does before it propagates"
-AS_WRITTEN = "Take a program of JAX as it is written"
-_REMARK = "remark: a program of JAX, propagated as JAX's compiler does; --as-written: as it is written"
+AS_COMPILED = "Take the program as JAX compiles it: change it first as XLA does before it propagates"
+AS_WRITTEN = "Take the program as it is written"
+TRIP_COUNTS = (
+    "Iterations of loops whose number the program does not tell: 100, model.py:12=8 (may be repeated)"
+)
 
 
 def add_flags(parser: argparse.ArgumentParser, *, default: bool | None = False) -> None:
     """Adds both flags, of which one may be given: `as_compiled` is True, False or `default`.
 
-    default: None: a program of JAX is compiled, any other is not.
+    default: None: a program of JAX is taken as compiled, any other as written.
     """
-    of_jax = "default for programs of JAX"
     group = parser.add_mutually_exclusive_group()
-    compiled = f"{_lower(AS_COMPILED)}{f' ({of_jax})' if default is None else ''}"
-    written = f"{_lower(AS_WRITTEN)}{'' if default is None else ' (default)'}"
+    compiled = f"{_lower(AS_COMPILED)}{' (default for programs of JAX)' if default is None else ''}"
+    written = f"{_lower(AS_WRITTEN)} ({'default for other programs' if default is None else 'default'})"
     group.add_argument("--as-compiled", action="store_true", default=default, help=compiled)
     group.add_argument(
         "--as-written", action="store_false", dest="as_compiled", default=default, help=written
     )
 
 
-def compiled(module: ModuleOp, file: str, as_compiled: bool | None) -> ModuleOp:
-    """Returns the module, changed in place if `as_compiled`, or if it is None and JAX wrote the module.
+def add_trip_counts(parser: argparse.ArgumentParser) -> None:
+    """Adds `--trip-count`, whose values are `trip_counts`."""
+    parser.add_argument(
+        *("--trip-count",),
+        action="append",
+        dest="trip_counts",
+        default=[],
+        metavar="N",
+        help=_lower(TRIP_COUNTS),
+    )
 
-    In the latter case a remark on standard error says so.
+
+def program_of(source: InputFile, options: argparse.Namespace, *, has_steps: bool = True) -> Program:
+    """Returns a program that was read; remarks on standard error say what was done to it, and why.
+
+    options: those of `add_flags`, and of `add_source_roots` where a command has them.
+    has_steps: whether XLA's steps run where they are to; not if it has been propagated.
+
+    Raises:
+        ShardyError: the program is invalid.
     """
-    from shardy_py.passes.pipelines import before_propagation_passes
-    from shardy_py.passes.runner import run_passes
+    from shardy_py.api import Program
+    from shardy_py.api.reading import read_module
+    from shardy_py.cli.understood import write_remarks
+    from shardy_py.graph.trip_counts import TripCounts
 
-    if as_compiled is None:
-        as_compiled = decided(module, file, log)
-    return run_passes(module, before_propagation_passes()) if as_compiled else module
+    with argument("--trip-count"):
+        counts = TripCounts.parse(getattr(options, "trip_counts", ()))
+    given, compiled = (source.text, source.file), options.as_compiled
+    read = read_module(*given, as_compiled=compiled, has_steps=has_steps, trip_counts=counts)
+    write_remarks(read.remarks, source.file, log)
+    remark_on(read.taken, source.file, log)
+    roots = source_roots(getattr(options, "source_roots", None), source.file)
+    return Program(read.module, roots, read.taken)
 
 
-def decided(module: ModuleOp, file: str, write: Callable[[str], object]) -> bool:
-    """Returns whether JAX wrote the module, and writes a remark if so."""
-    from shardy_py.xla.written_by_jax import is_written_by_jax
+def remark_on(taken: Taken, file: str, write: Callable[[str], object]) -> None:
+    """Writes how a program is taken, and why, unless a flag decided."""
+    from shardy_py.cli.understood import write_remarks
+    from shardy_py.xla.taken import IN_SHELL
 
-    if not is_written_by_jax(module):
-        return False
-    write(f"{file}: {_REMARK}\n")
-    return True
+    if remark := taken.remark(IN_SHELL):
+        write_remarks((remark,), file, write)
 
 
 def _lower(text: str) -> str:

@@ -11,9 +11,24 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, cast
 
-from shardy_py.cli.arguments import command_parser, read_cost_model, reader
-from shardy_py.cli.as_compiled import add_flags, compiled
-from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, argument, run_command, usage_error
+from shardy_py.byte_sizes import byte_size
+from shardy_py.cli.arguments import (
+    add_source_roots,
+    checked_cost_model,
+    command_parser,
+    read_cost_model,
+)
+from shardy_py.cli.as_compiled import add_flags, add_trip_counts, program_of
+from shardy_py.cli.shell import (
+    FAILURE,
+    STANDARD,
+    SUCCESS,
+    TROUBLE,
+    Files,
+    argument,
+    run_command,
+    usage_error,
+)
 from shardy_py.errors import ShardyError
 from shardy_py.terminal import json_text
 
@@ -23,27 +38,27 @@ if TYPE_CHECKING:
     from shardy_py.check import Findings, Level, Met
 
 _EXIT_CODES = (
-    "Exit codes: 0: no finding at or above the level of --fail-on; 1: findings, or invalid input; "
-    "2: internal error."
+    "Exit codes: 0: no finding at or above the level of --fail-on; 1: findings; "
+    "2: invalid input or command line, or an internal error."
 )
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The console script: runs the command line, returns the exit code."""
-    return run_command("sdy-check", _parse, _run, arguments)
+    return run_command("sdy-check", _parse, _run, arguments, failure=TROUBLE)
 
 
 def _parser() -> argparse.ArgumentParser:
     description = "Lint for sharded programs: propagates, and reports what costs memory or time."
-    parser = command_parser("sdy-check", description, _EXIT_CODES)
+    parser = command_parser("sdy-check", description, _EXIT_CODES, "PROGRAM")
     add = parser.add_argument
-    codes: Any = {"type": reader(_rules), "default": "", "metavar": "CODES"}
-    levels: Any = {"type": reader(_level), "action": "append", "default": [], "metavar": "CODE=LEVEL"}
-    size: Any = {"type": reader(_size), "metavar": "SIZE"}
+    codes: Any = {"type": _rules, "default": "", "metavar": "CODES"}
+    levels: Any = {"type": _level, "action": "append", "default": [], "metavar": "CODE=LEVEL"}
+    size: Any = {"type": byte_size, "metavar": "SIZE"}
     fails: Any = {"default": "warning", "choices": ("error", "warning", "note", "never")}
-    large = "minimum size of a tensor for SDY001: 65536, 64K, 64M, 1G (default: 64M)"
+    large = "minimum size of a tensor for SDY001: 65536, 64M, 64MiB, 64MB (default: 64M, which is 64MiB)"
     slow = "minimum bytes received per device for SDY003 and SDY007 (default: 1M)"
+    padding = "minimum bytes of padding on each device for SDY002 (default: 1M)"
     links = "cost model of links (default: tpu-v5p); SDY007 requires one: tpu-v5p,data=tpu-dcn"
     add("program", nargs="?", help="MLIR file; '-': standard input")
     add("--select", **codes, help="run only these rules: SDY001,SDY003")
@@ -54,11 +69,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--replicated-bytes", **size, default="64M", help=large)
     add("--reshard-bytes", **size, default="1M", help=slow)
-    add("--model", type=reader(read_cost_model), help=links)
+    add("--padding-bytes", **size, default="1M", help=padding)
+    add("--model", type=checked_cost_model, help=links)
     partitioners = "whose collectives are checked (default: xla for programs of JAX, else shardy)"
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
     add("--no-propagate", action="store_true", help="the program is already propagated")
+    add_source_roots(parser)
     add_flags(parser, default=None)
+    add_trip_counts(parser)
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     formats = "how findings are printed: text, JSON, CSV, or annotations of a GitHub workflow (default: text)"
     add("--format", choices=("text", "json", "csv", "github"), default="text", help=formats)
@@ -78,7 +96,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         raise usage_error("expected a program, or --rules")
     if (options.sarif, options.write_baseline).count(STANDARD) + (options.format != "text") > 1:
         raise usage_error("standard output can take one of --format, --sarif and --write-baseline only")
-    with argument("--level"):
+    with argument("--level", *map("=".join, options.level)):
         from shardy_py.check import Choice
 
         levels = cast("dict[str, Level]", dict(options.level))
@@ -105,7 +123,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         return SUCCESS
     source = files.read(options.program)
     baseline = None if options.baseline is None else files.read(options.baseline).text
-    program = Program.parse(source.text, source.file)
+    program = program_of(source, options, has_steps=not options.no_propagate)
     if options.no_propagate:
 
         def again(changed: Program) -> Result:
@@ -113,15 +131,19 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 
         result = Result(program, program, (), again)
     else:
-        program = Program(compiled(program.module, source.file, options.as_compiled))
         result = propagate(program, progress=not options.no_progress)
-    limits = Limits(options.replicated_bytes, options.reshard_bytes, options.model, options.partitioner)
+    model = None if options.model is None else read_cost_model(options.model)
+    limits = Limits(
+        *(options.replicated_bytes, options.reshard_bytes, model, options.partitioner),
+        padding_bytes=options.padding_bytes,
+    )
     declared = ()
     if baseline is not None:
         with argument("--baseline"):
             declared = expected_in(baseline)
-    found = findings_in(result, options.choice, limits)
-    with argument("--expect"):
+    with argument("--model", options.model or "", parts_only=True):
+        found = findings_in(result, options.choice, limits)
+    with argument("--expect", *options.expect):
         findings, met = without_meant(result, found, (*options.expect, *declared))
     new_baseline = baseline_text(findings, options.expect)
     if baseline is not None:
@@ -164,11 +186,3 @@ def _level(text: str) -> tuple[str, str]:
     if not equals:
         raise ShardyError.unexpected("", expected="CODE=LEVEL", got=f"'{text}'")
     return code, level
-
-
-def _size(text: str) -> int:
-    unit = text[-1:].upper() if text[-1:].isalpha() else ""
-    digits = text[: len(text) - len(unit)]
-    if unit not in _UNITS or not (digits.isascii() and digits.isdigit()) or len(digits) > 18:
-        raise ShardyError.unexpected("", expected="bytes such as 64M", got=f"'{text}'")
-    return int(digits) * _UNITS[unit]

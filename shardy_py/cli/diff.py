@@ -9,11 +9,23 @@ Not here: the comparison (`report/difference.py`).
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from shardy_py.cli.arguments import command_parser, read_cost_model, reader
-from shardy_py.cli.as_compiled import add_flags, compiled
-from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, InputFile, run_command, usage_error
+from shardy_py.cli.arguments import checked_cost_model, command_parser, read_cost_model
+from shardy_py.cli.as_compiled import add_flags, add_trip_counts, program_of
+from shardy_py.cli.shell import (
+    FAILURE,
+    STANDARD,
+    SUCCESS,
+    TROUBLE,
+    Files,
+    InputFile,
+    argument,
+    log,
+    run_command,
+    usage_error,
+)
+from shardy_py.cli.understood import write_remarks
 from shardy_py.progress import progress
 from shardy_py.terminal import json_text
 
@@ -27,23 +39,28 @@ if TYPE_CHECKING:
 
 def main(arguments: list[str] | None = None) -> int:
     """The console script: runs the command line, returns the exit code."""
-    return run_command("sdy-diff", _parse, _run, arguments)
+    return run_command("sdy-diff", _parse, _run, arguments, failure=TROUBLE)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
     description = "Compares the shardings, collectives, bytes and memory of two programs."
-    codes = "Exit codes: 0; 1: invalid input, or the programs differ and --exit-code; 2: internal error."
-    parser = command_parser("sdy-diff", description, codes)
+    codes = (
+        "Exit codes: 0; 1: the programs differ and --exit-code; "
+        "2: invalid input or command line, or an internal error."
+    )
+    parser = command_parser("sdy-diff", description, codes, "BEFORE AFTER")
     add = parser.add_argument
     links = "cost model of links: tpu-v5e,data=tpu-dcn (default: tpu-v5p)"
     add("before", help="MLIR file; '-': standard input")
     add("after", help="MLIR file")
     add("--propagate", action="store_true", help="propagate through both programs first")
     add_flags(parser, default=None)
-    add("--model", type=reader(read_cost_model), default="tpu-v5p", help=links)
+    add_trip_counts(parser)
+    add("--model", type=checked_cost_model, default="tpu-v5p", help=links)
     partitioners = "whose collectives are compared (default: xla for programs of JAX, else shardy)"
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
-    add("--target", default="linear", choices=("tpu", "linear"), help="memory layout (default: linear)")
+    layouts = "memory layout: tpu, linear, or a device such as tpu-v5p (default: linear)"
+    add("--target", default="linear", type=_target, help=layouts)
     add("--json", action="store_true", help="print JSON")
     add("--csv", action="store_true", help="print the changed values as CSV")
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
@@ -78,6 +95,13 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     return FAILURE if differs and options.exit_code else SUCCESS
 
 
+def _target(text: str) -> str:
+    from shardy_py.report.memory.chips import target_of
+
+    target_of(text)
+    return text
+
+
 def _program(
     source: InputFile, options: argparse.Namespace, begin: Callable[[str], None]
 ) -> tuple[ValueTable, Callable[[Partitioner | None], Figures]]:
@@ -87,18 +111,27 @@ def _program(
     from shardy_py.graph.value_table import ValueTable
     from shardy_py.report.difference import Figures
     from shardy_py.report.memory import memory_report
+    from shardy_py.xla.missing import remarks_on_missing
 
     begin(f"reading {source.file}")
-    module = pipeline.read(source.text, source.file)
+    program = program_of(source, options, has_steps=options.propagate)
+    module = program.module
+    write_remarks(remarks_on_missing(module), source.file, log)
     begin(f"propagating {source.file}")
     with recorded() as events:
         if options.propagate:
-            module = compiled(module, source.file, options.as_compiled)
             module = pipeline.finish(pipeline.propagate(pipeline.prepare(module)))
 
     def costs(partitioner: Partitioner | None) -> Figures:
         begin(f"costs of {source.file}")
-        bill = pipeline.communication(module, options.model, events, partitioner=partitioner)[1]
-        return Figures.of(bill, memory_report(module, options.target))
+        about: Any = {"partitioner": partitioner, "taken": program.taken}
+        model = read_cost_model(options.model)
+        with argument("--model", options.model, parts_only=True):
+            bill = pipeline.communication(module, model, events, **about)[1]
+        about["partitioner"] = bill.partitioner
+        made = memory_report(
+            module, options.target, lambda: pipeline.sending_program(module, events, **about)[0]
+        )
+        return Figures.of(bill, made)
 
     return ValueTable(module), costs

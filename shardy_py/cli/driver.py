@@ -15,19 +15,25 @@ from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 
-from shardy_py.cli.as_compiled import compiled, decided
+from shardy_py.cli.as_compiled import remark_on
 from shardy_py.cli.expectations import read_expectations, unmet
 from shardy_py.cli.flags import Command
 from shardy_py.cli.reports import Evidence, reports_csv, reports_json, reports_text
+from shardy_py.cli.shell import texts_of
+from shardy_py.cli.understood import say_unread, understood, write_remarks
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, Position, ShardyError, collected_warnings, located
 from shardy_py.graph.cloning import clone
+from shardy_py.graph.trip_counts import TripCounts, set_trip_counts
+from shardy_py.gspmd.understanding import foreign_shardings, require_understood, split_imports
 from shardy_py.passes import PassCall
 from shardy_py.passes.partitioned import Before
 from shardy_py.passes.runner import Observer, progress_observer, recording, run_passes
 from shardy_py.progress import progress
 from shardy_py.text.source import render_all
+from shardy_py.xla.missing import remarks_on_missing
+from shardy_py.xla.taken import Taken, how_taken, run_steps
 
 _RULE = f"===-{'-' * 73}-==="
 
@@ -116,7 +122,7 @@ def run(command: Command, source: str, file: str, log: Callable[[str], object]) 
             only_expected = command.verify_diagnostics == "only-expected"
             diagnostics = unmet(diagnostics, expectations, only_expected=only_expected)
         if diagnostics:
-            log(render_all(diagnostics, {file: source}) + "\n")
+            log(render_all(diagnostics, {file: source, **driver.arguments}) + "\n")
         driver.has_failed |= any(d.severity == "error" for d in diagnostics)
     if driver.stopwatch:
         log(driver.stopwatch.report())
@@ -158,6 +164,7 @@ class _Driver:
         self.stopwatch = Stopwatch() if command.with_timing else None
         self.has_failed = False
         self.warned_of: set[str] = set()
+        self.arguments: dict[str, str] = {}
         self.dumps: tuple[Observer, ...] = ()
         if command.print_before != () or command.print_after != ():
             self.dumps = (DumpIR(command.print_before, command.print_after, self.print, log),)
@@ -172,6 +179,7 @@ class _Driver:
                     result, errors = self._result(chunk, begin), ()
             except ShardyError as error:
                 result, errors = _Result(), error.diagnostics
+                self.arguments |= texts_of(error)
         return result, (*warnings, *errors)
 
     def _result(self, chunk: Chunk, begin: Callable[[str], None]) -> _Result:
@@ -180,14 +188,16 @@ class _Driver:
             lenient, line = self.command.allow_unregistered, chunk.first_line
             module = parse_module(chunk.text, self.file, allow_unregistered=lenient, first_line=line)
             verify_module(module)
-        reported = self.prepare(module)
-        evidence = self.transform(module, begin)
+            set_trip_counts(module, TripCounts.parse(self.command.trip_counts))
+        reported, taken = self.prepare(module)
+        evidence = self.transform(module, taken, begin)
         if reported is not module:
-            evidence = self.transform(reported, lambda _: None)
+            evidence = self.transform(reported, taken, lambda _: None)
         begin("writing")
         report = None
         if self.command.reports:
             with self.time("Reports"):
+                require_understood(evidence.after)
                 write = reports_json if self.command.reports_as_json else reports_text
                 write = reports_csv if self.command.reports_as_csv else write
                 report = write(self.command.reports, evidence)
@@ -196,38 +206,60 @@ class _Driver:
         with self.time("Output"):
             return _Result(self.print(module), report)
 
-    def prepare(self, module: ModuleOp) -> ModuleOp:
-        """Makes the module as compiled if it is to be; returns the one for the reports, which may be a copy.
+    def prepare(self, module: ModuleOp) -> tuple[ModuleOp, Taken]:
+        """Makes the module as compiled if a flag says so; returns the one for reports, and how it is taken.
 
-        A program of JAX is printed as its passes make it, but reported as JAX compiles it.
+        A program of JAX is printed as its passes make it, but reported as JAX compiles it; shardings other
+        than sdy's are imported for reports only, unless a pass of the command line imports them. For both,
+        the module for reports is a copy. XLA's steps run if a flag says so, or before reports on propagation.
         """
-        as_compiled, reported = self.command.as_compiled, module
-        if as_compiled is None:
-            as_compiled = self.command.reports_on_propagation and decided(module, self.file, self.log)
-            if as_compiled and self.command.output is not None:
-                reported = cast(ModuleOp, clone(module, {}))
-        compiled(reported, self.file, as_compiled)
-        return reported
+        command = self.command
+        if not command.reports and command.as_compiled is None:
+            taken = Taken(False)
+        else:
+            taken = how_taken(module, command.as_compiled)
+        is_asked = command.as_compiled is True
+        has_steps = taken.is_compiled and (is_asked or command.reports_on_propagation)
+        is_imported = bool(command.reports) and not split_imports(command.calls)[0]
+        is_of_reports = (has_steps and not is_asked) or (is_imported and bool(foreign_shardings(module)))
+        reported = module
+        if is_of_reports and command.output is not None:
+            reported = cast(ModuleOp, clone(module, {}))
+            if is_asked:
+                run_steps(module, taken)
+        if is_imported:
+            understood(reported, self.file, self.log)
+        elif not command.reports and any(call.row.propagates for call in command.calls):
+            say_unread(module, self.file, command.calls, self.log)
+        if command.reports_on_propagation:
+            remark_on(taken, self.file, self.log)
+        if any(request.row.needs_shardings for request in command.reports):
+            write_remarks(remarks_on_missing(reported), self.file, self.log)
+        if has_steps:
+            run_steps(reported, taken)
+        return reported, taken
 
-    def transform(self, module: ModuleOp, begin: Callable[[str], None]) -> Evidence:
+    def transform(self, module: ModuleOp, taken: Taken, begin: Callable[[str], None]) -> Evidence:
         def timer(call: PassCall | None, module: ModuleOp) -> AbstractContextManager[None]:
             return self.time(call.row.class_name if call else "(V) verifier")
 
-        observers = (progress_observer(begin), *self.dumps, timer)
-        rows = [request.row for request in self.command.reports]
-        before = Before(module) if any(row.needs_whole for row in rows) else None
-        if before is not None:
-            observers = (*observers, before.observer)
+        command, observers = self.command, (progress_observer(begin), *self.dumps, timer)
+        rows = [request.row for request in command.reports]
+        before, after, start = None, [step.calls for step in command.steps], 0
         with recording() if any(row.needs_record for row in rows) else nullcontext() as record:
-            for step in self.command.steps:
-                run_passes(module, step.calls, verify=self.command.verify, observers=observers)
+            if any(row.needs_whole for row in rows):  # of what was imported: before, values have other types
+                imports, rest = split_imports(command.calls)
+                after = [rest]
+                if imports:
+                    run_passes(module, imports, verify=command.verify, observers=observers)
+                before, start = Before(module), 0 if record is None else len(record.events)
+                observers = (*observers, before.observer)
+            for calls in after:
+                run_passes(module, calls, verify=command.verify, observers=observers)
         events = () if record is None else record.events
-        calls = [call for step in self.command.steps for call in step.calls]
-        partitioned = None if before is None else before.partitioned(calls, events)
-        command = self.command
-        return Evidence(
-            module, record, partitioned, command.proof_shapes, command.bisects, command.partitioner
-        )
+        partitioned = None if before is None else before.partitioned(sum(after, ()), events[start:])
+        shapes, bisects = command.proof_shapes, command.bisects
+        return Evidence(module, record, partitioned, shapes, bisects, command.partitioner, taken)
 
     def print(self, module: ModuleOp) -> str:
         return print_module(module, generic=self.command.is_generic, debuginfo=self.command.with_debuginfo)

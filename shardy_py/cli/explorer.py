@@ -12,9 +12,14 @@ import argparse
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from shardy_py.cli.arguments import command_parser, read_cost_model, reader
-from shardy_py.cli.as_compiled import add_flags, compiled
-from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command, usage_error
+from shardy_py.cli.arguments import (
+    EXIT_CODES,
+    add_source_roots,
+    checked_cost_model,
+    command_parser,
+)
+from shardy_py.cli.as_compiled import add_flags, add_trip_counts, program_of
+from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
 
 if TYPE_CHECKING:
     from shardy_py.api.result import Result
@@ -27,20 +32,21 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
     description = "Writes an HTML file that shows a program with its shardings and collectives."
-    codes = "Exit codes: 0; 1: invalid input; 2: internal error."
-    parser = command_parser("shardy-explorer", description, codes)
+    parser = command_parser("shardy-explorer", description, EXIT_CODES, "PROGRAM [OTHER]")
     add = parser.add_argument
     html = "HTML file; '-': standard output (default: named as the program)"
     links = "cost model of links (default: tpu-v5p)"
     add("program", help="MLIR file; '-': standard input")
     add("other", nargs="?", help="MLIR file to compare with")
     add("-o", "--output", metavar="FILE", help=html)
-    add("--model", type=reader(read_cost_model), default="tpu-v5p", help=links)
+    add("--model", type=checked_cost_model, default="tpu-v5p", help=links)
     partitioners = "whose collectives are shown (default: xla for programs of JAX, else shardy)"
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
     add("--no-propagate", action="store_true", help="the programs are already propagated")
     add("--no-source", action="store_true", help="leave out the lines of Python files that the program names")
+    add_source_roots(parser)
     add_flags(parser, default=None)
+    add_trip_counts(parser)
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     options = parser.parse_args(arguments)
     if options.program == options.other == STANDARD:
@@ -52,13 +58,14 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     names = [name for name in (options.program, options.other) if name is not None]
     results = [_result(name, options, files) for name in names]
     titles = [_title(name) for name in names] + [""]
-    page = results[0].explorer(
-        *results[1:],
-        titles=(titles[0], titles[1]),
-        model=options.model,
-        partitioner=options.partitioner,
-        has_sources=not options.no_source,
-    )
+    with argument("--model", options.model, parts_only=True):
+        page = results[0].explorer(
+            *results[1:],
+            titles=(titles[0], titles[1]),
+            model=options.model,
+            partitioner=options.partitioner,
+            has_sources=not options.no_source,
+        )
     output = options.output or f"{_title(options.program).partition('.')[0]}.html"
     files.write(output, page.html)
     return SUCCESS if output == STANDARD else files.show(f"{output}: {len(page.html) / 1000:,.0f} kB")
@@ -76,8 +83,7 @@ def _result(name: str, options: argparse.Namespace, files: Files) -> Result:
         return propagate(changed, Options())
 
     source = files.read(name)
-    program = Program.parse(source.text, source.file)
+    program = program_of(source, options, has_steps=not options.no_propagate)
     if options.no_propagate:
         return Result(program, program, (), again)
-    program = Program(compiled(program.module, source.file, options.as_compiled))
     return propagate(program, record=True, progress=not options.no_progress)

@@ -9,20 +9,26 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from shardy_py.cli.as_compiled import AS_COMPILED, AS_WRITTEN
+from shardy_py.cli.arguments import EXIT_CODES
+from shardy_py.cli.as_compiled import AS_COMPILED, AS_WRITTEN, TRIP_COUNTS
 from shardy_py.cli.pass_text import PipelineElement, build_step, is_pass_or_pipeline, parse_pipeline
 from shardy_py.cli.reports import REPORTS, ReportRow, Request, with_request
-from shardy_py.cli.shell import usage_error
-from shardy_py.errors import ShardyError
-from shardy_py.passes import PASSES, pass_by_name
+from shardy_py.cli.shell import MOST_COLUMNS, argument, usage_error
+from shardy_py.errors import ShardyError, closest, suggestion
+from shardy_py.passes import PASSES, PassCall, pass_by_name
 from shardy_py.passes.options import Option
 from shardy_py.passes.pipelines import PIPELINES
 
 SPLIT_MARKER = "// -----"
+_SUMMARY = 34
+"""The column at which summaries of flags begin."""
+_LONGEST_CHOICES = 60
+"""Characters of the choices of an option that are shown as its value."""
 _PROOF = "prove"
 """The report that proves the local program."""
 
@@ -50,7 +56,7 @@ class Command:
     reports_as_json: whether they are printed as JSON, one line per program.
     reports_as_csv: whether they are printed as CSV.
     partitioner: whose collectives are reported; None: XLA's for programs of JAX, else Shardy's.
-    as_compiled: whether XLA's changes before propagation run first; None: for reports on programs of JAX.
+    as_compiled: whether the program is taken as JAX compiles it; None: for reports on programs of JAX.
     proof_shapes, bisects: how `--prove` works: see `Evidence`.
     """
 
@@ -72,16 +78,21 @@ class Command:
     reports_as_json: bool = False
     reports_as_csv: bool = False
     as_compiled: bool | None = None
+    trip_counts: tuple[str, ...] = ()
     partitioner: Literal["shardy", "xla"] | None = None
     proof_shapes: Literal["auto", "own", "small", "ops"] = "auto"
     bisects: bool = False
     shows: Literal["", "help", "version", "dialects"] = ""
 
     @property
+    def calls(self) -> tuple[PassCall, ...]:
+        """All passes in order."""
+        return tuple(call for step in self.steps for call in step.calls)
+
+    @property
     def reports_on_propagation(self) -> bool:
         """Whether there are reports, and a pass that propagates."""
-        calls = [call for step in self.steps for call in step.calls]
-        return bool(self.reports) and any(call.row.propagates for call in calls)
+        return bool(self.reports) and any(call.row.propagates for call in self.calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +109,7 @@ class Flag:
     field: str
     summary: str
     value: Any = True
-    reads: Literal["nothing", "boolean", "text", "names"] = "boolean"
+    reads: Literal["nothing", "boolean", "text", "names", "counts"] = "boolean"
     placeholder: str = ""
 
     @property
@@ -121,64 +132,102 @@ def _report(row: ReportRow) -> Flag:
     return _constant(row.flag, "reports", row.summary, row.default)
 
 
-FLAGS: tuple[Flag, ...] = (
-    _text(
-        *("o", "output", "file"),
-        "Output file; - is standard output (default: standard output; none with a report)",
-    ),
-    _text(
-        "pass-pipeline", "steps", "text", "Textual pass pipeline: builtin.module(sdy-a,func.func(sdy-b{x=1}))"
-    ),
-    _text(
-        *("split-input-file", "split_marker", "marker"),
-        *("Split the input at marker lines and process each part separately", SPLIT_MARKER),
-    ),
-    _text(
-        *("output-split-marker", "output_split_marker", "marker"),
-        "Marker line between the programs in the output",
-    ),
-    _text(
-        *("verify-diagnostics", "verify_diagnostics", "all|only-expected"),
-        *("Check diagnostics against expected-* comments in the input", "all"),
-    ),
-    Flag(
-        *("verify-each", "verify"),
-        *(
-            "Verify the IR after each pass, also within pipelines (default: after each pass and pipeline)",
-            "each",
+GROUPS: tuple[tuple[str, tuple[Flag, ...]], ...] = (
+    (
+        "INPUT AND OUTPUT",
+        (
+            _text(
+                *("o", "output", "file"),
+                "Output file; - is standard output (default: standard output; none with a report)",
+            ),
+            _text(
+                *("split-input-file", "split_marker", "marker"),
+                *("Split the input at marker lines and process each part separately", SPLIT_MARKER),
+            ),
+            _text(
+                *("output-split-marker", "output_split_marker", "marker"),
+                "Marker line between the programs in the output",
+            ),
+            Flag("allow-unregistered-dialect", "allow_unregistered", "Allow ops of unregistered dialects"),
+            Flag("mlir-print-op-generic", "is_generic", "Print the generic form"),
+            Flag("mlir-print-debuginfo", "with_debuginfo", "Print locations"),
         ),
     ),
-    Flag("allow-unregistered-dialect", "allow_unregistered", "Allow operations of unregistered dialects"),
-    Flag("mlir-print-op-generic", "is_generic", "Print the generic form"),
-    Flag("mlir-print-debuginfo", "with_debuginfo", "Print locations"),
-    Flag(
-        "mlir-print-ir-before", "print_before", "Print the IR before these passes", None, "names", "pass,..."
+    (
+        "PASSES AND CHECKS (passes and pipelines are flags of their own, listed below)",
+        (
+            _text(
+                *("pass-pipeline", "steps", "text"),
+                "Textual pass pipeline: builtin.module(sdy-a,func.func(sdy-b{x=1}))",
+            ),
+            _constant(
+                *("as-compiled", "as_compiled"),
+                *(f"{AS_COMPILED} (default for reports on programs of JAX)", True),
+            ),
+            _constant("as-written", "as_compiled", f"{AS_WRITTEN} (default for other programs)", False),
+            Flag(
+                *("verify-each", "verify"),
+                "Verify the IR after each pass, also within pipelines (default: after each pass and "
+                "pipeline)",
+                "each",
+            ),
+            _text(
+                *("verify-diagnostics", "verify_diagnostics", "all|only-expected"),
+                *("Check diagnostics against expected-* comments in the input", "all"),
+            ),
+        ),
     ),
-    Flag("mlir-print-ir-after", "print_after", "Print the IR after these passes", None, "names", "pass,..."),
-    _constant("mlir-print-ir-before-all", "print_before", "Print the IR before each pass"),
-    _constant("mlir-print-ir-after-all", "print_after", "Print the IR after each pass"),
-    Flag("mlir-timing", "with_timing", "Report the execution time of parsing, each pass and printing"),
-    Flag("no-progress", "hides_progress", "Show no progress bar on a terminal"),
-    *map(_report, REPORTS),
-    _text(
-        *("prove-shapes", "proof_shapes", "auto|own|small|ops"),
-        "Prove the program as it is, with smaller sizes, or op by op (default: the first small enough)",
+    ("REPORTS", tuple(map(_report, REPORTS))),
+    (
+        "HOW REPORTS ARE MADE",
+        (
+            _text(
+                *("partitioner", "partitioner", "shardy|xla"),
+                "Whose collectives are reported: those of Shardy's reshards, or of XLA's SPMD partitioner "
+                "(default for programs of JAX)",
+            ),
+            Flag("trip-count", "trip_counts", TRIP_COUNTS, None, "counts", "[PLACE=]N"),
+            Flag("json", "reports_as_json", "Print reports as JSON, one line per program"),
+            Flag(
+                "csv", "reports_as_csv", "Print the rows of the reports on memory, communication, time as CSV"
+            ),
+            _text(
+                *("prove-shapes", "proof_shapes", "auto|own|small|ops"),
+                "Prove the program as it is, with smaller sizes, or op by op (default: the first small "
+                "enough)",
+            ),
+            Flag("bisect", "bisects", "Print the smallest part that --prove finds wrong"),
+        ),
     ),
-    Flag("bisect", "bisects", "Print the smallest part that --prove finds wrong"),
-    Flag("json", "reports_as_json", "Print reports as JSON, one line per program"),
-    Flag("csv", "reports_as_csv", "Print the rows of the memory and communication reports as CSV"),
-    _text(
-        *("partitioner", "partitioner", "shardy|xla"),
-        "Whose collectives are reported: those of Shardy's reshards, or of XLA's SPMD partitioner (default "
-        "for programs of JAX)",
+    (
+        "WHILE PASSES RUN",
+        (
+            Flag(
+                *("mlir-print-ir-before", "print_before", "Print the IR before these passes"),
+                *(None, "names", "pass,..."),
+            ),
+            Flag(
+                *("mlir-print-ir-after", "print_after", "Print the IR after these passes"),
+                *(None, "names", "pass,..."),
+            ),
+            _constant("mlir-print-ir-before-all", "print_before", "Print the IR before each pass"),
+            _constant("mlir-print-ir-after-all", "print_after", "Print the IR after each pass"),
+            Flag("mlir-timing", "with_timing", "Report the time of parsing, each pass and printing"),
+            Flag("no-progress", "hides_progress", "Show no progress bar on a terminal"),
+        ),
     ),
-    _constant("as-compiled", "as_compiled", f"{AS_COMPILED} (default for reports on programs of JAX)", True),
-    _constant("as-written", "as_compiled", AS_WRITTEN, False),
-    _constant("show-dialects", "shows", "Print the registered dialects", "dialects"),
-    _constant("help", "shows", "Print this help", "help"),
-    _constant("h", "shows", "Print this help", "help"),
-    _constant("version", "shows", "Print the version", "version"),
+    (
+        "ABOUT",
+        (
+            _constant("help", "shows", "Print this help", "help"),
+            _constant("h", "shows", "Print this help", "help"),
+            _constant("version", "shows", "Print the version", "version"),
+            _constant("show-dialects", "shows", "Print the registered dialects", "dialects"),
+        ),
+    ),
 )
+"""The flags with the headings of the help above them."""
+FLAGS: tuple[Flag, ...] = tuple(flag for _, flags in GROUPS for flag in flags)
 
 _BY_NAME = {flag.name: flag for flag in FLAGS}
 _REPORT_BY_FLAG = {row.flag: row for row in REPORTS}
@@ -237,6 +286,8 @@ def _apply(command: Command, flag: Flag, text: str | None) -> Command:
     value = flag.value if text is None else _read(flag, text)
     if flag.field == "reports":
         value = with_request(command.reports, Request(_REPORT_BY_FLAG[flag.name], value))
+    if flag.field == "trip_counts":
+        value = (*command.trip_counts, value)
     return replace(command, **{flag.field: value})
 
 
@@ -244,15 +295,21 @@ def _read(flag: Flag, text: str) -> Any:
     match flag.reads:
         case "nothing":
             raise _invalid(flag, f"does not allow a value! '{text}' specified.")
+        case "counts":
+            from shardy_py.graph.trip_counts import TripCounts  # xDSL takes time to load
+
+            with argument(_dashed(flag.name)):
+                TripCounts.parse([text])
+            return text
         case "text":
             if flag.choices and text not in flag.choices:
-                raise _invalid(flag, f"Cannot find option named '{text}'!")
+                raise _unknown_value(flag, text, flag.choices)
             return text
         case "names":
             names = tuple(filter(None, text.split(",")))
             for name in names:
                 if pass_by_name(name) is None:
-                    raise _invalid(flag, f"Cannot find option named '{name}'!")
+                    raise _unknown_value(flag, name, [row.name for row in PASSES])
             return names
         case "boolean":
             if text.lower() not in ("true", "false", "1", "0"):
@@ -265,11 +322,15 @@ def _invalid(flag: Flag, fact: str) -> ShardyError:
     return usage_error(f"for the {_dashed(flag.name)} option: {fact}")
 
 
+def _unknown_value(flag: Flag, text: str, known: Sequence[str]) -> ShardyError:
+    listed = f"\nnote: its values: {', '.join(flag.choices)}" if flag.choices else ""
+    hint = suggestion(text, known)
+    return _invalid(flag, f"Cannot find option named '{text}'!{hint and f' {hint}'}{listed}")
+
+
 def _add_step(command: Command, argument: str, name: str, options: str) -> Command:
     if not is_pass_or_pipeline(name):
-        from difflib import get_close_matches
-
-        close = get_close_matches(name, [row.name for row in (*FLAGS, *PASSES, *PIPELINES)], 1)
+        close = closest(name, [row.name for row in (*FLAGS, *PASSES, *PIPELINES)])
         hint = f"\nsdy-opt: Did you mean '{_dashed(close[0])}'?" if close else ""
         raise usage_error(f"Unknown command line argument '{argument}'.  Try: 'sdy-opt --help'{hint}")
     return replace(command, steps=(*command.steps, build_step(name, options)))
@@ -285,14 +346,35 @@ def help_text() -> str:
 
 
 def _help_lines() -> Iterator[str]:
-    yield "OPTIONS:"
-    width = max(len(_flag_usage(flag)) for flag in FLAGS) + 2
-    yield from (f"  {_flag_usage(flag):<{width}}{flag.summary}" for flag in FLAGS)
-    for title, rows in (("PASSES:", PASSES), ("PIPELINES:", PIPELINES)):
-        yield f"\n{title}"
+    for title, flags in GROUPS:
+        yield f"{title}:"
+        for flag in flags:
+            yield from _wrapped(f"  {_flag_usage(flag):<{_SUMMARY - 4}}  ", flag.summary, _SUMMARY)
+        yield ""
+    for title, rows in (("PASSES", PASSES), ("PIPELINES", PIPELINES)):
+        yield f"{title}:"
         for row in rows:
-            yield f"  --{row.name}\n      {row.summary}"
-            yield from (f"        {_option_usage(option)}" for option in row.options)
+            yield f"  --{row.name}"
+            yield from _wrapped(" " * 6, row.summary, 6)
+            for option in row.options:
+                yield from _wrapped(" " * 8, _option_usage(option), 12)
+        yield ""
+    yield EXIT_CODES
+
+
+def _wrapped(start: str, text: str, indent: int) -> Iterator[str]:
+    """Lines of at most `MOST_COLUMNS`; the first begins with `start`, or follows it where that is longer."""
+    if len(start) > max(indent, 8):
+        yield start.rstrip()
+        start = " " * indent
+    yield from textwrap.wrap(
+        text,
+        MOST_COLUMNS,
+        initial_indent=start,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _flag_usage(flag: Flag) -> str:
@@ -302,6 +384,9 @@ def _flag_usage(flag: Flag) -> str:
 
 def _option_usage(option: Option) -> str:
     types = {bool: "bool", int: "int", str: "text", tuple: "list"}
-    kind = "|".join(option.choices) or types[type(option.default)]
+    choices = "|".join(option.choices)
+    kind, listed = choices or types[type(option.default)], ""
+    if len(choices) > _LONGEST_CHOICES:
+        kind, listed = "name", f": {', '.join(option.choices)}"
     default = option.text(option.default)
-    return f"{option.name}=<{kind}>  {option.summary}" + (f" (default: {default})" if default else "")
+    return f"{option.name}=<{kind}>  {option.summary}{listed}" + (f" (default: {default})" if default else "")

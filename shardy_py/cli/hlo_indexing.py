@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from shardy_py.cli.arguments import command_parser
+from shardy_py.cli.arguments import EXIT_CODES, command_parser
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command
-from shardy_py.errors import Position, ShardyError, collected_warnings, located
+from shardy_py.errors import Position, ShardyError, closest, collected_warnings, located, suggestion
 from shardy_py.terminal import json_text, lines_text
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = command_parser("hlo-indexing", "Prints the indexing maps of HLO or MLIR text.")
+    parser = command_parser(
+        "hlo-indexing", "Prints the indexing maps of HLO or MLIR text.", EXIT_CODES, "FILE"
+    )
     add = parser.add_argument
     add("file", help="HLO or MLIR file; '-': standard input")
     add("--op", metavar="NAME", help="only ops of this name or kind; with --fusion: this op or function")
@@ -91,9 +93,12 @@ def _entries(text: str, file: str, options: argparse.Namespace) -> Iterator[dict
             yield _entry(function.name, node.name, kind, grid, options.direction, results, given)
     if wanted and not is_selected:
         kinds = "op or function" if options.fusion else "op"
-        node_names = [node.name for function in functions.values() for node in function.nodes]
+        nodes = [node for function in functions.values() for node in function.nodes]
+        names = [node.name for node in nodes]
+        others = [part for node in nodes for part in (node.record.name.partition(".")[2], node.record.name)]
+        remedy = "" if closest(options.op, names) else suggestion(options.op, (*others, *functions))
         with argument("--op"):
-            raise ShardyError.unknown(kinds, options.op, node_names)
+            raise ShardyError.unknown(kinds, options.op, names, remedy=remedy)
 
 
 def _functions(text: str, file: str) -> tuple[dict[str, Function], str]:

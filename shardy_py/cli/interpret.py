@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import argparse
 import re
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from shardy_py.cli.arguments import command_parser
-from shardy_py.cli.as_compiled import add_flags, compiled
+from shardy_py.cli.as_compiled import add_flags
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command, usage_error
+from shardy_py.cli.understood import understood
 from shardy_py.errors import ShardyError
 from shardy_py.progress import can_show, progress
 
@@ -39,12 +40,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = command_parser("stablehlo-interpret", "Runs StableHLO programs with numpy.", _CODES)
+    parser = command_parser("stablehlo-interpret", "Runs StableHLO programs with numpy.", _CODES, "[PROGRAM]")
+    parser.headings = dict.fromkeys(("--devices", "--seed"), "inputs and limits")
     add = parser.add_argument
     add("program", nargs="?", default=STANDARD, help="MLIR file; '-' or none: standard input")
     add("--function", metavar="NAME", help="function to run (default: @main, or the only one)")
     add("--inputs", metavar="FILE", help="arrays by argument name, label or position: a .npz file")
-    add("--random", type=int, metavar="SEED", help="random inputs for arguments that --inputs lacks")
+    add("--random", type=_natural, metavar="SEED", help="random inputs for arguments that --inputs lacks")
     add("--args", metavar="ATTRS", help="inputs as MLIR attributes: [dense<1> : tensor<2xi32>, ...]")
     devices = "number of devices, or REPLICASxPARTITIONS (default: 1)"
     add("--devices", type=_grid, default=1, metavar="N", help=devices)
@@ -52,9 +54,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     probe = "also return this value: %%5 or @f:%%5 as printed by sdy-opt, a label, or file.py:12; repeatable"
     add("--probe", action="append", default=[], metavar="VALUE", help=probe)
     add("--trace", action="store_true", help="print min, max and NaN count of each value as it is computed")
-    add("--seed", type=int, default=0, help="seed of stablehlo.rng (default: 0)")
-    add("--max-elements", type=int, metavar="N", help="largest number of elements of a tensor")
-    add("--max-steps", type=int, metavar="N", help="largest number of executed ops")
+    add("--seed", type=_natural, default=0, help="seed of stablehlo.rng (default: 0)")
+    add("--max-elements", type=_natural, metavar="N", help="largest number of elements of a tensor")
+    add("--max-steps", type=_natural, metavar="N", help="largest number of executed ops")
     add("--probe-output-dir", default="", metavar="DIR", help="folder for files of interpreter.probe")
     split = "run each program between lines that start with // -----"
     add("--split-input-file", "-split-input-file", action="store_true", help=split)
@@ -72,10 +74,17 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
+def _natural(text: str) -> int:
+    if re.fullmatch(r"\d{1,18}", text, re.ASCII) is None:
+        expected = "a number from 0 with at most 18 digits"
+        raise argparse.ArgumentTypeError(f"expected {expected}, got '{text[:60]}'")
+    return int(text)
+
+
 def _grid(text: str) -> int | tuple[int, int]:
     found = re.fullmatch(r"([1-9]\d{0,5})(?:x([1-9]\d{0,5}))?", text)
     if found is None:
-        raise argparse.ArgumentTypeError(f"expected a number of devices such as 8 or 2x4, got '{text}'")
+        raise ShardyError.unexpected("", expected="a number of devices such as 8 or 2x4", got=f"'{text}'")
     return int(found[1]) if found[2] is None else (int(found[1]), int(found[2]))
 
 
@@ -84,28 +93,33 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     from shardy_py.cli.flags import SPLIT_MARKER
 
     source = files.read(options.program)
-    given = _given(options)
-    chunks = list(split_chunks(source.text, SPLIT_MARKER if options.split_input_file else None))
-    for chunk in chunks:
-        _run_chunk(chunk, source.file, given, options, files)
+    with ExitStack() as opened:
+        given = _given(options, opened)
+        chunks = list(split_chunks(source.text, SPLIT_MARKER if options.split_input_file else None))
+        for chunk in chunks:
+            _run_chunk(chunk, source.file, given, options, files)
     return SUCCESS
 
 
 def _run_chunk(chunk: Chunk, file: str, given: Any, options: argparse.Namespace, files: Files) -> None:
     from shardy_py.api import Program
-    from shardy_py.api.execution import arrays_of, random_inputs, run_program
+    from shardy_py.api.execution import arrays_of, random_inputs, run_arrays
     from shardy_py.dialects import parse_module
     from shardy_py.dialects.verification import verify_module
+    from shardy_py.xla.taken import how_taken, run_steps
 
     module = parse_module(chunk.text, file, first_line=chunk.first_line)
     verify_module(module)
-    program = Program(compiled(module, file, options.as_compiled))
+    taken = how_taken(module, options.as_compiled)
+    understood(module, file)
+    run_steps(module, taken)
+    program = Program(module, taken=taken)
     if not program.functions and options.interpret:
         return
     inputs, settings = given, _options(options, files)
     with argument("--function"):
         arguments = program.values.arguments(options.function)
-    with argument("--probe"):
+    with argument("--probe", *options.probe):
         for key in options.probe:
             program.values[key]
     if options.random is not None:  # never with --args, so the inputs have names
@@ -115,9 +129,9 @@ def _run_chunk(chunk: Chunk, file: str, given: Any, options: argparse.Namespace,
         inputs = {**{name: array for name, array in missing.items() if name not in named}, **given}
     with argument():  # faults of inputs are faults of the command line
         count = settings.grid(program.values).size
-        arrays_of(arguments, inputs, count)
+        arrays = arrays_of(arguments, inputs, count, settings.max_elements)
     with _observer(program, options) as observer:
-        results = run_program(program.values, inputs, options.function, settings, observer)
+        results = run_arrays(program.values, arrays, options.function, settings, observer)
     if options.output is not None:
         files.write_bytes(options.output, _npz(results))
     files.write(STANDARD, _text(program, results, options))
@@ -125,7 +139,9 @@ def _run_chunk(chunk: Chunk, file: str, given: Any, options: argparse.Namespace,
 
 def _names(value: Any, given: Any) -> list[str]:
     """The name of an argument that has an input already."""
-    keys = (value.name, value.name.removeprefix("%"), value.label, str(value.entry.index))
+    written = value.file_name
+    keys = (value.name, written, value.label, str(value.entry.index))
+    keys += (value.name.removeprefix("%"), written.removeprefix("%"))
     return [value.name] if any(key and key in given for key in keys) else []
 
 
@@ -145,25 +161,17 @@ def _options(options: argparse.Namespace, files: Files) -> RunOptions:
     )
 
 
-def _given(options: argparse.Namespace) -> dict[str, Any] | list[Any]:
-    """The inputs of the command line."""
+def _given(options: argparse.Namespace, opened: ExitStack) -> dict[str, Any] | list[Any]:
+    """The inputs of the command line; those of a file are read when they fit."""
     if options.args is not None:
         with argument("--args"):
             return _arguments(options.args)
     if options.inputs is None:
         return {}
-    import numpy as np
+    from shardy_py.interpret.array_files import array_file
 
-    name = options.inputs
-    try:
-        loaded = np.load(name, allow_pickle=False)
-        return {key: loaded[key] for key in loaded.files}
-    except OSError as error:
-        raise usage_error(f"cannot open input file '{name}': {error.strerror or error}") from None
-    except (AttributeError, ValueError, EOFError) as error:
-        raise usage_error(
-            f"argument --inputs: expected a .npz file of arrays, got '{name}' ({error})"
-        ) from None
+    with argument("--inputs"):
+        return dict(opened.enter_context(array_file(options.inputs)))
 
 
 _USAGE = "i.e. --args=[dense<1> : tensor<2xi32>, ...]"
@@ -282,11 +290,17 @@ def _lines(name: str, type_: Any, array: Any, devices: int) -> Iterator[str]:
     """A value with its name: once if it is the same on all devices."""
     if devices == 1 or len(getattr(array, "shape", ())) == 0 or len(array) != devices:
         yield f"{name} = {_short_text(type_, array)}"
-    elif all(part.tobytes() == array[0].tobytes() for part in array):
+    elif _is_same(array):
         yield f"{name} on all {devices} devices = {_short_text(type_, array[0])}"
     else:
         for device, part in enumerate(array):
             yield f"{name} on device {device} = {_short_text(type_, part)}"
+
+
+def _is_same(array: Any) -> bool:
+    """Returns whether all devices have the same bytes, as they do if the array repeats those of one."""
+    first = array[0].tobytes()
+    return array.strides[0] == 0 or all(part.tobytes() == first for part in array)
 
 
 def _short_text(type_: Any, array: Any) -> str:

@@ -15,9 +15,9 @@ import os
 import sys
 
 from shardy_py import layout
-from shardy_py.cli.arguments import ArgumentParser, command_parser
+from shardy_py.cli.arguments import EXIT_CODES, ArgumentParser, command_parser
 from shardy_py.cli.shell import SUCCESS, Files, run_command, usage_error
-from shardy_py.errors import Position, located
+from shardy_py.errors import Position, ShardyError, located
 
 _GIVEN = "<shape>"
 """The name of the shape on the command line in diagnostics."""
@@ -29,9 +29,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = command_parser("hlo-layout", "Shows XLA's memory layouts.")
+    parser = command_parser("hlo-layout", "Shows XLA's memory layouts.", EXIT_CODES)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    shape = ArgumentParser(add_help=False, allow_abbrev=False)
+    shape = ArgumentParser(add_help=False)
     shape.add_argument("shape", help="XLA syntax: 'f32[3,5]{1,0:T(2,2)}'")
     shape.add_argument(
         "--target", choices=layout.TARGETS, help="use the default layout of this target instead"
@@ -116,5 +116,5 @@ _COMMANDS = {"draw": _draw, "bytes": _bytes, "index": _index, "steps": _steps}
 
 def _count(text: str) -> int:
     if not (text.isdecimal() and int(text[:9]) > 0 and len(text) < 6):
-        raise argparse.ArgumentTypeError(f"expected a number from 1 to 99999, got '{text[:40]}'")
+        raise ShardyError.unexpected("", expected="a number from 1 to 99999", got=f"'{text[:40]}'")
     return int(text)

@@ -13,14 +13,16 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shardy_py.errors import ShardyError
-from shardy_py.passes import PassCall, PassRow, pass_by_name
+from shardy_py.cursor import MAX_INTEGER_DIGITS
+from shardy_py.errors import ShardyError, suggestion
+from shardy_py.passes import PASSES, PassCall, PassRow, pass_by_name
 from shardy_py.passes.options import Option, OptionValue
-from shardy_py.passes.pipelines import Calls, pipeline_by_name
+from shardy_py.passes.pipelines import PIPELINES, Calls, pipeline_by_name
 from shardy_py.passes.registration import FUNCTION, MODULE
 
 _UNWRAPPED = "expected pass pipeline to be wrapped with the anchor operation type, e.g. 'builtin.module(...)'"
 _ANCHORS = (MODULE, FUNCTION, "any")
+_MOST = 1 << 63
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
 _BOOLEANS = {"true": True, "1": True, "": True, "false": False, "0": False}
 
@@ -104,7 +106,9 @@ class _Reader:
             return steps
         options = self.braces()
         if not is_pass_or_pipeline(name):
-            raise self.error(f"'{name}' does not refer to a registered pass or pass pipeline", start)
+            hint = suggestion(name, [row.name for row in (*PASSES, *PIPELINES)])
+            fact = f"'{name}' does not refer to a registered pass or pass pipeline"
+            raise self.error(f"{fact}{hint and f'; {hint}'}", start)
         step = build_step(name, options)
         _check_anchor(step, anchor)
         return (step,)
@@ -168,8 +172,9 @@ def parse_options(text: str, options: tuple[Option, ...]) -> dict[str, OptionVal
         name, _, value = word.partition("=")
         option = rows.get(name)
         if option is None:
-            fields = ", ".join(rows) or "none"
-            raise ShardyError(f"<Pass-Options-Parser>: no such option {name}\nnote: its options: {fields}")
+            fields, hint = ", ".join(rows) or "none", suggestion(name, rows)
+            fact = f"<Pass-Options-Parser>: no such option {name}{hint and f'; {hint}'}"
+            raise ShardyError(f"{fact}\nnote: its options: {fields}")
         values[option.field_name] = _READERS[type(option.default)](option, _unwrapped(value))
     return values
 
@@ -206,13 +211,16 @@ def _read_boolean(option: Option, text: str) -> OptionValue:
 def _read_integer(option: Option, text: str) -> OptionValue:
     if not re.fullmatch(r"-?[0-9]+", text):
         raise _invalid(option, f"'{text}' value invalid for integer argument!")
+    if len(text) > MAX_INTEGER_DIGITS or not -_MOST <= int(text) < _MOST:
+        raise _invalid(option, f"'{text[:40]}...' value invalid for integer argument!")
     return int(text)
 
 
 def _read_text(option: Option, text: str) -> OptionValue:
     if option.choices and text not in option.choices:
-        choices = ", ".join(option.choices)
-        raise _invalid(option, f"Cannot find option named '{text}'!\nnote: its values: {choices}")
+        choices, hint = ", ".join(option.choices), suggestion(text, option.choices)
+        fact = f"Cannot find option named '{text}'!{hint and f' {hint}'}"
+        raise _invalid(option, f"{fact}\nnote: its values: {choices}")
     return text
 
 

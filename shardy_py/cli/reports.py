@@ -14,18 +14,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shardy_py.cli.shell import in_flag
 from shardy_py.errors import ShardyError
 from shardy_py.terminal import json_text
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from shardy_py.hardware import AxisPlacement
     from shardy_py.passes.partitioned import Partitioned
     from shardy_py.passes.runner import Record
     from shardy_py.proof import Shapes
-    from shardy_py.report.communication import Partitioner
+    from shardy_py.report.communication import CommunicationReport, Partitioner, SpmdProgram
     from shardy_py.report.explain import Explainer
     from shardy_py.report.time import TimeReport
+    from shardy_py.xla.taken import Taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Evidence:
     proof_shapes: of the programs that a proof runs.
     bisects: whether it searches the smallest part that fails.
     partitioner: whose collectives are reported; None: as `pipeline.communication` decides.
+    taken: how the program is taken; None: by the rule for what is in it.
     """
 
     after: ModuleOp
@@ -46,6 +50,7 @@ class Evidence:
     proof_shapes: Shapes = "auto"
     bisects: bool = False
     partitioner: Partitioner | None = None
+    taken: Taken | None = None
 
 
 class Answer(NamedTuple):
@@ -69,6 +74,8 @@ class ReportRow:
     needs_whole: whether it reads the program before the passes, too.
     is_repeatable: whether the flag may be given several times, with different arguments.
     has_rows: whether it can be CSV.
+    check: raises `ShardyError` for an argument that is invalid for any program.
+    needs_shardings: whether it says little about a program without shardings and the lines of its source.
     """
 
     flag: str
@@ -81,6 +88,8 @@ class ReportRow:
     needs_whole: bool = False
     is_repeatable: bool = False
     has_rows: bool = False
+    check: Callable[[str], object] = str
+    needs_shardings: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +99,19 @@ class Request:
     row: ReportRow
     argument: str
 
+    def __post_init__(self) -> None:
+        with in_flag(f"--{self.row.flag}", self.argument):
+            self.row.check(self.argument)
+
+    def answer(self, evidence: Evidence) -> Answer:
+        """Returns the report on a program; errors about a part of the argument are placed there."""
+        with in_flag(f"--{self.row.flag}", self.argument):
+            return self.row.answer(evidence, self.argument)
+
 
 def reports_text(requests: Sequence[Request], evidence: Evidence) -> str:
     """Returns the reports on one program, in the order of the command line, separated by blank lines."""
-    return "\n\n".join(request.row.answer(evidence, request.argument).text() for request in requests) + "\n"
+    return "\n\n".join(request.answer(evidence).text() for request in requests) + "\n"
 
 
 def reports_json(requests: Sequence[Request], evidence: Evidence | None) -> str:
@@ -105,7 +123,7 @@ def reports_json(requests: Sequence[Request], evidence: Evidence | None) -> str:
         return "null\n"
     fields: dict[str, Any] = {}
     for request in requests:
-        data = request.row.answer(evidence, request.argument).data()
+        data = request.answer(evidence).data()
         if request.row.is_repeatable:
             fields.setdefault(request.row.key, {})[request.argument] = data
         else:
@@ -115,7 +133,7 @@ def reports_json(requests: Sequence[Request], evidence: Evidence | None) -> str:
 
 def reports_csv(requests: Sequence[Request], evidence: Evidence) -> str:
     """Returns the rows of the reports on one program, each with a header, separated by blank lines."""
-    answers = [request.row.answer(evidence, request.argument) for request in requests]
+    answers = [request.answer(evidence) for request in requests]
     return "\n".join(answer.csv() for answer in answers if answer.csv is not None)
 
 
@@ -126,10 +144,11 @@ def with_request(requests: tuple[Request, ...], new: Request) -> tuple[Request, 
 
 
 def _memory(evidence: Evidence, target: str) -> Answer:
-    from shardy_py.pipeline import spmd_program
+    from shardy_py.gspmd.understanding import require_reportable
     from shardy_py.report.memory import memory_json, memory_report
 
-    report = memory_report(evidence.after, target, lambda: spmd_program(evidence.after))
+    require_reportable(evidence.after)
+    report = memory_report(evidence.after, target, lambda: _sending(evidence)[0])
     return Answer(lambda: str(report), lambda: memory_json(report), report.to_csv)
 
 
@@ -141,7 +160,8 @@ def _communication(evidence: Evidence, model: str) -> Answer:
 
     record = () if evidence.record is None else evidence.record.events
     priced, partitioner = cost_model(model), evidence.partitioner
-    report = communication(evidence.after, priced, record, partitioner=partitioner)[1]
+    taken = evidence.taken
+    report = communication(evidence.after, priced, record, partitioner=partitioner, taken=taken)[1]
 
     def text() -> str:
         explainer = _explainer(evidence)
@@ -173,19 +193,27 @@ def _chakra(evidence: Evidence, argument: str) -> Answer:
 
 
 def _time_report(evidence: Evidence, hardware: str) -> TimeReport:
+    from shardy_py.gspmd.understanding import require_reportable
     from shardy_py.hardware import placement_of
-    from shardy_py.pipeline import communication, spmd_program
     from shardy_py.report.time import time_report
 
+    require_reportable(evidence.after)
     placement = placement_of(hardware)
-    if evidence.partitioner == "shardy":
-        record = () if evidence.record is None else evidence.record.events
-        program = spmd_program(
-            communication(evidence.after, record=record, partitioner="shardy")[0], is_planned=False
-        )
-    else:
-        program = spmd_program(evidence.after)
-    return time_report(program, placement)
+    program, bill = _sending(evidence, placement)
+    return time_report(program, placement, bill=bill if bill.partitioner == "shardy" else None)
+
+
+def _sending(
+    evidence: Evidence, placement: AxisPlacement | None = None
+) -> tuple[SpmdProgram, CommunicationReport]:
+    """The program with the collectives that the report on communication has, and that report."""
+    from shardy_py.partition.cost import DEFAULT, CostModel
+    from shardy_py.pipeline import sending_program
+
+    record = () if evidence.record is None else evidence.record.events
+    partitioner, taken = evidence.partitioner, evidence.taken
+    model = DEFAULT if placement is None else CostModel.of(placement)
+    return sending_program(evidence.after, record, partitioner=partitioner, taken=taken, model=model)
 
 
 def _explanation(evidence: Evidence, value: str) -> Answer:
@@ -205,7 +233,7 @@ def _proof(evidence: Evidence, seed: str) -> Answer:
     from shardy_py.proof import ProofOptions, bisected, prove
 
     assert evidence.partitioned is not None
-    options = ProofOptions(seed=_seed("prove", seed), shapes=evidence.proof_shapes)
+    options = ProofOptions(seed=_seed(seed), shapes=evidence.proof_shapes)
     answer = prove(evidence.partitioned, options)
     if evidence.bisects:
         answer = bisected(answer, options)
@@ -213,10 +241,33 @@ def _proof(evidence: Evidence, seed: str) -> Answer:
     return Answer(lambda: str(answer), lambda: answer.to_json())
 
 
-def _seed(flag: str, text: str) -> int:
-    if not text.isdecimal():
-        raise ShardyError.unexpected(f"--{flag}", expected="the seed, a number from 0", got=f"'{text}'")
+def _seed(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= _SEED_DIGITS):
+        expected = f"the seed, a number from 0 with at most {_SEED_DIGITS} digits"
+        raise ShardyError.unexpected("", expected=expected, got=f"'{text[:60]}'")
     return int(text)
+
+
+def _check_target(text: str) -> None:
+    from shardy_py.report.memory.chips import target_of
+
+    target_of(text)
+
+
+def _check_model(text: str) -> None:
+    from shardy_py.partition.cost import cost_model
+
+    cost_model(text)
+
+
+def _check_hardware(text: str) -> None:
+    from shardy_py.hardware import placement_of
+
+    placement_of(text)
+
+
+def _check_file_and_hardware(text: str) -> None:
+    _check_hardware(text.partition(",")[2] or DEFAULT_HARDWARE)
 
 
 def _explainer(evidence: Evidence) -> Explainer:
@@ -226,25 +277,24 @@ def _explainer(evidence: Evidence) -> Explainer:
     return Explainer(evidence.record, evidence.after)
 
 
-MEMORY_TARGETS = "tpu|linear|tpu-v2|tpu-v3|tpu-v4|tpu-v5e|tpu-v5p|tpu-v6e|tpu7x|a100-40gb|a100-80gb" + (
-    "|h100|h200|b200|mi300x|trn2"
-)
-"""The layouts and chips of `report/memory`, which is not imported to parse a command line."""
-
+_SEED_DIGITS = 18
 DEFAULT_HARDWARE = "tpu-v5p"
 """Of the reports on time."""
 
 REPORTS: tuple[ReportRow, ...] = (
     ReportRow(
-        *("memory-report", "memory", _memory, MEMORY_TARGETS, "tpu"),
-        "Report the memory per device: totals, peak, largest tensors, with padding (default: tpu); for a "
-        "chip also an estimate of what XLA allocates, and whether it fits",
+        *("memory-report", "memory", _memory, "TARGET", "linear"),
+        "Report the memory per device: what XLA allocates, values alive at once, largest tensors; TARGET: "
+        "the layouts linear (default) or tpu; or a device such as tpu-v5p, for whether it fits, too",
+        check=_check_target,
+        needs_record=True,
         has_rows=True,
     ),
     ReportRow(
         *("communication-report", "communication", _communication, "MODEL", "tpu-v5p"),
         "Report the communication of the program: collectives, bytes, time, the line that caused each; "
-        "MODEL: tpu-v5p (default), tpu-v5e, h100-nvlink, ..., with links of axes: tpu-v5p,data=tpu-dcn",
+        "MODEL: tpu-v5p (default), tpu-v5e, h100, ..., with links of axes: tpu-v5p,data=tpu-dcn",
+        check=_check_model,
         needs_record=True,
         has_rows=True,
     ),
@@ -252,17 +302,20 @@ REPORTS: tuple[ReportRow, ...] = (
         *("time-report", "time", _time, "HARDWARE", DEFAULT_HARDWARE),
         "Report the time of a step: with perfect overlap and without, what bounds it, MFU; HARDWARE: tpu-v5p "
         "(default), h100, my.toml, ..., with places of axes: tpu-v5e,topology=4x4,data=x,pod=beyond",
+        check=_check_hardware,
         needs_record=True,
         has_rows=True,
     ),
     ReportRow(
         *("time-trace", "time_trace", _time_trace, "FILE[,HARDWARE]", None),
         "Write a trace of a step on one device, which Perfetto opens (default hardware: tpu-v5p)",
+        check=_check_file_and_hardware,
         needs_record=True,
     ),
     ReportRow(
         *("chakra", "chakra", _chakra, "DIR[,HARDWARE]", None),
         "Write a Chakra execution trace of a step for each device, which ASTRA-sim reads",
+        check=_check_file_and_hardware,
         needs_record=True,
     ),
     ReportRow(
@@ -282,8 +335,10 @@ REPORTS: tuple[ReportRow, ...] = (
         *("prove", "proof", _proof, "SEED", "0"),
         "Run the program before and after the passes, the latter on all devices, on inputs from a seed, and "
         "compare op by op; the first wrong value is an error",
+        check=_seed,
         needs_record=True,
         needs_whole=True,
+        needs_shardings=False,
     ),
 )
 """All reports. Their flags are among those of `flags.py`."""

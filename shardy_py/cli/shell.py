@@ -4,10 +4,11 @@ A command is two functions, which `run_command` calls: one reads its arguments, 
 
 | raised | printed | exit code |
 |---|---|---|
-| `ShardyError` by the first, or at `COMMAND_LINE` | `name: message` | `FAILURE` |
-| `ShardyError` of a file that cannot be read or written | the message | `FAILURE` |
-| any other `ShardyError` | its diagnostics, with the lines of the files that were read | `FAILURE` |
-| `KeyboardInterrupt`, `BrokenPipeError` | nothing | `INTERRUPTED`, `FAILURE` |
+| `ShardyError` by the first, or at `COMMAND_LINE` | `name: message` | `failure` |
+| `ShardyError` of a file that cannot be read or written | the message | `failure` |
+| any other `ShardyError` | its diagnostics, with the lines of the files that were read | `failure` |
+| `MemoryError`, `RecursionError` | that memory is short, or the program nested too deeply | `failure` |
+| `KeyboardInterrupt`, `BrokenPipeError` | nothing | `INTERRUPTED`, `failure` |
 | anything else | a request to report it; with `SDY_OPT_TRACEBACK` set, its traceback | `BUG` |
 
 Not here: command lines (`flags.py` of sdy-opt, `arguments.py` of the others), the work of any one command.
@@ -21,19 +22,25 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from errno import EBADF
 from typing import NoReturn, TypeVar
 
-from shardy_py.errors import Diagnostic, Position, ShardyError, located
+from shardy_py.errors import Diagnostic, Position, ShardyError
 from shardy_py.files import staged, write_whole
+from shardy_py.input_files import text_of
 from shardy_py.terminal import without_controls
 
 SUCCESS, FAILURE, BUG, INTERRUPTED = 0, 1, 2, 130
+TROUBLE = 2
+"""The exit code of invalid input and use for commands whose `FAILURE` is an answer, as for diff and grep."""
 
+MOST_COLUMNS = 100
+"""Of the help of any command."""
 STANDARD = "-"
 """The name of standard input and of standard output on the command line."""
 
@@ -82,7 +89,7 @@ class Files:
         """Returns the text of a file; of standard input for `-`.
 
         Raises:
-            ShardyError: the file does not exist, cannot be read, or is not UTF-8.
+            ShardyError: the file does not exist, cannot be read, is damaged, or is not UTF-8.
         """
         try:
             if name == STANDARD:
@@ -92,10 +99,13 @@ class Files:
             else:
                 with open(name, "rb") as file:
                     data = file.read()
-            text = _text_of_bytecode(data, name) if data.startswith(b"ML\xefR") else data.decode("utf-8")
-            source = InputFile(text, "<stdin>" if name == STANDARD else name)
         except (OSError, ValueError) as error:
             raise _file_error("input", name, error) from error
+        shown = "<stdin>" if name == STANDARD else name
+        try:
+            source = InputFile(text_of(data, shown), shown)
+        except ShardyError as error:
+            raise ShardyError(Diagnostic(_named(shown, error.first.message), WHOLE_FILE)) from None
         self.texts[source.file] = source.text
         return source
 
@@ -148,10 +158,12 @@ def run_command(
     parse: Callable[[list[str]], Options],
     work: Callable[[Options, Files], int],
     arguments: list[str] | None = None,
+    *,
+    failure: int = FAILURE,
 ) -> int:
     """Runs a command and returns its exit code; failures are printed to standard error.
 
-    arguments: those of the process by default.
+    arguments: those of the process by default. failure: the exit code of invalid input and use.
 
     Cyclic garbage is not collected: a program is one large graph that lives to the end of the process, and
     the interpreter need not traverse it at exit either.
@@ -163,43 +175,102 @@ def run_command(
             options = parse(sys.argv[1:] if arguments is None else arguments)
         return work(options, files)
     except ShardyError as error:
-        return _fail(_rendered(name, error.diagnostics, files))
+        log(f"{_rendered(name, error, files)}\n")
+        return failure
     except BrokenPipeError:
         _discard_output()
-        return FAILURE
+        return failure
     except KeyboardInterrupt:
         return INTERRUPTED
+    except SystemExit:  # of argparse, after --help or --version
+        return SUCCESS
     except Exception as error:
         if INTERRUPTS.is_pending:
             return INTERRUPTED
         if "SDY_OPT_TRACEBACK" in os.environ:
             raise
+        if isinstance(error, MemoryError):
+            log(f"{next(reversed(files.texts), name)}: error: out of memory{_reason(error)}\n")
+            return failure
         if isinstance(error, RecursionError):
-            return _fail(f"{next(reversed(files.texts), name)}: error: the program is nested too deeply")
+            log(f"{next(reversed(files.texts), name)}: error: the program is nested too deeply\n")
+            return failure
         remedy = "Please report it with the input. SDY_OPT_TRACEBACK=1 shows where it happened."
-        _fail(f"{name}: internal error: {type(error).__name__}: {error}\n{remedy}")
+        log(f"{name}: internal error: {type(error).__name__}: {error}\n{remedy}\n")
         return BUG
     finally:
         gc.freeze()
 
 
 @contextmanager
-def argument(name: str = "") -> Generator[None]:
+def argument(name: str = "", *values: str, parts_only: bool = False) -> Generator[None]:
     """Places errors raised within at the command line, in the argument of that name.
+
+    values: those of the argument; one that an error is about a part of is shown, with a caret.
+    parts_only: other errors pass.
 
     >>> with argument("--level"):
     ...     raise ShardyError("expected a level")
     Traceback (most recent call last):
         ...
     shardy_py.errors.ShardyError: <command line>:0:0: error: argument --level: expected a level
+    >>> with argument("--mesh", "data=4,model=x"):
+    ...     raise ShardyError.unexpected("", expected="a number", got="'x'")
+    Traceback (most recent call last):
+        ...
+    shardy_py.errors.ShardyError: <command line>:0:0: error: argument --mesh: expected a number, got 'x'
+    data=4,model=x
+                 ^
     """
     try:
-        with located(COMMAND_LINE):
-            yield
+        yield
     except ShardyError as error:
-        if name:
-            raise usage_error(f"argument {name}: {error.first.message}") from error
-        raise
+        fault = error.first
+        if fault.where is not None and fault.where is not COMMAND_LINE:
+            raise
+        starts = ((value, _start(fault, value)) for value in values)
+        value, start = next(((value, start) for value, start in starts if start is not None), ("", None))
+        if parts_only and start is None:
+            raise
+        caret = f"\n{value}\n{' ' * start}^" if start is not None and value != fault.subject else ""
+        said = f"argument {name}: {fault.message}{caret}" if name else fault.message
+        raise usage_error(said) from error
+
+
+@contextmanager
+def in_flag(name: str, value: str) -> Generator[None]:
+    """Places errors raised within in the value of a flag if they are about a part of it; others pass.
+
+    >>> with in_flag("--why-not", "%0,zero,data"):
+    ...     raise ShardyError.unexpected("dimension", expected="a number", got="'zero'")
+    Traceback (most recent call last):
+        ...
+    shardy_py.cli.shell.ArgumentError: --why-not:1:4: error: dimension: expected a number, got 'zero'
+    """
+    try:
+        yield
+    except ShardyError as error:
+        start = _start(error.first, value)
+        if start is None or error.first.where is not None:
+            raise
+        raise ArgumentError(error.first, name, value, start) from error
+
+
+class ArgumentError(ShardyError):
+    """An error in the value of an argument; `texts` has the value, by the name of the argument."""
+
+    def __init__(self, fault: Diagnostic, name: str, value: str, start: int) -> None:
+        super().__init__(replace(fault, where=Position(name, 1, start + 1)))
+        self.texts = {name: value}
+
+
+def _start(fault: Diagnostic, value: str) -> int | None:
+    """Where the subject of an error is in a value: the last place, as a whole word if possible."""
+    if fault.subject is None or "\n" in value:
+        return None
+    whole = [*re.finditer(rf"(?<![\w%@-]){re.escape(fault.subject)}(?![\w-])", value)]
+    start = whole[-1].start() if whole else value.rfind(fault.subject)
+    return None if start < 0 else start
 
 
 def usage_error(message: str) -> ShardyError:
@@ -207,13 +278,18 @@ def usage_error(message: str) -> ShardyError:
     return ShardyError(Diagnostic(message, COMMAND_LINE))
 
 
-def _rendered(name: str, diagnostics: Sequence[Diagnostic], files: Files) -> str:
-    texts = [_plain(name, diagnostic) for diagnostic in diagnostics]
+def texts_of(error: ShardyError) -> Mapping[str, str]:
+    """Returns the value of the argument that an error is in, by the name of the argument."""
+    return error.texts if isinstance(error, ArgumentError) else {}
+
+
+def _rendered(name: str, error: ShardyError, files: Files) -> str:
+    texts = [_plain(name, diagnostic) for diagnostic in error.diagnostics]
     if None not in texts:
         return "\n".join(map(str, texts))
     from shardy_py.text.source import render_all
 
-    return render_all(diagnostics, files.texts)
+    return render_all(error.diagnostics, {**files.texts, **texts_of(error)})
 
 
 def _plain(name: str, diagnostic: Diagnostic) -> str | None:
@@ -228,18 +304,12 @@ def _plain(name: str, diagnostic: Diagnostic) -> str | None:
 def _file_error(kind: str, name: str, error: OSError | ValueError) -> ShardyError:
     """The error for a file as a whole. The message is MLIR's."""
     reason = getattr(error, "strerror", None) or str(error)
-    if isinstance(error, UnicodeDecodeError):
-        reason = f"not UTF-8 at byte {error.start}"
     return ShardyError(Diagnostic(f"cannot open {kind} file '{name}': {reason}", WHOLE_FILE))
 
 
-def _text_of_bytecode(data: bytes, name: str) -> str:
-    from shardy_py.text.bytecode import text_of_bytecode  # loads xDSL, which --help need not wait for
-
-    try:
-        return text_of_bytecode(data)
-    except ShardyError as error:
-        raise ShardyError(Diagnostic(f"{name}: error: {error.first.message}", WHOLE_FILE)) from None
+def _named(file: str, message: str) -> str:
+    """The message of an error in a file as a whole, which may begin with the name of the file."""
+    return f"{file}: error: {message.removeprefix(f'{file}: ')}"
 
 
 @contextmanager
@@ -268,6 +338,11 @@ def _write_standard(text: str) -> None:
     sys.stdout.flush()
 
 
+def _reason(error: MemoryError) -> str:
+    """What did not fit, as numpy says it."""
+    return without_controls(f": {error}") if str(error) else ""
+
+
 def _discard_output() -> None:
     """Sends what is left in the buffer of standard output nowhere: Python would fail on it again at exit."""
     with suppress(OSError, ValueError, AttributeError):
@@ -279,8 +354,3 @@ def log(text: str) -> None:
     with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(text)
         sys.stderr.flush()
-
-
-def _fail(message: str) -> int:
-    log(f"{message}\n")
-    return FAILURE

@@ -14,10 +14,11 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from shardy_py.cli.arguments import command_parser, reader
-from shardy_py.cli.as_compiled import add_flags, compiled
-from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command, usage_error
-from shardy_py.errors import ShardyError
+from shardy_py.byte_sizes import byte_size
+from shardy_py.cli.arguments import EXIT_CODES, command_parser
+from shardy_py.cli.as_compiled import add_flags, add_trip_counts, program_of
+from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
+from shardy_py.errors import Diagnostic, ShardyError
 
 if TYPE_CHECKING:
     from shardy_py.assignment import Outcome, Problem
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from shardy_py.suggest import Suggestion
 
 _MOST_DEVICES = 1 << 16
+_MOST_BYTES = 1 << 60
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -34,7 +36,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
     description = "Suggests shardings for the arguments of a program, by estimated step time and memory."
-    parser = command_parser("sdy-suggest", description, "Exit codes: 0; 1: invalid input; 2: internal error.")
+    parser = command_parser("sdy-suggest", description, EXIT_CODES, "PROGRAM")
+    parser.headings = {"--mesh": "search"}
     add = parser.add_argument
     add("program", nargs="?", help="MLIR file; '-': standard input")
     add(
@@ -43,19 +46,20 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         metavar="FILE",
         help="solve problems of the ASPLOS 2025 contest (google/iopddl) instead",
     )
-    add("--mesh", type=reader(_mesh), metavar="AXIS=SIZE,...", help="the mesh (default: the program's)")
+    add("--mesh", type=_mesh, metavar="AXIS=SIZE,...", help="the mesh (default: the program's)")
     add(
         "--devices",
-        type=reader(_count),
+        type=_count,
         metavar="N",
         help="try all meshes of data and model axes of N devices",
     )
-    add("--hardware", default="tpu-v5p", help="device, as for --time-report (default: tpu-v5p)")
+    devices = "device: tpu-v5p (default), h100, my.toml, ..., as for sdy-opt's --time-report"
+    add("--hardware", default="tpu-v5p", type=_hardware, help=devices)
     add(
         "--memory",
-        type=reader(_part),
-        metavar="PERCENT",
-        help="most memory of a device that a plan may need: 90%%",
+        type=_memory,
+        metavar="SIZE",
+        help="most memory of a device that a plan may need: 90%% of it, 16GB, 16GiB, or a number of bytes",
     )
     add(
         "--keep",
@@ -64,10 +68,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         metavar="VALUE",
         help="keep the program's annotation of a value",
     )
-    add(
-        "--time-limit", type=reader(_count), default=60, metavar="SECONDS", help="of the search (default: 60)"
-    )
-    add("--tries", type=reader(_count), default=400, help="choices that are scored at most (default: 400)")
+    add("--time-limit", type=_count, default=60, metavar="SECONDS", help="of the search (default: 60)")
+    add("--tries", type=_count, default=400, help="choices that are scored at most (default: 400)")
     add("--seed", type=int, default=0, help="order of the search (default: 0)")
     add("-o", dest="output", metavar="FILE", help="write the program annotated with the best plan")
     add("--code", metavar="FILE", help="write the PartitionSpecs of the best plan as Python")
@@ -76,6 +78,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--explain", action="store_true", help="print bills side by side, and what changes")
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     add_flags(parser, default=None)
+    add_trip_counts(parser)
     options = parser.parse_args(arguments)
     if (options.program is None) == (options.iopddl is None):
         raise usage_error("expected a program, or problems with --iopddl")
@@ -109,23 +112,25 @@ def _solve(options: argparse.Namespace, files: Files) -> int:
 
 
 def _suggest(options: argparse.Namespace, files: Files) -> int:
-    from shardy_py.api import Program
     from shardy_py.api.suggesting import factorizations
 
     source = files.read(options.program)
-    program = Program.parse(source.text, source.file)
-    program = Program(compiled(program.module, source.file, options.as_compiled))
+    program = program_of(source, options)
     meshes = () if options.mesh is None else (options.mesh,)
-    suggestion = program.suggest(
-        meshes if options.devices is None else factorizations(options.devices),
-        hardware=options.hardware,
-        memory=options.memory,
-        keep=options.keep,
-        time_limit=options.time_limit,
-        tries=options.tries,
-        seed=options.seed,
-        progress=not options.no_progress,
-    )
+    with (
+        argument("--hardware", options.hardware, parts_only=True),
+        argument("--keep", *options.keep, parts_only=True),
+    ):
+        suggestion = program.suggest(
+            meshes if options.devices is None else factorizations(options.devices),
+            hardware=options.hardware,
+            memory=options.memory,
+            keep=options.keep,
+            time_limit=options.time_limit,
+            tries=options.tries,
+            seed=options.seed,
+            progress=not options.no_progress,
+        )
     outputs: list[tuple[str, str]] = []
     if options.output is not None:
         outputs.append((options.output, suggestion.program().text() + "\n"))
@@ -162,10 +167,19 @@ def _mesh(text: str) -> Mesh:
     sizes: dict[str, int] = {}
     for part in text.split(","):
         name, equals, size = part.partition("=")
-        if not equals or not name or name in sizes:
-            raise ShardyError.unexpected("", expected="axes such as data=8,model=4", got=f"'{text}'")
+        if not equals or not name:
+            raise ShardyError.unexpected("", expected="axes such as data=8,model=4", got=f"'{part}'")
+        if name in sizes:
+            raise ShardyError(Diagnostic(f"axis '{name}' is given twice", subject=name))
         sizes[name] = _count(size)
     return Mesh.of(sizes)
+
+
+def _hardware(text: str) -> str:
+    from shardy_py.hardware import placement_of
+
+    placement_of(text)
+    return text
 
 
 def _count(text: str) -> int:
@@ -174,8 +188,7 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _part(text: str) -> float:
-    digits = text.removesuffix("%")
-    if not (digits.isascii() and digits.isdigit()) or not 0 < int(digits[:9]) <= 100 or len(digits) > 3:
-        raise ShardyError.unexpected("", expected="a percentage such as 90%", got=f"'{text}'")
-    return int(digits) / 100
+def _memory(text: str) -> str:
+    """The text of a valid limit; a percentage is of the memory of the hardware, which another flag names."""
+    byte_size(text, whole=_MOST_BYTES, whole_name="the memory of a device", least=1)
+    return text

@@ -21,10 +21,11 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from shardy_py.cli.arguments import command_parser, reader
-from shardy_py.cli.as_compiled import add_flags, compiled
-from shardy_py.cli.shell import STANDARD, SUCCESS, Files, run_command, usage_error
-from shardy_py.errors import ShardyError
+from shardy_py.cli.arguments import EXIT_CODES, command_parser
+from shardy_py.cli.as_compiled import add_flags
+from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command, usage_error
+from shardy_py.cli.understood import understood, write_remarks
+from shardy_py.errors import Diagnostic, ShardyError, suggestion
 from shardy_py.sharding.spelling import string_literal
 from shardy_py.terminal import json_text
 
@@ -38,6 +39,7 @@ Value = TypeVar("Value")
 _MESH_HEAD = re.compile(r"\s*(?:sdy\.mesh\s+@[\w$.-]+\s*=\s*|#sdy\.mesh|mesh)?")
 _SHARDING_HEAD = re.compile(r"\s*(?:#sdy\.sharding)?")
 _SHAPE = re.compile(r"(?:tensor<)?((?:[0-9]+x)*)([0-9]+|[a-zA-Z][\w<>]*)\Z", re.ASCII)
+_SIZES = re.compile(r"[A-Za-z_]\w*\s*=\s*[0-9]+(?:\s*,\s*[A-Za-z_]\w*\s*=\s*[0-9]+)*", re.ASCII)
 _MOST = 2**63 - 1
 
 
@@ -64,21 +66,29 @@ def read_case(sharding_text: str, mesh_text: str | None, files: Files) -> tuple[
         raise usage_error(f"the sharding refers to mesh @{sharding.mesh}: define it by --mesh")
     else:
         mesh = read_mesh_text(mesh_text, files)
-    try:
-        check_priorities_and_axes(sharding, mesh)
-    except Fault as fault:
-        raise ShardyError(f"sharding {sharding} on mesh {mesh}: {fault}") from None
+    with argument("sharding", sharding_text):
+        try:
+            check_priorities_and_axes(sharding, mesh)
+        except Fault as fault:
+            used = {axis.name for _, axes in sharding.axis_lists for axis in axes}
+            lacking = min(used - set(mesh.order), default=None)
+            hint = suggestion(lacking, mesh.order) if lacking else ""
+            fact = f"sharding {sharding} on mesh {mesh}: {fault}{hint and f'; {hint}'}"
+            raise ShardyError(Diagnostic(fact, subject=lacking)) from None
     return sharding, mesh
 
 
 def read_mesh_text(text: str, files: Files) -> Mesh:
-    """A mesh: `<["x"=2]>`, `mesh<["x"=2]>`, `["x"=2]`, or a whole `sdy.mesh @mesh = <["x"=2]>`.
+    """A mesh: `<["x"=2]>`, `mesh<["x"=2]>`, `["x"=2]`, `x=2`, or a whole `sdy.mesh @mesh = <["x"=2]>`.
 
     Raises:
         ShardyError: it is none of these; with its position.
     """
     from shardy_py.dialects.sdy.syntax_sharding import read_mesh
 
+    if _SIZES.fullmatch(text.strip()):  # x=2,y=4, as for sdy-suggest
+        sizes = (part.strip().split("=") for part in text.split(","))
+        text = f"[{', '.join(f'{string_literal(name.strip())}={size}' for name, size in sizes)}]"
     text = text[_MESH_HEAD.match(text).end() :]  # pyright: ignore[reportOptionalMemberAccess]
     return _read(f"<{text}>" if text.startswith("[") else text, "<mesh>", read_mesh, files)
 
@@ -118,11 +128,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = command_parser("shardy-view", "Describes and draws shardings: what each device holds.")
+    parser = command_parser(
+        "shardy-view", "Describes and draws shardings: what each device holds.", EXIT_CODES, "[SHARDING]"
+    )
     add = parser.add_argument
     add("sharding", nargs="?", help='sdy syntax: <@mesh, [{"x"}, {?}]>, or only its dimensions')
-    add("--mesh", help='mesh of the sharding: <["x"=2, "y"=4]>')
-    add("--shape", type=reader(read_shape), help="shape of the tensor: 8x16; for a scalar: scalar")
+    add("--mesh", help='mesh of the sharding: <["x"=2, "y"=4]>, or x=2,y=4')
+    add("--shape", type=read_shape, help="shape of the tensor: 8x16; for a scalar: scalar")
     add("--device", type=int, metavar="ID", help="also show what this device holds")
     add("--svg", metavar="FILE", help="also write an SVG picture; '-': only that, to standard output")
     add("--program", metavar="FILE", help="show all values of an MLIR file; '-': standard input")
@@ -158,7 +170,8 @@ def _show(
 
     parts = [heading + view.describe(*case), view.draw(*case)]
     if options.device is not None:
-        parts.append(view.describe_device(*case, options.device))
+        with argument("--device"):
+            parts.append(view.describe_device(*case, options.device))
     if options.svg is not None:
         files.write(options.svg, view.to_svg(*case))
         if options.svg == STANDARD:
@@ -172,18 +185,24 @@ def _show_program(options: argparse.Namespace, files: Files) -> int:
     from shardy_py.graph.value_table import ValueTable
     from shardy_py.report import local_shapes_data, local_shapes_text, local_values
     from shardy_py.sharding import TensorSharding
+    from shardy_py.xla.taken import how_taken, run_steps
 
     source = files.read(options.program)
     module = parse_module(source.text, source.file)
     verify_module(module)
-    table = ValueTable(compiled(module, source.file, options.as_compiled))
+    taken = how_taken(module, options.as_compiled)
+    understood(module, source.file)
+    run_steps(module, taken)
+    table = ValueTable(module)
     values = local_values(module, table)
     if options.value is not None:
-        entry = table.find(options.value)
-        values = tuple(value for value in values if value.entry is entry)
-        if not values:
-            what, expected = f"'{options.value}'", "a ranked tensor of the program"
-            raise ShardyError.unexpected(what, expected=expected, got=f"type {entry.type}")
+        with argument("--value"):
+            entry, other = table.find(options.value), table.other_meaning(options.value)
+            write_remarks((other.message,) if other is not None else (), source.file, log)
+            values = tuple(value for value in values if value.entry is entry)
+            if not values:
+                what, expected = f"'{options.value}'", "a ranked tensor of the program"
+                raise ShardyError.unexpected(what, expected=expected, got=f"type {entry.type}")
     if options.json:
         return files.show(json_text(local_shapes_data(values), 2))
     if options.value is None:

@@ -49,7 +49,7 @@ class Quantization:
 
 
 _FORM = re.compile(
-    r"!quant\.uniform<(?P<storage>\w+)(?:<(?P<low>-?\d+):(?P<high>-?\d+)>)?:(?P<expressed>\w+)(?::(?P<axis>\d+))?,"
+    r"!quant\.uniform<(?P<storage>\w+)(?:<(?P<low>-?\d{1,18}):(?P<high>-?\d{1,18})>)?:(?P<expressed>\w+)(?::(?P<axis>\d{1,9}))?,"
     r"(?P<open>\{)?(?P<parameters>[^{}<>]+)(?(open)\})>"
 )
 

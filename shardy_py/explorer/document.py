@@ -50,6 +50,7 @@ class Subject:
     record: of the passes; None: there is nothing to play. communication: its collectives.
     why_not: answers why axes are not used; None: it is not said.
     sources: the lines of source files, by file and line number.
+    memory_bytes: of the memory report; None: it is not said.
     """
 
     title: str
@@ -58,6 +59,7 @@ class Subject:
     communication: CommunicationReport | None = None
     why_not: WhyNot | None = None
     sources: Mapping[str, Mapping[int, str]] = field(default_factory=dict[str, Mapping[int, str]])
+    memory_bytes: int | None = None
 
 
 class _Interned:
@@ -111,7 +113,7 @@ class _Writer:
             "lives": self._lives(),
             "steps": steps,
             "collectives": self._collectives(self.subject.communication, _same),
-            "summary": _summary(self.subject.communication),
+            "summary": _summary(self.subject),
             "refused": self._refused(),
             "alike": self.alike,
             "sources": [
@@ -142,7 +144,7 @@ class _Writer:
             "title": _text(other.title),
             "final": final,
             "collectives": self._collectives(other.communication, counterpart),
-            "summary": _summary(other.communication),
+            "summary": _summary(other),
         }
 
     def _refused(self) -> list[list[Any]]:
@@ -345,7 +347,8 @@ def _mesh(name: str, mesh: Mesh) -> list[Any]:
     return [_text(name), axes, ids]
 
 
-def _summary(report: CommunicationReport | None) -> list[Any]:
+def _summary(subject: Subject) -> list[Any]:
+    report = subject.communication
     if report is None:
         return []
     return [
@@ -354,6 +357,7 @@ def _summary(report: CommunicationReport | None) -> list[Any]:
         len(report.sending),
         report.partitioner,
         report.model.name,
+        subject.memory_bytes,
     ]
 
 

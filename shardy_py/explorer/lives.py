@@ -34,7 +34,8 @@ def lives(items: Items) -> Lives:
         if item.kind == "region" and item.op is not None
     }
     first = [
-        -1 if item < 0 or found[item].kind == "result" else _rank(items, item, rank, around) for item in made
+        -1 if item < 0 or not order or found[item].kind == "result" else _rank(items, item, rank, around)
+        for item in made
     ]
     last = [*first]
     for edge in items.edges:

@@ -10,6 +10,8 @@ the first call of a function. Not here: GSPMD's shardings (`shardy_py.gspmd.shar
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import import_module
@@ -21,10 +23,11 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from shardy_py.api import Mesh, Options, P, Program, Result, Sharding, ShardyError, Value, propagate
 from shardy_py.dialects import parse_module
 from shardy_py.dialects.sdy import MeshOp
-from shardy_py.passes.pipelines import before_propagation_passes
-from shardy_py.passes.runner import run_passes
+from shardy_py.frontends.jax_wrapped import filtered, is_module, unwrapped
 from shardy_py.session import without_collection
 from shardy_py.sharding import AxisRef
+from shardy_py.source_files import EVERYWHERE
+from shardy_py.xla.taken import take
 
 PACKAGE = str(Path(__file__).parents[1]) + os.sep
 INSTALL = "JAX is not installed; `pip install 'shardy_py[jax]'`"
@@ -33,8 +36,8 @@ INSTALL = "JAX is not installed; `pip install 'shardy_py[jax]'`"
 def lower(function: Any, *arguments: Any, **keywords: Any) -> Program:
     """The program that JAX lowers `function` to for these arguments: arrays or `jax.ShapeDtypeStruct`s.
 
-    function: a jitted or plain function, or, without arguments, the result of its `.trace(...)` or
-    `.lower(...)`.
+    function: a jitted or plain function, what `nnx.jit` and `eqx.filter_jit` return, an `eqx.Module`; or,
+    without arguments, the result of its `.trace(...)` or `.lower(...)`.
 
     Raises `ShardyError` for anything else, if JAX is not installed, and if it lowers for GSPMD; JAX's own
     errors pass through.
@@ -50,6 +53,7 @@ def program_of(lowered: Any, *, as_written: bool = False) -> Program:
 
     Raises `ShardyError` for anything else, and for a function lowered for GSPMD.
     """
+    lowered = unwrapped(lowered, _jax().stages.Lowered)
     _require(lowered, _jax().stages.Lowered, "the result of `.lower(...)` of a jitted function")
     text = lowered.as_text(debug_info=True)
     if "mhlo.sharding" in text and MeshOp.name not in text:
@@ -58,13 +62,13 @@ def program_of(lowered: Any, *, as_written: bool = False) -> Program:
             remedy="call jax.config.update('jax_use_shardy_partitioner', True) before lowering",
         )
     with without_collection():
-        passes = () if as_written else before_propagation_passes()
-        # MLIR verified the module when JAX made it.
-        return Program(run_passes(parse_module(text, "<jax>"), passes, verify="never"))
+        module = parse_module(text, "<jax>")  # MLIR verified it when JAX made it
+        return Program(module, EVERYWHERE, take(module, as_compiled=not as_written))
 
 
 def _lowered(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    stages = _jax().stages
+    jax, stages = _jax(), _jax().stages
+    function = unwrapped(function, (stages.Traced, stages.Lowered))
     if isinstance(function, stages.Traced | stages.Lowered):
         if arguments or keywords:
             stage = "trace" if isinstance(function, stages.Traced) else "lower"
@@ -73,10 +77,12 @@ def _lowered(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
                 "pass none, or pass the jitted function itself"
             )
         traced: Any = function
-    elif isinstance(function, stages.Wrapped):
-        traced = function.trace(*arguments, **keywords)
-    elif callable(function) and not isinstance(function, stages.Compiled):
-        traced = _jax().jit(function).trace(*arguments, **keywords)
+    elif is_module(function):
+        traced = filtered(jax, function, arguments, keywords)
+    elif callable(function) and not isinstance(function, stages.Compiled | type):
+        jitted: Any = function if isinstance(function, stages.Wrapped) else jax.jit(function)
+        with _shapes_explained((*arguments, *keywords.values())):
+            traced = unwrapped(jitted.trace(*arguments, **keywords), stages.Traced)
     else:
         expected = "a function, or the result of `jax.jit(...)`, `.trace(...)` or `.lower(...)`"
         is_exported = hasattr(function, "mlir_module")
@@ -84,7 +90,25 @@ def _lowered(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
         raise ShardyError.unexpected("", expected=expected, got=_described(function), remedy=remedy)
     # Naming the platform lets JAX lower for meshes without devices.
     is_lowered = isinstance(traced, stages.Lowered)
-    return traced if is_lowered else traced.lower(lowering_platforms=(_jax().default_backend(),))
+    return traced if is_lowered else traced.lower(lowering_platforms=(jax.default_backend(),))
+
+
+@contextmanager
+def _shapes_explained(arguments: tuple[Any, ...]) -> Generator[None]:
+    """Explains errors of a trace that was given a shape for an array; others are those of the function."""
+    try:
+        yield
+    except Exception as error:
+        for number, argument in enumerate(arguments):
+            sizes = tuple(cast("list[Any]", argument)) if isinstance(argument, tuple | list) else ()
+            if sizes and all(type(size) is int for size in sizes):
+                raise ShardyError.unexpected(
+                    f"argument {number}",
+                    expected="an array, or a jax.ShapeDtypeStruct",
+                    got=f"numbers, {argument}",
+                    remedy=f'a shape is passed as jax.ShapeDtypeStruct({sizes}, "float32")',
+                ) from error
+        raise
 
 
 def _require(value: Any, kinds: Any, what: str) -> None:

@@ -14,6 +14,7 @@ from shardy_py.ir import (
     append_arguments,
     attach_operands,
     build_operation,
+    copy_file_names,
     next_op,
     operands_of,
     place_before,
@@ -30,8 +31,7 @@ def clone(op: Operation, mapping: Mapping) -> Operation:
     copy = _shell(op, [mapping.get(value, value) for value in operands] if operands else ())
     for old, new in zip(op.regions, copy.regions, strict=True):
         clone_region_into(old, new, mapping)
-    for old, new in zip(op.results, copy.results, strict=True):
-        mapping[old] = new
+    _map(op.results, copy.results, mapping)
     return copy
 
 
@@ -74,7 +74,7 @@ def _empty_copy(block: Block, region: Region, mapping: Mapping) -> Block:
     """A copy of a block without its ops, at the end of `region`."""
     copy = Block()
     types = [(argument.type, argument.location) for argument in block.args]
-    mapping.update(zip(block.args, append_arguments(copy, types), strict=True))
+    _map(block.args, append_arguments(copy, types), mapping)
     region.add_block(copy)
     return copy
 
@@ -96,9 +96,11 @@ def _clone_ops(block: Block, into: Block, mapping: Mapping) -> None:
             late.append((op, copy))
         results = op.results
         if len(results) == 1:
-            (old,), (mapping[old],) = results, copy.results
+            (old,), (new,) = results, copy.results
+            mapping[old] = new
+            copy_file_names(old, new)
         else:
-            mapping.update(zip(results, copy.results, strict=True))
+            _map(results, copy.results, mapping)
         if op.regions:
             for old_region, new_region in zip(op.regions, copy.regions, strict=True):
                 clone_region_into(old_region, new_region, mapping)
@@ -117,7 +119,7 @@ def _clone_blocks(region: Region, into: Region, mapping: Mapping) -> None:
     for block, new_block in blocks:
         for op in block.ops:
             copy = _shell(op, (), new_block)
-            mapping.update(zip(op.results, copy.results, strict=True))
+            _map(op.results, copy.results, mapping)
             pairs.append((op, copy))
     successors = dict(blocks)
     for op, copy in pairs:
@@ -127,6 +129,13 @@ def _clone_blocks(region: Region, into: Region, mapping: Mapping) -> None:
             copy.successors = [successors.get(block, block) for block in op.successors]
         for old, new in zip(op.regions, copy.regions, strict=True):
             clone_region_into(old, new, mapping)
+
+
+def _map(values: Sequence[SSAValue], copies: Sequence[SSAValue], mapping: Mapping) -> None:
+    """Maps values to their copies, which keep the names of the file."""
+    for old, new in zip(values, copies, strict=True):
+        mapping[old] = new
+        copy_file_names(old, new)
 
 
 def _shell(op: Operation, operands: list[SSAValue] | tuple[()], block: Block | None = None) -> Operation:

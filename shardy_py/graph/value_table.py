@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice
 from typing import Any, Literal, cast
@@ -18,23 +17,26 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.registry import syntax_table
-from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.errors import Diagnostic, ShardyError, closest
 from shardy_py.graph.holders import Holder, Place, read
 from shardy_py.graph.module_paths import name_in, ops_by_module, outputs_of
 from shardy_py.graph.symbols import function_name, functions_of
 from shardy_py.graph.value_shardings import holder_of
-from shardy_py.ir import blocks_of, type_of, walk_pre_order
+from shardy_py.ir import blocks_of, file_names, type_of, walk_pre_order
 from shardy_py.sharding import TensorSharding
 from shardy_py.text.naming import ValueNames
 from shardy_py.text.source import position_of
 
 _NAMES = (
-    "an SSA name ('%3', '@f:%3'), 'result 0', the name of an argument, jax.result_info, a source location "
-    "('model.py:12'), a module ('layers.0.mlp'), or all of an op ('op=dot_general')"
+    "an SSA name as printed or in the file ('%3', '%x', '@f:%3'), 'result 0', the name of an argument, "
+    "jax.result_info, a source location ('model.py:12'), a module ('layers.0.mlp'), or all of an op "
+    "('op=dot_general')"
 )
 _OP = "op="
 _WORD = re.compile(r"\w+")
 _PLACE = re.compile(r":\d+$")
+_LISTED = 6
+"""Names that an error lists at most, where none is like the unknown one."""
 RESULT_INFO = "jax.result_info"
 
 Role = Literal["argument", "result", "intermediate"]
@@ -81,6 +83,16 @@ class ValueEntry:
         holder = self.holder
         return None if holder is None else read(holder)
 
+    @property
+    def file_name(self) -> str:
+        """Its name in the file that it was read from, which may differ from `name`; "" if it has none."""
+        return next(iter(self.file_names), "")
+
+    @property
+    def file_names(self) -> tuple[str, ...]:
+        """Its name in the file, then those of the values that it has replaced."""
+        return () if self.value is None else file_names(self.value)
+
     def __str__(self) -> str:
         return self.name if self.function in ("", "main") else f"@{self.function}:{self.name}"
 
@@ -113,18 +125,35 @@ class ValueTable:
         """All values named `key`: a name, `@function:name`, label, source `file:line[:column]`, `op=NAME`,
         and the outputs of a module.
 
-        Values of @main take precedence over values of other functions.
+        Values of @main take precedence over values of other functions, and names as they are printed over
+        those of the file; `other_meaning` tells where they differ.
         """
         if _PLACE.search(key):  # of the whole program, which the index of names would take time for
             named = [e for e in self.entries if key in (e.name, e.label) or (e.label and key in _names_of(e))]
             found: Sequence[ValueEntry] = named or self._at_place(key)
         else:
-            found = self._by_name.get(key) or ()
+            found = self._by_name.get(key) or self._by_file_name.get(key) or ()
         if not found and key.startswith(_OP):
             found = self.of_op(key.removeprefix(_OP))
         found = found or self._of_module(key)
-        main = [entry for entry in found if entry.function == "main"]
-        return main or found
+        return _main_first(found)
+
+    def other_meaning(self, key: str) -> Diagnostic | None:
+        """A remark on a name as printed that another value has in the file; None the next time."""
+        inside = self._by_name.get(key) if "%" in key and key not in self._remarked else None
+        if not inside or _main_first(inside)[0].file_name == key.rpartition(":")[2]:
+            return None  # most files have the names that are printed: they need no index of others
+        inside, others = _main_first(inside), _main_first(self._by_file_name.get(key) or ())
+        if not others or others[0] in inside:
+            return None
+        self._remarked.add(key)
+        shown, other = (f"{entry} = {entry.op.name}" for entry in (inside[0], others[0]))
+        fact = f"'{key}' is taken as it is printed, {shown}; in the file it is the name of {other}"
+        return Diagnostic(fact, position_of(others[0].location), "remark")
+
+    @cached_property
+    def _remarked(self) -> set[str]:
+        return set()
 
     def of_op(self, name: str) -> Sequence[ValueEntry]:
         """The results of all ops of that name, with or without dialect."""
@@ -136,9 +165,9 @@ class ValueTable:
         if len(found) == 1:
             return found[0]
         if not found:
-            close = self._similar(key)
-            remedy = f"did you mean {' or '.join(map(repr, close))}?" if close else ""
-            raise ShardyError(Diagnostic(f"unknown value '{key}'", expected=_NAMES, remedy=remedy))
+            raise ShardyError(
+                Diagnostic(f"unknown value '{key}'", expected=_NAMES, remedy=self._hint(key), subject=key)
+            )
         names = [f"@{entry.function}:{entry.name}" for entry in found]
         remedy = "use one of these names"
         if len(set(names)) < len(names):  # values of different regions of a function may share a name
@@ -149,20 +178,37 @@ class ValueTable:
         got = f"{len(found)} values: {', '.join(names[:8])}{more}"
         raise ShardyError.unexpected(f"ambiguous name '{key}'", expected="one value", got=got, remedy=remedy)
 
+    def _hint(self, key: str) -> str:
+        """The names that are like an unknown one; if there are none, some of the program."""
+        if close := self._similar(key):
+            return f"did you mean {' or '.join(map(repr, close))}?"
+        some = [repr(entry.file_name or entry.name) for entry in self.entries[:_LISTED]]
+        more = f" and {len(self.entries) - _LISTED:,} more" if len(self.entries) > _LISTED else ""
+        return f"the program has {', '.join(some)}{more}" if some else ""
+
     def _similar(self, key: str) -> list[str]:
         """At most three keys: with all words of `key` (`up`: `params['up']`), else of similar spelling."""
         if key.startswith(_OP):
-            return [f"{_OP}{name}" for name in get_close_matches(key.removeprefix(_OP), self._by_op, 3)]
+            return [f"{_OP}{name}" for name in closest(key.removeprefix(_OP), self._by_op, 3)]
         if key in self._by_op:
             return [f"{_OP}{key}"]
         words = set(_WORD.findall(key))
-        containing = (name for name in self._by_name if words and words <= {*_WORD.findall(name)})
-        return [*islice(containing, 3)] or get_close_matches(key, self._by_name, 3)
+        names = dict.fromkeys((*self._by_file_name, *self._by_name))
+        containing = (name for name in names if words and words <= {*_WORD.findall(name)})
+        return [*islice(containing, 3)] or closest(key, names, 3)
 
     @cached_property
     def _by_op(self) -> dict[str, list[ValueEntry]]:
         results = [entry for entry in self.entries if isinstance(entry.value, OpResult)]
         return _listed((name, e) for e in results for name in {e.op.name, e.op.name.partition(".")[2]})
+
+    @cached_property
+    def _by_file_name(self) -> dict[str, list[ValueEntry]]:
+        """The values whose names in the file are not those that are printed; own names take precedence."""
+        named = [entry for entry in self.entries if entry.file_names]
+        own = _listed((key, entry) for entry in named for key in _keys_of(entry, entry.file_name))
+        others = ((entry, name) for entry in named for name in entry.file_names[1:])
+        return _listed((key, entry) for entry, name in others for key in _keys_of(entry, name)) | own
 
     @cached_property
     def _by_name(self) -> dict[str, list[ValueEntry]]:
@@ -239,6 +285,19 @@ def _listed(pairs: Iterable[tuple[str, ValueEntry]]) -> dict[str, list[ValueEntr
 def _names_of(entry: ValueEntry) -> Iterator[str]:
     for name in filter(None, (entry.name, entry.label)):
         yield from (name, f"@{entry.function}:{name}")
+
+
+def _keys_of(entry: ValueEntry, name: str) -> Iterator[str]:
+    """What finds a value by a name that the file gave it."""
+    if name != entry.name:
+        group = name.removesuffix("#0")  # the name of several results is that of the first, too
+        for each in {name, group}:
+            yield from (each, f"@{entry.function}:{each}")
+
+
+def _main_first(found: Sequence[ValueEntry]) -> Sequence[ValueEntry]:
+    """The values of @main; all if there are none."""
+    return [entry for entry in found if entry.function == "main"] or found
 
 
 def _places_of(location: Attribute) -> Iterator[str]:

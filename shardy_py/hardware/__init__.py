@@ -1,15 +1,17 @@
 """Accelerators as data: arithmetic, memory, and links between devices, with the source of each figure.
 
-`model.py` has the values, `table.py` the known devices, `toml.py` those of users, `placement.py` the links
-that axes of a mesh lie on. Imports `layout` and `sharding` only. Not here: costs of collectives
-(`partition/cost.py`), the time of a program (`report/time/`).
+`model.py` has the values, `table.py` the known devices, `names.py` their names, `toml.py` those of users,
+`placement.py` the links that axes of a mesh lie on. Imports `layout` and `sharding` only. Not here: costs of
+collectives (`partition/cost.py`), the time of a program (`report/time/`).
 """
 
 from shardy_py.hardware.model import Hardware, Link, NamedLink, Network
-from shardy_py.hardware.placement import AxisLink, AxisPlacement, default_topology, placement_of
-from shardy_py.hardware.table import HARDWARE, LINKS, hardware_of
+from shardy_py.hardware.names import ALIASES, hardware_of, known_hardware, unknown_hardware
+from shardy_py.hardware.placement import AxisLink, AxisPlacement, as_placement, default_topology, placement_of
+from shardy_py.hardware.table import HARDWARE, LINKS
 
 __all__ = [
+    "ALIASES",
     "HARDWARE",
     "LINKS",
     "AxisLink",
@@ -18,7 +20,10 @@ __all__ = [
     "Link",
     "NamedLink",
     "Network",
+    "as_placement",
     "default_topology",
     "hardware_of",
+    "known_hardware",
     "placement_of",
+    "unknown_hardware",
 ]

@@ -47,10 +47,12 @@ class NamedLink:
 class Network:
     """The fast connections of devices.
 
-    kind: "torus": each device is linked to its neighbours along `dimensions` axes; "switch": to all others.
-    devices: the most that it connects. link: along an axis of the torus in both directions, or to the switch.
+    kind: "torus": each chip is linked to its neighbours along `dimensions` axes; "switch": to all others.
+    devices: the most that it connects. link: along an axis of the torus in both directions, or to the switch;
+        the part of one device where those of a chip share it.
     ring: the least size of a torus axis that is a ring; a shorter one is a line, along which data goes in one
     direction past the ends. Sizes of rings are multiples of it.
+    cores: the devices of a chip of a torus. core_link: between these; None: as fast as the links of the chip.
     """
 
     kind: Literal["torus", "switch"]
@@ -58,6 +60,8 @@ class Network:
     link: NamedLink
     dimensions: int = 1
     ring: int = 1
+    cores: int = 1
+    core_link: NamedLink | None = None
 
     def is_ring(self, size: int) -> bool:
         """Returns whether an axis of the torus with this size is a ring."""
@@ -66,7 +70,10 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """One device as JAX counts them: a core of TPU v2 and v3, else a chip or GPU.
+    """One device as JAX counts them.
+
+    Most are a chip or GPU, also those with two cores that compute as one (TPU v4, v5p). A core of TPU v2 and
+    v3, a chiplet of TPU7x, and a logical core of Trainium2 are devices of their own.
 
     memory_bytes: of its high-bandwidth memory. memory_bytes_per_second: read or written.
     matrix_flops: per second in products, by element type; "" for types that are not listed.

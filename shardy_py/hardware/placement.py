@@ -2,9 +2,11 @@
 
 Axes are placed minor to major. Those that fit in the network lie on it, as JAX's `create_device_mesh` does:
 the last axis takes as many whole torus axes as make its size, then the axis before it; what is left over
-shares torus axes. Others go beyond the network, where every device has a link of its own. The bandwidth of an
-axis is the sum over its torus axes; a line that is no ring has half of it, and one with a stride, whose links
-carry the data of neighbours too, its part. Not here: costs of collectives (`partition/cost.py`).
+shares torus axes. Where a chip has several devices, the last axes take these first; all axes share the links
+of the chip, but the one that goes through its devices has them alone. Others go beyond the network, where
+every device has a link of its own. The bandwidth of an axis is the sum over its torus axes; a line that is no
+ring has half of it, and one with a stride, whose links carry the data of neighbours too, its part. Not here:
+costs of collectives (`partition/cost.py`).
 
 >>> from shardy_py.sharding import Mesh
 >>> for each in placement_of("tpu-v5p").links(Mesh.of(data=16, model=4)):
@@ -17,6 +19,7 @@ model x of a torus of 4x4x4 200.0
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -24,11 +27,13 @@ from math import gcd, prod
 
 from shardy_py.errors import ShardyError
 from shardy_py.hardware.model import Hardware, Link, NamedLink, Network
-from shardy_py.hardware.table import LINKS, hardware_of
+from shardy_py.hardware.names import hardware_of
+from shardy_py.hardware.table import LINKS
 from shardy_py.sharding import Mesh
 
 _LETTERS = "xyz"
 _BEYOND = "beyond"
+_SIZE = re.compile(r"\d{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,7 @@ class _Part:
 class AxisPlacement:
     """Hardware, and where the axes of meshes lie.
 
-    topology: the sizes of the torus; () for the most compact one that holds the devices.
+    topology: the sizes of the torus in chips; () for the most compact one that holds the devices.
     axes: by the name of a mesh axis, where it lies: letters of torus axes ("x", "yz"), "beyond", the name
         of a link, or BYTES_PER_SECOND:SECONDS. Other axes are placed by rule.
     """
@@ -73,7 +78,7 @@ class AxisPlacement:
         found = {name: self._named(name, size) for name, size in mesh.sizes.items() if self._is_named(name)}
         near, network = 1, self.hardware.network
         placed: dict[str, int] = {}
-        most = prod(self.topology) if self.topology else network.devices
+        most = prod(self.topology) * network.cores if self.topology else network.devices
         for axis in reversed(mesh.axes):
             if axis.name in found:
                 continue
@@ -91,6 +96,10 @@ class AxisPlacement:
         where = self.axes.get(axis, "")
         return bool(where) and not set(where) <= set(_LETTERS)
 
+    def link_of(self, axis: str) -> Link | None:
+        """Returns the link that is given for an axis; None if it lies on the network."""
+        return self._named(axis, 1).link if self._is_named(axis) else None
+
     def _named(self, axis: str, size: int) -> AxisLink:
         where = self.axes[axis]
         named = self.hardware.beyond if where == _BEYOND else LINKS.get(where)
@@ -98,11 +107,38 @@ class AxisPlacement:
         return AxisLink(axis, size, link, where if named is None else named.name)
 
     def _on_torus(self, network: Network, sizes: Mapping[str, int]) -> Iterator[AxisLink]:
-        torus = self.topology or default_topology(prod(sizes.values()), network.dimensions)
-        for axis, parts in _parts(torus, sizes, self.axes).items():
-            letters = ", ".join(_LETTERS[part.axis] for part in parts) or "no axis"
-            where = f"{letters} of a torus of {'x'.join(map(str, torus))}"
-            yield AxisLink(axis, sizes[axis], _torus_link(network, parts, sizes[axis]), where)
+        chip, idle = _on_chip(network.cores, sizes, self.axes)
+        chips = {axis: size // chip[axis] for axis, size in sizes.items()}
+        torus = self.topology or default_topology(prod(chips.values()), network.dimensions)
+        for axis, parts in _parts(torus, chips, self.axes).items():
+            letters = ", ".join(_LETTERS[part.axis] for part in parts)
+            where = f"{letters or 'no axis'} of a torus of {'x'.join(map(str, torus))}"
+            if chip[axis] == 1:
+                link = _torus_link(network, parts, sizes[axis], 1, idle)
+            elif chips[axis] == 1:
+                link, where = _chip_link(network), f"devices of a chip of {network.cores}"
+            else:
+                link, where = _torus_link(network, parts, sizes[axis], chip[axis], idle), f"chip, {where}"
+            yield AxisLink(axis, sizes[axis], link, where)
+
+
+def _on_chip(cores: int, sizes: Mapping[str, int], given: Mapping[str, str]) -> tuple[dict[str, int], int]:
+    """The devices of a chip along each axis, minor axes first, and those that a smaller mesh leaves idle.
+
+    Axes with given places take what others leave.
+    """
+    found = dict.fromkeys(sizes, 1)
+    for axis in sorted(sizes, key=given.__contains__):
+        found[axis] = gcd(sizes[axis], cores)
+        cores //= found[axis]
+    return found, cores
+
+
+def _chip_link(network: Network) -> Link:
+    if network.core_link is not None:
+        return network.core_link.link
+    link = network.link.link
+    return Link(link.bytes_per_second * network.cores, link.latency_seconds)
 
 
 def placement_of(text: str) -> AxisPlacement:
@@ -140,13 +176,33 @@ def placement_of(text: str) -> AxisPlacement:
     return AxisPlacement(hardware, topology, axes)
 
 
+def as_placement(hardware: AxisPlacement | Hardware | str) -> AxisPlacement:
+    """Returns the placement itself, that of a device by rule, or the one of a text.
+
+    Raises:
+        ShardyError: as `placement_of`, and for anything else.
+    """
+    if isinstance(hardware, AxisPlacement):
+        return hardware
+    if isinstance(hardware, Hardware):
+        return AxisPlacement(hardware)
+    if isinstance(hardware, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return placement_of(hardware)
+    expected = "the name of a device such as 'tpu-v5p', a Hardware, or an AxisPlacement"
+    raise ShardyError.unexpected("hardware", expected=expected, got=repr(hardware)[:200])
+
+
 def _topology(text: str, hardware: Hardware) -> tuple[int, ...]:
     sizes = text.split("x")
     network = hardware.network
-    if network.kind != "torus" or len(sizes) != network.dimensions or not all(s.isdecimal() for s in sizes):
+    if (
+        network.kind != "torus"
+        or len(sizes) != network.dimensions
+        or not all(_SIZE.fullmatch(s) for s in sizes)
+    ):
         count = network.dimensions if network.kind == "torus" else 0
         expected = f"{count} sizes such as {'x'.join(['4'] * count)}" if count else "none: it has a switch"
-        raise ShardyError.unexpected(f"topology of {hardware.name}", expected=expected, got=f"'{text}'")
+        raise ShardyError.unexpected(f"topology of {hardware.name}", expected=expected, got=f"'{text[:60]}'")
     return tuple(max(1, int(size)) for size in sizes)
 
 
@@ -225,22 +281,24 @@ def _take(torus: Sequence[int], used: list[int], among: Sequence[int], axis: str
     return parts
 
 
-def _torus_link(network: Network, parts: Sequence[_Part], size: int) -> Link:
+def _torus_link(network: Network, parts: Sequence[_Part], size: int, inside: int, idle: int) -> Link:
     """All parts are used at the same time; a collective goes along one after the other.
 
     In an all-to-all on a ring of n devices a byte crosses n / 4 links on average; a line has half of the
-    links, and its middle one carries as much.
+    links, and its middle one carries as much. `inside` devices of a chip are on the way, so that one ring
+    uses the links that these and `idle` others share; in an all-to-all each of them sends its own.
     """
     whole = network.link.link
+    alone = whole.bytes_per_second * inside * idle
     bandwidth = hops = 0.0
     for part in parts:
         is_ring = network.is_ring(part.whole) and part.size * part.stride == part.whole
-        bandwidth += whole.bytes_per_second / part.stride / (1 if is_ring else 2)
+        bandwidth += alone / part.stride / (1 if is_ring else 2)
         hops += part.size * part.stride / 2 if is_ring else (part.size - 1) * part.stride
     steps = max(1, size - 1)
     longest = max((part.size for part in parts), default=1)
-    crossings = max(1.0, len(parts) * longest / 4 * size / steps)
-    return Link(bandwidth or whole.bytes_per_second, whole.latency_seconds * hops / steps, crossings)
+    crossings = inside * max(1.0, len(parts) * longest / 4 * size / steps)
+    return Link(bandwidth or alone, whole.latency_seconds * hops * inside / steps, crossings)
 
 
 def _to_switch(hardware: Hardware, axis: str, size: int, inside: int) -> AxisLink:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shardy_py.errors import ShardyError
 from shardy_py.hardware.model import Hardware, Link, NamedLink, Network
 
 _CLOUD, _OLD_CLOUD = "https://docs.cloud.google.com/tpu/docs", "https://cloud.google.com/tpu/docs"
@@ -28,10 +27,26 @@ LINKS: Mapping[str, NamedLink] = {
     for link in (
         _link("tpu-v5p", 200e9, 1e-6, f"{_CLOUD}/v5p: 1200 GB/s both ways over 6 links, 2 an axis; {_HOP}"),
         _link("tpu-v5e", 100e9, 1e-6, f"{_CLOUD}/v5e: 400 GB/s both ways over 4 links, 2 an axis; {_HOP}"),
-        _link("tpu-v3", 140e9, 1e-6, f"{_OLD_CLOUD}/v3: 560 GB/s both ways over 4 links, 2 an axis; {_HOP}"),
+        _link(
+            "tpu-v3",
+            70e9,
+            1e-6,
+            f"{_OLD_CLOUD}/v3: 560 GB/s both ways over 4 links, 2 an axis, for 2 cores; {_HOP}",
+        ),
         _link("tpu-v4", 100e9, 1e-6, f"{_CLOUD}/v4: 2400 Gb/s one way over 6 links, 2 an axis; {_HOP}"),
         _link("tpu-v6e", 200e9, 1e-6, f"{_CLOUD}/v6e: 800 GB/s both ways over 4 links, 2 an axis; {_HOP}"),
-        _link("tpu7x", 200e9, 1e-6, f"{_CLOUD}/tpu7x: 1200 GB/s both ways over 6 links, 2 an axis; {_HOP}"),
+        _link(
+            "tpu7x",
+            100e9,
+            1e-6,
+            f"{_CLOUD}/tpu7x: 1200 GB/s both ways over 6 links, 2 an axis, for 2 chiplets; {_HOP}",
+        ),
+        _link(
+            "tpu7x-d2d",
+            600e9,
+            1e-6,
+            f"{_CLOUD}/tpu7x: between the chiplets, 6 times a link of an axis (200 GB/s both ways); {_HOP}",
+        ),
         _link(
             "tpu-dcn",
             6.25e9,
@@ -50,6 +65,12 @@ LINKS: Mapping[str, NamedLink] = {
             10e-6,
             f"{_CLOUD}/v6e: 25.6 Tb/s for 256 chips; a latency of 10 us is assumed",
         ),
+        _link(
+            "tpu7x-dcn",
+            6.25e9,
+            10e-6,
+            f"{_CLOUD}/tpu7x: 100 Gb/s a chip, for 2 chiplets; a latency of 10 us is assumed",
+        ),
         _link("a100-nvlink", 300e9, 2e-6, f"{_NVIDIA}/a100: 600 GB/s both ways; 2 us are assumed"),
         _link("h100-nvlink", 450e9, 2e-6, f"{_NVIDIA}/h100: 900 GB/s both ways; 2 us are assumed"),
         _link("b200-nvlink", 900e9, 2e-6, f"{_NVIDIA}/dgx-b200: 14.4 TB/s for 8 GPUs; 2 us are assumed"),
@@ -63,15 +84,16 @@ LINKS: Mapping[str, NamedLink] = {
         ),
         _link(
             "neuronlink-v3",
-            320e9,
+            80e9,
             2e-6,
-            f"{_TRAINIUM}/trainium2.html: 1.28 TB/s both ways over a torus of 2 axes; 2 us are assumed",
+            f"{_TRAINIUM}/trainium2.html: 1.28 TB/s both ways over a torus of 2 axes, for 4 logical cores; "
+            "2 us are assumed",
         ),
         _link(
             "trn2-efa",
-            25e9,
+            6.25e9,
             10e-6,
-            "https://aws.amazon.com/ec2/instance-types/trn2: 3.2 Tb/s for 16 chips; 10 us are assumed",
+            "https://aws.amazon.com/ec2/instance-types/trn2: 3.2 Tb/s, 64 logical cores; 10 us are assumed",
         ),
         _link(
             "cpu-memory",
@@ -84,8 +106,12 @@ LINKS: Mapping[str, NamedLink] = {
 """Links between devices by name. Those of a torus are both links of an axis: the bytes that it receives."""
 
 
-def _torus(link: str, dimensions: int, devices: int, ring: int) -> Network:
-    return Network("torus", devices, LINKS[link], dimensions, ring)
+def _torus(
+    link: str, dimensions: int, devices: int, ring: int, *, cores: int = 1, between: str = ""
+) -> Network:
+    """`cores`: devices a chip; `between`: the link between them, by default as fast as one of the torus."""
+    core_link = LINKS[between] if between else None
+    return Network("torus", devices, LINKS[link], dimensions, ring, cores, core_link)
 
 
 def _switch(link: str, devices: int) -> Network:
@@ -127,17 +153,17 @@ _A100 = _rates(312, tf32=156, f32=19.5, f64=19.5, i8=624, other=19.5)
 _H100 = _rates(989.5, tf32=494.7, f32=66.9, f64=66.9, f8=1979, i8=1979, other=66.9)
 _B200 = _rates(2250, tf32=1125, f32=75, f64=37, f8=4500, i8=4500, other=75)
 _MI300X = _rates(1307.4, tf32=653.7, f32=163.4, f64=163.4, f8=2614.9, i8=2614.9, other=163.4)
-_TRN2 = _rates(667, f32=181, f8=1299, other=181)
+_TRN2 = _rates(166.75, f32=45.25, f8=324.75, other=45.25)
 
 HARDWARE: Mapping[str, Hardware] = {
     each.name: each
     for each in (
         _device(
-            *("tpu-v2", 8, 350, _rates(23), 2.9, _torus("tpu-v3", 2, 512, 16), "tpu-dcn"),
+            *("tpu-v2", 8, 350, _rates(23), 2.9, _torus("tpu-v3", 2, 512, 16, cores=2), "tpu-dcn"),
             f"{_OLD_CLOUD}/v2: 16 GiB, 700 GB/s and 46 TFLOPS a chip of two cores; links as of v3; {_VPU}",
         ),
         _device(
-            *("tpu-v3", 16, 450, _rates(61.5), 3.8, _torus("tpu-v3", 2, 2048, 32), "tpu-dcn"),
+            *("tpu-v3", 16, 450, _rates(61.5), 3.8, _torus("tpu-v3", 2, 2048, 32, cores=2), "tpu-dcn"),
             f"{_OLD_CLOUD}/v3: 32 GiB, 900 GB/s and 123 TFLOPS a chip of two cores; {_VPU}",
         ),
         _device(
@@ -157,9 +183,10 @@ HARDWARE: Mapping[str, Hardware] = {
             f"{_CLOUD}/v6e: 32 GiB, 1640 GB/s, 918 TFLOPS; {_VPU}, a rate of 1.9 GHz is assumed",
         ),
         _device(
-            *("tpu7x", 192, 7380, _rates(2307, f8=4614, i8=4614), 28.6),
-            *(_torus("tpu7x", 3, 9216, 4), "tpu-v6e-dcn"),
-            f"{_CLOUD}/tpu7x: 192 GiB, 7380 GB/s, 2307 TFLOPS (4614 in fp8); vector units twice those of v5p",
+            *("tpu7x", 96, 3690, _rates(1153.5, f8=2307, i8=2307), 14.3),
+            *(_torus("tpu7x", 3, 18432, 4, cores=2, between="tpu7x-d2d"), "tpu7x-dcn"),
+            f"{_CLOUD}/tpu7x: 192 GiB, 7380 GB/s, 2307 TFLOPS (4614 in fp8) a chip of two chiplets, each a "
+            "device; vector units as of v5p are assumed",
         ),
         _device(
             *("a100-40gb", 40, 1555, _A100, 19.5, _switch("a100-nvlink", 8), "infiniband-hdr"),
@@ -186,8 +213,9 @@ HARDWARE: Mapping[str, Hardware] = {
             f"{_AMD}/instinct/mi300/mi300x.html: 192 GB, 5.3 TB/s, 1307.4 TFLOPS; f32 163.4 TFLOPS; 8 GPUs",
         ),
         _device(
-            *("trn2", 96, 2900, _TRN2, 10, _torus("neuronlink-v3", 2, 16, 4), "trn2-efa"),
-            f"{_TRAINIUM}/trainium2.html: 96 GiB, 2.9 TB/s, 667 TFLOPS; 10 TFLOPS of other ops are assumed",
+            *("trn2", 24, 725, _TRN2, 2.5, _torus("neuronlink-v3", 2, 64, 4, cores=4), "trn2-efa"),
+            f"{_TRAINIUM}/trainium2.html: 96 GiB, 2.9 TB/s, 667 TFLOPS a chip of four logical cores (two of "
+            "its eight cores each, the default); 2.5 TFLOPS of other ops are assumed",
         ),
         _device(
             *("cpu", 4, 20, _rates(0.1), 0.02, _switch("cpu-memory", 1024), "cpu-memory"),
@@ -197,11 +225,3 @@ HARDWARE: Mapping[str, Hardware] = {
     )
 }
 """Devices by name."""
-
-
-def hardware_of(name: str) -> Hardware:
-    """Returns a known device; raises a `ShardyError` for other names."""
-    found = HARDWARE.get(name)
-    if found is None:
-        raise ShardyError.unknown("hardware", name, HARDWARE)
-    return found

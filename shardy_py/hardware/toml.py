@@ -35,15 +35,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from shardy_py.errors import Position, ShardyError
+from shardy_py.errors import Diagnostic, Position, ShardyError
 from shardy_py.hardware.model import Hardware, Link, NamedLink, Network
+from shardy_py.hardware.names import known_hardware
 from shardy_py.hardware.table import HARDWARE
 from shardy_py.layout.formats import TARGETS
 
 _TOP = ("name", "base", "memory_gib", "memory_gb_per_second", "vector_tflops", "layouts", "source")
+_MOST = 1e24
+"""Of a figure, far beyond any device."""
 _TABLES: Mapping[str, tuple[str, ...]] = {
     "matrix_tflops": (),
-    "network": ("kind", "dimensions", "devices", "ring", "gb_per_second", "latency_us"),
+    "network": ("kind", "dimensions", "devices", "devices_per_chip", "ring", "gb_per_second", "latency_us"),
     "beyond": ("gb_per_second", "latency_us"),
 }
 
@@ -56,9 +59,10 @@ def load(path: str | Path) -> Hardware:
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise ShardyError(f"cannot read '{path}': {reason}") from error
+    except (OSError, ValueError) as error:
+        is_text = not isinstance(error, UnicodeDecodeError)
+        reason = getattr(error, "strerror", None) or (str(error) if is_text else "it is not UTF-8")
+        raise ShardyError(Diagnostic(f"cannot read '{path}': {reason}", subject=str(path))) from error
     return parse(text, str(path))
 
 
@@ -72,7 +76,22 @@ def parse(text: str, file: str = "-") -> Hardware:
         where = (int(place[1]), int(place[2])) if place else (len(lines), len(lines[-1]) + 1)
         message = str(error).partition(" (at ")[0]
         raise ShardyError.unexpected("TOML", expected="", got=message, where=Position(file, *where)) from None
+    except (ValueError, RecursionError) as error:  # an integer of thousands of digits, thousands of brackets
+        is_deep = isinstance(error, RecursionError)
+        got = "brackets nested too deeply" if is_deep else "an integer with too many digits"
+        found = re.search(r"[\[{]{99}" if is_deep else r"\w{4000}", text)
+        line = text.count("\n", 0, found.start()) + 1 if found else 1
+        raise ShardyError.unexpected("TOML", expected="", got=got, where=Position(file, line, 1)) from None
     return _Reader(text, file, values).hardware()
+
+
+def shortened(value: object) -> str:
+    """Returns the text of a value, or its beginning."""
+    try:
+        text = repr(value)
+    except ValueError:
+        text = "an integer with too many digits"
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 @dataclass(frozen=True)
@@ -84,7 +103,7 @@ class _Reader:
     def hardware(self) -> Hardware:
         self._check_keys()
         base = self._base()
-        known = HARDWARE[base] if base else None
+        known = known_hardware(base) if base else None
         name = self._text("", "name", known)
         rates = dict(known.matrix_flops) if known else {}
         for kind in self._table("matrix_tflops"):
@@ -106,7 +125,7 @@ class _Reader:
 
     def _base(self) -> str:
         base = self.values.get("base", "")
-        if base and base not in HARDWARE:
+        if base and known_hardware(str(base)) is None:
             raise ShardyError.unknown("hardware", str(base), HARDWARE, where=self._place("", "base"))
         return cast("str", base)
 
@@ -126,7 +145,9 @@ class _Reader:
         if dimensions > 3:
             where = self._place("network", "dimensions")
             raise ShardyError.unexpected("dimensions", expected="1 to 3", got=str(dimensions), where=where)
-        return Network("torus", devices, link, dimensions, self._count("ring", start.ring if start else 1))
+        ring = self._count("ring", start.ring if start else 1)
+        cores = self._count("devices_per_chip", start.cores if start else 1)
+        return Network("torus", devices, link, dimensions, ring, cores, start.core_link if start else None)
 
     def _count(self, key: str, default: int | None) -> int:
         number = self._number("network", key, default)
@@ -150,9 +171,10 @@ class _Reader:
         value = self._table(table).get(key, default)
         if value is None:
             raise self._missing(table, key)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MOST:
             where = self._place(table, key)
-            raise ShardyError.unexpected(key, expected="a number above 0", got=repr(value), where=where)
+            expected = f"a number above 0, at most {_MOST:g}"
+            raise ShardyError.unexpected(key, expected=expected, got=shortened(value), where=where)
         return value
 
     def _text(self, table: str, key: str, known: Hardware | None, attribute: str = "") -> Any:
@@ -161,7 +183,7 @@ class _Reader:
             raise self._missing(table, key)
         if not isinstance(value, str):
             where = self._place(table, key)
-            raise ShardyError.unexpected(key, expected="text", got=repr(value), where=where)
+            raise ShardyError.unexpected(key, expected="text", got=shortened(value), where=where)
         return value
 
     def _check_keys(self) -> None:
@@ -171,7 +193,7 @@ class _Reader:
             if key in _TABLES:
                 if not isinstance(value, dict):
                     where = self._place("", key)
-                    raise ShardyError.unexpected(key, expected="a table", got=repr(value), where=where)
+                    raise ShardyError.unexpected(key, expected="a table", got=shortened(value), where=where)
                 for inner in cast("Mapping[str, Any]", value):
                     if _TABLES[key] and inner not in _TABLES[key]:
                         where = self._place(key, inner)

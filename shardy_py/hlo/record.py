@@ -114,6 +114,12 @@ def frontend_attributes_of(instruction: Instruction, callees: Mapping[str, Compu
     return {"mhlo.frontend_attributes": found} if found else {}
 
 
+def number_of(instruction: Instruction, callees: Mapping[str, Computation]) -> dict[str, Any]:
+    """The value of a scalar of integers."""
+    text = (instruction.literal or "").strip()
+    return {"value": int(text)} if re.fullmatch(r"-?\d+", text) and not instruction.shape.sizes else {}
+
+
 _SHARDING_TARGETS = frozenset({"Sharding", "xla.sdy.FuncResultSharding"})
 _VARIANTS: dict[str, Callable[[Instruction, tuple[Shape, ...]], str]] = {
     "all-to-all": _all_to_all,
@@ -121,6 +127,7 @@ _VARIANTS: dict[str, Callable[[Instruction, tuple[Shape, ...]], str]] = {
 }
 """Opcodes whose op depends on their attributes; empty: the op of the row."""
 _CONTEXT: dict[str, Callable[[Instruction, Mapping[str, Computation]], dict[str, Any]]] = {
+    "constant": number_of,
     "custom-call": frontend_attributes_of,
     "scatter": combiner_of,
 }

@@ -11,7 +11,7 @@ from typing import Any, cast
 from xdsl.ir import Operation
 
 from shardy_py.compute import COMPUTE, IN_PLACE, Compute, compute_of
-from shardy_py.compute.custom_calls import check_call
+from shardy_py.compute.custom_calls import check_call, guarded
 from shardy_py.compute.lanes import TOKEN
 from shardy_py.compute.windowed import dynamic_reduce_window
 from shardy_py.dialects.sdy import ops as sdy
@@ -130,6 +130,7 @@ def _computed(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> R
             signature(function).bind(record, *op.operands)
         except TypeError:
             raise ShardyError(f"@{target} does not take {len(op.operands)} operands") from None
+        function = guarded(target, function)
     bodies = [body_maker(region) for region in regions]
     if bodies:
         return _with_bodies(record, function, bodies, len(op.operands))

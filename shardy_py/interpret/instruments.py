@@ -26,6 +26,7 @@ from shardy_py.interpret.parallel import run_parallel
 from shardy_py.interpret.printing import array_text, element_text, stored_type
 from shardy_py.interpret.values import Value, expanded
 from shardy_py.ir import operands_of, type_of
+from shardy_py.notebook import csv_text
 from shardy_py.ops.custom_calls import CALL
 
 
@@ -240,9 +241,14 @@ def write_probe(path: Path, array: Array, identifier: str, type_text: str) -> No
         np.save(data, array if array.dtype.isbuiltin == 1 else array.view(f"V{array.itemsize}"))
         write_whole(str(path), data.getvalue())
         with (path.parent / "index.csv").open("a") as index:
-            index.write(f"{identifier},{type_text},{path}\n")
+            index.write(f"{_index_cell(identifier)},{type_text},{path}\n")
     except OSError as error:
         raise ShardyError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _index_cell(text: str) -> str:
+    """Returns a name of the program as a cell of CSV, as StableHLO's interpreter writes it if it is plain."""
+    return csv_text([{"": text}]).splitlines()[1]
 
 
 HANDLERS: dict[str, Handler] = {

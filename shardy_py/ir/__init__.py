@@ -7,6 +7,7 @@ calls. Ops built here equal those that xDSL builds: tests compare all fields, fo
 - walking: `walk_pre_order`, `walk_post_order`, `find_ops`; no recursion
 - building: `build_operation`, `attach_operands`, `append_arguments`; nothing is verified. Fields are set one
   by one, so that CPython stores them in the object: as a dictionary they take twice the memory and time
+- names: `file_names`, `keep_file_name`, `copy_file_names`, `add_file_names`
 - changing: `set_type`, `replace_uses`, `place_before`, `take_out`, `erase`
 
 Uses of a value stay in MLIR's order (newest use first), because passes and propagation visit users in it. A
@@ -32,6 +33,7 @@ from shardy_py.ir.changing import (
     set_type,
     take_out,
 )
+from shardy_py.ir.file_names import add_file_names, copy_file_names, file_names, keep_file_name
 from shardy_py.ir.reading import (
     blocks_of,
     next_op,
@@ -56,14 +58,18 @@ from shardy_py.ir.walking import (
 
 __all__ = [
     "OperandChanges",
+    "add_file_names",
     "append_arguments",
     "attach_operands",
     "blocks_of",
     "build_operation",
+    "copy_file_names",
     "erase",
+    "file_names",
     "find_ops",
     "find_ops_where",
     "inline_region",
+    "keep_file_name",
     "limited_to",
     "next_op",
     "next_use",

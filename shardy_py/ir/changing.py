@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, Use
 from xdsl.ir.core import SSAValues
 
+from shardy_py.ir.file_names import add_file_names
 from shardy_py.ir.reading import terminator_of
 
 
@@ -69,8 +70,13 @@ def replace_uses(
     only: Callable[[Use], bool] | None = None,
     changes: OperandChanges | None = None,
 ) -> None:
-    """Replace the uses of `old` by `new`, except those in one op and those that `only` rejects."""
+    """Replace the uses of `old` by `new`, except those in one op and those that `only` rejects.
+
+    With all uses, `new` gets the names of `old` in the file, too.
+    """
     use = old.first_use
+    if but_not_in is None and only is None:  # the value that takes the place of a named one
+        add_file_names(old, new)
     while use is not None:
         following = use._next_use
         user = use._operation

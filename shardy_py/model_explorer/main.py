@@ -17,7 +17,7 @@ PROPAGATED, AS_WRITTEN = "shardy_py", "shardy_py_as_written"
 """The ids of the adapters."""
 _NODE_DATA = "_node_data"
 """Follows the id of the adapter in that of its node data."""
-_FILES = ("mlir", "mlirbc")
+_FILES = ("mlir", "mlirbc", "gz")
 _SOURCE = "shardy-py"
 _package = package()
 _Adapter: Any = _package.Adapter

@@ -11,10 +11,7 @@ from shardy_py.api import Program, propagate
 from shardy_py.api.model_explorer import ModelExplorerGraphs, model_explorer_of
 from shardy_py.errors import ShardyError
 from shardy_py.explorer import Subject
-from shardy_py.passes.pipelines import before_propagation_passes
-from shardy_py.passes.runner import run_passes
 from shardy_py.session import without_collection
-from shardy_py.xla.written_by_jax import is_written_by_jax
 
 _one_at_a_time = Lock()  # the server answers each request in a thread of its own
 
@@ -39,9 +36,8 @@ def graphs_of_file(path: str, *, is_propagated: bool) -> ModelExplorerGraphs:
 
 @lru_cache(maxsize=4)
 def _graphs(path: str, changed: int, is_propagated: bool) -> ModelExplorerGraphs:
-    program, title = Program.load(path), PurePath(path).name
+    title = PurePath(path).name
     if not is_propagated:
+        program = Program.load(path, as_compiled=False)
         return model_explorer_of(Subject(title, program.values.table))
-    if is_written_by_jax(program.module):
-        program = Program(run_passes(program.module, before_propagation_passes()))
-    return propagate(program, progress=False).model_explorer(title=title)
+    return propagate(Program.load(path), progress=False).model_explorer(title=title)

@@ -61,7 +61,7 @@ def model_graph(subject: Subject) -> ModelGraph:
         Graph(
             id=graph,
             nodes=nodes_of(writer, inside),
-            groupNodeAttributes=_groups(graph, drawn, spots, meshes, subject.communication),
+            groupNodeAttributes=_groups(graph, drawn, spots, meshes, subject),
             tasksData=_tasks(graph, drawn, spots, subject.communication),
         )
         for graph, inside in sorted(numbers.items(), key=lambda pair: pair[0] != MAIN)
@@ -75,9 +75,10 @@ def _groups(
     drawn: tuple[Drawn, ...],
     spots: Mapping[int, Spot],
     meshes: Mapping[str, str],
-    report: CommunicationReport | None,
+    subject: Subject,
 ) -> dict[str, dict[str, str]]:
     """The rows of groups, and those of the program for the graph itself."""
+    report = subject.communication
     rows = group_rows(graph, drawn, spots)
     whole: dict[str, str] = {}
     if report is not None:
@@ -88,6 +89,8 @@ def _groups(
         if {spot.graph for spot in spots.values()} != {graph}:
             sent = f"{bytes_text(report.total.bytes)} per device, {seconds_text(report.total.seconds)}"
             whole["all functions"] = f"{len(report.sending):,} collectives, {sent}"
+    if subject.memory_bytes is not None:
+        whole["memory"] = f"{bytes_text(subject.memory_bytes)} allocated on a device"
     rows[""] = {**meshes, **whole, **rows.get("", {})}
     return rows
 

@@ -11,6 +11,7 @@ Not here: which rows a report has (its `to_rows`), tables of text (`report/table
 from __future__ import annotations
 
 import csv
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from importlib import import_module
@@ -20,6 +21,8 @@ from typing import Any, ClassVar
 from shardy_py.errors import ShardyError
 from shardy_py.terminal import without_controls
 
+_FORMULA = re.compile(r"\s*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|[\t\r\n]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 Plain = str | int | float | bool | None
 Row = dict[str, Plain]
 Rows = list[Row]
@@ -48,7 +51,7 @@ def csv_text(rows: Iterable[Row], columns: Sequence[str] = ()) -> str:
     """Returns rows as CSV with a header line; lines end as on Unix.
 
     columns: of the header, also if there are no rows; by default those of the first row. Texts are escaped as
-    for a terminal.
+    for a terminal, and so that spreadsheets do not take them for formulas.
     """
     listed = [*rows]
     names = [*columns] or [*(listed[0] if listed else ())]
@@ -63,7 +66,18 @@ def csv_text(rows: Iterable[Row], columns: Sequence[str] = ()) -> str:
 def _csv_cell(cell: Plain) -> Plain:
     if not isinstance(cell, str):
         return cell
-    return without_controls(cell, lines=False)
+    return without_controls(without_formula(cell), lines=False)
+
+
+def without_formula(text: str) -> str:
+    """Returns a text so that a spreadsheet shows it: an apostrophe precedes what could begin a formula.
+
+    Names of programs may be anything. Numbers stay numbers.
+
+    >>> [without_formula(text) for text in ("=1+1", "@f:%0", "-1.5e-3", "%arg0")]
+    ["'=1+1", "'@f:%0", '-1.5e-3', '%arg0']
+    """
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
 def to_pandas(rows: Iterable[Row], columns: Sequence[str] = ()) -> Any:

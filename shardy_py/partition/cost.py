@@ -25,11 +25,21 @@ bytes. Not here: the collectives of a program (`collectives.py`), the minimum co
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from shardy_py.errors import ShardyError
-from shardy_py.hardware import LINKS, Link
+from shardy_py.hardware import (
+    HARDWARE,
+    LINKS,
+    AxisPlacement,
+    Link,
+    known_hardware,
+    placement_of,
+    unknown_hardware,
+)
+from shardy_py.partition.links import axis_links
+from shardy_py.sharding import Mesh
 
 AxisSize = tuple[str, int]
 """The name of an axis, or of the axis of a sub-axis, and the number of devices along it."""
@@ -51,12 +61,36 @@ class CostModel:
     """The links of a machine.
 
     name: of the machine. link: of the axes that are not in `by_axis`. source: of the numbers.
+    placement: of the axes of meshes on a device, whose links `on` finds; None: `link` for all.
     """
 
     name: str
     link: Link
     by_axis: Mapping[str, Link] = field(default_factory=dict[str, Link])
     source: str = ""
+    placement: AxisPlacement | None = None
+
+    @staticmethod
+    def of(placement: AxisPlacement) -> CostModel:
+        """Returns the links of a device."""
+        link = placement.hardware.network.link
+        return CostModel(placement.hardware.name, link.link, {}, link.source, placement)
+
+    def on(self, meshes: Iterable[Mesh]) -> CostModel:
+        """Returns the model with the links that the axes of meshes lie on; all seconds are computed by such.
+
+        Raises:
+            ShardyError: the placement is of an axis that no mesh has, or an axis does not fit.
+
+        >>> model = cost_model("tpu-v5p").on([Mesh.of(data=16, model=4)])
+        >>> model.link_of("data").bytes_per_second / 1e9, model.link_of("model").bytes_per_second / 1e9
+        (400.0, 200.0)
+        """
+        meshes = [mesh for mesh in meshes if mesh.axes and not mesh.is_maximal]
+        if self.placement is None or not meshes:
+            return self
+        found = {each.axis: each.link for each in axis_links(self.placement, meshes)}
+        return replace(self, by_axis=found | dict(self.by_axis), placement=None)
 
     def link_of(self, axis: str) -> Link:
         """The link along an axis, or a sub-axis of it."""
@@ -133,21 +167,29 @@ def _rest(held_bytes: int, parts: int) -> int:
 
 
 PRESETS: Mapping[str, CostModel] = {
-    each.name: CostModel(each.name, each.link, source=each.source) for each in LINKS.values()
+    **{name: CostModel.of(AxisPlacement(device)) for name, device in HARDWARE.items()},
+    **{
+        name: CostModel(name, each.link, source=each.source)
+        for name, each in LINKS.items()
+        if name not in HARDWARE
+    },
 }
-"""Machines by name."""
+"""Devices and links by name."""
 DEFAULT = PRESETS["tpu-v5p"]
 
 
 def cost_model(text: str) -> CostModel:
-    """Parses a model: `tpu-v5p`, or with links of some axes: `tpu-v5p,data=tpu-dcn,x=50e9:2e-6`.
+    """Parses a model: `tpu-v5p`, `h100`, or with links of some axes: `tpu-v5p,data=tpu-dcn,x=50e9:2e-6`.
 
+    A device, as `hardware_of` knows it, takes the options of `placement_of`, too: `v5e,topology=4x4,data=x`.
     A link is that of a preset, or `bytes per second:seconds`. Raises a `ShardyError` for other text.
 
     >>> cost_model("tpu-v5p,data=tpu-dcn").link_of("data").bytes_per_second
     6250000000.0
     """
     name, *overrides = text.split(",")
+    if known_hardware(name) is not None or name.endswith(".toml"):
+        return _of_device(placement_of(text))
     base = _preset(name)
     by_axis: dict[str, Link] = {}
     for override in overrides:
@@ -158,10 +200,19 @@ def cost_model(text: str) -> CostModel:
     return CostModel(base.name, base.link, by_axis, base.source)
 
 
+def _of_device(placement: AxisPlacement) -> CostModel:
+    """The links of a device; those that the text gives are known without a mesh."""
+    known = {axis: placement.link_of(axis) for axis in placement.axes}
+    by_axis = {axis: link for axis, link in known.items() if link is not None}
+    return replace(CostModel.of(placement), by_axis=by_axis)
+
+
 def _preset(name: str) -> CostModel:
-    found = PRESETS.get(name)
+    device = known_hardware(name)
+    found = PRESETS.get(name if device is None else device.name)
     if found is None:
-        raise ShardyError.unknown("cost model", name, PRESETS)
+        known = dict.fromkeys((DEFAULT.name, *HARDWARE, *LINKS))
+        raise unknown_hardware("cost model", name, known)
     return found
 
 

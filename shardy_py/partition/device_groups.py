@@ -21,7 +21,7 @@ from shardy_py.errors import ShardyError
 from shardy_py.sharding.axes import AxisRef
 from shardy_py.sharding.axis_lists import Axes, difference, split_like
 from shardy_py.sharding.mesh import Mesh
-from shardy_py.sharding.slices import axis_index, axis_stride, check_listed, positions_along
+from shardy_py.sharding.slices import axis_index, axis_stride, listed, positions_along
 from shardy_py.sharding.tensor_sharding import TensorSharding
 
 Integers = NDArray[np.int64]
@@ -32,8 +32,7 @@ def device_ids(mesh: Mesh) -> Integers:
 
     Raises ShardyError if there are more than `sharding.slices.MOST_LISTED`.
     """
-    check_listed(mesh.device_count)
-    return np.asarray(mesh.device_ids, np.int64) if mesh.device_ids else np.arange(mesh.device_count)
+    return np.asarray(mesh.device_ids, np.int64) if mesh.device_ids else listed(mesh.device_count)
 
 
 def replica_groups(mesh: Mesh, axes: Axes) -> Integers:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from shardy_py.partition.device_groups import device_ids
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.axis_lists import Axes, total_size
-from shardy_py.sharding.slices import axis_index, positions_along
+from shardy_py.sharding.slices import axis_index, listed, positions_along
 
 Integers = NDArray[np.int64]
 
@@ -90,7 +90,7 @@ def shardy_exchange(reads: Reads) -> Exchange | None:
 
     Offsets are rounded as in C++, towards zero. `is_wide` tells whether Shardy replicates instead.
     """
-    part = np.arange(reads.parts)
+    part = listed(reads.parts)
     own, size = reads.part_in, reads.part_out
     positions = part * size - reads.low
     start = np.abs(positions) // reads.dilation * np.sign(positions)
@@ -159,7 +159,7 @@ def device_pairs(mesh: Mesh, axes: Axes, targets: Integers) -> Integers:
 @lru_cache(maxsize=8)
 def _device_pairs(mesh: Mesh, axes: Axes, target_bytes: bytes) -> Integers:
     targets = np.frombuffer(target_bytes, np.int64)
-    positions = np.arange(mesh.device_count, dtype=np.int64)
+    positions = listed(mesh.device_count)
     part = np.zeros_like(positions)
     for axis in axes:
         part = part * axis.size(mesh) + axis_index(mesh, axis, positions)

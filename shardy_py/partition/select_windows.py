@@ -30,6 +30,7 @@ from shardy_py.partition.windows import (
     pieces_between,
     range_read,
 )
+from shardy_py.sharding.slices import listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class SelectedParts:
 def selected_parts(parts: int, size: int, count: int, window: Window) -> SelectedParts:
     """The plan for a dimension of `size` elements in parts, under `count` windows without dilation."""
     stride, low = window.stride, window.low
-    part, own = np.arange(parts), -(-size // parts)
+    part, own = listed(parts), -(-size // parts)
     overlap = max(window.size - stride, 0)
     windows = (overlap + own + stride - 2) // stride + 1 + (window.size < stride)
     length = (windows - 1) * stride + window.size

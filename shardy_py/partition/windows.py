@@ -23,6 +23,7 @@ from shardy_py.ops.windowed import Window
 from shardy_py.partition.halo import Integers, Piece, SplitDimension, device_pairs
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.axis_lists import Axes
+from shardy_py.sharding.slices import listed
 
 ELEMENT = Window(1)
 """A window of one element, in its place."""
@@ -154,7 +155,7 @@ class WindowExchange:
 
     def _sources(self, piece: Piece) -> tuple[Integers, NDArray[np.bool_]]:
         """[parts] each: the part that a piece comes from, and whether elements of it are read."""
-        part = np.arange(self.source.parts)
+        part = listed(self.source.parts)
         source = (part[::-1] if self.source.is_mirrored else part) + piece.hop
         first, last = self.reads[:, 0], self.reads[:, 1]
         start = source * self.source.part_in
@@ -169,7 +170,7 @@ def window_exchange(source: WindowReads) -> WindowExchange:
     """The exchange for a dimension."""
     window, count, own = source.window, source.part_out, source.part_in
     base, low = window.base_dilation, window.low
-    part = np.arange(source.parts)
+    part = listed(source.parts)
     start = part * count * window.stride - low
     windows = np.clip(source.size_out - part * count, 0, count)
     spread = (window.size - 1) * window.dilation

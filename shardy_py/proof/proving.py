@@ -33,6 +33,8 @@ from shardy_py.proof.rounding import allowed, differs, is_float, largest
 from shardy_py.proof.shards import poison
 from shardy_py.proof.widening import can_widen
 
+MOST_STEPS = 1 << 20
+"""Ops that a proof runs by default: seconds, where a loop does not end."""
 Shapes = Literal["auto", "own", "small", "ops"]
 """Of the programs that are run: see `ProofOptions`."""
 
@@ -49,7 +51,7 @@ class ProofOptions:
     seed: int = 0
     shapes: Shapes = "auto"
     max_elements: int = Limits().elements
-    max_steps: int = Limits().steps
+    max_steps: int = MOST_STEPS
 
     @property
     def limits(self) -> Limits:

@@ -9,8 +9,9 @@ running passes (`pipeline.py`), the figures of one program (`communication/`, `m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from shardy_py.graph.symbols import Symbols
@@ -22,7 +23,7 @@ from shardy_py.report.tables import bytes_text, omission, seconds_text, table
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.terminal import lines_text
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +76,43 @@ class Difference:
         return bool(self.changes or self.removed or self.added or self.meshes)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Figures:
-    """The costs of a program: collectives by kind, bytes received per device, seconds, padded peak bytes.
+    """The costs of a program: collectives by kind, bytes received per device, seconds, memory per device.
 
-    partitioner: whose collectives.
+    memory: in bytes, or what computes it when it is asked for. partitioner: whose collectives.
     """
 
     collectives: dict[str, int]
     bytes: int
     seconds: float
-    peak_bytes: int
+    memory: int | Callable[[], int] = field(repr=False)
     partitioner: Partitioner = "shardy"
+
+    @cached_property
+    def memory_bytes(self) -> int:
+        """The memory on each device, as of the memory report."""
+        return self.memory if isinstance(self.memory, int) else self.memory()
 
     @staticmethod
     def of(communication: CommunicationReport, memory: MemoryReport) -> Figures:
         """Returns the figures of a program's reports."""
         counts, total = dict(sorted(communication.counts.items())), communication.total
-        peak = max((entry.peak.bytes.padded_bytes for entry in memory.entries), default=0)
-        return Figures(counts, total.bytes, total.seconds, peak, communication.partitioner)
+        return Figures(counts, total.bytes, total.seconds, memory.memory_bytes, communication.partitioner)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the figures by name."""
+        names = ("collectives", "bytes", "seconds", "memory_bytes", "partitioner")
+        return {name: getattr(self, name) for name in names}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Figures) and self.to_json() == other.to_json()
+
+    def __hash__(self) -> int:
+        return hash((self.bytes, self.seconds, self.partitioner))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Figures, tuple(self.to_json().values())
 
 
 def difference(before: ValueTable, after: ValueTable) -> Difference:
@@ -156,7 +175,7 @@ def difference_json(delta: Difference, before: Figures, after: Figures) -> dict[
     ]
     meshes = [{"name": change.name, **_sides(change)} for change in delta.meshes]
     alone = {"removed": [*map(str, delta.removed)], "added": [*map(str, delta.added)]}
-    figures = {"before": asdict(before), "after": asdict(after)}
+    figures = {"before": before.to_json(), "after": after.to_json()}
     return {"schema": SCHEMA, "changed": changes, "meshes": meshes, **alone, **figures}
 
 
@@ -169,8 +188,8 @@ def _figure_rows(before: Figures, after: Figures) -> Iterator[tuple[str, str, st
         yield "bytes moved", bytes_text(before.bytes), bytes_text(after.bytes)
     if before.seconds != after.seconds:
         yield "time", seconds_text(before.seconds), seconds_text(after.seconds)
-    if before.peak_bytes != after.peak_bytes:
-        yield "peak memory", bytes_text(before.peak_bytes), bytes_text(after.peak_bytes)
+    if before.memory_bytes != after.memory_bytes:
+        yield "memory", bytes_text(before.memory_bytes), bytes_text(after.memory_bytes)
 
 
 def _differs(change: Change, renamed: Mapping[str, str]) -> bool:

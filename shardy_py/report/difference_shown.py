@@ -32,7 +32,7 @@ def figures_html(before: Figures, after: Figures) -> Html:
         ("collectives", *(f"{sum(each.collectives.values()):,}" for each in (before, after))),
         ("bytes received by each device", *(bytes_text(each.bytes) for each in (before, after))),
         ("time", *(seconds_text(each.seconds) for each in (before, after))),
-        ("peak memory", *(bytes_text(each.peak_bytes) for each in (before, after))),
+        ("memory", *(bytes_text(each.memory_bytes) for each in (before, after))),
     )
     return table_html((f"partitioner {before.partitioner}", "before", "after"), rows)
 

@@ -18,7 +18,6 @@ down: dimension 0 along "x"; across: dimension 1 along "y"
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice, product
 from math import prod
 
 from shardy_py.report.view_words import Shape, axes_text, ids_text
@@ -63,7 +62,16 @@ def first_parts(counts: Sequence[int], most: int) -> list[tuple[int, ...]]:
     >>> first_parts((2, 2), most=3)
     [(0, 0), (0, 1), (1, 0)]
     """
-    return [*islice(product(*map(range, counts)), most)]
+    shown = range(min(prod(counts), most))
+    return [_part(number, counts) for number in shown]
+
+
+def _part(number: int, counts: Sequence[int]) -> tuple[int, ...]:
+    found: list[int] = []
+    for count in reversed(counts):
+        number, digit = divmod(number, count)
+        found.append(digit)
+    return tuple(reversed(found))
 
 
 def holders_text(slices: DeviceSlices, part: tuple[int, ...], most: int = 4) -> str:

@@ -4,7 +4,7 @@
 that of a user's notation for a custom call.
 """
 
-from shardy_py.rules.derive import derive_from_maps, derive_rule, unknown_warning
+from shardy_py.rules.derive import derive_from_maps, derive_rule, pointwise_rule, unknown_warning
 from shardy_py.rules.einsum import einsum_rule
 
-__all__ = ["derive_from_maps", "derive_rule", "einsum_rule", "unknown_warning"]
+__all__ = ["derive_from_maps", "derive_rule", "einsum_rule", "pointwise_rule", "unknown_warning"]

@@ -23,6 +23,7 @@ from typing import Literal
 
 from shardy_py import ops
 from shardy_py.errors import ShardyError
+from shardy_py.ops.elementwise import pointwise
 from shardy_py.rules.factors import sketch_of
 from shardy_py.rules.radix import RadixFactor, common_factors, keeps_row_major_order
 from shardy_py.sharding import DimMapping, Factor, FactorType, ShardingRule
@@ -47,6 +48,19 @@ def derive_rule(record: ops.OpRecord, *, conservative_propagation: bool = False)
         return derive_from_maps(
             row.maps(record), record, policy=row.policy, conservative_propagation=conservative_propagation
         )
+
+
+def pointwise_rule(record: ops.OpRecord) -> ShardingRule | None:
+    """Returns the rule of an op that computes each element by itself, also where Shardy has none.
+
+    None for any other op, and for quantized types, whose parameters may belong to a dimension.
+    """
+    row = ops.row_of(record)
+    types = (*record.operands, *record.results)
+    if row.maps is not pointwise or any(kind is None or "!quant" in kind.element for kind in types):
+        return None
+    _check_static(record)
+    return derive_from_maps(row.maps(record), record)
 
 
 def unknown_warning(record: ops.OpRecord) -> str | None:

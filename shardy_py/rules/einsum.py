@@ -23,7 +23,7 @@ from shardy_py.ops import TensorType, shape_of
 from shardy_py.sharding import Factor, FactorType, ShardingRule
 
 _FACTOR = re.compile(r"[^\W\d_]\w*")
-_ELLIPSIS = re.compile(r"\.\.\.(\d*)")
+_ELLIPSIS = re.compile(r"\.\.\.(\d{0,9})")
 
 Dimension = tuple[str, ...]
 """The factors of a dimension, major to minor."""

@@ -30,6 +30,15 @@ class MeshAxis:
         return f"{string_literal(self.name)}={self.size}"
 
 
+def _not_by_name(given: object) -> ShardyError:
+    """The error for a mesh that is not made of sizes by the names of axes."""
+    got = " ".join(repr(given).split())[:200]
+    remedy = "Mesh.of(data=4, model=2) makes one"
+    if hasattr(given, "ndim"):
+        remedy += "; numbers of devices are its device_ids="
+    return ShardyError.unexpected("mesh", expected="sizes by axis", got=got, remedy=remedy)
+
+
 @dataclass(frozen=True)
 class Mesh:
     """An n-dimensional grid of devices.
@@ -41,8 +50,14 @@ class Mesh:
     axes: tuple[MeshAxis, ...] = ()
     device_ids: tuple[int, ...] = ()
 
+    def __post_init__(self) -> None:
+        if type(self.axes) is not tuple or (self.axes and type(self.axes[0]) is not MeshAxis):
+            raise _not_by_name(self.axes)
+
     @staticmethod
-    def of(sizes: Mapping[str, int] | None = None, *, device_ids: Iterable[int] = (), **axes: int) -> Mesh:
+    def of(
+        sizes: Mapping[str, int] | None = None, *others: object, device_ids: Iterable[int] = (), **axes: int
+    ) -> Mesh:
         """The mesh of axes of these sizes, major to minor.
 
         >>> str(Mesh.of(data=4, model=2))
@@ -50,6 +65,8 @@ class Mesh:
 
         Raises ShardyError if a size is below 1, or the device ids are not 0, 1, 2, ... in some order.
         """
+        if others or not isinstance(sizes, Mapping | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise _not_by_name((sizes, *others) if others else sizes)
         named = {**(sizes or {}), **axes}
         for name, size in named.items():
             expected = "a number of devices"

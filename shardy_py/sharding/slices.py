@@ -29,7 +29,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shardy_py.errors import InternalError, ShardyError
+from shardy_py.errors import ShardyError
 from shardy_py.sharding.axes import AxisRef
 from shardy_py.sharding.axis_lists import Axes, check_axis_lists, difference, total_size
 from shardy_py.sharding.mesh import Mesh, MeshAxis
@@ -213,9 +213,17 @@ class DeviceSlices:
         return np.sort(np.asarray(ids, np.int64)[positions]) if ids else positions
 
     def within(self, outer: DeviceSlices) -> DeviceSlices:
-        """The same slices as parts of a larger tensor, whose slices `outer` have the shape of this tensor."""
-        if outer.local_shape != self.shape or outer.mesh.axes != self.mesh.axes:
-            raise InternalError(f"slices of {self.shape} within local tensors of {outer.local_shape}")
+        """The same slices as parts of a larger tensor, whose slices `outer` have the shape of this tensor.
+
+        Raises:
+            ShardyError: they have another shape, or are on another mesh.
+        """
+        if outer.mesh.axes != self.mesh.axes:
+            raise ShardyError.unexpected("outer slices", expected=f"on {self.mesh}", got=str(outer.mesh))
+        if outer.local_shape != self.shape:
+            expected, got = f"a local shape of {self.shape}", str(outer.local_shape)
+            remedy = "outer is the tensor of which this one is the part on each device"
+            raise ShardyError.unexpected("outer slices", expected=expected, got=got, remedy=remedy)
         splits = tuple(first + then for first, then in zip(outer.splits, self.splits, strict=True))
         return replace(self, shape=outer.shape, splits=splits)
 
@@ -240,7 +248,11 @@ def _offset_and_size(splits: Sequence[Split], indices: Sequence[Number], size: i
 
 
 def positions_along(mesh: Mesh, axes: Axes) -> Integers:
-    """The positions in the mesh of the devices along `axes`, major to minor, from position 0."""
+    """The positions in the mesh of the devices along `axes`, major to minor, from position 0.
+
+    Raises ShardyError if there are more than `MOST_LISTED`.
+    """
+    check_listed(prod(axis.size(mesh) for axis in axes))
     positions = np.zeros(1, np.int64)
     for axis in axes:
         steps = np.arange(axis.size(mesh), dtype=np.int64) * axis_stride(mesh, axis)
@@ -303,10 +315,16 @@ def _taken(arrays: SliceArrays, positions: Integers) -> SliceArrays:
     return SliceArrays(offsets, sizes, holds)
 
 
+def listed(count: int) -> Integers:
+    """Returns the numbers of devices or shards from 0; raises a `ShardyError` for more than `MOST_LISTED`."""
+    check_listed(count)
+    return np.arange(count, dtype=np.int64)
+
+
 def check_listed(count: int) -> None:
     """Raises a `ShardyError` for more than `MOST_LISTED` devices."""
     if count > MOST_LISTED:
-        most, remedy = f"at most {MOST_LISTED:,}", "query single devices"
+        most, remedy = f"at most {MOST_LISTED:,}", "query single devices, or use a smaller mesh"
         raise ShardyError.unexpected("listed devices", expected=most, got=f"{count:,}", remedy=remedy)
 
 

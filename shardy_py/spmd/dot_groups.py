@@ -96,7 +96,7 @@ def _as_output_batch(
         parts = dict(zip(batch, output.sizes, strict=True))
         shape = tuple(-(-size // parts.get(i, 1)) for i, size in enumerate(value.shape))
         inside = Tiling.replicated(tiling.rank, output.tiling.device_count, output.tiling.names)
-        return replace(value, shape=shape, local=shape, tiling=inside)
+        return replace(value, shape=shape, local=shape, tiling=inside, earlier=())
     sizes = list(tiling.dimensions)
     for i, tiles in zip(batch, wanted, strict=True):
         sizes[i] = tiles
@@ -339,7 +339,8 @@ def _coarser_output(product: Product, groups: dict[str, Grouped], count: int) ->
 
 def _in_group(value: Partitioned, grouped: Grouped) -> Partitioned:
     """The value as each group has it."""
-    return replace(value, shape=per_group_shape(grouped, value.shape), tiling=grouped.tiling)
+    shape = per_group_shape(grouped, value.shape)
+    return replace(value, shape=shape, tiling=grouped.tiling, earlier=())
 
 
 def _inner_product(product: Product, lhs: Partitioned, rhs: Partitioned, output: Grouped) -> Product:

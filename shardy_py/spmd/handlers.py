@@ -90,6 +90,12 @@ def _explicit(application: Application) -> list[Partitioned]:
     return found
 
 
+def _constant(application: Application) -> list[Partitioned]:
+    """Its number is known if it is a scalar of integers."""
+    made = Partitioned.of(application.shape(), application.targets[0], application.element())
+    return [replace(made, number=application.attributes.get("value"))]
+
+
 def _in_place(application: Application) -> list[Partitioned]:
     """Each device makes its part of an unreduced tensor: its tile among zeros."""
     (value,), (target,) = application.operands, application.targets
@@ -227,9 +233,9 @@ def _dynamic_slice(application: Application) -> list[Partitioned]:
 
 
 def _dynamic_update_slice(application: Application) -> list[Partitioned]:
-    value, update = application.operands[:2]
-    starts = (None,) * len(value.shape)
-    return [dynamically_updated(value, update, starts, application.targets[0])]
+    value, update, *starts = application.operands
+    numbers = [start.number for start in starts]
+    return [dynamically_updated(value, update, numbers, application.targets[0])]
 
 
 def _sort(application: Application) -> list[Partitioned]:
@@ -288,6 +294,8 @@ def _select_and_scatter(application: Application) -> list[Partitioned]:
 
 
 HANDLERS: dict[str, Handler] = {
+    "stablehlo.constant": _constant,
+    "sdy.constant": _constant,
     "stablehlo.dot_general": _dot_general,
     "stablehlo.dot": _dot,
     "stablehlo.convolution": _convolution,

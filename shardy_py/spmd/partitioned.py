@@ -27,9 +27,11 @@ class Partitioned:
 
     shape: of the whole tensor. local: of the part on each device. element: the name of the element type.
     collectives: what was sent for it, in order. rematerialized: where XLA warns of an involuntary full
-    rematerialization. chain: for reshards of one value, its name and what was sent since, so that collectives
-    of equal `key` are one; None otherwise. earlier: the values that it was resharded from, to whose tilings
-    it can go back for free. is_splat: whether it is a broadcast of a scalar, which a reshard makes anew.
+    rematerialization. chain: of a named value, its name and what was sent since, so that collectives of
+    equal `key` are one; None otherwise. call: the reshard under way, which XLA looks up by value and this
+    before it makes it; what is sent outside of any has no equal. earlier: the values that it was resharded
+    from, to whose tilings it can go back for free. is_splat: whether it is a broadcast of a scalar, which a
+    reshard makes anew. number: the value of a constant scalar of integers.
     """
 
     shape: Shape
@@ -39,8 +41,10 @@ class Partitioned:
     collectives: tuple[Collective, ...] = ()
     rematerialized: tuple[Rematerialization, ...] = ()
     chain: Hashable = field(default=None, compare=False, repr=False)
+    call: Hashable = field(default=None, compare=False, repr=False)
     earlier: tuple[Partitioned, ...] = field(default=(), compare=False, repr=False)
     is_splat: bool = field(default=False, compare=False, repr=False)
+    number: int | None = field(default=None, compare=False, repr=False)
 
     @staticmethod
     def of(shape: Sequence[int], tiling: Tiling, element: str, *, name: Hashable = None) -> Partitioned:
@@ -64,7 +68,7 @@ class Partitioned:
         group = tuple(devices)
         size = 2 if kind == "collective_permute" else len(group)
         operand = self.local if held is None else held
-        chain = self.chain and (self.chain, kind, size, operand, local, self.tiling, target)
+        chain = self._next(kind, size, operand, local, self.tiling, target)
         sent = Collective(kind, size, self.element, operand, key=chain, group=group, made_shape=local)
         return replace(
             self, local=local, collectives=(*self.collectives, sent), chain=chain, earlier=(), is_splat=False
@@ -78,17 +82,12 @@ class Partitioned:
                 value = value.sent("all_reduce", tiling.along([i]), local=value.local)
         return value
 
-    def permuted(
-        self, sizes: Iterable[int], dimension: int, *, size: int, purpose: Hashable = None
-    ) -> Partitioned:
-        """The value after permutes of parts of `sizes` elements along `dimension`, which then has `size`.
-
-        purpose: tells permutes of equal sizes apart.
-        """
+    def permuted(self, sizes: Iterable[int], dimension: int, *, size: int) -> Partitioned:
+        """The value after permutes of parts of `sizes` elements along `dimension`, which then has `size`."""
         devices = self.tiling.along([dimension])
         neighbours = tuple(device for pair in pairwise(devices) for device in pair)
         parts = [with_size(self.local, dimension, part) for part in sizes if part > 0]
-        key = self.chain and (self.chain, self.tiling, dimension, size, purpose)
+        key = self._next(self.tiling, dimension, size)
         sent = tuple(
             Collective("collective_permute", 2, self.element, part, key=key and (key, i), group=neighbours)
             for i, part in enumerate(parts)
@@ -97,6 +96,25 @@ class Partitioned:
         return replace(
             self, local=local, collectives=(*self.collectives, *sent), chain=key, earlier=(), is_splat=False
         )
+
+    def during(self, *call: Hashable) -> Partitioned:
+        """The value during a reshard that is made once; call: what tells it from others of this value."""
+        return replace(self, call=Call(call, self.shape, self.local, self.tiling, self.tiling.names))
+
+    def _next(self, *sent: Hashable) -> Hashable:
+        """The chain after something more was sent."""
+        return self.chain and self.call and (self.chain, self.call, *sent)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What tells a reshard from others of one value: what is asked for, and how the value is held before."""
+
+    asked: tuple[Hashable, ...]
+    shape: Shape
+    local: Shape
+    tiling: Tiling
+    names: tuple[int, ...]
 
 
 def with_size(shape: Shape, dimension: int, size: int) -> Shape:

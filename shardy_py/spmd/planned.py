@@ -36,18 +36,21 @@ _CHAINS: dict[Hashable, int] = SESSION.table("chains of reshards")
 _TILINGS: dict[Tiling, Tiling] = SESSION.table("tilings")
 
 
+Roots = tuple[int | tuple[int, int], ...]
+"""The positions of operands that a chain starts from; for an earlier form of an operand its number too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Needed:
     """A collective that an op needs.
 
-    chain: equal for equal chains of reshards from any values; None if it has no equal. roots: the positions
-    of the operands that the chain starts from; for an earlier form of an operand its number too. origin: the
-    first of these operands, -1 if there is none.
+    chain: equal for equal chains of reshards from any values; None if it has no equal. roots: what the chain
+    starts from. origin: the first of these operands, -1 if there is none.
     """
 
     collective: Collective
     chain: int | None = None
-    roots: tuple[int | tuple[int, int], ...] = ()
+    roots: Roots = ()
 
     @property
     def origin(self) -> int:
@@ -61,13 +64,15 @@ class Planned:
     """A result of a planned op, as devices hold it, and what is sent for it.
 
     before: what is sent until the last of the forms that it had before, which is all of it if the program
-    does not use the result; None if it had none.
+    does not use the result; None if it had none. made: the chain of reshards that the result itself is, and
+    its roots, as of `Needed`; None: it is a tensor of its own.
     """
 
     held: Partitioned
     needed: tuple[Needed, ...]
     rematerialized: tuple[Rematerialization, ...]
     before: tuple[tuple[Needed, ...], tuple[Rematerialization, ...]] | None = None
+    made: tuple[int, Roots] | None = None
 
 
 def the_tiling(tiling: Tiling) -> Tiling:
@@ -82,7 +87,7 @@ def tensor_held(value: Partitioned) -> Partitioned:
     """
     same = [each for each in value.earlier if each.shape == value.shape]
     forms = tuple((each.local, each.tiling, each.element, each.is_splat) for each in same)
-    key = value.shape, value.local, value.tiling, value.element, value.is_splat, forms
+    key = value.shape, value.local, value.tiling, value.element, value.is_splat, value.number, forms
     known = _HELD.get(key)
     if known is None:
         earlier = tuple(map(_bare, same))
@@ -145,6 +150,7 @@ def _result(value: Partitioned) -> Planned:
         _needed(value),
         value.rematerialized,
         None if before is None else (_needed(before), before.rematerialized),
+        None if value.chain is None else _numbered(value.chain),
     )
 
 
@@ -156,9 +162,13 @@ def _chained(collective: Collective) -> Needed:
     bare = replace(collective, key=None)
     if collective.key is None:
         return Needed(bare)
+    return Needed(bare, *_numbered(collective.key))
+
+
+def _numbered(chain: Hashable) -> tuple[int, Roots]:
+    """The number of a chain without what it starts from, and this."""
     roots: list[int | tuple[int, int]] = []
-    chain = _CHAINS.setdefault(_unrooted(collective.key, roots), len(_CHAINS))
-    return Needed(bare, chain, tuple(roots))
+    return _CHAINS.setdefault(_unrooted(chain, roots), len(_CHAINS)), tuple(roots)
 
 
 def _unrooted(key: Hashable, roots: list[int | tuple[int, int]]) -> Hashable:

@@ -48,6 +48,7 @@ def reduced(
         result = replace(
             operand,
             shape=_kept(operand.shape, kept),
+            earlier=(),
             local=_kept(operand.local, kept),
             tiling=after,
             element=element,
@@ -70,7 +71,8 @@ def _gathered(
     inner = group_on(tiling, others).tiling
     local = tuple(1 if i in dimensions else size for i, size in enumerate(operand.local))
     shape = tuple(tiling.dimensions[i] if i in dimensions else size for i, size in enumerate(operand.local))
-    return replicated(replace(operand, shape=shape, local=local, tiling=inner, element=element, chain=None))
+    inside = replace(operand, shape=shape, local=local, tiling=inner, element=element, chain=None, earlier=())
+    return replicated(inside)
 
 
 def _without(tiling: Tiling, dimensions: Sequence[int]) -> Tiling:

@@ -156,7 +156,7 @@ def _with_groups(operand: Partitioned, shape: Shape, target: Tiling) -> Partitio
     if is_target:
         output = aligned(output, grouped)
     outside = tuple(operand.local[i] if i in of_operand else size for i, size in enumerate(operand.shape))
-    inner = replace(operand, shape=outside, tiling=grouped.tiling, earlier=())
+    inner = replace(operand, shape=outside, tiling=grouped.tiling, earlier=(), chain=None)
     part = tuple(-(-size // tiles) for size, tiles in zip(shape, propagated.dimensions, strict=True))
     found = _with_groups(inner, part, output.tiling)
     return reshard(replace(found, shape=shape, tiling=ungrouped(output), earlier=(), chain=None), target)

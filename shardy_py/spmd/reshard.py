@@ -32,9 +32,11 @@ def reshard(value: Partitioned, target: Tiling) -> Partitioned:
     if value.tiling == target:
         return value
     known = next((earlier for earlier in value.earlier if earlier.tiling == target), None)
-    found = known or _resharded(value, target, may_replicate=True)
+    if known is not None:
+        return known
+    found = _resharded(value.during(target), target, may_replicate=True)
     assert found is not None
-    return known or replace(found, earlier=(value, *found.earlier))
+    return replace(found, call=value.call, earlier=(value, *found.earlier))
 
 
 def replicated(value: Partitioned) -> Partitioned:
@@ -45,10 +47,9 @@ def replicated(value: Partitioned) -> Partitioned:
     for earlier in value.earlier:
         if earlier.tiling.is_replicated:
             return earlier
-    whole = gathered(value, tiling, value.shape, range(tiling.rank))
-    return replace(
-        whole, tiling=Tiling.replicated(tiling.rank, tiling.device_count, tiling.names), earlier=(value,)
-    )
+    target = Tiling.replicated(tiling.rank, tiling.device_count, tiling.names)
+    whole = gathered(value.during(target), tiling, value.shape, range(tiling.rank))
+    return replace(whole, tiling=target, call=value.call, earlier=(value,))
 
 
 def _resharded(value: Partitioned, target: Tiling, *, may_replicate: bool) -> Partitioned | None:
@@ -186,7 +187,7 @@ def _padded(value: Partitioned, target: Tiling) -> Partitioned:
             lambda shard, more=more: -more * shard,
             lambda shard, more=more: more * (shard + 1),
         )
-        value = value.permuted(sent, i, size=needed, purpose=target)
+        value = value.permuted(sent, i, size=needed)
     return value
 
 
@@ -205,7 +206,7 @@ def _shifted(value: Partitioned, source: Tiling, target: Tiling, dimensions: Seq
             lambda shard, surplus=surplus, factor=factor: surplus * (shard // factor),
             lambda shard, surplus=surplus, factor=factor: -surplus * (shard // factor),
         )
-        value = value.permuted(sent, i, size=value.local[i], purpose=target)
+        value = value.permuted(sent, i, size=value.local[i])
     return value
 
 
@@ -285,7 +286,8 @@ def _through_split(value: Partitioned, target: Tiling, dimension: int, major: in
     parts = (value.shape[dimension] // minor, minor)
     shape = (*value.shape[:dimension], *parts, *value.shape[dimension + 1 :])
     local = (*value.local[:dimension], 1, size, *value.local[dimension + 1 :])
-    apart = replace(value, shape=shape, local=local, tiling=split, earlier=())
+    chain = value.chain and value.call and (value.chain, value.call)
+    apart = replace(value, shape=shape, local=local, tiling=split, earlier=(), chain=chain)
     moved = _resharded(apart, target.split(dimension, major), may_replicate=False)
     if moved is None:
         return None

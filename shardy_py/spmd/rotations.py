@@ -75,7 +75,7 @@ def wrapped(operand: Partitioned, wrap: Wrap, target: Tiling) -> Partitioned:
     at = [int(i == wrap.dimension) for i in range(rank)]
     middle = padded(operand, [low * i for i in at], [high * i for i in at], [0] * rank, target)
     size = middle.shape[wrap.dimension]
-    bare = Partitioned.of(middle.shape, target, middle.element, name=("wrapped", operand.chain))
+    bare = Partitioned.of(middle.shape, target, middle.element)
     amounts = size - (wrap.starts[0] + low), size - (wrap.starts[1] + low + high)
     ends = [rotated(bare, wrap.dimension, amount, target) for amount in amounts]
     return result_of([middle, *ends], middle.shape, target, middle.element)
@@ -99,5 +99,5 @@ def rotated(operand: Partitioned, dimension: int, amount: int, target: Tiling) -
             if distance % tiles:
                 sizes.append(piece)
             at += piece
-        value = value.permuted(sizes, dimension, size=part, purpose=("rotated", moved))
+        value = value.permuted(sizes, dimension, size=part)
     return result_of([value], value.shape, target, value.element)

@@ -22,11 +22,14 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from shardy_py.errors import ShardyError
 from shardy_py.partition.device_groups import device_ids, shard_indices
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 
 Integers = NDArray[np.int64]
 Shape = tuple[int, ...]
+_MOST_DEVICES = 1 << 20
+"""Devices of a mesh whose tilings are listed, one device after the other, as XLA does."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ class Tiling:
         """
         lists = [tuple(AxisRef(a) if isinstance(a, str) else a for a in dimension) for dimension in axes]
         sizes = tuple(prod(axis.size(mesh) for axis in dimension) for dimension in lists)
+        _check_devices(mesh.device_count)
         tile = np.zeros(len(device_ids(mesh)), np.int64)
         for dimension, size in zip(lists, sizes, strict=True):
             tile = tile * size + shard_indices(mesh, dimension)
@@ -65,7 +69,8 @@ class Tiling:
 
     @staticmethod
     def replicated(rank: int, device_count: int, names: tuple[int, ...] = ()) -> Tiling:
-        """Every device holds the whole tensor."""
+        """Every device holds the whole tensor. Raises ShardyError as `of`."""
+        _check_devices(device_count)
         return Tiling((1,) * rank, device_count, tuple(range(device_count)), names)
 
     @staticmethod
@@ -222,6 +227,12 @@ class Tiling:
         sizes[source], sizes[target] = sizes[target], sizes[source]
         grid = self.grid.reshape(*split, self.replicas).transpose(order)
         return Tiling.from_grid(grid.reshape(*sizes, self.replicas), self.rank, self.names)
+
+
+def _check_devices(count: int) -> None:
+    if count > _MOST_DEVICES:
+        expected = f"a mesh of at most {_MOST_DEVICES:,} devices"
+        raise ShardyError.unexpected("XLA's partitioner", expected=expected, got=f"{count:,}")
 
 
 def _coordinates(tiling: Tiling) -> Integers:

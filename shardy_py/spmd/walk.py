@@ -96,6 +96,10 @@ class _Walk:
     sent: list[Sent] = field(default_factory=list[Sent])
     rematerialized: list[Rematerialized] = field(default_factory=list[Rematerialized])
     merged: list[Sent] = field(default_factory=list[Sent])
+    slices: dict[Hashable, Name] = field(default_factory=dict[Hashable, Name])
+    """The first slice of each kind that is just what its reshards make."""
+    same: dict[Name, Name] = field(default_factory=dict[Name, Name])
+    """By the name of a slice, an equal one before it: they are one tensor, which is resharded once."""
 
     def bind(self, arguments: Iterable[Value]) -> None:
         for value in arguments:
@@ -108,10 +112,12 @@ class _Walk:
         live = _live(block)
         patterns = patterns_of(block)
         for each in block.steps:
+            if each.results and live.isdisjoint(each.results):
+                continue
             found = patterns.get(each.results[0]) if patterns and each.results else None
             if found is not None and found.applies(self.values[found.source].tiling):
                 self._replace(each, found, times)
-            elif not each.results or not live.isdisjoint(each.results):
+            else:
                 self._step(each, times, live)
         for index, (name, target) in enumerate(zip(block.results, block.targets, strict=True)):
             if name in self.values and target is not None:
@@ -143,12 +149,22 @@ class _Walk:
                 found = self._planned(key, names, lambda operands: _applied(step, operands, flags), holds)
             self.plans[id(step)] = step, used, operands, found
         for name, result in zip(results, found, strict=True):
+            if result.made is not None and step.record.name == _SLICE:
+                self._note_slice(name, result, names)
             if result.needed or result.rematerialized:
                 if result.before is None or name in live:
                     self._emit(result.needed, result.rematerialized, names, step, times)
                 else:
                     self._emit(*result.before, names, step, times)
             values[name] = result.held
+
+    def _note_slice(self, name: Name, result: Planned, names: Sequence[Name]) -> None:
+        assert result.made is not None
+        chain, roots = result.made
+        key = chain, id(result.held), *(self._root(root, names) for root in roots)
+        first = self.slices.setdefault(key, name)
+        if first is not name:
+            self.same[name] = first
 
     def _planned(
         self,
@@ -202,7 +218,11 @@ class _Walk:
         """names: of the operands by position. result: the index of the program's result, without a step."""
         for each in needed:
             collective = each.collective
-            key = None if each.chain is None else (each.chain, *(_root(root, names) for root in each.roots))
+            key = (
+                None
+                if each.chain is None
+                else (each.chain, *(self._root(root, names) for root in each.roots))
+            )
             if key is None or key not in self.keys:
                 self.keys.add(key)
                 reason = collective.reason or (step.record.name if step else "result")
@@ -215,24 +235,31 @@ class _Walk:
         for source, target in rematerialized:
             self.rematerialized.append(Rematerialized(step, source, target))
 
+    def _root(self, root: int | tuple[int, int], names: Sequence[Name]) -> Hashable:
+        """The name of the value that a chain of reshards starts from, or of an earlier form of it."""
+        name = names[root if isinstance(root, int) else root[0]]
+        name = self.same.get(name, name)
+        return name if isinstance(root, int) else (name, root[1])
+
 
 def _applied(step: Step, operands: Sequence[Partitioned], used: tuple[bool, ...]) -> Sequence[Partitioned]:
     """The results of a step, for operands whose reshards are known."""
     targets = tuple([target for target in step.targets if target is not None])
     row = TABLE.get(step.record.name)
     if row is not None and row.is_wire:
-        return [reshard(value, target) for value, target in zip(operands, targets, strict=True)]
+        pairs = zip(operands, targets, strict=True)
+        return [replace(reshard(value, target), number=None) for value, target in pairs]
     return partition(Application(step.record, tuple(operands), targets, used, step.is_unreduced))
-
-
-def _root(root: int | tuple[int, int], names: Sequence[Name]) -> Hashable:
-    """The name of the value that a chain of reshards starts from, or of an earlier form of it."""
-    return names[root] if isinstance(root, int) else (names[root[0]], root[1])
 
 
 def _operand(step: Step, names: Sequence[Name], origin: int) -> int:
     """The index of the operand that is sent; -1 if it is none of them."""
     return step.operands.index(names[origin]) if origin >= 0 and names[origin] in step.operands else -1
+
+
+_SLICE = "stablehlo.slice"
+_BARRIERS = frozenset({"stablehlo.optimization_barrier", "hlo.opt-barrier"})
+"""Ops that need all their operands for each of their results."""
 
 
 def _live(block: Block) -> set[Name]:
@@ -241,6 +268,8 @@ def _live(block: Block) -> set[Name]:
     for step in reversed(block.steps):
         if not step.results or not live.isdisjoint(step.results):
             live.update(step.operands)
+            if step.record.name in _BARRIERS:
+                live.update(step.results)
             for inner in step.blocks:
                 live.update(used(inner))
     return live

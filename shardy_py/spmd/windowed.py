@@ -85,15 +85,13 @@ def windowed_input(
         return windowed_input(reshard(value, target), window, target, reshard)
     if prod(target.dimensions[i] if plan is None else plan.shards for i, plan in enumerate(plans)) == 1:
         return Windowed(value, windows)
-    exchanged = _exchanged(value, plans, window)
+    exchanged = _exchanged(value.during(target, tuple(window)), plans)
     if exchanged is not None:
-        return Windowed(exchanged, windows)
+        return Windowed(replace(exchanged, call=value.call), windows)
     return windowed_input(reshard(value, apart), window, target, reshard)
 
 
-def _exchanged(
-    value: Partitioned, plans: Sequence[_Reads | None], window: Sequence[Window]
-) -> Partitioned | None:
+def _exchanged(value: Partitioned, plans: Sequence[_Reads | None]) -> Partitioned | None:
     """The value with the halos along all dimensions, one after another; None if one is too large."""
     local: Shape = value.local
     for dimension, plan in enumerate(plans):
@@ -113,7 +111,7 @@ def _exchanged(
         )
         if sent is None:
             return None
-        value = value.permuted(sent, dimension, size=plan.size, purpose=window[dimension])
+        value = value.permuted(sent, dimension, size=plan.size)
     return value
 
 
@@ -122,11 +120,13 @@ def _difference(left: Offset, right: Offset) -> Offset:
 
 
 def _reads(size: int, local: int, tiles: int, window: Window) -> _Reads | None:
-    """What the shards read; None: not supported.
+    """What the shards read; None: not supported, or nothing.
 
     Shards behind the last window, and those between the last window and the first element that is read, are
     left out.
     """
+    if not local:
+        return None
     full, count = window.padded(size), window.count(size)
     per_shard = -(-count // tiles)
     shards, shard, total = tiles, local, size

@@ -30,7 +30,10 @@ from shardy_py.spmd.windowed import windowed_input
 def sliced(
     operand: Partitioned, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int], target: Tiling
 ) -> Partitioned:
-    """The result of a slice: where the operand has more tiles, it is sliced before it is resharded."""
+    """The result of a slice: where the operand has more tiles, it is sliced before it is resharded.
+
+    If that takes all that was read, equal slices are one tensor to XLA, as far as it is resharded.
+    """
     parts = [*zip(starts, limits, strides, strict=True)]
     shape = tuple(-(-(limit - start) // stride) for start, limit, stride in parts)
     window = [
@@ -43,7 +46,9 @@ def sliced(
             continue
         read = windowed_input(reshard(operand, tiling), window, tiling, reshard)
         if read is not None:
-            return reshard(result_of([read.value], shape, tiling, operand.element), target)
+            part = result_of([read.value], shape, tiling, operand.element)
+            is_all = tiling != target and part.local == read.value.local
+            return reshard(replace(read.value, shape=shape, earlier=()) if is_all else part, target)
     return replicating([operand], shape, operand.element, target)
 
 
@@ -156,6 +161,6 @@ def _overlapping(
     if sources is None or elements is None:
         return None
     return (
-        value.permuted(elements, at, size=needed, purpose=window),
-        given.permuted(sources, at, size=windows, purpose=window),
+        value.permuted(elements, at, size=needed),
+        given.permuted(sources, at, size=windows),
     )

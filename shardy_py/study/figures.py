@@ -1,20 +1,25 @@
-"""What a variant costs: what XLA's partitioner sends, and the peak of memory."""
+"""What a variant costs: what XLA's partitioner sends, and the memory that XLA allocates."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
+from typing import cast
 
-from shardy_py.ops import Storage
-from shardy_py.partition.cost import Cost, CostModel
+from xdsl.dialects.builtin import ModuleOp
+
+from shardy_py.partition.cost import AxisSize, Cost, CostModel
 from shardy_py.report.communication.device_groups import UNKNOWN_AXIS, axes_of_collective
+from shardy_py.report.communication.scattered import cost_of, is_scattered
+from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.report.difference import Figures
-from shardy_py.report.memory.collect import donated_arguments, is_same_array
-from shardy_py.report.memory.liveness import LivenessAnalysis, MemoryComputation, MemoryStep
+from shardy_py.report.memory import estimate_memory
+from shardy_py.report.memory.collect import donated_arguments
 from shardy_py.sharding import Mesh
 from shardy_py.spmd.model import Collective
-from shardy_py.spmd.walk import plan_program
+from shardy_py.spmd.walk import Sent, plan_program
 from shardy_py.study.variant import Variant, Variants
+from shardy_py.study.variant_program import VariantProgram
 
 
 class FigureCosts:
@@ -22,7 +27,11 @@ class FigureCosts:
 
     def __init__(self, variants: Variants, model: CostModel) -> None:
         self._variants = variants
-        self._costs = CollectiveCosts(tuple(variants.meshes.values()), model)
+        meshes = tuple(variants.meshes.values())
+        self._costs = CollectiveCosts(meshes, model.on(meshes))
+        self._function = variants.base.function
+        self._donated = donated_arguments(self._function)
+        self._program = SpmdProgram(cast("ModuleOp", self._function.parent_op()))
 
     def of(self, variant: Variant) -> Figures:
         """Returns the figures of a variant, as `Figures.of` the reports on the program by XLA.
@@ -30,16 +39,20 @@ class FigureCosts:
         Raises:
             ShardyError: a mesh has too many devices to list them.
         """
-        sent = plan_program(variant.block, self._variants.plans).sent
+        plan = plan_program(variant.block, self._variants.plans)
+        program = VariantProgram(self._program, self._variants, variant, plan)
         counts: Counter[str] = Counter()
         total = Cost()
-        for each in sent:
+        for each in plan.sent:
             collective = each.collective
-            cost = self._costs.of(collective)
+            cost = self._costs.of_sent(each, program)
             counts[collective.kind] += 1
             total += Cost(cost.bytes * collective.times, cost.seconds * collective.times)
-        peak = peak_bytes(self._variants, variant)
-        return Figures(dict(sorted(counts.items())), total.bytes, total.seconds, peak, "xla")
+
+        def memory() -> int:
+            return estimate_memory(program, self._function, self._donated).total_bytes
+
+        return Figures(dict(sorted(counts.items())), total.bytes, total.seconds, memory, "xla")
 
 
 class CollectiveCosts:
@@ -50,57 +63,25 @@ class CollectiveCosts:
         self._model = model
         self._known: dict[Hashable, Cost] = {}
 
-    def of(self, collective: Collective) -> Cost:
-        """Returns the cost of one run."""
+    def of(self, collective: Collective, *, scattered: bool = False) -> Cost:
+        """Returns the cost of one run; scattered: of a sum of which each device keeps its part only."""
         held = collective.element_type, collective.held_shape
-        key = collective.kind, collective.group_size, collective.group, held
+        key = collective.kind, collective.group_size, collective.group, held, scattered
         cost = self._known.get(key)
         if cost is None:
-            is_permute = collective.kind == "collective_permute"
-            found = axes_of_collective(collective.group, self._meshes, is_permute=is_permute)
-            axes = found or ((UNKNOWN_AXIS, collective.group_size),)
-            cost = self._known[key] = getattr(self._model, collective.kind)(axes, collective.held_bytes)
+            axes = self._axes(collective)
+            cost = self._known[key] = cost_of(self._model, collective, axes, scattered=scattered)
         return cost
 
+    def of_sent(self, sent: Sent, program: SpmdProgram) -> Cost:
+        """Returns the cost of one run of a collective of a program."""
+        collective, step = sent.collective, sent.step
+        if collective.kind != "all_reduce" or step is None or not step.results:
+            return self.of(collective)
+        sharding = program.result_sharding(step)
+        return self.of(collective, scattered=is_scattered(sent, self._axes(collective), sharding))
 
-def peak_bytes(variants: Variants, variant: Variant) -> int:
-    """Returns the peak of padded bytes on each device, of linear layouts, as the memory report has it."""
-    size_of = variants.padded_bytes
-    sizes = [*map(size_of, variant.types, variant.numbers)]
-    steps: list[MemoryStep] = []
-    same: dict[int, int] = {}
-
-    def reads_of(values: Iterable[int]) -> tuple[int, ...]:
-        return tuple([same.get(value, value) for value in values]) if same else tuple(values)
-
-    for operands, results, storage in variant.lines:
-        reads = reads_of(operands) if same else operands
-        if storage is Storage.NEW:
-            steps.append(MemoryStep(reads, results))
-        elif storage is Storage.IN_PLACE:
-            steps.append(MemoryStep(reads, results, tuple(zip(reads, results, strict=False))))
-        else:
-            kept: list[int] = []
-            for operand, result in zip(reads, results, strict=True):
-                if is_same_array(*(variants.closed[variant.numbers[v]] for v in (operand, result))):
-                    same[result] = operand
-                else:
-                    kept.append(result)
-            steps.append(MemoryStep(reads, tuple(kept)))
-    returned = reads_of(variant.returned)
-    owned = set(variant.arguments)
-    arrays: list[int] = []
-    copies: list[int] = []
-    for value, number in zip(returned, variant.targets, strict=True):
-        size = size_of(variant.types[value], number or variant.numbers[value])
-        if value not in owned and sizes[value] == size:
-            arrays.append(value)
-        else:
-            sizes.append(size)
-            arrays.append(len(sizes) - 1)
-            copies.append(len(sizes) - 1)
-        owned.add(value)
-    steps.append(MemoryStep(returned, tuple(copies)))
-    computation = MemoryComputation(variant.arguments, tuple(steps), tuple(arrays))
-    donated = donated_arguments(variants.base.function)
-    return LivenessAnalysis((computation,), sizes).peak_bytes(0, donated)
+    def _axes(self, collective: Collective) -> tuple[AxisSize, ...]:
+        is_permute = collective.kind == "collective_permute"
+        found = axes_of_collective(collective.group, self._meshes, is_permute=is_permute)
+        return found or ((UNKNOWN_AXIS, collective.group_size),)

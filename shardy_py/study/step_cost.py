@@ -15,26 +15,23 @@ from math import inf
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 
 from shardy_py.hardware import AxisPlacement
-from shardy_py.partition.cost import Cost
+from shardy_py.partition.cost import Cost, CostModel
 from shardy_py.report.communication.by_xla import PlannedUses
 from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.report.memory import estimate_memory
-from shardy_py.report.memory.chips import CHIPS
+from shardy_py.report.memory.chips import target_of
 from shardy_py.report.memory.collect import donated_arguments
 from shardy_py.report.time.graph import Priced, timed_block
 from shardy_py.report.time.interval import measure
-from shardy_py.report.time.links import axis_links, cost_model_of
 from shardy_py.report.time.local_work import whole_work
 from shardy_py.report.time.program_work import block_work
-from shardy_py.sharding import TensorSharding
 from shardy_py.spmd.model import Collective
-from shardy_py.spmd.program import Block, Step
-from shardy_py.spmd.walk import ProgramPlan, plan_program
+from shardy_py.spmd.walk import plan_program
 from shardy_py.study.figures import CollectiveCosts
 from shardy_py.study.variant import Variant, Variants
+from shardy_py.study.variant_program import VariantProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +44,6 @@ class StepCost:
     received_bytes: int
 
 
-class _VariantProgram(SpmdProgram):
-    """A variant as the reports read a program: its module has the ops, but not the shardings."""
-
-    def __init__(self, base: SpmdProgram, variants: Variants, variant: Variant, plan: ProgramPlan) -> None:
-        super().__init__(base.module)
-        self.meshes, self.values, self.entries = base.meshes, base.values, base.entries
-        self._variants, self._variant, self._own = variants, variant, plan
-
-    def planned(self, function: FuncOp) -> tuple[Block, ProgramPlan]:
-        return self._variant.block, self._own
-
-    def result_sharding(self, step: Step) -> TensorSharding | None:
-        (value, *_) = step.results
-        assert isinstance(value, int)
-        return self._variants.closed[self._variant.numbers[value]]
-
-
 class StepCosts:
     """What variants of one program cost on one hardware."""
 
@@ -73,13 +53,13 @@ class StepCosts:
         self.hardware = placement.hardware
         meshes = [mesh for mesh in variants.meshes.values() if not mesh.is_maximal]
         self._devices = max((mesh.device_count for mesh in meshes), default=1)
-        self._model = cost_model_of(placement, axis_links(placement, meshes))
+        self._model = CostModel.of(placement).on(meshes)
         self._costs = CollectiveCosts(tuple(variants.meshes.values()), self._model)
         function = variants.base.function
         self._function = function
         self._donated = donated_arguments(function)
         self._program = SpmdProgram(cast("ModuleOp", function.parent_op()))
-        self._is_chip = self.hardware.name in CHIPS
+        self._is_chip = target_of(placement)[1] is not None
         self._ideal: float | None = None
 
     @cached_property
@@ -96,7 +76,7 @@ class StepCosts:
         sent = [(each.collective, self._costs.of(each.collective)) for each in plan.sent]
         if self._least_seconds(variant, sent) > at_most:
             return None
-        program = _VariantProgram(self._program, self._variants, variant, plan)
+        program = VariantProgram(self._program, self._variants, variant, plan)
         block = timed_block(program, self._function, self.hardware, self._model, self._priced)
         time = measure(block)
         if time.serial > at_most:

@@ -13,10 +13,9 @@ from math import prod
 from typing import NamedTuple
 
 from shardy_py.dialects.sdy import ReshardOp
-from shardy_py.ops import TABLE, OpRecord, Storage, TensorType
+from shardy_py.ops import OpRecord, TensorType
 from shardy_py.partition import reshard_plan as plans
 from shardy_py.partition.boundary import closed_like, evenly_divided, without_sub_axes
-from shardy_py.report.sizes import tensor_size
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of, mesh_to_work_in, resolve
 from shardy_py.spmd.planned import the_tiling
@@ -28,28 +27,21 @@ from shardy_py.study.skeleton import Around, Node, Skeleton, skeleton_of
 
 
 class Line(NamedTuple):
-    """One op of a variant: what memory needs to know of it. operands, results: values."""
+    """The values of one op of a variant."""
 
     operands: tuple[int, ...]
     results: tuple[int, ...]
-    storage: Storage
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
     """A program with decided shardings.
 
-    block: for the planner; names are values. lines: its ops. numbers: of closed shardings, by value.
-    arguments, returned: values. targets: numbers of the shardings of results.
+    block: for the planner; names are values. numbers: of closed shardings, by value.
     """
 
     block: Block
-    lines: tuple[Line, ...]
     numbers: Sequence[int]
-    arguments: tuple[int, ...]
-    returned: tuple[int, ...]
-    targets: tuple[int, ...]
-    types: Sequence[TensorType | None]
 
 
 class Variants:
@@ -60,8 +52,6 @@ class Variants:
         self.meshes: Mapping[str, Mesh] = base.program.meshes
         self.closed: list[TensorSharding | None] = [None]
         """Closed shardings by number; 0: none."""
-        self._sizes: dict[tuple[int, int], tuple[int, TensorType | None]] = {}
-        """Bytes on each device, by the identity of a type and the number of a sharding; with the type."""
         self.plans: StepPlans = {}
         """What the planner made of steps in earlier variants."""
         self._numbers: dict[TensorSharding, int] = {}
@@ -70,7 +60,7 @@ class Variants:
         self._dots: dict[tuple[Hashable, ...], tuple[int, int] | None] = {}
         self._reshards: dict[TensorType, OpRecord] = {}
         self.steps: dict[int, tuple[Step, Line, tuple[int, ...]]] = {}
-        """By the key of an op, its step and line in the last variant, and the numbers of its results."""
+        """By the key of an op, its step and values in the last variant, and the numbers of its results."""
         self._boundary: dict[tuple[int, tuple[int | None, ...]], int] = {}
         self._devices = max((mesh.device_count for mesh in self.meshes.values()), default=1)
 
@@ -124,23 +114,12 @@ class Variants:
         if key not in self._tilings:
             sharding = self.closed[number]
             mesh = None if sharding is None else mesh_of(sharding, self.meshes)
-            if sharding is None or mesh is None or mesh.device_count != self._devices:
+            if mesh is None or sharding is None or mesh.is_maximal or mesh.device_count != self._devices:
                 found = Tiling.replicated(rank, self._devices)
             else:
                 found = Tiling.of_sharding(sharding, mesh)
             self._tilings[key] = the_tiling(found)
         return self._tilings[key]
-
-    def padded_bytes(self, type_: TensorType | None, number: int) -> int:
-        """The bytes of a tensor on each device, padded, in a linear layout; 0 for other values."""
-        key = id(type_), number
-        known = self._sizes.get(key)
-        if known is None:
-            sharding, size = self.closed[number], 0
-            if type_ is not None:
-                size = tensor_size(type_, sharding, self.meshes, "linear").bytes.padded_bytes
-            known = self._sizes[key] = size, type_
-        return known[0]
 
     def reshard_of_dot(self, node: Node, numbers: tuple[int, ...]) -> tuple[int, int] | None:
         """The shardings in which a dot makes its result and to which that is resharded, if they differ."""
@@ -174,14 +153,14 @@ class Variants:
         types: Sequence[TensorType | None],
         numbers: tuple[int, ...],
         source: object,
-    ) -> tuple[Step, Line]:
-        """The step of an op and its line: those of an earlier variant, if they are the same.
+    ) -> Step:
+        """The step of an op: that of an earlier variant, if it is the same.
 
         types, numbers: of its results.
         """
         known = self.steps.get(key)
         if known is not None and known[2] == numbers and known[1] == line:
-            return known[:2]
+            return known[0]
         targets = tuple(
             [
                 None if type_ is None else self.tiling(number, len(type_.shape))
@@ -190,7 +169,7 @@ class Variants:
         )
         step = Step(record, line.operands, line.results, targets, source=source)
         self.steps[key] = step, line, numbers
-        return step, line
+        return step
 
     def reshard_record(self, type_: TensorType) -> OpRecord:
         """The record of a reshard of a tensor."""
@@ -211,7 +190,6 @@ class _Maker:
     decided: Decided
     same: dict[int, int] = field(default_factory=dict[int, int])
     steps: list[Step] = field(default_factory=list[Step])
-    lines: list[Line] = field(default_factory=list[Line])
 
     def make(self) -> Variant:
         variants, decided = self.variants, self.decided
@@ -223,7 +201,7 @@ class _Maker:
             self.numbers[slot] = variants.boundary_number(decided.numbers[slot], self.types[slot], decided)
         merged: dict[Hashable, int] = {}
         raw, same, numbers = decided.numbers, self.same, self.numbers
-        known_steps, add_step, add_line = variants.steps, self.steps.append, self.lines.append
+        known_steps, add_step = variants.steps, self.steps.append
         for index, node in enumerate(skeleton.nodes):
             operands = node.operands
             if same:
@@ -235,7 +213,6 @@ class _Maker:
                     step, line, (number,) = known
                     if number == numbers[node.results[0]] and line[0] == operands:
                         add_step(step)
-                        add_line(line)
                         continue
             elif node.merge_key is not None:
                 (value,) = node.results
@@ -250,10 +227,7 @@ class _Maker:
         tilings = tuple(
             [self._tiling(v, number or self.numbers[v]) for v, number in zip(returned, targets, strict=True)]
         )
-        block = Block(arguments, tuple(self.steps), returned, tilings)
-        return Variant(
-            block, tuple(self.lines), self.numbers, skeleton.arguments, returned, targets, self.types
-        )
+        return Variant(Block(arguments, tuple(self.steps), returned, tilings), self.numbers)
 
     def _tiling(self, value: int, number: int | None = None) -> Tiling | None:
         type_ = self.types[value]
@@ -273,7 +247,7 @@ class _Maker:
             if found is not None:
                 self._add_with_reshard(index, node, operands, found)
                 return
-        self._append(2 * index, node.record, operands, node.results, node.storage, node.op)
+        self._append(2 * index, node.record, operands, node.results, node.op)
 
     def _add_with_reshard(
         self, index: int, node: Node, operands: tuple[int, ...], found: tuple[int, int]
@@ -286,9 +260,9 @@ class _Maker:
         self.numbers.append(found[1])
         self.types.append(type_)
         self.same[value] = new
-        self._append(2 * index, node.record, operands, (value,), node.storage, node.op)
+        self._append(2 * index, node.record, operands, (value,), node.op)
         record = self.variants.reshard_record(type_)
-        self._append(2 * index + 1, record, (value,), (new,), TABLE[record.name].storage, node.op)
+        self._append(2 * index + 1, record, (value,), (new,), node.op)
 
     def _append(
         self,
@@ -296,7 +270,6 @@ class _Maker:
         record: OpRecord,
         operands: tuple[int, ...],
         results: tuple[int, ...],
-        storage: Storage,
         source: object,
     ) -> None:
         if len(results) == 1:
@@ -305,9 +278,7 @@ class _Maker:
         else:
             types = tuple([self.types[value] for value in results])
             numbers = tuple([self.numbers[value] for value in results])
-        step, line = self.variants.step(key, record, Line(operands, results, storage), types, numbers, source)
-        self.steps.append(step)
-        self.lines.append(line)
+        self.steps.append(self.variants.step(key, record, Line(operands, results), types, numbers, source))
 
 
 def _size(type_: TensorType | None) -> int:

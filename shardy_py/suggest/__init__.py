@@ -9,7 +9,9 @@ Start at `roles.py`, then `results.py`, `points.py`, `schemes.py`, `moves.py`, `
 (`api/suggesting.py`).
 """
 
-from shardy_py.suggest.coarse import CoarseModel, CoarseOutcome, Prices, Variables, coarse_model
+from shardy_py.suggest.coarse import CoarseModel, CoarseOutcome, coarse_model
+from shardy_py.suggest.coarse_costs import Prices
+from shardy_py.suggest.coarse_groups import Variables
 from shardy_py.suggest.code import Code, Constraint, Row, spec_text
 from shardy_py.suggest.moves import divides, moves_of
 from shardy_py.suggest.points import points_of

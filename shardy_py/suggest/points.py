@@ -19,8 +19,8 @@ def points_of(roles: Roles, links: Sequence[Link], number: Numbering, values: Ma
     """Returns the roles with the points as further tensors.
 
     A point is a group of results of products that have the batch dimension and dimensions of equal kinds and
-    sizes, of at least two products, as those of repeated blocks. values: the values that may be constrained,
-    by slot, each with its own name and location.
+    sizes, of at least two products, as those of repeated blocks. values: by the slot of a product, what may
+    be constrained for it: values with their names and places, and the slot of the first.
     """
     groups: dict[tuple[object, ...], list[Tensor]] = defaultdict(list)
     for link in links:
@@ -28,7 +28,7 @@ def points_of(roles: Roles, links: Sequence[Link], number: Numbering, values: Ma
         if not link.is_product or slot not in values:
             continue
         tensor = values[slot]
-        classes = number.of(slot, len(tensor.shape))
+        classes = number.of(tensor.slot, len(tensor.shape))
         if roles.batch in classes:
             groups[tensor.shape, tensor.element, tuple(map(roles.kind, classes))].append(tensor)
     repeated = [group for group in groups.values() if len(group) > 1]
@@ -39,5 +39,5 @@ def points_of(roles: Roles, links: Sequence[Link], number: Numbering, values: Ma
 
 
 def _joined(group: Sequence[Tensor]) -> Tensor:
-    listed = tuple(pair for each in group for pair in each.values)
+    listed = tuple(dict.fromkeys(pair for each in group for pair in each.values))
     return replace(group[0], values=listed)

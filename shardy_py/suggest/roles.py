@@ -194,10 +194,12 @@ def roles_of(tensors: Sequence[Tensor], links: Sequence[Link], number: Numbering
     batch = _batch(classes, made)
     weights = [i for i, own in enumerate(classes) if batch not in own and len(own) > 1]
     data = [own for own in classes if batch in own]
-    features = _features([{*classes[i]} for i in weights], {each for own in data for each in own})
-    sequence = _sequence(data, made, batch, features)
+    # The state of an optimizer has the classes of its weights, which count once.
+    distinct = dict.fromkeys(classes[i] for i in weights)
+    features = _features([{*own} for own in distinct], {each for own in data for each in own})
+    sequence = _sequence(data, made, {batch, features, *_multiplied(products, batch, number)}, batch)
     from_data = _depending({t.slot for t, own in zip(tensors, classes, strict=True) if batch in own}, links)
-    experts = _experts(products, from_data, number) & {own for i in weights for own in classes[i]} - {
+    experts = _experts(products, from_data, batch, number) & {own for i in weights for own in classes[i]} - {
         batch,
         features,
     }
@@ -223,7 +225,11 @@ def _rank(link: Link, slot: int) -> int:
 
 
 def _batch(classes: Sequence[tuple[int, ...]], made: Sequence[set[int]]) -> int | None:
-    """The class in most results of products and fewest arguments; a leading dimension wins a tie."""
+    """The class in most results of products and fewest arguments; a leading dimension wins a tie.
+
+    Dimensions before it in the data that are in as many results come first: labels that are flattened have
+    the batch, but not the positions, which are in fewer arguments then.
+    """
     leading = {own[0] for own in classes if own}
     counts, held = Counter(c for own in made for c in own), Counter(c for own in classes for c in {*own})
     if not counts or not held:
@@ -233,18 +239,31 @@ def _batch(classes: Sequence[tuple[int, ...]], made: Sequence[set[int]]) -> int 
         return counts[each] / len(made) - held[each] / len(classes), each in leading, -each
 
     best = max(held, key=merit)
+    before = (each for own in classes if best in own for each in own[: own.index(best)])
+    best = next((each for each in before if counts[each] >= counts[best]), best)
     return best if counts[best] else None
 
 
+def _multiplied(
+    products: Sequence[Link], batch: int | None, number: Callable[[Dimension], int]
+) -> Iterator[int]:
+    """The classes of what is multiplied and does not have the batch: weights."""
+    for link in products:
+        for slot in link.operands:
+            own = [number((each, d)) for (each, d), _ in _major_factors(link) if each == slot]
+            if batch not in own:
+                yield from own
+
+
 def _sequence(
-    data: Sequence[tuple[int, ...]], made: Sequence[set[int]], batch: int | None, features: int | None
+    data: Sequence[tuple[int, ...]], made: Sequence[set[int]], excluded: set[int | None], batch: int | None
 ) -> int | None:
-    """The class next to the batch in data that many products have beside it."""
+    """The class next to the batch in data that many products have beside it, and no weight that they have."""
     having = [own for own in made if batch in own]
     for own in data:
         for each in own[1:2]:
             share = sum(each in result for result in having) / max(1, len(having))
-            if each not in (batch, features) and own[0] == batch and share >= _LEAST_SHARE:
+            if each not in excluded and own[0] == batch and share >= _LEAST_SHARE:
                 return each
     return None
 
@@ -266,12 +285,20 @@ def _depending(slots: set[int], links: Sequence[Link]) -> set[int]:
     return found
 
 
-def _experts(products: Sequence[Link], from_data: set[int], number: Callable[[Dimension], int]) -> set[int]:
-    """Classes of the dimensions that data and weights share in the results of products."""
+def _experts(
+    products: Sequence[Link], from_data: set[int], batch: int | None, number: Callable[[Dimension], int]
+) -> set[int]:
+    """Classes of the dimensions that data and weights share in the results of products.
+
+    What has the batch dimension is data, too, where it depends on data by ops without a rule only.
+    """
     found: set[int] = set()
     for link in products:
         operands = link.rule.operands
-        if len(operands) != 2 or sum(slot in from_data for slot in link.operands) != 1:
+        if len(operands) != 2:
+            continue
+        of_batch = {slot for (slot, d), _ in _major_factors(link) if number((slot, d)) == batch}
+        if sum(slot in from_data or slot in of_batch for slot in link.operands) != 1:
             continue
         shared = {f for d in operands[0] for f in d[:1]} & {f for d in operands[1] for f in d[:1]}
         kept = {f for mapping in link.rule.results for d in mapping for f in d[:1]}

@@ -27,7 +27,7 @@ _LAST_SHOWN = 3
 class Plan:
     """Shardings of arguments and results, constraints on values inside, and what they cost.
 
-    name: of its scheme, or of where the search began. kept: the program's own constraints that stay.
+    name: of its scheme, or of where the search began. kept, removed: the program's own constraints.
     """
 
     name: str
@@ -36,6 +36,7 @@ class Plan:
     mesh: Mesh
     roles: Roles = field(repr=False, compare=False)
     kept: tuple[Constraint, ...] = field(default=(), repr=False)
+    removed: tuple[Constraint, ...] = field(default=(), repr=False)
 
     @property
     def specs(self) -> Mapping[str, Spec]:
@@ -51,7 +52,11 @@ class Plan:
         return own | {name: spec for name, spec in results if spec is not None}
 
     def code(self) -> str:
-        """Returns Python for JAX: the mesh, a `PartitionSpec` for each argument and result, constraints."""
+        """Returns Python for JAX: the mesh, a `PartitionSpec` for each argument and result, constraints.
+
+        It defines `mesh`, `in_specs`, `out_specs` if results are annotated, and a function that makes
+        shardings of them; comments say how it is called, and which constraints to add and remove, and where.
+        """
         roles, tensors = self.roles, self.roles.tensors
         first = zip(tensors[: roles.arguments], self.choice, strict=False)
         pairs = list(zip(tensors, self.choice, strict=True))
@@ -68,7 +73,9 @@ class Plan:
                 for r in roles.returned
                 for own in (None if r.of is None else self.choice[r.of],)
             ),
-            (*constraints, *self.kept),
+            tuple(constraints),
+            self.kept,
+            self.removed,
         ).text()
 
 
@@ -79,7 +86,7 @@ class Suggestion:
     schemes: all named schemes that apply. absent: why the others do not, by name. current: what the program's
     own annotations cost, None if they are invalid; own: as code. tried: choices that were propagated.
     is_complete: whether the search ended before its budget. hardware: what times are of. memory_limit: in
-    bytes on a device. coarse: how well coarse models were solved.
+    bytes on a device. coarse: how well coarse models were solved. note: on what the figures are of.
     """
 
     plans: tuple[Plan, ...]
@@ -94,6 +101,7 @@ class Suggestion:
     coarse: tuple[CoarseOutcome, ...]
     _annotate: Callable[[Plan], Any] = field(repr=False, compare=False)
     _explain: Callable[[Suggestion], str] = field(repr=False, compare=False)
+    note: str = ""
 
     @property
     def best(self) -> Plan:
@@ -131,7 +139,7 @@ class Suggestion:
             title += "; the search was ended by its limit or an interrupt"
         if not self.fits:
             title += "\nno choice within the limit of memory was found: plan 1 exceeds it least"
-        title = "\n".join((title, *map(str, self.coarse)))
+        title = "\n".join((title, *filter(None, (self.note,)), *map(str, self.coarse)))
         rows = [("plan", "mesh", "no overlap", "overlap", "memory", "received")]
         named = [(f"plan {n}: from {plan.name}", plan) for n, plan in enumerate(self.plans, 1)]
         rows += [_row(name, plan.mesh, plan.cost) for name, plan in named]

@@ -13,7 +13,7 @@ from typing import Any
 
 from xdsl.ir import Attribute, Operation, Region
 
-from shardy_py.ir import build_operation, type_of
+from shardy_py.ir import build_operation, keep_file_name, type_of
 from shardy_py.text.cursor import TOKEN
 from shardy_py.text.location_aliases import LocationAliases
 from shardy_py.text.location_syntax import PendingLocation
@@ -123,8 +123,10 @@ class LineReader(RegionReader, ABC):
             self.remake = remake
             self.locate(op, location)
         if count == 1 and len(op.results) == 1:
-            (values[names[0]],) = op.results
-            self.defined.append((names[0], start))
+            (result,), name = op.results, names[0]
+            values[name] = result
+            keep_file_name(result, name)
+            self.defined.append((name, start))
         elif count:
             self.define_results(op, [(n, c, start) for n, c in zip(names, recipe.result_counts, strict=True)])
         return True
@@ -135,10 +137,13 @@ class LineReader(RegionReader, ABC):
         for name, count, offset in names:
             value = next(results)
             self.define(name, value, offset)
+            keep_file_name(value, f"{name}#0" if count > 1 else name)
             if count > 1:
                 self.define(f"{name}#0", value, offset)
                 for index in range(1, count):
-                    self.define(f"{name}#{index}", next(results), offset)
+                    value, part = next(results), f"{name}#{index}"
+                    self.define(part, value, offset)
+                    keep_file_name(value, part)
 
     def locate(self, op: Operation, location: Any) -> None:
         """Gives an op, and the regions that its line describes, an explicit location."""

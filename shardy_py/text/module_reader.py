@@ -16,6 +16,7 @@ from shardy_py.text.cursor import MAX_NESTING
 from shardy_py.text.deep_stack import deep_stack
 from shardy_py.text.location_aliases import LocationAliases, aliases_at_end
 from shardy_py.text.location_syntax import LOCATIONS, PendingLocation
+from shardy_py.text.other_languages import explained
 from shardy_py.text.reader import OpReader
 from shardy_py.text.resources import Resources, keep_resources, read_file_metadata
 from shardy_py.text.source import Source
@@ -95,7 +96,15 @@ def parse_module(
     text: str, file: str = "-", *, syntax: SyntaxTable, allow_unregistered: bool = False, first_line: int = 1
 ) -> ModuleOp:
     """The module that `text` spells. Raises `ShardyError` with the place of the first mistake."""
-    reader = ModuleReader(Source(text, file, first_line), syntax, allow_unregistered=allow_unregistered)
+    try:
+        return _module(
+            ModuleReader(Source(text, file, first_line), syntax, allow_unregistered=allow_unregistered)
+        )
+    except ShardyError as error:
+        raise explained(error, text, file, first_line) from None
+
+
+def _module(reader: ModuleReader) -> ModuleOp:
     with SESSION.program(), deep_stack():
         try:
             return reader.module()

@@ -16,7 +16,7 @@ from typing import Any
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from shardy_py.errors import Diagnostic, ShardyError
-from shardy_py.ir import append_arguments
+from shardy_py.ir import append_arguments, keep_file_name
 from shardy_py.text.attribute_writer import attribute_text
 from shardy_py.text.cursor import Cursor
 from shardy_py.text.location_syntax import PendingLocation, read_location
@@ -288,6 +288,7 @@ class RegionReader(ValueReader, ABC):
                 self.pending_locations.append((made, argument.location))
             if argument.name:
                 self.define(argument.name, made, argument.offset)
+                keep_file_name(made, argument.name)
 
     def _check_entry_names(self, arguments: Sequence[Argument]) -> None:
         seen: dict[str, int] = {}

@@ -15,5 +15,5 @@ JAX's compiler goes through HLO on its way to Shardy, so Shardy gets another pro
 | `xla-open-free-loop-values` | round_trip_common/open_while_free_vars_sharding.cc |
 
 `xla-before-propagation-pipeline` is all of them; `Program.from_jax` runs it. docs/design/jax.md has the
-reasons. Not here: reading and writing dumps of XLA (`gspmd/`).
+reasons; `taken.py` decides which programs they change. Not here: dumps of XLA (`gspmd/`).
 """

@@ -268,14 +268,20 @@ def fold_dynamic_slice(op: Operation, splats: folding.Splats) -> SSAValue | None
 
 
 def fold_dynamic_update_slice(op: Operation, splats: folding.Splats) -> SSAValue | None:
-    """An empty update leaves the operand; an update of everything is the update."""
+    """An empty update leaves the operand; one of everything is the update; computed starts are constants."""
     whole, update, *starts = operands_of(op)
     if not folding.is_static(whole, update):
         return None
     if 0 in folding.sizes_of(update):
         return whole
-    is_all = whole.type == update.type and all(splats.is_number(start, 0) for start in starts)
-    return update if is_all else None
+    if whole.type == update.type and all(splats.is_number(start, 0) for start in starts):
+        return update
+    elements = [None if constant_of(start) else splats.of(start) for start in starts]
+    if not any(elements):
+        return None
+    pairs = zip(starts, elements, strict=True)
+    known = [folding.constant_before(op, start.type, e) if e else start for start, e in pairs]
+    return folding.make(op, "dynamic_update_slice", [whole, update, *known], dict(op.properties))
 
 
 def fold_pad(op: Operation, splats: folding.Splats) -> SSAValue | None:

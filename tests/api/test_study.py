@@ -60,7 +60,7 @@ func.func @main(%a: tensor<8xf32>, %c: tensor<i1>) -> tensor<8xf32> {
 def from_scratch(program: Program, edits: dict[str, object]) -> tuple[Figures, Result]:
     """The figures of the annotated program, propagated with all passes."""
     result = propagate(program.annotate(edits), progress=False)
-    return Figures.of(result.communication(partitioner="xla"), result.memory()), result
+    return Figures.of(result.communication(partitioner="xla"), result.memory(partitioner="xla")), result
 
 
 def random_edits(program: Program, seed: int) -> Iterator[dict[str, object]]:
@@ -204,7 +204,7 @@ def test_axes_of_size_one() -> None:
     assert Study(program).score(edits).figures == from_scratch(program, dict(edits))[0]
 
 
-@pytest.mark.parametrize("hardware", ["tpu-v5p", "cpu"])
+@pytest.mark.parametrize("hardware", ["tpu-v5p", pytest.param("cpu", marks=pytest.mark.slow)])
 def test_steps_cost_what_reports_from_scratch_say(hardware: str) -> None:
     placement = placement_of(hardware)
     for text in (SMALL, TRAIN.read_text()):

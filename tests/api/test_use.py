@@ -104,6 +104,7 @@ def test_placements(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
             result.what_if({"x": given})
 
 
+@pytest.mark.torch
 def test_torch_placements(result: Result) -> None:
     tensor: Any = pytest.importorskip("torch.distributed.tensor", reason="needs torch")
     after = result.what_if({"x": [tensor.Replicate(), tensor.Shard(1)]}).after

@@ -15,8 +15,10 @@ from shardy_py.assignment import (
     Edge,
     Node,
     Problem,
+    best_by_elimination,
     problem_of,
     prove,
+    pruned,
     results_table,
     solution_of,
     solution_text,
@@ -160,3 +162,44 @@ def test_descent_removes_forbidden_pairs_one_after_the_other() -> None:
     found = descend(tables_of(problem), 60, restarts=3000)
     assert found is not None
     assert problem.is_feasible(found)
+
+
+def random_tree(seed: int) -> Problem:
+    """A problem whose nodes have at most two earlier neighbors, without a limit of usage."""
+    rng = Random(seed)
+    counts = [rng.choice([1, 2, 3, 4]) for _ in range(6)]
+    nodes = [Node(tuple(rng.randrange(30) for _ in range(n)), (0,) * n) for n in counts]
+    pairs = {(rng.randrange(n), n) for n in range(1, 6)} | {(n - 1, n) for n in range(1, 6)}
+    edges = [
+        Edge(i, j, tuple(rng.choice([0, rng.randrange(40)]) for _ in range(counts[i] * counts[j])))
+        for i, j in sorted(pairs)
+    ]
+    return Problem(f"tree {seed}", tuple(nodes), tuple(edges))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_elimination_finds_the_best_of_all_solutions(seed: int) -> None:
+    problem = random_tree(seed)
+    found = best_by_elimination(tables_of(problem))
+    assert found is None or problem.cost(found) == best_of_all(problem)
+    assert found is not None or seed not in range(10)
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("has_bound", [False, True])
+def test_pruned_strategies_are_in_no_better_solution(seed: int, has_bound: bool) -> None:
+    problem = random_problem(seed)
+    expected = best_of_all(problem)
+    most = expected if has_bound and expected is not None else float("inf")
+    left = pruned(tables_of(problem), most)
+    tried = (left.original(each) for each in product(*(range(len(kept)) for kept in left.kept)))
+    assert min((problem.cost(s) for s in tried if problem.is_feasible(s)), default=None) == expected
+
+
+def test_dominated_strategies_are_pruned() -> None:
+    nodes = (Node((1, 9, 2), (1, 1, 5)), Node((0, 1), (1, 1)))
+    problem = Problem("small", nodes, (Edge(0, 1, (0, 1, 0, 1, 0, 0)),))
+    left = pruned(tables_of(problem))
+    assert [kept.tolist() for kept in left.kept] == [[0], [0]]
+    assert left.reduced((0, 0)) == (0, 0)
+    assert left.reduced((1, 0)) is None

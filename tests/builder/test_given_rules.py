@@ -9,7 +9,6 @@ import pytest
 
 from shardy_py.api import Mesh, P, Program, Result, ShardyError, propagate
 from shardy_py.builder import Argument, build, emit, ops, tensor
-from shardy_py.report.communication import communication_json
 from shardy_py.rules import einsum_rule
 
 MESH = Mesh.of(data=4, model=2)
@@ -72,17 +71,13 @@ def test_a_reduction_is_reduced() -> None:
 
 
 @pytest.mark.parametrize("other", [ROWS, CROSSED])
-def test_what_a_custom_rule_leaves_to_the_partitioner_is_a_warning(other: Argument) -> None:
-    report = result_of(call("b h, b h -> b h", need_replication=["h"]), ROWS, other).communication()
-    (warning,) = report.warnings
-    assert not report.sending
-    assert warning.where is not None
-    assert warning.where.file.endswith("test_given_rules.py")
-    assert "'stablehlo.custom_call' op needs communication that is neither inserted nor counted" in str(
-        warning
-    )
-    assert str(report).splitlines()[1:] == ["No communication is counted.", str(warning)]
-    assert communication_json(report)["warnings"] == [str(warning)]
+def test_what_a_custom_rule_leaves_to_the_partitioner_is_counted(other: Argument) -> None:
+    result = result_of(call("b h, b h -> b h", need_replication=["h"]), ROWS, other)
+    report, sent = result.communication(), result.partition().communication()
+    assert report.counts == sent.counts
+    assert "all_to_all" in report.counts
+    assert report.total.bytes == sent.total.bytes
+    assert not report.warnings
 
 
 def test_a_custom_rule_that_fits_does_not_warn() -> None:

@@ -35,10 +35,9 @@ def test_sizes_of_one_are_not_padding() -> None:
 
 def test_open_ends_of_jax_name_its_arguments() -> None:
     head = "module @jit_f attributes {mhlo.num_partitions = 2 : i32} {\n"
-    text = CLEAN.replace('[{"x"}, {}]>})', '[{"x"}, {?}]>})')
+    text = CLEAN.replace('[{"x"}, {}]>})', '[{"x", ?}, {?}]>})')
     found = found_in(f"{head}{text}}}", "SDY006")
     remedies = {finding.subject: finding.remedy for finding in found}
-    assert remedies["%arg0"] == (
-        "pass in_shardings= to jax.jit with a PartitionSpec for %arg0, such as P(None, None)"
-    )
-    assert remedies["result 0"].startswith("pass out_shardings= to jax.jit")
+    start = "pass the sharding that was propagated to jax.jit to keep it: "
+    assert remedies["%arg0"] == f'{start}in_shardings= of %arg0: P("x", None)'
+    assert remedies["result 0"] == f'{start}out_shardings= of result 0: P("x", None)'

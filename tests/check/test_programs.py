@@ -9,7 +9,7 @@ from shardy_py.check import Choice, Finding, Limits, check
 from shardy_py.partition.cost import cost_model
 
 MESH = 'sdy.mesh @mesh = <["x"=2, "slow"=2]>\n'
-LIMITS = Limits(1, 1, cost_model("tpu-v5p,slow=tpu-dcn"))
+LIMITS = Limits(1, 1, cost_model("tpu-v5p,slow=tpu-dcn"), padding_bytes=1)
 
 
 def function(
@@ -133,6 +133,11 @@ SILENT = {
         function(CALL.replace("8x8x", ""), "", "", "tensor<f32>"),
     ),
     "a call without a mesh": ("SDY005", function(CALL, "", "", mesh="")),
+    "open, and replicated": ("SDY006", function(TANH, "", "")),
+    "nothing was propagated to the open dimension": (
+        "SDY006",
+        function(TANH, '<@mesh, [{"x"}, {?}]>', WHOLE),
+    ),
     "a scalar": ("SDY006", function(TANH.replace("8x8x", ""), "", "", "tensor<f32>")),
     "a function of the program's own": (
         "SDY006",
@@ -211,11 +216,13 @@ SPEAKING = {
         ),
     ),
     "half open": ("SDY006", ["%arg0"], function(TANH, '<@mesh, [{"x"}, {"slow", ?}]>')),
+    "an open result": ("SDY006", ["result 0"], function(TANH, CUT, "")),
     "every public function": (
         "SDY006",
-        ["%arg0", "%arg0", "result 0", "result 0"],
-        function(TANH, "", "") + "\nfunc.func @g(%a: tensor<8x8xf32>) -> tensor<8x8xf32> {"
-        " return %a : tensor<8x8xf32> }",
+        ["result 0", "result 0"],
+        function(TANH, CUT, "")
+        + '\nfunc.func @g(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})'
+        " -> tensor<8x8xf32> { return %a : tensor<8x8xf32> }",
     ),
     "a sum over slow links": ("SDY007", ["stablehlo.all_reduce"], function(manual(OVER_SLOW), CUT)),
     "a product over slow links": (

@@ -24,7 +24,7 @@ from shardy_py.cli.check import main
 from shardy_py.errors import Position
 from shardy_py.partition.cost import cost_model
 
-SMALL = Limits(replicated_bytes=1, reshard_bytes=1)
+SMALL = Limits(replicated_bytes=1, reshard_bytes=1, padding_bytes=1)
 
 CLEAN = """
 sdy.mesh @mesh = <["x"=2]>
@@ -67,7 +67,7 @@ func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x
         "stablehlo.tanh %arg0 :",
         "stablehlo.custom_call @mystery(%arg0) : (tensor<8x4xf32>) ->",
     ),
-    "SDY006": CLEAN.replace('<@mesh, [{"x"}, {}]>})\n', '<@mesh, [{"x"}, {?}]>})\n'),
+    "SDY006": CLEAN.replace('<@mesh, [{"x"}, {}]>})\n', "<@mesh, [{?}, {?}]>})\n"),
     "SDY008": """
 sdy.mesh @mesh = <["x"=2]>
 func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>},
@@ -186,7 +186,85 @@ def test_who_asks_for_replication_gets_it() -> None:
 def test_padding() -> None:
     found = found_in(BAD["SDY002"], "SDY002")
     assert found[0].message.endswith('is sharded into 4 parts along "x": 2 of 12 elements are padding')
-    assert "make it a multiple of 4, such as 12" in found[0].remedy
+    assert found[0].remedy.startswith("make it a multiple of 4, such as 12; up to 8 B of padding on each")
+    assert found[0].bytes == 8
+    assert found_in(BAD["SDY002"], "SDY002", Limits(padding_bytes=9)) == ()
+    assert found_in(BAD["SDY002"], "SDY002", Limits()) == ()
+
+
+def test_padding_has_one_finding_a_cause() -> None:
+    (finding,) = found_in(BAD["SDY002"], "SDY002")
+    assert finding.subject == "%1"
+    text = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%arg0: tensor<10x4xf32>, %arg1: tensor<10x9xf32>)
+    -> (tensor<10x4xf32>, tensor<10x9xf32>, tensor<10x9xf32>) {
+  %1 = sdy.sharding_constraint %arg0 <@mesh, [{"x"}, {}]> : tensor<10x4xf32> loc("m.py":3:1)
+  %2 = stablehlo.tanh %1 : tensor<10x4xf32>
+  %5 = sdy.sharding_constraint %arg1 <@mesh, [{"x"}, {}]> : tensor<10x9xf32> loc("m.py":3:9)
+  %6 = sdy.sharding_constraint %arg1 <@mesh, [{}, {"x"}]> : tensor<10x9xf32> loc("m.py":4:1)
+  return %2, %5, %6 : tensor<10x4xf32>, tensor<10x9xf32>, tensor<10x9xf32>
+}
+"""
+    found = found_in(text, "SDY002")
+    assert [(str(each.position), each.bytes) for each in found] == [("m.py:3:1", 18), ("m.py:4:1", 30)]
+    assert found[0].remedy.endswith("such as 12; up to 18 B of padding on each device in 3 values")
+
+
+ROLL = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%arg0: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> tensor<8x4xf32> {
+  %0 = stablehlo.slice %arg0 [1:8, 0:4] : (tensor<8x4xf32>) -> tensor<7x4xf32>
+  %1 = stablehlo.slice %arg0 [0:1, 0:4] : (tensor<8x4xf32>) -> tensor<1x4xf32>
+  %2 = stablehlo.tanh %0 : tensor<7x4xf32>
+  %3 = stablehlo.concatenate %2, %1, dim = 0 : (tensor<7x4xf32>, tensor<1x4xf32>) -> tensor<8x4xf32>
+  return %3 : tensor<8x4xf32>
+}
+"""
+
+
+def test_slices_are_not_the_cause_of_padding() -> None:
+    result = propagate(Program.parse(ROLL))
+    assert str(result["%0"].sharding).count('"x"') == 1
+    assert check(result, Choice(selected=("SDY002",)), SMALL) == ()
+    # Nor what is joined from slices.
+    joined = ROLL.replace("[0:1, 0:4]", "[0:3:2, 0:4]").replace("tensor<1x4xf32>", "tensor<2x4xf32>")
+    joined = joined.replace(
+        "-> tensor<8x4xf32>\n  return %3 : tensor<8x4xf32>",
+        "-> tensor<9x4xf32>\n  return %3 : tensor<9x4xf32>",
+    )
+    joined = joined.replace("    -> tensor<8x4xf32> {", "    -> tensor<9x4xf32> {")
+    assert found_in(joined, "SDY002") == ()
+    # What the program constrains is.
+    asked = ROLL.replace("stablehlo.tanh %0 :", 'sdy.sharding_constraint %0 <@mesh, [{}, {"x"}]> :')
+    asked = asked.replace("x4xf32", "x6xf32").replace("0:4]", "0:6]")
+    assert [each.subject for each in found_in(asked, "SDY002")] == ["%2"]
+
+
+def test_open_boundaries_get_what_was_propagated() -> None:
+    text = """
+    module @jit_f attributes {mhlo.num_partitions = 4 : i32} {
+      sdy.mesh @mesh = <["data"=2, "model"=2]>
+      func.func public @main(
+          %arg0: tensor<64x32xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model"}, {}]>} loc("w['embed']"),
+          %arg1: tensor<32xf32> loc("w['scale']"), %arg2: tensor<8x64xf32> loc("x"))
+          -> (tensor<64x32xf32> {jax.result_info = "result['embed']"},
+              tensor<32xf32> {jax.result_info = "result['scale']"}) {
+        %0 = stablehlo.tanh %arg0 : tensor<64x32xf32>
+        %1 = stablehlo.tanh %arg1 : tensor<32xf32>
+        return %0, %1 : tensor<64x32xf32>, tensor<32xf32>
+      }
+    }"""
+    result = propagate(Program.parse(text))
+    found = check(result, Choice(selected=("SDY006",)))
+    (finding,) = found  # nothing is gained for what is replicated
+    assert finding.subject == "result['embed']"
+    assert finding.remedy == (
+        "pass the sharding that was propagated to jax.jit to keep it: out_shardings= of result['embed']: "
+        'P("model", None)'
+    )
+    assert result["%arg0"].sharding == result["result 0"].sharding
 
 
 def test_places_come_from_the_source() -> None:
@@ -235,7 +313,7 @@ def test_invalid_baselines(
     program, baseline = tmp_path / "m.mlir", tmp_path / "known.json"
     program.write_text(CLEAN)
     baseline.write_text(text)
-    assert main([str(program), "--baseline", str(baseline)]) == 1
+    assert main([str(program), "--as-written", "--baseline", str(baseline)]) == 2
     printed = capsys.readouterr().err
     assert printed.startswith("sdy-check: argument --baseline: ")
     assert message in printed
@@ -256,7 +334,7 @@ def test_nothing_is_written_after_a_mistake(
     monkeypatch.chdir(tmp_path)
     Path("m.mlir").write_text(CLEAN)
     Path("bad.json").write_text("[]")
-    assert main(["m.mlir", *arguments]) == 1
+    assert main(["m.mlir", *arguments]) == 2
     assert capsys.readouterr().out == ""
     assert not Path("new.json").exists()
 
@@ -362,11 +440,11 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["/nowhere", "--level", "SDY001"], "expected CODE=LEVEL, got 'SDY001'"),
         (["/nowhere", "--reshard-bytes", "1X"], "argument --reshard-bytes: expected bytes such as 64M"),
         (["/nowhere", "--model", "abacus"], "argument --model: unknown cost model 'abacus'"),
-        (["/nowhere", "--fail-on", "x"], "invalid choice: 'x'"),
+        (["/nowhere", "--fail-on", "x"], "argument --fail-on: invalid choice: 'x'"),
     ],
 )
 def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments) == 1
+    assert main(arguments) == 2
     assert message in capsys.readouterr().err
 
 
@@ -431,7 +509,7 @@ def test_an_old_baseline_is_not_lost(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert json.loads(first)["findings"]
     assert main([str(program), "--baseline", str(baseline), "--write-baseline", str(baseline)]) == 0
     assert baseline.read_text() == first
-    assert main([str(program), "--json", "--sarif", "-"]) == 1
+    assert main([str(program), "--json", "--sarif", "-"]) == 2
     assert "standard output can take one of" in capsys.readouterr().err
 
 

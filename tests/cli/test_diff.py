@@ -48,16 +48,16 @@ def test_exit_code(files: list[str], capsys: pytest.CaptureFixture[str]) -> None
     ],
 )
 def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments) == 1
+    assert main(arguments) == 2
     assert message in capsys.readouterr().err
 
 
 def test_bad_model_and_bad_program(
     files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*files, "--model", "abacus"]) == 1
+    assert main([*files, "--model", "abacus"]) == 2
     assert "sdy-diff: argument --model: unknown cost model 'abacus'" in capsys.readouterr().err
     bad = tmp_path / "bad.mlir"
     bad.write_text("func.func @f(")
-    assert main([str(bad), files[0]]) == 1
+    assert main([str(bad), files[0]]) == 2
     assert "bad.mlir:1:" in capsys.readouterr().err

@@ -11,7 +11,6 @@ from shardy_py.cli import main
 from shardy_py.cli.driver import Outcome, run
 from shardy_py.cli.flags import parse_command
 from shardy_py.cli.reports import (
-    MEMORY_TARGETS,
     REPORTS,
     Answer,
     Evidence,
@@ -23,7 +22,6 @@ from shardy_py.cli.reports import (
 )
 from shardy_py.cli.shell import FAILURE, SUCCESS
 from shardy_py.errors import ShardyError
-from shardy_py.report.memory import CHIPS, TARGETS
 
 PROGRAM = "module {\n  func.func @main(%arg0: tensor<8xf32>) {\n    return\n  }\n}\n"
 BAD = "module {\n  oops\n}\n"
@@ -54,10 +52,10 @@ def _row(**columns: Any) -> ReportRow:
 
 def test_an_argument_is_optional_but_not_free() -> None:
     row = REPORTS[0]
-    assert parse_command(["--memory-report"]).reports == (Request(row, "tpu"),)
-    assert parse_command(["-memory-report=linear"]).reports == (Request(row, "linear"),)
+    assert parse_command(["--memory-report"]).reports == (Request(row, "linear"),)
+    assert parse_command(["-memory-report=tpu"]).reports == (Request(row, "tpu"),)
     assert parse_command(["--memory-report", "x.mlir"]).input == "x.mlir"
-    with pytest.raises(ShardyError, match="for the --memory-report option: Cannot find option named 'gpu'!"):
+    with pytest.raises(ShardyError, match="--memory-report:1:1: error: unknown target 'gpu'"):
         parse_command(["--memory-report=gpu"])
 
 
@@ -85,9 +83,9 @@ def test_the_last_of_a_row_wins_unless_it_is_repeatable() -> None:
 def test_a_report_takes_the_place_of_the_module(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(program), "--memory-report"]) == SUCCESS
     out, err = capsys.readouterr()
-    assert out.startswith("Memory on each device, target tpu\n")
+    assert out.startswith("Memory on each device, target linear\n")
     assert "func.func" not in out
-    assert err == ""
+    assert err.startswith(f"{program}: remark: no mesh and no shardings")
 
 
 def test_the_module_goes_to_a_file(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,7 +127,7 @@ def test_a_mistake_in_the_program_is_told_in_words() -> None:
     calls_itself = PROGRAM.replace("return", "call @main(%arg0) : (tensor<8xf32>) -> ()\n    return")
     outcome, log = sdy_opt(calls_itself, "--memory-report")
     assert not outcome.succeeded
-    assert log.startswith("<stdin>:3:5: error: @main calls itself")
+    assert "<stdin>:3:5: error: @main calls itself" in log
 
 
 def test_rows_get_the_evidence_they_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +151,3 @@ def test_text_and_json_of_several() -> None:
     assert reports_text(requests, evidence) == "about a\n\nabout b\n"
     line = reports_json((Request(repeatable, "b"), Request(repeatable, "c")), evidence)
     assert json.loads(line) == {"about": {"b": {"of": "b"}, "c": {"of": "c"}}}
-
-
-def test_memory_targets_are_those_of_the_report() -> None:
-    assert MEMORY_TARGETS.split("|") == [*TARGETS[:2], *CHIPS]

@@ -35,11 +35,16 @@ def _shell(module: str, redirection: str, *arguments: str) -> subprocess.Complet
     )
 
 
+def _failure(module: str) -> int:
+    """The exit code of wrong use: 2 if 1 is an answer of the command."""
+    return 2 if module in ("shardy_py.cli.check", "shardy_py.cli.diff") else 1
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full, which Linux has")
 @pytest.mark.parametrize("module", COMMANDS)
 def test_a_full_standard_output_is_an_error(module: str) -> None:
     finished = _shell(module, "> /dev/full", "--help")
-    assert finished.returncode == 1
+    assert finished.returncode == _failure(module)
     assert "cannot open output file '-': No space left on device" in finished.stderr
     assert "Traceback" not in finished.stderr
 
@@ -47,7 +52,7 @@ def test_a_full_standard_output_is_an_error(module: str) -> None:
 @pytest.mark.parametrize("module", COMMANDS)
 def test_a_closed_standard_output_is_an_error(module: str) -> None:
     finished = _shell(module, ">&-", "--help")
-    assert (finished.returncode, "Traceback" in finished.stderr) == (1, False)
+    assert (finished.returncode, "Traceback" in finished.stderr) == (_failure(module), False)
     assert "cannot open output file '-'" in finished.stderr
 
 
@@ -134,9 +139,9 @@ def test_commands_read_bytecode(tmp_path: Path, capsys: pytest.CaptureFixture[st
     with mlir.make_ir_context(), program.open("wb") as file:
         ir.Module.parse(SMALL).operation.write_bytecode(file)
     damaged.write_bytes(program.read_bytes()[:40])
-    for command in (main, check):
+    for command, failure in ((main, 1), (check, 2)):
         assert command([str(program)]) == 0
-        assert command([str(damaged)]) == 1
+        assert command([str(damaged)]) == failure
         assert f"{damaged}: error: jaxlib cannot read this MLIR bytecode: " in capsys.readouterr().err
 
 
@@ -210,7 +215,7 @@ def test_of_two_outputs_both_are_written_or_none(
     Path("program.mlir").write_text(SMALL)
     Path("good").write_text("old")
     sarif, baseline = names
-    assert check(["program.mlir", "--sarif", sarif, "--write-baseline", baseline]) == 1
+    assert check(["program.mlir", "--sarif", sarif, "--write-baseline", baseline]) == 2
     assert Path("good").read_text() == "old"
     assert sorted(os.listdir()) == ["good", "program.mlir"]
 
@@ -225,5 +230,5 @@ def test_of_two_outputs_both_are_written_or_none(
 )
 def test_closed_streams_are_errors(module: str, redirection: str, arguments: tuple[str, ...]) -> None:
     finished = _shell(module, redirection, *arguments)
-    assert finished.returncode == 1
+    assert finished.returncode == _failure(module)
     assert re.match("cannot open (in|out)put file '-': Bad file descriptor\n$", finished.stderr)

@@ -282,6 +282,7 @@ def test_total_order() -> None:
 
 
 def test_precision_in_f64_is_that_of_the_c_library() -> None:
+    pytest.importorskip("scipy", reason="scipy is not installed")
     x = np.linspace(0.1, 5, 301)
     for name, function in (("erf", math.erf), ("erfc", math.erfc), ("lgamma", math.lgamma)):
         (got,) = run(f"chlo.{name}", x[None])
@@ -367,7 +368,12 @@ def test_lanes_are_independent(name: str) -> None:
         results = COMPUTE[name](found, *bodies, *arrays)
         return results if isinstance(results, tuple) else (results,)
 
-    together = apply(*operands)
+    try:
+        together = apply(*operands)
+    except ShardyError as error:
+        if special.INSTALL not in str(error):
+            raise
+        pytest.skip("scipy is not installed")
     for lane in range(3):
         alone = apply(*(x[lane : lane + 1] for x in operands))
         mixed = apply(operands[0][lane : lane + 1], *operands[1:])

@@ -112,7 +112,8 @@ def test_programs_have_what_is_promised() -> None:
 
 
 def test_a_failing_program_becomes_small() -> None:
-    text = next(t for t in map(_program, range(100)) if t.count("stablehlo.transpose") > 2)
+    found = [t for t in map(_program, range(40)) if t.count("stablehlo.transpose") > 2]
+    text = min(found, key=len)
     small = shrink(text, lambda t: "stablehlo.transpose" in t)
     assert small.count("stablehlo.") == small.count("stablehlo.transpose") == 1
     assert "sdy" not in small

@@ -97,7 +97,13 @@ def test_a_result_is_shown_in_a_browser(monkeypatch: pytest.MonkeyPatch) -> None
     assert "<!doctype html>" in path.read_text()
 
 
-@pytest.mark.parametrize(("count", "most"), [(1000, 1_000_000), (4000, 3_000_000)], ids=["5,000", "20,000"])
+@pytest.mark.parametrize(
+    ("count", "most"),
+    [
+        pytest.param(1000, 1_000_000, id="5,000"),
+        pytest.param(4000, 3_000_000, id="20,000", marks=pytest.mark.slow),
+    ],
+)
 def test_files_stay_small(count: int, most: int) -> None:
     assert len(_explorer(layers(count)).html) < most
 

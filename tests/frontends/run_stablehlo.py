@@ -1,4 +1,4 @@
-"""Programs run on the CPU by the compiler that JAX has."""
+"""Programs run on the CPU: by the compiler that JAX has, or without compiling."""
 
 from __future__ import annotations
 
@@ -27,3 +27,8 @@ def run(program: Any, arguments: Sequence[Any]) -> list[Any]:
         buffers = [jax.device_put(argument, devices[0]) for argument in arguments]
         shards = executable.execute_sharded(buffers).disassemble_into_single_device_arrays()
         return [np.asarray(shard[0]) for shard in shards]
+
+
+def interpreted(program: Any, arguments: Sequence[Any]) -> list[Any]:
+    """What our interpreter gives, which is compared with XLA elsewhere."""
+    return list(program.run(arguments).arrays)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,9 @@ from shardy_py.frontends.aten import ROWS, find_row, keeps_whole, random, regist
 from shardy_py.frontends.aten.elements import element_of_torch
 from shardy_py.frontends.torch.export import decomposed
 from tests.frontends.aten_examples import Call, calls
-from tests.frontends.run_stablehlo import run
+from tests.frontends.run_stablehlo import interpreted, run
+
+pytestmark = pytest.mark.torch
 
 EMPTY = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty_strided")
 WITHOUT_NUMBERS = {f"aten.{name}" for name in EMPTY}
@@ -159,6 +162,7 @@ class All(torch.nn.Module):
         ]
 
 
+@pytest.mark.slow
 def test_torch_leaves_every_op_that_has_a_row() -> None:
     """What torch decomposes in any case needs no row."""
     tensors = [tensor for _, arguments, _ in exported_calls() for tensor in tensors_in(arguments)]
@@ -178,14 +182,16 @@ def test_rows_give_the_types_that_torch_gives(examples: list[Example]) -> None:
         )
 
 
-def test_rows_compute_what_torch_computes(examples: list[Example]) -> None:
+@pytest.mark.parametrize(
+    "compute", [interpreted, pytest.param(run, marks=pytest.mark.slow)], ids=["interpreted", "compiled"]
+)
+def test_rows_compute_what_torch_computes(examples: list[Example], compute: Callable[..., Any]) -> None:
     wrong = []
     for example in examples:
         if example.name.rsplit(".", 1)[0] in DRAWN:
             continue
         arrays = [as_array(tensor) for tensor in example.given]
-        ours = example.name in RUN_BY_INTERPRETER
-        found = example.program.run(arrays).arrays if ours else run(example.program, arrays)
+        found = (interpreted if example.name in RUN_BY_INTERPRETER else compute)(example.program, arrays)
         for number, array in zip(example.known, found, strict=True):
             expected = as_array(example.expected[number])
             coarse = expected.dtype.name in ("bfloat16", "float16")

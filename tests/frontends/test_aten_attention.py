@@ -14,6 +14,8 @@ from shardy_py import ShardyError
 from shardy_py.builder import TensorType, build
 from shardy_py.frontends.aten import find_row
 
+pytestmark = pytest.mark.torch
+
 SHAPES = ((2, 3, 5, 4), (2, 3, 6, 4), (2, 3, 6, 4))
 Q, K, V = (torch.randn(shape, generator=torch.Generator().manual_seed(0)) for shape in SHAPES)
 GRAD, LENGTHS = torch.ones(2, 3, 5, 4).cumsum(2), torch.zeros(2, 3, 5)

@@ -20,10 +20,13 @@ from tests.frontends.compiled_models import MODELS
 PROGRAMS = (
     *("mlp_train", "transformer_forward", "decode_kv_cache", "shard_map_collectives", "signal"),
     *("lowered_for_tpu", "calls", "constraints", "priorities", "custom_rules", "explicit_axes"),
-    *("scan_transformer", "transformer_train", "transformer_train_12", "transformer_train_48", "moe"),
-    *("convnet_train", "embedding_scatter", "linalg", "dropout_rng", "special_functions"),
+    *("scan_transformer", "moe", "embedding_scatter", "dropout_rng"),
 )
-"""All programs of the corpus."""
+LARGE = (
+    *("transformer_train", "transformer_train_12", "transformer_train_48"),
+    *("convnet_train", "linalg", "special_functions"),
+)
+"""With those above all programs of the corpus: those that XLA compiles for seconds."""
 
 RANDOM = int(os.environ.get("SHARDY_JAX_RANDOM", "12"))
 
@@ -33,11 +36,10 @@ def compared_functions() -> dict[str, Compared]:
     return run_apart("compiled_functions")
 
 
-@pytest.fixture(scope="session")
-def compared_corpus() -> dict[str, Compared]:
+def compared_corpus(programs: tuple[str, ...]) -> dict[str, Compared]:
     if not (CORPUS / "make_corpus.py").exists():
         pytest.skip(NO_CORPUS)
-    return run_apart("compiled_corpus", str(CORPUS), "8", *PROGRAMS)
+    return run_apart("compiled_corpus", str(CORPUS), "8", *programs)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -47,17 +49,19 @@ def test_function_is_sharded_as_jax_compiles_it(name: str, compared_functions: d
     assert found.results or name == "nothing_sharded"
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_program_of_the_corpus_is_sharded_as_jax_compiles_it(
-    name: str, compared_corpus: dict[str, Compared]
-) -> None:
-    found = compared_corpus[name]
-    assert not found.differing
-    assert found.arguments
-    assert found.results
+@pytest.mark.parametrize(
+    "programs", [PROGRAMS, pytest.param(LARGE, marks=pytest.mark.slow)], ids=["small", "large"]
+)
+def test_programs_of_the_corpus_are_sharded_as_jax_compiles_them(programs: tuple[str, ...]) -> None:
+    found = compared_corpus(programs)
+    assert found.keys() == {*programs}
+    assert {name: compared.differing for name, compared in found.items() if compared.differing} == {}
+    assert all(compared.arguments and compared.results for compared in found.values())
 
 
-@pytest.mark.parametrize("seed", range(1 + RANDOM // 12))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(1 + seed, marks=pytest.mark.slow) for seed in range(RANDOM // 12))]
+)
 def test_models_are_sharded_as_jax_compiles_them(seed: int) -> None:
     """Seed 0: with shardings as written; others: drawn at random, so that they disagree."""
     found = run_apart("compiled_models", str(seed))
@@ -82,4 +86,4 @@ def test_every_program_of_the_generator_is_compared() -> None:
         for before, after in pairwise(lines)
         if before == "@program"
     ]
-    assert sorted(programs) == sorted(PROGRAMS)
+    assert sorted(programs) == sorted(PROGRAMS + LARGE)

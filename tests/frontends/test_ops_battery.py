@@ -14,6 +14,8 @@ from tests.frontends.battery_gradients import gradient_rows
 from tests.frontends.battery_operands import operand_of, row
 from tests.frontends.ops_battery import outcomes, program_of_gradient, rows
 
+pytestmark = pytest.mark.torch
+
 NAMES = (
     *("einsum bsnd,btnd->bnst", "einsum bsnd,nde->bse", "tensordot", "attention, grouped heads", "stack"),
     *("roll two", "unbind", "instance_norm", "cross entropy", "max_pool2d, indices", "embedding bag", "topk"),

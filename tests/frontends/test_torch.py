@@ -13,11 +13,12 @@ from shardy_py import Mesh, P, Program, Sharding, ShardyError, propagate
 from shardy_py.builder import ops
 from shardy_py.frontends.torch import from_exported, placements_of, register_aten, unregister_aten
 from tests.frontends import torch_models
-from tests.frontends.run_stablehlo import run
+from tests.frontends.run_stablehlo import interpreted, run
 from tests.frontends.test_aten import as_array, tensors_in
 from tests.frontends.torch_models import MLP, ResNet, Transformer, exported, models, torch
 
 types = pytest.importorskip("torch.distributed.tensor.placement_types")
+pytestmark = pytest.mark.torch
 Shard, Replicate, Partial, Strided = types.Shard, types.Replicate, types.Partial, types._StridedShard
 
 MESH = Mesh.of(dp=2, tp=4)
@@ -43,7 +44,10 @@ def leaves(tree: Any) -> list[Any]:
     return [leaf for part in tree for leaf in leaves(part)] if isinstance(tree, list | tuple) else [tree]
 
 
-def test_exported_models_compute_what_torch_computes(programs: Any) -> None:
+@pytest.mark.parametrize(
+    "compute", [interpreted, pytest.param(run, marks=pytest.mark.slow)], ids=["interpreted", "compiled"]
+)
+def test_exported_models_compute_what_torch_computes(programs: Any, compute: Any) -> None:
     for name, (program, model, arguments) in programs.items():
         tensors = chain(model.named_parameters(remove_duplicate=False), model.named_buffers())
         state = {n: t.detach().clone() for n, t in tensors}
@@ -52,7 +56,7 @@ def test_exported_models_compute_what_torch_computes(programs: Any) -> None:
         given = [as_array(state[label] if label in state else next(inputs)) for label in labels]
         with torch.no_grad():
             expected = [leaf for leaf in leaves(model(*arguments)) if isinstance(leaf, torch.Tensor)]
-        found = run(program, given)[-len(expected) :]
+        found = compute(program, given)[-len(expected) :]
         for array, tensor in zip(found, expected, strict=True):
             tolerance = 2e-2 if name in ("bfloat16", "autocast", "masked") else 2e-6
             assert np.allclose(array, as_array(tensor), rtol=tolerance, atol=tolerance), name

@@ -19,6 +19,8 @@ from torch.utils.checkpoint import checkpoint
 from shardy_py import Mesh, P, Program, ShardyError, propagate
 from shardy_py.frontends.torch import from_exported
 
+pytestmark = pytest.mark.torch
+
 
 class Model(torch.nn.Module):
     """A function of the model's layer and the inputs."""

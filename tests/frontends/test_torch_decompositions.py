@@ -18,6 +18,8 @@ from shardy_py.frontends.torch.composites import rewrite_composites
 from shardy_py.frontends.torch.in_place import without_mutation
 from tests.frontends.torch_models import ResNet, Transformer, exported, models
 
+pytestmark = pytest.mark.torch
+
 WHOLE = {"counter", "indices", "autocast"}
 """Models that change tensors in place, or run graphs."""
 
@@ -31,7 +33,12 @@ def distinct_calls(exported: Any) -> Any:
     )
 
 
-@pytest.mark.parametrize("name", models())
+OFTEN = ("unet", "decoder", "recurrent", "experts")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in OFTEN else pytest.param(name, marks=pytest.mark.slow) for name in models()]
+)
 def test_distinct_calls_give_the_program_of_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, arguments = models()[name]
     graph = exported(model, arguments)

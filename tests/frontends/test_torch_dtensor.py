@@ -22,6 +22,8 @@ tensors = pytest.importorskip("torch.distributed.tensor")
 parallel = pytest.importorskip("torch.distributed.tensor.parallel")
 debug = pytest.importorskip("torch.distributed.tensor.debug")
 
+pytestmark = pytest.mark.torch
+
 Shard, Replicate = tensors.Shard, tensors.Replicate
 column, row = parallel.ColwiseParallel, parallel.RowwiseParallel
 F = torch.nn.functional

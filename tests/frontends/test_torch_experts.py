@@ -16,6 +16,8 @@ from shardy_py import Mesh, Program, propagate
 from shardy_py.frontends.torch import from_exported, placements_of
 from tests.frontends.torch_models import exported
 
+pytestmark = pytest.mark.torch
+
 nn, F = torch.nn, torch.nn.functional
 Shard, Replicate = tensors.Shard, tensors.Replicate
 MESH = Mesh.of(dp=2, ep=4)

@@ -15,6 +15,8 @@ from shardy_py import Mesh, P, Program, ShardyError
 from shardy_py.frontends.torch import from_module
 from tests.frontends.torch_models import MLP
 
+pytestmark = pytest.mark.torch
+
 X = torch.randn(4, 16)
 
 

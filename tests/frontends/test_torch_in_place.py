@@ -20,6 +20,8 @@ from shardy_py.frontends.torch import decompositions as torch_decompositions
 from shardy_py.frontends.torch import from_exported
 from shardy_py.frontends.torch.in_place import is_in_place, without_mutation
 
+pytestmark = pytest.mark.torch
+
 X = torch.arange(-12.0, 12.0).reshape(2, 12)
 
 

@@ -16,6 +16,8 @@ from shardy_py import Mesh, P, Program, propagate
 from shardy_py.frontends.torch import from_module
 from tests.frontends.torch_models import MLP
 
+pytestmark = pytest.mark.torch
+
 
 def vision() -> Program:
     models = pytest.importorskip("torchvision.models")

@@ -16,6 +16,8 @@ from shardy_py import Mesh, P, Program, propagate
 from shardy_py.frontends.torch.multi_head import heads_apart
 from shardy_py.frontends.torch.whole_ops import kept_whole
 
+pytestmark = pytest.mark.torch
+
 BATCH, LENGTH, SOURCE, SIZE, HEADS = 3, 5, 7, 16, 4
 
 

@@ -17,6 +17,8 @@ from shardy_py.frontends.aten import ROWS
 from shardy_py.frontends.torch import from_exported
 from tests.frontends.torch_models import MLP, exported
 
+pytestmark = pytest.mark.torch
+
 
 class Call(torch.nn.Module):
     """A function as a model."""

@@ -13,6 +13,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 # ruff: noqa: E402
 from shardy_py.frontends.torch import from_exported
 
+pytestmark = pytest.mark.torch
+
 
 class Calls(torch.nn.Module):
     """A function as a module."""

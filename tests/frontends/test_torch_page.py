@@ -11,6 +11,8 @@ pytest.importorskip("torch", reason="PyTorch (extra: torch) is not installed")
 
 from shardy_py.frontends.torch import unregister_aten
 
+pytestmark = pytest.mark.torch
+
 
 def test_the_page_is_true(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = (root / "docs" / "torch.md").read_text()

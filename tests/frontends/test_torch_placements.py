@@ -18,6 +18,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 types = pytest.importorskip("torch.distributed.tensor.placement_types")
 dtensor = pytest.importorskip("torch.distributed.tensor._utils")
 
+pytestmark = pytest.mark.torch
+
 Shard, Replicate, Partial, Strided = types.Shard, types.Replicate, types.Partial, types._StridedShard
 MESH = Mesh.of(dp=2, tp=4)
 

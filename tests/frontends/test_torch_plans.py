@@ -30,6 +30,8 @@ from tests.frontends import dtensor_collectives
 from tests.frontends.planned_models import MODELS, ON_SEQUENCES, Decoder, column, prepare, row
 from tests.frontends.torch_models import MLP, exported
 
+pytestmark = pytest.mark.torch
+
 Shard, Replicate, Strided = tensors.Shard, tensors.Replicate, tensors.placement_types._StridedShard
 MESH = Mesh.of(dp=2, tp=4)
 MEGATRON = {"up": column(), "down": row()}

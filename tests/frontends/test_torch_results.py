@@ -21,6 +21,8 @@ from tests.frontends.test_torch_nodes import Call
 from tests.frontends.torch_models import exported
 
 types = pytest.importorskip("torch.distributed.tensor.placement_types")
+
+pytestmark = pytest.mark.torch
 Replicate, Shard = types.Replicate, types.Shard
 MESH = Mesh.of(dp=2, tp=4)
 X = torch.zeros(8, 16)

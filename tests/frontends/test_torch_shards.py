@@ -18,6 +18,8 @@ from shardy_py.frontends.torch import FullyShard, TensorParallel, from_exported,
 from tests.frontends.planned_models import column
 from tests.frontends.torch_models import exported
 
+pytestmark = pytest.mark.torch
+
 Shard, Strided = tensors.Shard, tensors.placement_types._StridedShard
 
 

@@ -33,6 +33,8 @@ from tests.frontends.planned_models import (
 )
 from tests.frontends.torch_models import MLP
 
+pytestmark = pytest.mark.torch
+
 Shard, Replicate = tensors.Shard, tensors.Replicate
 nn, F = torch.nn, torch.nn.functional
 MESH = Mesh.of(dp=2, tp=4)
@@ -63,7 +65,12 @@ def theirs(name: str, device_mesh: Any) -> Any:
         return dtensor_training.theirs(STEPS[name], device_mesh)
 
 
-@pytest.mark.parametrize("name", EQUAL)
+LONG = ("checkpoints, FSDP x TP", "decoder, sequences")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in EQUAL]
+)
 def test_collectives_of_a_step_are_those_that_torch_launches(device_mesh: Any, name: str) -> None:
     expected = theirs(name, device_mesh).found
     assert expected
@@ -184,7 +191,7 @@ def test_gradients_of_keywords_and_of_all_results_get_their_layouts() -> None:
     found = [(use.kind, use.cause.location.split()[-2]) for use in report.sending]
     backward = [each for each in found if each[1] != "loss/mean" and "backward" not in each[1]]
     gathered = [place for kind, place in backward if kind == "all_gather"]
-    assert gathered.count("inner/output_layouts") == 2
+    assert gathered.count("inner/output_layouts") == 1  # the gradients of both results are one tensor
     assert [kind for kind, _ in backward].count("reduce_scatter") == 2
 
 

@@ -17,6 +17,8 @@ from shardy_py.testing import assert_sharding
 from tests.frontends.planned_models import Decoder
 from tests.frontends.torch_models import exported
 
+pytestmark = pytest.mark.torch
+
 Shard, Replicate = tensors.Shard, tensors.Replicate
 MESH = Mesh.of(dp=2, tp=4)
 COLUMNS, ROWS = [Replicate(), Shard(0)], [Replicate(), Shard(1)]

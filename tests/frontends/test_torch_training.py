@@ -21,6 +21,8 @@ from tests.frontends.training import Compared, adamw, compare
 from tests.frontends.training_models import SOURCES, Example
 
 types = pytest.importorskip("torch.distributed.tensor.placement_types")
+
+pytestmark = pytest.mark.torch
 Shard, Replicate = types.Shard, types.Replicate
 MESH = Mesh.of(dp=2, tp=4)
 X, Y = torch.randn(8, 4, 16), torch.randn(8, 4, 16)
@@ -66,7 +68,12 @@ FAST = (
 )
 
 
-@pytest.mark.parametrize("name", FAST)
+LONG = ("resnet", "pools", "encoder", "windows", "rotary", "generator")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in FAST]
+)
 def test_steps_compute_what_torch_computes(name: str) -> None:
     torch.manual_seed(0)
     found = compare(SOURCES["torch"]()[name]())

@@ -17,6 +17,8 @@ from tests.frontends.run_stablehlo import run
 from tests.frontends.test_torch_nodes import Call
 from tests.frontends.torch_models import Transformer, exported
 
+pytestmark = pytest.mark.torch
+
 MESH = Mesh.of(dp=2)
 nn, f = torch.nn, torch.randn
 

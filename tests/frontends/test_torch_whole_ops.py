@@ -14,6 +14,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from shardy_py import Mesh, P, Program, propagate
 from shardy_py.frontends.torch import from_exported
 
+pytestmark = pytest.mark.torch
+
 MESH = Mesh.of(dp=4, tp=2)
 
 

@@ -27,6 +27,7 @@ from shardy_py.cli.diff import main as sdy_diff
 from shardy_py.cli.hlo_indexing import main as hlo_indexing
 from shardy_py.cli.interpret import main as interpret
 from shardy_py.cli.layout import main as hlo_layout
+from shardy_py.cli.shell import TROUBLE
 from shardy_py.cli.view import main as shardy_view
 from shardy_py.errors import ShardyError
 from shardy_py.gspmd.sharding.proto import (
@@ -54,6 +55,7 @@ Outcome = Literal["output", "diagnostic"]
 Run = Callable[[bytes, random.Random], Outcome]
 
 _PLACE = re.compile(r"^[^\n]*:\d+:\d+: (error|warning): ", re.MULTILINE)
+_REMARK = re.compile(r"^.*: remark: .*\n", re.MULTILINE)
 _FILE_ERROR = re.compile(r"^cannot open (input|output) file ")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -82,21 +84,16 @@ def work_folder() -> Path:
     return Path(mkdtemp(prefix="fuzz-"))
 
 
-def command(
-    main: Callable[[list[str]], int], arguments: list[str], *, located: bool, codes: tuple[int, ...] = (0, 1)
-) -> Outcome:
+def command(main: Callable[[list[str]], int], arguments: list[str], *, located: bool) -> Outcome:
     """Runs a command in this process and judges its exit code and messages.
 
     located: every failure must have a place in the input.
     """
     output, errors = io.StringIO(), io.StringIO()
     with redirect_stdout(output), redirect_stderr(errors):
-        try:
-            code = main(arguments)
-        except SystemExit as exit_:  # argparse's --help
-            code = exit_.code if isinstance(exit_.code, int) else 1
+        code = main(arguments)
     message = errors.getvalue()
-    if code not in codes:
+    if code not in (0, 1, TROUBLE) or "internal error" in message:
         raise Fault(f"exit code {code}: {_shown(message)} {shlex.join(arguments)}")
     for text in (message, output.getvalue()):
         if control := _CONTROL.search(text):
@@ -109,7 +106,8 @@ def command(
     diagnostics = message[place.start() :] if place else message  # behind what --trace prints
     if len(diagnostics) > 100_000:
         raise Fault(f"a message of {len(diagnostics)} characters: {shlex.join(arguments)}")
-    if located and message and not place and not _FILE_ERROR.search(message):
+    rest = _REMARK.sub("", message)  # remarks are on the whole file
+    if located and rest and not place and not _FILE_ERROR.search(message):
         raise Fault(f"no place: {_shown(message)} {shlex.join(arguments)}")
     if re.search(r":0:\d+: error", message):
         raise Fault(f"line 0: {_shown(message)} {shlex.join(arguments)}")

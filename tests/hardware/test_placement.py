@@ -101,3 +101,36 @@ def test_bytes_of_an_all_to_all_cross_several_links_of_a_torus() -> None:
 def test_an_axis_must_fit_where_it_is_put() -> None:
     with pytest.raises(ShardyError, match="axis 'data' of 8 devices does not fit on x of a torus of 4x4"):
         links("tpu-v5e,topology=4x4,data=x", data=8)
+
+
+def test_devices_of_a_chip() -> None:
+    """The minor axis has the chiplets: alone on them their link, or the whole links of the chip."""
+    assert links("tpu7x", model=2) == {"model": ("devices of a chip of 2", 600.0)}
+    assert links("tpu7x", data=64, model=2) == {
+        "data": ("x, y, z of a torus of 4x4x4", 300.0),
+        "model": ("devices of a chip of 2", 600.0),
+    }
+    assert links("tpu7x", data=16, model=8) == {
+        "data": ("y, z of a torus of 4x4x4", 200.0),
+        "model": ("chip, x of a torus of 4x4x4", 200.0),
+    }
+    assert links("tpu7x,topology=4x4x4,data=xy", data=16, model=8)["model"] == (
+        "chip, z of a torus of 4x4x4",
+        200.0,
+    )
+    assert links("tpu-v3", data=16, model=2)["model"] == ("devices of a chip of 2", 140.0)
+    assert links("trn2", data=16, model=4) == {
+        "data": ("x, y of a torus of 4x4", 160.0),
+        "model": ("devices of a chip of 4", 320.0),
+    }
+
+
+def test_devices_of_a_chip_share_its_links() -> None:
+    """One ring through both chiplets of each chip takes half the time of two rings, one through each."""
+    both, one = (
+        CostModel(text, link.link)
+        for text, sizes in (("both", {"x": 8}), ("one", {"x": 4, "y": 2}))
+        for link in placement_of("tpu7x,topology=4x1x1").links(Mesh.of(sizes))[:1]
+    )
+    assert both.link.bytes_per_second == 2 * one.link.bytes_per_second
+    assert links("tpu7x", x=3) == {"x": ("z of a torus of 1x1x3", 100.0)}  # a line, whose other chiplets idle

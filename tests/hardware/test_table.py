@@ -42,3 +42,14 @@ def test_an_unknown_device_is_an_error() -> None:
 def test_a_link_without_bandwidth_is_an_error() -> None:
     with pytest.raises(ShardyError, match="a bandwidth above 0"):
         Link(0.0, 1.0)
+
+
+def test_devices_are_as_jax_counts_them() -> None:
+    """https://docs.jax.dev, `ChipVersion`: two cores are one device (megacore) on v4 and v5p only."""
+    cores = {name: device.network.cores for name, device in HARDWARE.items() if device.network.cores > 1}
+    assert cores == {"tpu-v2": 2, "tpu-v3": 2, "tpu7x": 2, "trn2": 4}
+    tpu7x = HARDWARE["tpu7x"]
+    assert tpu7x.memory_bytes == 96 * 2**30
+    assert tpu7x.memory_bytes_per_second == 3690e9
+    assert (tpu7x.peak_flops, tpu7x.matrix_flops["f8"]) == (1153.5e12, 2307e12)
+    assert tpu7x.network.devices == 2 * 9216

@@ -66,7 +66,7 @@ def test_what_differs_from_a_known_device(tmp_path: Path) -> None:
         (
             "memory_gib = 8",
             "memory_gib = -8",
-            "a.toml:3:1: error: memory_gib: expected a number above 0, got -8",
+            "a.toml:3:1: error: memory_gib: expected a number above 0, .*, got -8",
         ),
         ("memory_gib = 8", "memory_gob = 8", "a.toml:3:1: error: unknown key 'memory_gob': expected one of"),
         ("memory_gib = 8\n", "", "a.toml:1:1: error: 'memory_gib' is missing; add it, or a base"),
@@ -76,7 +76,7 @@ def test_what_differs_from_a_known_device(tmp_path: Path) -> None:
         ("devices = 4", "sizes = 4", r"a.toml:14:1: error: \[network\]: unknown key 'sizes'"),
         ('"linear"', '"flat"', "a.toml:6:1: error: unknown layouts 'flat'"),
         ('"mine"', '"mine', "a.toml:2:13: error: TOML: got "),
-        ("bf16 = 10", "bf16 = true", "a.toml:9:1: error: bf16: expected a number above 0, got True"),
+        ("bf16 = 10", "bf16 = true", "a.toml:9:1: error: bf16: expected a number above 0, .*, got True"),
         ('name = "mine"', 'name = "mine"\nbase = "abacus"', "a.toml:3:1: error: unknown hardware 'abacus'"),
     ],
 )

@@ -62,7 +62,7 @@ def test_it_finds_the_extensions(manager: Any) -> None:
     found = {each["id"]: each for each in manager.get_extensions_metadata()}
     for adapter in ("shardy_py", "shardy_py_as_written"):
         assert found[adapter]["type"] == "adapter"
-        assert found[adapter]["fileExts"] == ["mlir", "mlirbc"]
+        assert found[adapter]["fileExts"] == ["mlir", "mlirbc", "gz"]
         provider = found[f"{adapter}_node_data"]
         assert provider["type"] == "node_data_provider"
         assert provider["filter"]["adapterIds"] == [adapter]

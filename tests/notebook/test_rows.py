@@ -115,5 +115,27 @@ def test_sdy_diff_prints_csv(capsys: pytest.CaptureFixture[str], result: Result,
     lines = capsys.readouterr().out.strip().split("\n")
     assert lines[0] == "value,now,before,after,location"
     assert len(lines) > 1
-    assert sdy_diff([SMALL, SMALL, "--csv", "--json"]) == 1
+    assert sdy_diff([SMALL, SMALL, "--csv", "--json"]) == 2
     assert "--json and --csv cannot be used together" in capsys.readouterr().err
+
+
+def test_cells_of_csv_are_no_formulas() -> None:
+    texts = [
+        "=1",
+        "+x",
+        "-x",
+        "@SUM(1)",
+        "\t=1",
+        "\r=1",
+        " =1",
+        "\uff1d1",
+        "-1.5e3",
+        "+2",
+        "-",
+        "a=b",
+        ".5",
+        "-.5",
+    ]
+    read = [row[0] for row in csv.reader(StringIO(csv_text([{"a": text} for text in texts])))][1:]
+    assert read[:8] == ["'=1", "'+x", "'-x", "'@SUM(1)", "'\t=1", "'\\0D=1", "' =1", "'\uff1d1"]
+    assert read[8:] == ["-1.5e3", "+2", "'-", "a=b", ".5", "-.5"]

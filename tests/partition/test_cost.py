@@ -74,10 +74,13 @@ def test_text_of_models() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("abacus", "unknown cost model 'abacus': expected one of 'tpu-v5p'"),
-        ("tpu-v5p,x", "cost model: expected AXIS=LINK, got 'x'"),
-        ("tpu-v5p,x=abacus", "unknown cost model 'abacus'"),
-        ("tpu-v5p,x=a:b", "link: expected BYTES_PER_SECOND:SECONDS, got 'a:b'"),
+        ("abacus", "unknown cost model 'abacus': expected one of"),
+        ("tpu-v5p,x", "hardware: expected topology=SIZES or AXIS=LINK, got 'x'"),
+        ("tpu-v5p,x=abacus", "unknown link 'abacus'"),
+        ("tpu-v5p,x=a:b", "unknown link 'a:b'"),
+        ("tpu-dcn,x", "cost model: expected AXIS=LINK, got 'x'"),
+        ("tpu-dcn,x=abacus", "unknown cost model 'abacus'"),
+        ("tpu-dcn,x=a:b", "link: expected BYTES_PER_SECOND:SECONDS, got 'a:b'"),
         ("tpu-v5p,x=0:1", "a bandwidth above 0"),
         ("tpu-v5p,x=inf:0", "a bandwidth above 0"),
         ("tpu-v5p,x=1:nan", "a latency of at least 0"),

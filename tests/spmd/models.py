@@ -19,7 +19,13 @@ from tests.spmd.hlo_programs import comparison, comparison_with, reported
 DEVICES = 8
 
 
-SETS = {"jax": (), "flax": ("flax", "optax"), "equinox": ("equinox", "optax"), "parallel": ("optax",)}
+SETS = {
+    "jax": (),
+    "flax": ("flax", "optax"),
+    "equinox": ("equinox", "optax"),
+    "parallel": ("optax",),
+    "kinds": ("optax",),
+}
 """The sets of programs (`tests/spmd/SET_models.py`), and the packages that they need beside JAX."""
 
 

@@ -29,15 +29,28 @@ from tests.spmd.indexed_ops import random_gather, random_scatter
 from tests.spmd.ops import Op, Shape, Sharded, tensor
 from tests.spmd.reshards import MESHES, random_sharding
 
+Part = tuple[int, int, int]
+"""Start, limit and stride of a slice along a dimension."""
 
-def _slice(random: Random, shape: Shape) -> Op:
+
+def random_parts(random: Random, shape: Shape) -> list[Part]:
+    """What a slice takes of each dimension."""
     starts = [random.choice([0, 0, random.randrange(size)]) for size in shape]
     limits = [
         random.choice([size, random.randint(start + 1, size)])
         for start, size in zip(starts, shape, strict=True)
     ]
     strides = [random.choice([1, 1, 2]) for _ in shape]
-    parts = [*zip(starts, limits, strides, strict=True)]
+    return [*zip(starts, limits, strides, strict=True)]
+
+
+def _slice(random: Random, shape: Shape) -> Op:
+    return slice_of(shape, random_parts(random, shape))
+
+
+def slice_of(shape: Shape, parts: Sequence[Part]) -> Op:
+    """A slice."""
+    starts, limits, strides = zip(*parts, strict=True)
     result = tuple(-(-(limit - start) // stride) for start, limit, stride in parts)
     ranges = ", ".join(f"{start}:{limit}:{stride}" for start, limit, stride in parts)
     text = f"stablehlo.slice %a [{ranges}] {{ATTRIBUTES}} : ({tensor(shape)}) -> {tensor(result)}"
@@ -129,8 +142,9 @@ def _index_text(rank: int, starts: Sequence[int | None]) -> str:
     return lines
 
 
-def _reduce_window(random: Random, shape: Shape) -> Op:
-    window = [
+def random_window(random: Random, shape: Shape) -> list[Window]:
+    """A window along each dimension."""
+    return [
         random.choice([
             Window(),
             Window(size=3, low=1, high=1),
@@ -141,6 +155,14 @@ def _reduce_window(random: Random, shape: Shape) -> Op:
         ])
         for size in shape
     ]  # fmt: skip
+
+
+def _reduce_window(random: Random, shape: Shape) -> Op:
+    return windows_of(shape, random_window(random, shape))
+
+
+def windows_of(shape: Shape, window: Sequence[Window]) -> Op:
+    """A sum over windows."""
     result = tuple(w.count(size) for w, size in zip(window, shape, strict=True))
     arrays = {
         "window_dimensions": [w.size for w in window],
@@ -231,6 +253,8 @@ KINDS: dict[str, Callable[[Random, Shape], Op]] = {
 }
 
 
+SIZES = (8, 16, 32)
+UNEVEN_SIZES = (3, 5, 6, 9, 12, 14, 24)
 STOPPED = ": XLA stops at a failed check"
 
 
@@ -240,7 +264,7 @@ def random_ops(seed: int, count: int, kind: str, *, uneven: bool = False) -> lis
     found: list[Sharded] = []
     while len(found) < count:
         mesh = random.choice(MESHES)
-        sizes = (3, 5, 6, 9, 12, 14, 24) if uneven else (8, 16, 32)
+        sizes = UNEVEN_SIZES if uneven else SIZES
         op = KINDS[kind](random, tuple(random.choice(sizes) for _ in range(random.randint(1, 3))))
         shapes = (*op.operands, op.result)
         shardings = [random_sharding(random, mesh, len(shape), 3) for shape in shapes]

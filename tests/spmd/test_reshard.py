@@ -109,13 +109,13 @@ def tiling(spec: Spec) -> Tiling:
     return Tiling.of(MESH, spec)
 
 
-def test_equal_starts_of_reshards_of_one_value_have_equal_keys() -> None:
+def test_only_equal_reshards_of_one_value_have_equal_keys() -> None:
+    """XLA keeps reshards by what is asked for; starts that two have in common are sent twice."""
     mesh = Mesh.of(x=4, y=2)
     value = Partitioned.of((16, 16), Tiling.of(mesh, [("x", "y"), ()]), "f32", name="%0")
     targets = [[("x",), ()], [(), ()], [(), ("x", "y")], [(), ("y", "x")]]
     found = [reshard(value, Tiling.of(mesh, target)).collectives for target in targets]
     keys = [[each.key for each in collectives] for collectives in found]
-    assert keys[0][0] != keys[1][0]
     assert reshard(value, Tiling.of(mesh, targets[0])).collectives[0].key == keys[0][0]
-    assert keys[2][0] == keys[3][0]
-    assert len({*keys[2], *keys[3]}) == 1 + len(keys[3][1:])
+    assert found[2][0] == found[3][0]
+    assert len({key for row in keys for key in row}) == sum(map(len, keys))

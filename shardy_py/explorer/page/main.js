@@ -327,7 +327,7 @@ class App {
     const x = (i) => (i / Math.max(1, bytes.length - 1)) * w, y = (b) => h - 3 - (b / most) * (h - 20);
     const line = bytes.map((b, i) => `${x(i).toFixed(1)} ${y(b).toFixed(1)}`).join("L"), peak = bytes.indexOf(most);
     const isRight = x(peak) > w * 0.7;
-    const label = text(x(peak) + (isRight ? -6 : 6), 11, `peak ${bytesText(most)} of values alive on a device, at ${this.title(items[peak])}`, "", isRight ? "end" : null);
+    const label = text(x(peak) + (isRight ? -6 : 6), 11, `${bytesText(most)} of values alive at once on a device, at ${this.title(items[peak])}`, "", isRight ? "end" : null);
     const parts = [svg("path", { d: `M0 ${h}L${line}L${w} ${h}z`, class: "curve" }), svg("path", { d: `M${line}`, class: "curve-line" }), svg("path", { d: `M${x(peak)} 0V${h}`, class: "peak" }), label];
     const at = items.indexOf(this.selected);
     if (at >= 0) parts.push(svg("path", { d: `M${x(at)} 0V${h}`, class: "cursor" }));

@@ -106,8 +106,8 @@ class Panel {
     const parts = [node("h2", {}, "Program"), this.rows([["ops", model.opsIn[0].toLocaleString("en")], ["steps of propagation", String(app.time.steps.length)]])];
     for (const state of model.states) {
       if (!state.summary.length) continue;
-      const [bytes, seconds, count, partitioner, links] = state.summary;
-      parts.push(node("h3", {}, model.states.length > 1 ? state.name : "Communication"), this.rows([["collectives", String(count)], ["each device receives", bytesText(bytes)], ["time", `${secondsText(seconds)} on ${links}`], ["partitioner", partitioner]]));
+      const [bytes, seconds, count, partitioner, links, memory] = state.summary;
+      parts.push(node("h3", {}, model.states.length > 1 ? state.name : "Communication"), this.rows([["collectives", String(count)], ["each device receives", bytesText(bytes)], ["time", `${secondsText(seconds)} on ${links}`], ["partitioner", partitioner], ["memory", memory === null ? "" : `${bytesText(memory)} allocated on a device`]]));
     }
     parts.push(node("h3", {}, "Keys"), this.rows([["drag, wheel", "move, zoom"], ["click", "select; opens and closes groups"], ["+ \u2212", "zoom"], ["f", "fit the program"], ["/", "find"], ["\u2190 \u2192", "steps of propagation"], ["space", "play"], ["enter", "open or close the selected group"], ["esc", "clear the selection"]]));
     return parts;

@@ -14,8 +14,9 @@ Not here: which module gets what (`plans.py`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, cast
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, NameLoc, StringAttr, UnknownLoc, i32
@@ -64,6 +65,8 @@ from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 
 PHASES = ("clip", "optimizer")
 """The paths of ops of a training step that are not the model's: they work on what a device holds."""
+LAUNCH = "shardy_py.launch"
+"""The attribute of constraints by which those that are equal otherwise are not merged."""
 GROUP = "fully_shard"
 """The op name in the location of the gathers of a module."""
 
@@ -115,7 +118,7 @@ def constrained(
                 inserting.scatter(group, label, {axis: d % rank for axis, d in dimensions.items()})
     inserting.drop_boundaries()
     verify_module(copy.module)
-    return Program(copy.module)
+    return Program(copy.module, taken=copy.taken)
 
 
 def parameter_sharding(plan: Plan, mesh: Mesh, value: Value) -> Sharding:
@@ -162,6 +165,7 @@ class _Inserting:
     by_module: the ops of each module before any constraint; modules around others come first, so the
         constraints inserted for one are outside of those in it.
     boundaries: the marked gradients of a training step, by the name of the boundary.
+    launches: the numbers of constraints.
     """
 
     mesh: Mesh
@@ -170,6 +174,7 @@ class _Inserting:
     parameters: frozenset[int]
     by_module: Mapping[str, list[Operation]]
     boundaries: Mapping[str, list[CustomCallOp]]
+    launches: Iterator[int] = field(default_factory=count)
 
     def style(self, given: StyledModule) -> None:
         path, style = given.module.path, given.style
@@ -280,9 +285,14 @@ class _Inserting:
     def _put(
         self, value: SSAValue, sharding: TensorSharding, location: Attribute, users: Iterable[Operation]
     ) -> SSAValue:
-        """Inserts a constraint after a value, which these ops use instead."""
+        """Inserts a constraint after a value, which these ops use instead.
+
+        Each has a number of its own: torch communicates at each, also where two need the same.
+        """
         properties = {"sharding": TensorShardingAttr(sharding)}
-        return self._replaced(value, ShardingConstraintOp, properties, location, users)
+        constrained = self._replaced(value, ShardingConstraintOp, properties, location, users)
+        cast(OpResult, constrained).op.attributes[LAUNCH] = IntegerAttr(next(self.launches), 64)
+        return constrained
 
     def _replaced(
         self,

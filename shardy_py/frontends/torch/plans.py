@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from shardy_py.api import Mesh, ShardyError
+from shardy_py.errors import closest
 from shardy_py.frontends.torch.styles import Style, style_of
 
 
@@ -245,7 +245,7 @@ def _matching(pattern: str, modules: Mapping[str, Module]) -> list[str]:
         if len(path.split(".")) == len(parts) and all(map(fnmatchcase, path.split("."), parts))
     ]
     if not found:
-        close = get_close_matches(pattern, modules, 3) or [path for path in modules if path][:8]
+        close = closest(pattern, modules, 3) or [path for path in modules if path][:8]
         raise ShardyError.unexpected(
             f"plan for '{pattern}'",
             expected=f"a module with ops or parameters, such as {', '.join(close)}",

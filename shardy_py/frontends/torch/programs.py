@@ -11,12 +11,12 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, cast
 
 from shardy_py.api import Mesh, P, Program, Result, Sharding, ShardyError, Value
 from shardy_py.api.annotate import annotation_of
+from shardy_py.errors import closest
 from shardy_py.frontends.torch.constraints import planned
 from shardy_py.frontends.torch.export import program_of, tied_names
 from shardy_py.frontends.torch.exporting import export
@@ -137,7 +137,7 @@ def _matching(key: str, known: Iterable[str]) -> list[str]:
 
 
 def _unknown_name(key: str, known: Iterable[str]) -> str:
-    close = get_close_matches(key, known, 3) or list(known)[:8]
+    close = closest(key, known, 3) or list(known)[:8]
     return f"unknown parameter, buffer, input or output '{key}'; the model has {', '.join(close)}, ..."
 
 

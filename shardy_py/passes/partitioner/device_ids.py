@@ -6,7 +6,7 @@ all devices are in `partition/device_groups.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, cast
@@ -40,6 +40,19 @@ class DeviceCounts:
     def is_grid(self) -> bool:
         """Whether there are several of both."""
         return self.replicas > 1 and self.partitions > 1
+
+    def check_any(self, meshes: Iterable[Mesh]) -> None:
+        """Raises ShardyError if a count is below 1, or if no mesh has as many devices as are given."""
+        for name, number in (("replica-count", self.replicas), ("partition-count", self.partitions)):
+            if number < 1:
+                raise ShardyError.unexpected(name, expected="1 or more", got=str(number))
+        devices = self.replicas * self.partitions
+        sizes = sorted({mesh.device_count for mesh in meshes if mesh.axes})
+        if devices > 1 and sizes and devices not in sizes:
+            name = "partition-count" if self.replicas == 1 else "replica-count"
+            what = "replica-count times partition-count" if self.is_grid else name
+            expected = f"the devices of the mesh, {' or '.join(map(str, sizes))}, or 1 for any"
+            raise ShardyError.unexpected(what, expected=expected, got=str(devices))
 
     def check(self, mesh: Mesh) -> None:
         """Raises ShardyError if it is a grid of another number of devices than `mesh`."""

@@ -31,6 +31,7 @@ from shardy_py.passes.partitioner.localizer import (
     replace_result,
 )
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, element_of, shape_of
+from shardy_py.sharding.slices import listed
 from shardy_py.text.builtin_attributes import is_integer
 from shardy_py.text.dense import is_splat, make_dense, store_integer
 from shardy_py.text.type_reader import ranked_tensor
@@ -246,7 +247,7 @@ def _pad_starts(
 
 def _check_pad(dim: int, count: int, part: int, size: int, low: int, interior: int) -> None:
     """Raises ShardyError unless each part of the result needs elements of its own part only."""
-    index = np.arange(count)
+    index = listed(count)
     first = np.maximum(-((low - index * size) // (interior + 1)), 0)
     last = np.minimum(((index + 1) * size - 1 - low) // (interior + 1), count * part - 1)
     needs_others = (first < index * part) | (last >= (index + 1) * part)

@@ -87,6 +87,7 @@ class Localizer:
         self.symbols = Symbols(module)
         self.meshes: Mapping[str, Mesh] = self.symbols.meshes()
         self.counts = DeviceCounts(options.replica_count, options.partition_count)
+        self.counts.check_any(self.meshes.values())
         self.tables = DeviceTables()
         self._channels = next_channel(module)
 

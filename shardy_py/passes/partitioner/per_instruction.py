@@ -25,7 +25,9 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from shardy_py import ir
+from shardy_py.cursor import MAX_INTEGER_DIGITS
 from shardy_py.dialects import sdy
+from shardy_py.dialects.faults import Fault
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.errors import ShardyError
 from shardy_py.graph.cloning import clone
@@ -75,10 +77,12 @@ class Filter:
                 result = replace(result, names=(*result.names, token))
             elif match[1].startswith("func"):
                 result = replace(result, function=match[2])
-            elif match[2].isdecimal():
+            elif match[2].isdecimal() and len(match[2]) <= MAX_INTEGER_DIGITS:
                 result = replace(result, **{match[1].removeprefix("select").lower(): int(match[2])})
             else:
-                raise ShardyError.unexpected("filter", expected=f"a number after {match[1]}=", got=match[2])
+                raise ShardyError.unexpected(
+                    "filter", expected=f"a number after {match[1]}=", got=match[2][:60]
+                )
         return result
 
     def accepts(self, op: Operation, number: int) -> bool:
@@ -154,7 +158,10 @@ class _Partitioning:
         ]
         is_exact = shape is None
         types = [v.type for v in (*values, *op.results)] if is_exact else padded_types
-        local = self._local_function(op, values, types, ins, outs)
+        try:
+            local = self._local_function(op, values, types, ins, outs)
+        except Fault:  # the op is invalid with padding, as a grouped convolution is
+            local = self._local_function(op, values, types, ins, outs, gathers=True)
         axes = [axis.name for axis in resolve(mesh, self._meshes).axes]
         body = _body_of(local)
         manual = sdy.ManualComputationOp(operands, ins, outs, axes, body, padded_types[len(values) :])
@@ -202,8 +209,13 @@ class _Partitioning:
         types: Sequence[Attribute],
         ins: Sequence[TensorSharding],
         outs: Sequence[TensorSharding],
+        *,
+        gathers: bool = False,
     ) -> FuncOp:
-        """The function that runs `op` on the parts of its operands, in a module of its own."""
+        """The function that runs `op` on the parts of its operands, in a module of its own.
+
+        gathers: whether tensors are gathered first that no reshard along factors makes local.
+        """
         inputs, outputs = types[: len(values)], types[len(values) :]
         block = Block()
         arguments = ir.append_arguments(block, [(type_, op.location) for type_ in inputs])
@@ -224,6 +236,7 @@ class _Partitioning:
         counts = {name: getattr(self._options, name) for name in ("replica_count", "partition_count")}
         halo = self._options.enable_halo_exchange
         for call in (
+            *((pass_call("sdy-gather-whole-tensors"),) if gathers else ()),
             pass_call("sdy-resolve-permutation-factors", enable_halo_exchange=halo, **counts),
             pass_call("sdy-insert-explicit-reshards", enable_full_version=True),
             pass_call("sdy-resolve-reduction-factors"),

@@ -26,7 +26,7 @@ from shardy_py.passes.partitioner.resolution import Resolution, cut_to, padded_h
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, resized, shape_of
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import Axes
-from shardy_py.sharding.slices import axis_index, axis_stride
+from shardy_py.sharding.slices import axis_index, axis_stride, listed
 
 
 def integers(op: Operation, name: str) -> tuple[int, ...]:
@@ -63,7 +63,7 @@ def is_local_pad(
         return True
     if reads.dilation != 1:
         return False
-    part = np.arange(reads.parts)
+    part = listed(reads.parts)
     start = part * reads.part_out - reads.low
     first = np.maximum(start, 0)
     size = reads.part_in * reads.parts if with_padding else reads.size_in
@@ -233,7 +233,7 @@ def with_reversed_axes(mesh: Mesh, axes: Axes) -> Mesh:
     >>> print(with_reversed_axes(Mesh.of(x=2, y=2), (AxisRef("y"),)))
     <["x"=2, "y"=2], device_ids=[1, 0, 3, 2]>
     """
-    positions = np.arange(mesh.device_count)
+    positions = listed(mesh.device_count)
     for axis in axes:
         last = axis.size(mesh) - 1
         positions = positions + (last - 2 * axis_index(mesh, axis, positions)) * axis_stride(mesh, axis)

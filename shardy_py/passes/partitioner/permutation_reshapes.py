@@ -38,6 +38,7 @@ from shardy_py.passes.partitioner.resolution import Resolution, cut_to, padded_h
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, resized, shape_of
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import Axes, difference
+from shardy_py.sharding.slices import listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +223,7 @@ def split_exchange(reshape: Reshape, group: ReshapeGroup) -> Exchange | None:
     for number in range(group.target[1] - 1, group.target[0] - 1, -1):
         size = reshape.target.shape[number]
         own = -(-size // parts[number]) * stride
-        starts = (np.arange(parts[number])[:, None] * own + starts).reshape(-1)
+        starts = (listed(parts[number])[:, None] * own + starts).reshape(-1)
         stride *= size
     part_in = reshape.source.even[dimension] // parts_of(reshape.source.sharding, reshape.mesh)[dimension]
     return reshape_exchange(starts, reshape.source.shape[dimension], part_in)

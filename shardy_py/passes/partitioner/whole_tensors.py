@@ -5,7 +5,8 @@
             %1 = stablehlo.custom_call @unknown(%0) {... [<@mesh, [{}]>]}
             %2 = sdy.reshard %1 <@mesh, [{"x"}]>
 
-Those are ops without a sharding rule, regions of ops through which shardings do not propagate, generators of
+Those are ops without a sharding rule, unless they compute each element by itself (`chlo.erf`), regions of ops
+through which shardings do not propagate, generators of
 random numbers without known counters (each device would generate its own), and tensors of other meshes than
 that of the result of the op.
 Custom rules, whose reshards Shardy leaves to its partitioner, become rules like any other; composites become
@@ -48,7 +49,7 @@ from shardy_py.passes.partitioner.manual_borders import align_manual_borders
 from shardy_py.passes.partitioner.random_parts import unsupported_generator
 from shardy_py.passes.partitioner.window_exchange import is_zero_constant
 from shardy_py.passes.stablehlo_builder import StablehloBuilder
-from shardy_py.rules import derive_rule
+from shardy_py.rules import derive_rule, pointwise_rule
 from shardy_py.sharding import ShardingRule, TensorSharding
 from shardy_py.sharding.meshes import (
     Meshes,
@@ -205,7 +206,11 @@ class _Gathering:
             else:
                 with errors_at(op):
                     rule = derive_rule(record)
-            found = _Rule.of(rule, {record.name, call_target(record) or ""})
+            names = {record.name, call_target(record) or ""}
+            if rule is None and (own := pointwise_rule(record)) is not None:
+                found = replace(cast(_Rule, _Rule.of(own, names)), attribute=OpShardingRuleAttr(own))
+            else:
+                found = _Rule.of(rule, names)
             known = self._rules[key] = found, (record, given)
         rule, _ = known
         if rule is not None and rule.attribute is not None:

@@ -205,11 +205,15 @@ def _only_reshard(value: SSAValue) -> Operation | None:
 
 
 def _equal_reshard(op: Operation) -> bool:
-    """Reuses an earlier reshard of the same value to the same sharding."""
+    """Reuses an earlier reshard of the same value to the same sharding, with the same attributes."""
     source, wanted = operands_of(op)[0], op.properties["sharding"]
     for use in source.uses:
         user = use.operation
-        is_equal = isinstance(user, ReshardOp) and user.properties["sharding"] == wanted
+        is_equal = (
+            isinstance(user, ReshardOp)
+            and user.properties["sharding"] == wanted
+            and user.attributes == op.attributes
+        )
         if is_equal and user is not op and user.parent is op.parent and user.is_before_in_block(op):
             return _replace_by(op, user.results[0])
     return False

@@ -10,6 +10,7 @@ from shardy_py.report.communication.by_xla import Rematerialization
 from shardy_py.report.communication.causes import Cause
 from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse
 from shardy_py.report.communication.halos import KIND as HALO_EXCHANGE
+from shardy_py.report.communication.reconciled import reconciled, rejected
 from shardy_py.report.communication.report import (
     PARTITIONERS,
     SCHEMA,
@@ -38,4 +39,6 @@ __all__ = [
     "communication_json",
     "communication_report",
     "communication_text",
+    "reconciled",
+    "rejected",
 ]

@@ -23,6 +23,7 @@ from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.collect import Axes, CollectiveUse, collect_collectives
 from shardy_py.report.communication.device_groups import UNKNOWN_AXIS, axes_of_collective
 from shardy_py.report.communication.loops import run_counts
+from shardy_py.report.communication.scattered import cost_of, is_scattered
 from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.spmd.model import Collective
 from shardy_py.spmd.walk import Rematerialized, Sent
@@ -63,9 +64,9 @@ def collectives_by_xla(
     written = collect_collectives(module, model, Causes(()), meshes, only_written=True, table=table)
     uses = PlannedUses(program, model)
     plans = [(f, program.planned(f)[1]) for f in program.entries]
-    sent = ((f, each) for f, plan in plans for each in plan.sent)
+    sent = ((f, each) for f, plan in plans for each in plan.sent if not is_written(each))
     warned = tuple(uses.rematerialization(each, f) for f, plan in plans for each in plan.rematerialized)
-    return (*written, *(uses.of(each, function) for function, each in sent if not is_written(each))), warned
+    return (*written, *(uses.of(each, function, program) for function, each in sent)), warned
 
 
 def is_written(sent: Sent) -> bool:
@@ -116,15 +117,21 @@ class PlannedUses:
         made_for = self.originals.get(op, op)
         return Rematerialization(written_name(op), function_name(function), *shardings, *place, made_for)
 
-    def of(self, sent: Sent, function: FuncOp) -> CollectiveUse:
-        """A collective with its cost, and the op of the function that requires it."""
+    def of(self, sent: Sent, function: FuncOp, program: SpmdProgram) -> CollectiveUse:
+        """A collective with its cost, and the op of the function that requires it.
+
+        program: with the shardings of the results of steps.
+        """
         collective = sent.collective
         op = cast("Operation | None", sent.step.source if sent.step else None)
         end = cast("Operation", next(iter(blocks_of(function))).last_op)
         axes = self._axes(collective, op or end)
         entry = None if op is None or not op.results else self.entries.get(id(op.results[0]))
         type_ = TensorType(collective.held_shape, collective.element_type)
-        cost = getattr(self.model, collective.kind)(axes, collective.held_bytes)
+        is_sum = collective.kind == "all_reduce" and sent.step is not None and op is not None
+        result = program.result_sharding(sent.step) if is_sum and sent.step and sent.step.results else None
+        scattered = is_scattered(sent, axes, result)
+        cost = cost_of(self.model, collective, axes, scattered=scattered)
         names = ("", "") if entry is None else (entry.name, entry.function)
         is_known = op is None or self.runs(op)[1]
         tensor = type_, None, None, collective.held_bytes, cost
@@ -136,6 +143,7 @@ class PlannedUses:
             collective.times,
             not is_known,
             self._cause(op or end, sent),
+            is_scattered=scattered,
         )
 
     def _cause(self, op: Operation, sent: Sent) -> Cause:

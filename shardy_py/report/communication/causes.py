@@ -68,19 +68,23 @@ class Causes:
             if isinstance(old, OpResult) and isinstance(new, OpResult) and old.op.name == new.op.name
         }
 
-    def of(self, op: Operation) -> Cause:
-        """Returns the cause of a collective."""
+    def of(self, op: Operation, asked: tuple[Operation, ...] = ()) -> Cause:
+        """Returns the cause of a collective.
+
+        asked: the reshards and collectives that were made for it; an op among them is its own cause.
+        """
         collective = TABLE[op.name].collective
         while (copied := self._copied.get(id(op.results[0]))) is not None and copied.op is not op:
             op = copied.op
         if collective is not None and collective.names_devices and id(op) not in self._inserted:
             return replace(self._cause(op, op.name, -1, "written in the program"), is_explicit=True)
         event, chain = self._movement(op.results[0])
-        if event is not None and event.op is not None:
-            return self._of_user(op, event.op, event.index, collective)
+        asked = (*asked, op)
+        if event is not None and event.op is not None and event.op not in asked:
+            return self._of_user(asked, event.op, event.index, collective)
         made_for = next((self._inserted[id(made)] for made in chain if id(made) in self._inserted), None)
-        if made_for is not None:
-            return self._of_inserted(op, made_for, collective)
+        if made_for is not None and made_for not in asked:
+            return self._of_inserted(asked, made_for, collective)
         source = op.operands[0]
         if isinstance(source, OpResult) and isinstance(source.op, CallOp):
             reason = "the result of a call is used with another sharding"
@@ -92,24 +96,28 @@ class Causes:
         original = next((made for made in chain if made in self._originals), None)
         return replace(self._cause(op, name, -1, reason, user=original), is_explicit=True)
 
-    def _of_user(self, op: Operation, user: Operation, index: int, collective: Collective | None) -> Cause:
-        """Returns the cause of a reshard of operand `index` of an op, or of its result."""
+    def _of_user(
+        self, asked: tuple[Operation, ...], user: Operation, index: int, collective: Collective | None
+    ) -> Cause:
+        """Returns the cause of a reshard, the last of `asked`: operand `index` of an op, or its result."""
         if isinstance(user, ReshardOp):
-            return self.of(user)
+            return self.of(user, asked)
         if index >= 0:
             reason = f"operand {index} of {written_name(user)} requires another sharding"
         elif collective is not None and collective.reduces:
             reason = f"{written_name(user)} reduces a sharded dimension"
         else:
             reason = f"the result of {written_name(user)} is used with another sharding"
-        place = user if location_text(cast(Any, user).location) else op
+        place = user if location_text(cast(Any, user).location) else asked[-1]
         return self._cause(place, written_name(user), index, reason, user=user)
 
-    def _of_inserted(self, op: Operation, made_for: Operation, collective: Collective | None) -> Cause:
+    def _of_inserted(
+        self, asked: tuple[Operation, ...], made_for: Operation, collective: Collective | None
+    ) -> Cause:
         """Returns the cause of a collective that the partitioner inserted for an op, or in place of one."""
         row = TABLE[made_for.name].collective
         if row is not None and not row.names_devices:
-            return self.of(made_for)
+            return self.of(made_for, asked)
         name = written_name(made_for)
         if row is not None:
             return replace(self._cause(made_for, name, -1, "written in the program"), is_explicit=True)
@@ -119,7 +127,7 @@ class Causes:
             reason = f"{name} reads beyond the local shards of its operands"
         else:
             reason = f"{name} is computed with other shardings of its tensors"
-        place = made_for if location_text(cast(Any, made_for).location) else op
+        place = made_for if location_text(cast(Any, made_for).location) else asked[-1]
         return self._cause(place, name, -1, reason, user=made_for)
 
     def of_halo(self, op: Operation, operand: int) -> Cause:

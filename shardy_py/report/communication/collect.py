@@ -44,7 +44,8 @@ class CollectiveUse:
     value: the name of its result, in `function`. source, target: shardings before and after.
     held_bytes: on each device before. cost: of one run; bytes are received by each device.
     times: how often it runs, with the trip counts of loops; is_estimate: a trip count is unknown and counts
-        as its bound, or one.
+        as its bound, or one. is_scattered: XLA makes a reduce_scatter of this all_reduce after its
+        partitioner, as each device keeps its part only: the seconds are those.
     """
 
     kind: str
@@ -59,6 +60,7 @@ class CollectiveUse:
     times: int
     is_estimate: bool
     cause: Cause
+    is_scattered: bool = False
 
     @property
     def axis_names(self) -> tuple[str, ...]:

@@ -15,9 +15,10 @@ import numpy as np
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
 
-from shardy_py.dialects.stablehlo.structs import ReplicaGroupMeshAxes, StablehloAxisRef
+from shardy_py.dialects.stablehlo.structs import ReplicaGroupMeshAxes, StablehloAxisRef, StablehloMesh
 from shardy_py.graph.device_groups import Groups, listed_groups
 from shardy_py.partition.cost import AxisSize
+from shardy_py.partition.device_groups import device_ids
 from shardy_py.sharding import Mesh, MeshAxis
 
 UNKNOWN_AXIS = "?"
@@ -100,7 +101,11 @@ def _strided(places: list[int], size: int) -> list[tuple[int, int]] | None:
 
 def _named_axes(groups: ReplicaGroupMeshAxes, meshes: Mapping[str, Mesh]) -> tuple[AxisSize, ...]:
     """Returns the mesh axes that the op names; sub-axes count with their own sizes."""
-    mesh = meshes.get(groups.mesh.string_value()) if isinstance(groups.mesh, SymbolRefAttr) else None
+    mesh: Mesh | StablehloMesh | None = (
+        meshes.get(groups.mesh.string_value())
+        if isinstance(groups.mesh, SymbolRefAttr)
+        else getattr(groups.mesh, "data", None)
+    )
     sizes = {} if mesh is None else {axis.name: axis.size for axis in mesh.axes}
     axis_sizes: list[AxisSize] = []
     for reference in cast(Any, groups.axes).data:
@@ -119,7 +124,7 @@ def _axes_of_groups(groups: Groups, meshes: tuple[Mesh, ...]) -> tuple[AxisSize,
     fitting = [mesh for mesh in meshes if mesh.device_count == count > highest]
     for mesh in fitting:
         sizes = tuple(axis.size for axis in mesh.axes)
-        devices = np.array(mesh.device_ids or range(mesh.device_count)).reshape(sizes)
+        devices = device_ids(mesh).reshape(sizes)
         for count in range(len(sizes) + 1):
             for axes in combinations(range(len(sizes)), count):
                 rest = [axis for axis in range(len(sizes)) if axis not in axes]

@@ -164,6 +164,7 @@ def communication_report(
     for axis in model.by_axis if axes else ():
         if axis not in axes:
             raise unknown_axis(axis, dict.fromkeys(axes), what="link of the cost model")
+    model = model.on(meshes.values())
     rematerialized: tuple[Rematerialization, ...] = ()
     if spmd is not None:
         collectives, rematerialized = collectives_by_xla(spmd, model)
@@ -208,6 +209,9 @@ def communication_text(
     summary += f"in {seconds_text(total.seconds)} on {report.model.name}."
     if any(use.is_estimate for use in report.sending):
         summary += "\n*: inside a loop with an unknown trip count; counted up to its bound, or once."
+    scattered = sum(use.is_scattered for use in report.sending)
+    if scattered:
+        summary += f"\nall_reduce: {scattered} of which each device keeps its part, timed as reduce_scatter."
     return "\n\n".join([*parts, "\n".join([summary, *_forecast_lines(report), *_warning_lines(report)])])
 
 

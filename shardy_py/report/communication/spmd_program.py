@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any, cast
 
@@ -19,6 +19,8 @@ from xdsl.ir import Block as IrBlock
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.dialects.sdy import AllReduceOp, ManualComputationOp, ReduceScatterOp, ReshardOp
+from shardy_py.dialects.stablehlo.structs import ReplicaGroupMeshAxes
+from shardy_py.dialects.traits import is_constant
 from shardy_py.graph.holders import attribute_list_shardings
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import record_of, signature_of
@@ -26,8 +28,10 @@ from shardy_py.graph.symbols import MAIN, Symbols, function_name, functions_of
 from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.graph.value_table import ValueTable
 from shardy_py.ir import blocks_of, operands_of, type_of
-from shardy_py.ops import TABLE, Control, OpRecord
+from shardy_py.ops import TABLE, Control, OpRecord, TensorType
+from shardy_py.report.communication.device_groups import axes_of_devices
 from shardy_py.report.communication.loops import iterations
+from shardy_py.report.communication.scalars import Scalars
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.spmd.planned import the_tiling
@@ -104,6 +108,20 @@ def block_of(function: FuncOp, meshes: Mapping[str, Mesh]) -> Block:
     return _Reader(meshes, devices).function(function)
 
 
+def _with_number(op: Operation, record: OpRecord) -> OpRecord:
+    """The record of an op; constants that are scalars of integers have their value, as XLA reads it."""
+    if not is_constant(op):
+        return record
+    number = Scalars().of(op.results[0])
+    return _constant(record.name, record.results, number) if isinstance(number, int) else record
+
+
+@lru_cache(maxsize=1024)
+def _constant(name: str, results: tuple[TensorType | None, ...], number: int) -> OpRecord:
+    """The same record for equal constants, so that their plans are made once."""
+    return OpRecord(name, (), results, {"value": number})
+
+
 @dataclass(frozen=True)
 class _Reader:
     meshes: Mapping[str, Mesh]
@@ -163,7 +181,7 @@ class _Reader:
         signature = signature_of(op)
         record = self.records.get(signature)
         if record is None:
-            record = self.records[signature] = record_of(op)
+            record = self.records[signature] = _with_number(op, self._with_groups(op))
         return Step(record, names, results, targets, (), 1, op, is_unreduced)
 
     def _is_unreduced(self, op: Operation) -> bool:
@@ -172,7 +190,7 @@ class _Reader:
 
     def _with_devices(self, op: Operation) -> OpRecord:
         """The record of an op; reductions of unreduced axes name groups of devices, as they do in XLA."""
-        record = record_of(op)
+        record = self._with_groups(op)
         if not isinstance(op, _REDUCTIONS):
             return record
         before, after = (self.shardings.of(value) for value in (op.operands[0], op.results[0]))
@@ -181,7 +199,15 @@ class _Reader:
         mesh = mesh_of(before, self.meshes)
         kept = prod(axis.size(mesh) for axis in after.unreduced_axes) if after else 1
         size = prod(axis.size(mesh) for axis in before.unreduced_axes) // kept
-        return replace(record, attributes={**record.attributes, "replica_groups": (tuple(range(size)),)})
+        return _in_groups_of(record, size)
+
+    def _with_groups(self, op: Operation) -> OpRecord:
+        """The record of an op; groups along the axes of a mesh are a group of as many devices."""
+        record = record_of(op)
+        named = getattr(op.properties.get("replica_groups"), "data", None)
+        if not isinstance(named, ReplicaGroupMeshAxes):
+            return record
+        return _in_groups_of(record, prod(size for _, size in axes_of_devices(op, self.meshes)))
 
     def _blocks(self, op: Operation, control: Control, targets: Sequence[Tiling | None]) -> Iterator[Block]:
         """The regions that the op runs; those whose results are its own return them in its tilings."""
@@ -216,6 +242,10 @@ class _Reader:
         """Without a sharding, and on meshes of fewer devices, every device holds the whole tensor."""
         if sharding is not None:
             mesh = mesh_of(sharding, self.meshes)
-            if mesh.device_count == self.devices:
+            if mesh.device_count == self.devices and not mesh.is_maximal:
                 return Tiling.of_sharding(sharding, mesh)
         return Tiling.replicated(rank, self.devices)
+
+
+def _in_groups_of(record: OpRecord, size: int) -> OpRecord:
+    return replace(record, attributes={**record.attributes, "replica_groups": (tuple(range(size)),)})

@@ -15,6 +15,7 @@ from itertools import islice
 
 from xdsl.dialects.builtin import ModuleOp
 
+from shardy_py.errors import warn
 from shardy_py.graph.holders import Holder, Place, read
 from shardy_py.graph.movements import Movement, Spot
 from shardy_py.graph.run_record import Propagation, Record
@@ -93,6 +94,8 @@ class Explainer:
             ShardyError: unknown value.
         """
         table = self.names.table
+        if remark := table.other_meaning(name):
+            warn(remark.message, remark.where)
         alike: dict[Hashable, list[ValueEntry]] = {}
         for number, entry in enumerate(table.find_all(name) or (table.find(name),)):
             alike.setdefault(_likeness(entry) or number, []).append(entry)

@@ -18,7 +18,7 @@ from math import prod
 from xdsl.ir import Operation
 
 from shardy_py.dialects.sdy.interfaces import manual_axes
-from shardy_py.errors import ShardyError, located
+from shardy_py.errors import ShardyError, warn
 from shardy_py.graph.holders import Holder
 from shardy_py.graph.movements import Movement, Spot
 from shardy_py.graph.run_record import Propagation
@@ -33,7 +33,6 @@ from shardy_py.report.explain.states import overlapping
 from shardy_py.sharding import AxisRef, Mesh, SubAxis, TensorSharding
 from shardy_py.sharding.spelling import string_literal, unknown_axis
 from shardy_py.text.builtin_attributes import unescape
-from shardy_py.text.source import position_of
 
 _QUESTION = re.compile(r'(.+),\s*(\d{1,9})\s*,(\s*"(?:[^"\\]|\\.)+".*|[^,]+)', re.DOTALL | re.ASCII)
 _AXIS = re.compile(r'(?:"((?:[^"\\]|\\.)+)"|([^":][^:]*))(?::\((\d{1,9})\)(\d{1,9}))?', re.DOTALL | re.ASCII)
@@ -41,6 +40,16 @@ _STOPS_SHOWN = 4
 
 _WEAK = frozenset({"no factor", "dead"})
 """Shown only if there is nothing better: the axis is along another factor, or the op is finally erased."""
+
+
+def _invalid(question: str) -> ShardyError:
+    """The error for a question that is not of three parts, or whose dimension is not a number."""
+    parts = question.split(",")
+    if len(parts) == 3 and parts[0] and not parts[1].strip().isdecimal():
+        got = f"'{parts[1].strip()}'"
+        return ShardyError.unexpected("dimension", expected="a number from 0", got=got)
+    expected = "VALUE,DIMENSION,AXIS such as '%3,0,x'"
+    return ShardyError.unexpected("", expected=expected, got=f"'{question}'")
 
 
 def parse_axis(text: str) -> AxisRef:
@@ -78,16 +87,16 @@ class WhyNot:
         """
         match = _QUESTION.fullmatch(question)
         if match is None:
-            expected = "VALUE,DIMENSION,AXIS such as '%3,0,x'"
-            raise ShardyError.unexpected("", expected=expected, got=f"'{question}'")
+            raise _invalid(question)
         name, dimension, axis = match.groups()
         table = self._names.table
+        if remark := table.other_meaning(name):
+            warn(remark.message, remark.where)
         answers: dict[str, Reasons] = {}
         for entry in table.find_all(name) or (table.find(name),):
             # Values in successive regions may have the same name.
             key = str(entry) if str(entry) not in answers else f"{entry} [{location_text(entry.location)}]"
-            with located(position_of(entry.location)):
-                answers[key] = self.reasons(entry, int(dimension), axis)
+            answers[key] = self.reasons(entry, int(dimension), axis)
         return answers
 
     def reasons(self, subject: Subject, dimension: int, axis: str) -> Reasons:
@@ -115,7 +124,8 @@ class WhyNot:
             raise ShardyError(f"{place} has no dimensions: its type is {entry.type}")
         if entry is not None and not 0 <= dimension < rank:
             expected = "dimension 0, its only one" if rank == 1 else f"a dimension from 0 to {rank - 1}"
-            raise ShardyError.unexpected(str(place), expected=expected, got=str(dimension))
+            got = str(dimension)
+            raise ShardyError.unexpected(str(place), expected=expected, got=got, subject=got)
         sizes = {a.name: a.size for mesh in self._all_meshes() for a in mesh.axes}
         if axis.name not in sizes:
             remedy = "" if sizes else "add a mesh to the program"
@@ -126,7 +136,7 @@ class WhyNot:
             expected = f"(M)N where 1 < N < {size} and M * N divides {size}"
             got = f"({part.pre_size}){part.size}"
             raise ShardyError.unexpected(
-                f"sub-axis of '{string_literal(axis.name)[1:-1]}'", expected=expected, got=got
+                f"sub-axis of '{string_literal(axis.name)[1:-1]}'", expected=expected, got=got, subject=got
             )
 
     def _all_meshes(self) -> Iterator[Mesh]:

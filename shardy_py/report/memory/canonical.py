@@ -36,6 +36,9 @@ def copied_order(
 
 
 PRODUCTS = frozenset(("stablehlo.convolution", "stablehlo.dot_general"))
+_SELECTION = "stablehlo.select_and_scatter"
+COPIED = PRODUCTS | {_SELECTION}
+"""Ops to which something is added."""
 _NARROW = frozenset(("bf16", "f16"))
 
 
@@ -89,7 +92,7 @@ def canonical(step: Step, sent: Sequence[int], *, on_host: bool, is_entry: bool)
     sent: the indices of operands that are sent, so that a copy of them is made anyway. is_entry: whether it
     is in the entry computation.
     """
-    if on_host and step.record.name == "stablehlo.select_and_scatter":
+    if on_host and step.record.name == _SELECTION:
         return _expanded(step)
     orders: list[tuple[int, ...] | None] = []
     if step.record.name == "stablehlo.dot_general":

@@ -4,29 +4,26 @@ A result can be written over an argument if all that reads the argument has run 
 If an op that reads it does not come before the result in the graph, the argument is copied first, and the
 copy is read. Source: openxla/xla, xla/service/copy_insertion.cc, which removes copies by dependencies.
 
->>> update = Event("update", ("w", "g"), ("new",))
+>>> update = Event("update", ("w", "g"), ("new",), over=("w",))
 >>> gradient = Event("gradient", ("w", "dy"), ("dx",))
->>> [*copied([update, gradient], {"w": "new"}, lambda step: True)]
+>>> [*copied([update, gradient], {"w": "new"})]
 ['w']
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shardy_py.report.memory.schedule import Event
 from shardy_py.spmd.program import Name
 
 
-def copied(
-    events: Sequence[Event], taken: Mapping[Name, Name], in_place: Callable[[Any], bool]
-) -> dict[Name, None]:
+def copied(events: Sequence[Event], taken: Mapping[Name, Name]) -> dict[Name, None]:
     """Returns the arguments that are copied.
 
-    events: in an order in which they can run. taken: by argument the result that takes its memory. in_place:
-    whether a step may write its result over an operand.
+    events: in an order in which they can run. taken: by argument the result that takes its memory.
     """
     readers: dict[Name, list[int]] = defaultdict(list)
     makers: dict[Name, int] = {}
@@ -41,7 +38,7 @@ def copied(
     for bit, (name, maker) in enumerate(pairs.items()):
         for reader in readers[name]:
             is_before = before[reader] >> bit & 1
-            if not is_before or (reader == maker and not in_place(events[maker].step)):
+            if not is_before or (reader == maker and name not in events[maker].over):
                 found[name] = None
     return found
 
@@ -71,5 +68,11 @@ def with_copies(events: Sequence[Event], names: Mapping[Name, Any]) -> list[Even
     made = [Event(None, (name,), (copy,)) for name, copy in copies.items()]
     return [
         *made,
-        *(each._replace(reads=tuple(copies.get(name, name) for name in each.reads)) for each in events),
+        *(
+            each._replace(
+                reads=tuple(copies.get(name, name) for name in each.reads),
+                over=tuple(copies.get(name, name) for name in each.over),
+            )
+            for each in events
+        ),
     ]

@@ -21,8 +21,9 @@ from shardy_py.graph.value_table import location_text
 from shardy_py.layout.formats import Target
 from shardy_py.ops import TensorType
 from shardy_py.report.communication.spmd_program import SpmdProgram
+from shardy_py.report.memory.local_sizes import LocalSizes
 from shardy_py.report.memory.packing import Buffer
-from shardy_py.report.memory.stored import Setting, StoredBlock, size_of
+from shardy_py.report.memory.stored import Setting, StoredBlock
 from shardy_py.spmd.program import Block, Name
 from shardy_py.spmd.walk import Sent
 
@@ -87,17 +88,21 @@ def estimate_memory(
     for each in plan.sent:
         sent[id(each.step)].append(each)
     again = {each.collective.key: id(each.step) for each in plan.merged}
+    merged: dict[int, list[Sent]] = defaultdict(list)
+    for each in plan.merged:
+        merged[id(each.step)].append(each)
     kept = [kind in _HOST_MEMORY for kind in _memory_kinds(function, "arg_attrs", len(block.arguments))]
-    given = [size_of(value.type, value.tiling, target) for value in block.arguments]
+    measure = LocalSizes(target)
+    given = [measure.of(value.type, value.tiling)[1] for value in block.arguments]
     types = _types(block)
     ends = zip(block.results, block.targets, strict=True)
-    made = [size_of(types.get(name), tiling, target) for name, tiling in ends]
+    made = [measure.of(types.get(name), tiling)[1] for name, tiling in ends]
     returned = [kind in _HOST_MEMORY for kind in _memory_kinds(function, "res_attrs", len(made))]
     sizes = [0 if on else size for size, on in zip(given, kept, strict=True)]
     results = [0 if on else size for size, on in zip(made, returned, strict=True)]
     carried = _carried(sizes, donated, results, _aliasing(function))
     aliased = sum(size for size, number in zip(results, carried, strict=True) if number is not None)
-    stored = StoredBlock(block, sent, again, Setting(on_host, target))
+    stored = StoredBlock(block, sent, again, Setting(on_host, target), measure, merged)
     names = [None if number is None else block.arguments[number].name for number in carried]
     held, alive = stored.temporaries(results, names)
     on_host_memory = sum(given) - sum(sizes) + sum(made) - sum(results) + stored.host_bytes

@@ -1,19 +1,18 @@
-"""Which values are never stored, because XLA computes them where they are used.
+"""Which values are never stored on a chip, because XLA computes them where they are used.
 
 Elementwise ops, broadcasts and other cheap ops are fused into consumers of that kind, expensive ones only if
-they are computed once. Reductions take elementwise producers of their operand, on the host those of at most
-32 elements. Source: openxla/xla, xla/service/instruction_fusion.cc and its backends.
+they are computed once. Reductions take elementwise producers of their operand. Not here: fusion on the host
+(`host_fusion.py`). Source: openxla/xla, xla/service/instruction_fusion.cc and its backends.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from shardy_py.ops import TABLE
-from shardy_py.ops.reads import integers
-from shardy_py.report.memory.canonical import is_narrowed
 from shardy_py.spmd.program import Name, Step
 from shardy_py.spmd.walk import Sent
 
@@ -36,27 +35,31 @@ _EXPENSIVE = frozenset(
         *("remainder", "rsqrt", "sqrt", "cbrt", "tanh", "sine", "cosine", "tan", "atan2", "reduce"),
     )
 )
-"""Ops that XLA does not compute twice to fuse them into several consumers; on the host also those whose
-results are converted to bf16.
-"""
+"""Ops that XLA does not compute twice to fuse them into several consumers."""
 
-_WINDOW = 32
+
+class Group(NamedTuple):
+    """A stored step with those fused into it.
+
+    members: these, each behind those fused into it, the stored one last. needs: the stored values they read.
+    """
+
+    members: list[Step]
+    needs: list[Name]
 
 
 @dataclass(frozen=True)
 class Fusion:
     """What fusion depends on: sizes of values, what is sent for steps, what the program returns.
 
-    reads: the stored names of what a step reads. on_host: as XLA's backend for the host. saves_reads: values
-    that several consumers would compute again are stored where that moves fewer bytes, as fusion by cost on
-    accelerators does.
+    reads: the stored names of what a step reads. saves_reads: values that several consumers would compute
+    again are stored where that moves fewer bytes, as fusion by cost on accelerators does.
     """
 
     sizes: Mapping[Name, int]
     sent: Callable[[Step], Sequence[Sent]]
     results: Sequence[Name]
     reads: Callable[[Step], list[Name]]
-    on_host: bool
     saves_reads: bool = False
 
     def fused(self, steps: Iterable[Step]) -> set[Name]:
@@ -79,7 +82,7 @@ class Fusion:
                 continue
             name, kind = step.results[0], step.record.name
             consumers = users[name]
-            into = frozenset[int]().union(*(roots[id(each)] for each in consumers))
+            into = _some(roots[id(each)] for each in consumers)
             once = len(into) == 1 or not self._is_expensive(step)
             is_plain = TABLE[kind].elementwise(step.record) and broadcast.isdisjoint(step.operands)
             if kind == "stablehlo.constant" or (
@@ -93,40 +96,49 @@ class Fusion:
         self, steps: Iterable[Step], fused: set[Name], users: Mapping[Name, Sequence[Step]]
     ) -> set[Name]:
         """Those that move no more bytes when k consumers read their inputs than when they are stored."""
-        inputs: dict[Name, frozenset[Name]] = {}
+        inputs: dict[Name, Iterable[Name]] = {}
         kept = set[Name]()
         for step in steps:
             name = step.results[0] if step.results else None
             if name not in fused:
                 continue
-            read = frozenset(n for each in self.reads(step) for n in inputs.get(each, (each,)))
             count, size = len(users[name]), self.sizes.get(name, 0)
+            if count <= 1:  # costs nothing; the one consumer collects what it reads
+                kept.add(name)
+                inputs[name] = self.reads(step)
+                continue
+            read = frozenset(self._stored(self.reads(step), inputs, users))
             if (count - 1) * sum(self.sizes.get(n, 0) for n in read) <= (count + 1) * size:
                 kept.add(name)
                 inputs[name] = read
         return kept
 
+    def _stored(
+        self,
+        names: Iterable[Name],
+        inputs: Mapping[Name, Iterable[Name]],
+        users: Mapping[Name, Sequence[Step]],
+    ) -> Iterator[Name]:
+        """The stored values behind names: those of values with one consumer are not known yet."""
+        left = [*names]
+        while left:
+            name = left.pop()
+            if name not in inputs:
+                yield name
+            elif len(users[name]) > 1:
+                yield from inputs[name]
+            else:
+                left += inputs[name]
+
     def _is_producer(self, step: Step) -> bool:
         return not step.blocks and not self.sent(step) and is_cheap(step)
 
     def _is_expensive(self, step: Step) -> bool:
-        return step.record.name in _EXPENSIVE or (self.on_host and is_narrowed(step))
+        return step.record.name in _EXPENSIVE
 
     def _is_consumer(self, step: Step) -> bool:
-        is_reduction = step.record.name == "stablehlo.reduce" and not self._is_tree(step)
+        is_reduction = step.record.name == "stablehlo.reduce"
         return not step.blocks and (is_cheap(step) or is_reduction) and not self._gathers(step)
-
-    def _is_tree(self, step: Step) -> bool:
-        """Whether the host reduces windows of 32 elements first, of an operand that is stored.
-
-        Source: openxla/xla, xla/service/tree_reduction_rewriter.cc.
-        """
-        type_ = step.record.operands[0]
-        if not self.on_host or type_ is None or len(step.results) != 1:
-            return False
-        reduced = [type_.shape[d] or 0 for d in integers(step.record.attributes, "dimensions")]
-        given, made = (self.sizes.get(name, 0) for name in (step.operands[0], step.results[0]))
-        return max(reduced, default=0) > _WINDOW and given > _WINDOW * made
 
     def _is_fused_into(self, kind: str, step: Step, *, is_plain: bool) -> bool:
         """Whether an op is fused into a step; an expensive one not where its elements are read repeatedly."""
@@ -139,29 +151,32 @@ class Fusion:
         """Whether operands of the step are sent, so that they are stored."""
         return any(each.operand >= 0 and each.collective.kind != "all_reduce" for each in self.sent(step))
 
-    def needs(self, steps: Iterable[Step], fused: set[Name]) -> dict[int, list[Name]]:
-        """The stored values that each step reads, through those fused into it."""
-        through: dict[Name, list[Name]] = {}
-        found: dict[int, list[Name]] = {}
-        for step in steps:
-            names = dict.fromkeys(
-                stored for name in self.reads(step) for stored in through.get(name, (name,))
-            )
-            found[id(step)] = [*names]
-            if step.results and step.results[0] in fused:
-                through[step.results[0]] = [*names]
-        return found
+    def groups(self, steps: Sequence[Step], fused: set[Name]) -> dict[int, Group]:
+        """What is computed in each stored step, by its identity."""
+        makers = {step.results[0]: step for step in steps if step.results and step.results[0] in fused}
+        stored = (step for step in steps if not step.results or step.results[0] not in fused)
+        return {id(step): self._group(step, makers) for step in stored}
 
-    def members(self, steps: Iterable[Step], fused: set[Name]) -> dict[int, list[Step]]:
-        """What each step computes: the steps fused into it, in program order, and itself."""
-        inside: dict[Name, list[Step]] = {}
-        found: dict[int, list[Step]] = {}
-        for step in steps:
-            parts = {id(each): each for name in self.reads(step) for each in inside.get(name, ())}
-            found[id(step)] = [*parts.values(), step]
-            if step.results and step.results[0] in fused:
-                inside[step.results[0]] = found[id(step)]
-        return found
+    def _group(self, step: Step, makers: Mapping[Name, Step]) -> Group:
+        """Depth first: in a chain of fused steps each is visited once."""
+        members: list[Step] = []
+        needs: dict[Name, None] = {}
+        seen = {id(step)}
+        left = [(step, iter(self.reads(step)))]
+        while left:
+            last, names = left[-1]
+            for name in names:
+                maker = makers.get(name)
+                if maker is None:
+                    needs[name] = None
+                elif id(maker) not in seen:
+                    seen.add(id(maker))
+                    left.append((maker, iter(self.reads(maker))))
+                    break
+            else:
+                members.append(last)
+                left.pop()
+        return Group(members, [*needs])
 
 
 def is_cheap(step: Step) -> bool:
@@ -169,3 +184,13 @@ def is_cheap(step: Step) -> bool:
     row = TABLE[step.record.name]
     is_constant = step.record.name == "stablehlo.constant"
     return is_constant or step.record.name in _MOVES or row.elementwise(step.record)
+
+
+def _some(sets: Iterable[frozenset[int]]) -> frozenset[int]:
+    """The union of sets, or two of its elements: it matters only whether there is one."""
+    found: set[int] = set()
+    for each in sets:
+        found |= each
+        if len(found) > 1:
+            break
+    return frozenset(sorted(found)[:2])

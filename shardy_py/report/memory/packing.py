@@ -94,11 +94,20 @@ def _summed(buffers: Sequence[Buffer], slots: Sequence[Slot]) -> tuple[int, tupl
 
 
 def _best_fit(buffers: Sequence[Buffer]) -> int:
-    """The end of the memory in which each buffer has a place, as XLA gives them places: the largest first.
+    """The end of the memory in which each buffer has a place, as XLA gives them places.
+
+    XLA takes the better of two orders: the largest first, and those that are needed longest first.
+    """
+    by_size = sorted(buffers, key=lambda b: (-b.size, b.start - b.end, b.start))
+    by_time = sorted(buffers, key=lambda b: (b.start - b.end, -b.size, b.start))
+    return min(_placed(by_size), _placed(by_time))
+
+
+def _placed(ordered: Sequence[Buffer]) -> int:
+    """The end of the memory for buffers that get places in this order.
 
     Each is where the least is left free beside those that are alive at the same time.
     """
-    ordered = sorted(buffers, key=lambda b: (-b.size, b.start - b.end, b.start))
     sizes, starts, ends = (np.array([b[i] for b in ordered], np.int64) for i in range(3))
     places = np.zeros(len(ordered), np.int64)
     total = 0

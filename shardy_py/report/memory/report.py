@@ -25,13 +25,13 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.record import name_of
 from shardy_py.graph.symbols import Symbols, function_name, functions_of
 from shardy_py.graph.value_table import RESULT_INFO, location_text
+from shardy_py.hardware import AxisPlacement, Hardware
 from shardy_py.ir import owning_op
-from shardy_py.layout.formats import TARGETS
 from shardy_py.notebook import Rows, Tabular
 from shardy_py.ops import record
 from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.report.memory import collect, pickled, shown
-from shardy_py.report.memory.chips import CHIPS, Chip
+from shardy_py.report.memory.chips import CHIPS, Chip, target_of
 from shardy_py.report.memory.estimate import MemoryEstimate, estimate_memory
 from shardy_py.report.memory.liveness import LivenessAnalysis
 from shardy_py.report.sizes import Target, TensorBytes, json_fields
@@ -44,7 +44,7 @@ from shardy_py.text.naming import ValueNames
 
 SCHEMA = 1
 _ROWS_SHOWN = 20
-_TOTALS = ("arguments", "results", "constants", "peak")
+_TOTALS, _LABELS = shown.TOTALS, shown.LABELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class EntryMemory:
     """The memory on each device while an entry function of the program runs.
 
     constants: of all functions that may run.
-    peak: of the padded bytes, with the other bytes of the same moment.
+    peak: of the padded bytes of values alive at once, with the other bytes of the same moment.
     place: the op at which the peak is, then the one nested in it, and so on; empty: on entry.
     alive: the numbers of the tensors alive at the peak, largest first.
     """
@@ -204,6 +204,36 @@ class MemoryReport(Tabular):
             )
             for entry in self.collected.entries
         ]
+
+    @cached_property
+    def memory_bytes(self) -> int:
+        """The memory of the program on each device, in all reports: what XLA allocates, as estimated.
+
+        `alive_bytes` where that cannot be estimated, for the reason `not_estimated`.
+        """
+        return self.alive_bytes if self.not_estimated else self.estimate.total_bytes
+
+    @property
+    def alive_bytes(self) -> int:
+        """The padded bytes of the values alive at once, at most: all of the program, without fusion.
+
+        Buffers that XLA adds, as for collectives and other orders of dimensions, are not among them.
+        """
+        return max((entry.peak.bytes.padded_bytes for entry in self.entries), default=0)
+
+    @cached_property
+    def not_estimated(self) -> str:
+        """The reason why there is no estimate; "" if there is one."""
+        try:
+            _ = self.estimate
+        except ShardyError as error:
+            return error.first.message
+        return ""
+
+    @property
+    def headline(self) -> tuple[str, ...]:
+        """The memory of the program in a line, and the values alive beside it; () without a function."""
+        return shown.headline(self)
 
     @property
     def fits(self) -> bool:
@@ -307,36 +337,35 @@ class MemoryReport(Tabular):
 
 def memory_report(
     module: ModuleOp,
-    target: Target | str = "tpu",
+    target: Hardware | AxisPlacement | Target | str = "tpu",
     spmd: Callable[[], SpmdProgram] | None = None,
 ) -> MemoryReport:
     """Returns the report on a program with shardings.
 
-    target: the layouts: "tpu" pads to tiles, "linear" does not pad; or a chip, for its layouts and memory.
+    target: the layouts: "tpu" pads to tiles, "linear" does not pad; or a chip, for its layouts and memory, as
+        `hardware.placement_of` reads it.
     spmd: makes the program without calls, for the estimate; by default the module has none.
 
     Raises:
         ShardyError: unknown target, a function calls itself, or a sharding does not fit its value.
     """
-    if target not in (*TARGETS, *CHIPS):
-        raise ShardyError.unknown("target", target, (*TARGETS, *CHIPS))
-    chip = CHIPS.get(target)
-    layouts = cast("Target", target) if chip is None else chip.target
+    layouts, chip = target_of(target)
     return MemoryReport(module, layouts, collect.collect_program(module, layouts), chip, spmd)
 
 
 def memory_text(report: MemoryReport, rows: int = _ROWS_SHOWN) -> str:
     """Returns totals, the tensors alive at the peak, and the largest tensors; at most `rows` in a table."""
     head = f"Memory on each device, target {report.target}"
-    blocks = ["\n".join(filter(None, (head, meshes_text(report.meshes))))]
+    blocks = ["\n".join(filter(None, (head, meshes_text(report.meshes), *report.headline)))]
     for entry in report.entries:
         header = (f"@{entry.function}", "tensors", "global", "each device", "padded", "waste")
-        blocks.append(table((header, *((name, *getattr(entry, name).cells()) for name in _TOTALS))))
+        totals = ((_LABELS.get(name, name), *getattr(entry, name).cells()) for name in _TOTALS)
+        blocks.append(table((header, *totals)))
         where = ", within it ".join(map(str, entry.place))
-        blocks.append(lines_text([f"The peak is at {where}" if where else "The peak is on entry."]))
+        blocks.append(lines_text([f"Most is alive at {where}" if where else "Most is alive on entry."]))
         alive = [report.row(number) for number in entry.alive[:rows]]
         if alive:
-            blocks.append(_tensor_table("alive at the peak", alive, len(entry.alive), report))
+            blocks.append(_tensor_table("alive there", alive, len(entry.alive), report))
     if not report.entries:
         blocks.append("The module has no function with a body.")
     if report.chip is not None:
@@ -380,7 +409,14 @@ def memory_json(report: MemoryReport) -> dict[str, Any]:
         entries.append({"function": entry.function, **totals})
     meshes = {n: {"axes": dict(m.sizes), "devices": m.device_count} for n, m in report.meshes.items()}
     tensors = [json_fields(report.row(number)) for number in ranked]
-    head: dict[str, Any] = {"schema": SCHEMA, "target": report.target, "meshes": meshes}
+    head: dict[str, Any] = {
+        "schema": SCHEMA,
+        "target": report.target,
+        "memory_bytes": report.memory_bytes,
+        "alive_bytes": report.alive_bytes,
+        "not_estimated": report.not_estimated,
+        "meshes": meshes,
+    }
     if report.chip is not None:
         chip = {"name": report.chip.name, "memory_bytes": report.chip.memory_bytes, "fits": report.fits}
         largest = [json_fields(each) for each in report.estimate.largest]

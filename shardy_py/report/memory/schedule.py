@@ -24,6 +24,7 @@ class Event(NamedTuple):
     """A step that runs, a collective `sent` on an operand of it, or a sum of results: then step is None.
 
     reads, makes: names of stored values. kind: sums of equal kind may be combined. sums: their collectives.
+    over: what is read in whose memory the result may be.
     """
 
     step: Any
@@ -32,6 +33,7 @@ class Event(NamedTuple):
     sent: Collective | None = None
     kind: Hashable = None
     sums: tuple[Collective, ...] = ()
+    over: tuple[Name, ...] = ()
 
 
 def breadth_first(events: Sequence[Event]) -> list[Event]:

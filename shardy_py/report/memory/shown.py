@@ -28,7 +28,9 @@ COLUMNS = (
     *("global_bytes", "local_bytes", "padded_bytes", "is_at_peak", "not_counted", "location"),
 )
 """The columns of rows."""
-_TOTALS = ("arguments", "results", "constants", "peak")
+TOTALS = ("arguments", "results", "constants", "peak")
+LABELS = {"peak": "alive at once"}
+"""The totals of an entry function, and their names where they differ."""
 
 
 def short_text(report: MemoryReport) -> str:
@@ -38,19 +40,34 @@ def short_text(report: MemoryReport) -> str:
 
 
 def short_entry(entry: EntryMemory) -> str:
-    """Returns the peak of a function in one line."""
-    peak = f"peak {bytes_text(entry.peak.bytes.padded_bytes)}"
+    """Returns the values alive at once in a function in one line."""
+    peak = f"{bytes_text(entry.peak.bytes.padded_bytes)} alive at once"
     return short_repr(type(entry), f"@{entry.function}", peak, f"{counted(len(entry.alive), 'tensor')} alive")
+
+
+def headline(report: MemoryReport) -> tuple[str, ...]:
+    """Returns the memory of the program in a line, and the values alive beside it; () without a function."""
+    if not report.entries:
+        return ()
+    alive = f"{bytes_text(report.alive_bytes)} are alive at once, of the values of the program without fusion"
+    if report.not_estimated:
+        return (f"{alive}; what XLA allocates cannot be estimated: {report.not_estimated}",)
+    found = report.estimate
+    shared = f", {bytes_text(found.aliased)} of them in memory of arguments" if found.aliased else ""
+    parts = f"{bytes_text(found.arguments)} of arguments, {bytes_text(found.results)} of results{shared}"
+    parts += f", {bytes_text(found.temporaries)} of temporaries"
+    return f"{bytes_text(report.memory_bytes)} is what XLA allocates, as estimated: {parts}", alive
 
 
 def html(report: MemoryReport) -> str:
     """Returns the totals of each entry function, the estimate for a chip, and the largest tensors."""
     colours = colours_of(report.meshes.values())
-    parts: list[Cell] = []
+    parts: list[Cell] = [*report.headline]
     for entry in report.entries:
         header = (f"@{entry.function}", "tensors", "global", "each device", "padded", "waste")
-        parts.append(table_html(header, ((name, *getattr(entry, name).cells()) for name in _TOTALS)))
-        parts.append(f"the peak is at {entry.place[-1]}" if entry.place else "the peak is on entry")
+        totals = ((LABELS.get(name, name), *getattr(entry, name).cells()) for name in TOTALS)
+        parts.append(table_html(header, totals))
+        parts.append(f"most is alive at {entry.place[-1]}" if entry.place else "most is alive on entry")
     parts.append(_estimate(report))
     rows = [_cells(row, colours) for row in report.largest(10)]
     header = ("largest tensors", "sharding", "global shape", "local shape", "padded", "location")

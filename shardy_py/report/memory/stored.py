@@ -1,25 +1,29 @@
 """What one block stores: its events in the order of XLA, the buffers that they need, and how long.
 
-Collectives of the partitioner's plan have buffers of their own. An op may write over an operand that dies. A
-buffer that is not needed at the same time as a result may be in the memory of that result. Not here: what is
-fused (`fusion.py`), orders (`schedule.py`), places (`packing.py`).
+Collectives of the partitioner's plan have buffers of their own. An op may write over an operand that dies.
+A buffer that is not needed at the same time as a result may be in the memory of that result. Not here: what
+runs on the host (`host.py`), what is fused for chips (`fusion.py`), orders (`schedule.py`), places
+(`packing.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import permutations
-from math import prod
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import accumulate
 from typing import cast
 
-from shardy_py.layout import element_type, layout_bytes
+from shardy_py.layout import element_type
 from shardy_py.layout.formats import Target
 from shardy_py.ops import TABLE, Control, Storage, TensorType, call_target
-from shardy_py.report.memory.canonical import canonical, is_narrowed_after, is_widened
+from shardy_py.report.memory.canonical import COPIED, Added, canonical, is_narrowed_after
 from shardy_py.report.memory.carried import copied, copy_of, with_copies
-from shardy_py.report.memory.fusion import Fusion, is_cheap
+from shardy_py.report.memory.fusion import Fusion
+from shardy_py.report.memory.host import host_events
+from shardy_py.report.memory.host_program import HostProgram
+from shardy_py.report.memory.host_steps import HostSteps
+from shardy_py.report.memory.local_sizes import LocalSizes, measured
 from shardy_py.report.memory.packing import Buffer, Holder, Slot, packed
 from shardy_py.report.memory.schedule import Event, breadth_first_combined, least_memory
 from shardy_py.spmd.model import Collective
@@ -45,40 +49,24 @@ class Setting:
     saves_reads: bool = False
 
 
-def size_of(type_: TensorType | None, tiling: Tiling | None, target: Target) -> int:
-    """The bytes of a tensor on each device, in the layout with the least padding."""
-    if type_ is None:
-        return 0
-    shape = tuple(size or 0 for size in type_.shape)
-    local = shape if tiling is None else tiling.local_shape(shape)
-    if target == "linear":
-        return -(-prod(local) * element_type(type_.element).bits // 8)
-    return _compact(type_.element, local)
-
-
-@lru_cache(maxsize=65536)
-def _compact(element: str, shape: tuple[int, ...]) -> int:
-    """The bytes with the two dimensions in tiles for which there is the least padding."""
-    dimensions = range(len(shape))
-    pairs = permutations(dimensions, 2) if len(shape) > 1 else [()]
-    orders = ((*(d for d in dimensions if d not in pair), *pair) for pair in pairs)
-    return min(layout_bytes(element, tuple(shape[d] for d in order)).padded for order in orders)
-
-
 @dataclass
 class StoredBlock:
     """One block: which values are stored, and how long.
 
     sent: the collectives of each step, by its identity. originals: by that of a step with copied operands,
     that of the step in the program. again: the last step that reads what was sent, by the key of the
-    collective. alias: the value whose memory a value shares. host_bytes: of values in memory of the host.
-    is_entry: whether it is that of the entry computation.
+    collective; merged: by step, what it reads that was sent before. types, sizes: of values on each device.
+    alias: the value whose memory a value shares. host_bytes: of values in memory of the host. is_entry:
+    whether it is that of the entry computation.
     """
 
     block: Block
     sent: dict[int, list[Sent]]
     again: Mapping[Hashable, int]
     setting: Setting
+    measure: LocalSizes
+    merged: Mapping[int, Sequence[Sent]] = field(default_factory=dict[int, "Sequence[Sent]"])
+    types: dict[Name, TensorType] = field(default_factory=dict[Name, TensorType])
     sizes: dict[Name, int] = field(default_factory=dict[Name, int])
     alias: dict[Name, Name] = field(default_factory=dict[Name, Name])
     steps: list[Step] = field(default_factory=list[Step])
@@ -93,7 +81,7 @@ class StoredBlock:
 
     def __post_init__(self) -> None:
         for value in self.block.arguments:
-            self.sizes[value.name] = size_of(value.type, value.tiling, self.setting.target)
+            self._note(value.name, value.type, value.tiling)
         self._inline(self.block)
         self.results = [self.stored_name(name) for name in self.block.results]
 
@@ -106,10 +94,8 @@ class StoredBlock:
     def _inline(self, block: Block) -> None:
         """Lists steps; regions that always run once are part of the block around them."""
         for step in block.steps:
-            triples = zip(step.results, step.record.results, step.targets, strict=False)
-            self.sizes |= {
-                name: size_of(type_, tiling, self.setting.target) for name, type_, tiling in triples
-            }
+            for name, type_, tiling in zip(step.results, step.record.results, step.targets, strict=False):
+                self._note(name, type_, tiling)
             if _is_on_host(step):
                 self.host_bytes += sum(self.sizes[name] for name in step.results)
                 self.sizes |= dict.fromkeys(step.results, 0)
@@ -129,6 +115,9 @@ class StoredBlock:
                 self._list_with_copies(step)
 
     def _list_with_copies(self, step: Step) -> None:
+        if step.record.name not in COPIED:
+            self.steps.append(step)
+            return
         sent = self.sent_for(step)
         on_host = self.setting.on_host
         operands = [each.operand for each in sent]
@@ -136,9 +125,12 @@ class StoredBlock:
         wide = 1 + (on_host and is_narrowed_after(step))
         for made, own in zip(found.step.results, step.results, strict=True):
             self.sizes[made] = self.sizes[own] * wide
+            if own in self.types:
+                self.types[made] = replace(self.types[own], element="f32") if wide > 1 else self.types[own]
         for added in (*found.before, *found.after):
             size = int(self.sizes.get(added.like, 0) * added.scale)
             self.sizes |= dict.fromkeys(added.step.results, size)
+            self._note_added(added, size)
         self._list_once(each.step for each in found.before)
         self.steps += [found.step, *(each.step for each in found.after)]
         if found.step is not step:
@@ -155,6 +147,24 @@ class StoredBlock:
             else:
                 self.alias |= zip(step.results, first, strict=True)
 
+    def _note(self, name: Name, type_: TensorType | None, tiling: Tiling | None) -> None:
+        """Notes what a device holds of a value."""
+        local, self.sizes[name] = self.measure.of(type_, tiling)
+        if local is not None:
+            self.types[name] = local
+
+    def _note_added(self, added: Added, size: int) -> None:
+        """Notes what a device holds of what an added step makes."""
+        record, like = added.step.record, self.types.get(added.like)
+        if like is None:
+            return
+        element = record.results[0].element if record.results and record.results[0] else "i32"
+        order = cast("Sequence[int] | None", record.attributes.get("permutation"))
+        shape = tuple(like.shape[i] for i in order) if order is not None else like.shape
+        if not record.results:  # indices, together with values
+            shape = (size * 8 // element_type(element).bits,)
+        self.types |= dict.fromkeys(added.step.results, TensorType(shape, element))
+
     def sent_for(self, step: Step) -> Sequence[Sent]:
         """The collectives of a step."""
         return self.sent.get(self.originals.get(id(step), id(step)), ())
@@ -162,7 +172,8 @@ class StoredBlock:
     def _is_alias(self, step: Step) -> bool:
         """Whether each result is its operand under another name."""
         row = TABLE[step.record.name]
-        is_free = row.is_wire or row.storage is Storage.ALIAS or step.record.name == "stablehlo.reshape"
+        is_reshape = step.record.name == "stablehlo.reshape" and not self.setting.on_host
+        is_free = row.is_wire or row.storage is Storage.ALIAS or is_reshape
         pairs = zip(step.operands, step.results, strict=False)
         same = all(self.sizes.get(name) == self.sizes[result] for name, result in pairs)
         return is_free and same and not self.sent_for(step) and bool(step.results)
@@ -172,13 +183,12 @@ class StoredBlock:
         live = self._live()
         steps = [step for step in self.steps if not step.results or not live.isdisjoint(step.results)]
         setting = self.setting
-        fusion = Fusion(
-            self.sizes, self.sent_for, self.results, self._reads, setting.on_host, setting.saves_reads
-        )
+        fusion = Fusion(self.sizes, self.sent_for, self.results, self._reads, setting.saves_reads)
         fused = fusion.fused(steps)
-        needs = fusion.needs(steps, fused)
-        stored = [step for step in steps if not step.results or step.results[0] not in fused]
-        return self._events(stored, needs), fusion.members(steps, fused)
+        groups = fusion.groups(steps, fused)
+        stored = [step for step in steps if id(step) in groups]
+        needs = {number: group.needs for number, group in groups.items()}
+        return self._events(stored, needs), {number: group.members for number, group in groups.items()}
 
     def temporaries(
         self, results: Sequence[int], carried: Sequence[Name | None] = ()
@@ -188,28 +198,29 @@ class StoredBlock:
         results: the sizes of the memory for results. carried: for each the argument that is in it at first;
         None for none.
         """
-        events = self._ordered(self.scheduled()[0])
+        events = self._ordered(self._on_host(results) if self.setting.on_host else self.scheduled()[0])
         taken = {name: made for name, made in zip(carried, self.results, strict=False) if name != made}
-        copies = copied(events, taken, self._in_place)
+        copies = copied(events, taken)
         if copies:
             events = self._ordered(with_copies(events, copies))
             self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
-        moments = {id(event.step): moment for moment, event in enumerate(events) if event.sent is None}
+        timed = dict(zip(_moments(events), events, strict=False))
+        moments = {id(event.step): moment for moment, event in timed.items() if event.sent is None}
         moments |= {self.originals[step]: moments[step] for step in self.originals if step in moments}
-        last = {name: moment for moment, event in enumerate(events) for name in event.reads}
-        end = len(events)
+        last = {name: moment for moment, event in timed.items() for name in event.reads}
+        end = _moments(events)[-1]
         slots: list[Slot] = [Slot(size) for size in results]
         for slot, name in zip(slots, carried, strict=False):
             if name is not None:
                 until = last.get(name, -1)
-                over = until >= 0 and taken.get(name) in events[until].makes  # the result is written over it
+                over = until >= 0 and taken.get(name) in timed[until].makes  # the result is written over it
                 slot.busy.append((-1, until - over))
         buffers: list[Buffer] = []
         roots: dict[Name, int] = {}
         for position, name in enumerate(self.results):
             roots.setdefault(name, position)
         holders: dict[Name, Holder] = {}
-        for moment, event in enumerate(events):
+        for moment, event in timed.items():
             step = event.step
             if step is not None and step.blocks and event.sent is None:
                 inner, inside = self._inner(step)
@@ -223,8 +234,9 @@ class StoredBlock:
                 if event.sent is not None:
                     finish = self._needed_until(event.sent, finish, moments)
                 size = self.sizes[made]
-                reused = next((name for name in dying if holders[name].size == size), None)
-                if reused is not None and event.sent is None and self._in_place(step):
+                fitting = (name for name in dying if holders[name].size == size and name in event.over)
+                reused = next(fitting, None)
+                if reused is not None and event.sent is None:
                     dying.remove(reused)
                     holder = holders.pop(reused)
                     holder.end = finish
@@ -238,6 +250,24 @@ class StoredBlock:
             if slot is None or not slot.take(holder.start, holder.end):
                 buffers.append(Buffer(holder.size, holder.start, holder.end, holder.step))
         return packed(buffers, slots)
+
+    def _on_host(self, sizes: Sequence[int]) -> list[Event]:
+        """What runs on the host, in program order; notes which values the results are."""
+        measure = partial(measured, target=self.setting.target)
+        program = HostProgram(self.types, self.sizes, self.alias, measure)
+        steps = HostSteps(program, self.sent, self.merged, self.originals)
+        live = self._live()
+        for step in self.steps:
+            if not step.results or not live.isdisjoint(step.results):
+                steps.add(step, [name for inner in step.blocks for name in _captured(inner)])
+        sent = self.sent.get(id(None), ()) if self.is_entry else ()
+        self.results = [
+            steps.result(position, name, sent, sizes[position] if position < len(sizes) else 0)
+            for position, name in enumerate(self.block.results)
+        ]
+        events = host_events(program, self.results)
+        self.results = [self.stored_name(name) for name in self.results]
+        return events
 
     def _ordered(self, events: Sequence[Event]) -> list[Event]:
         if self.setting.on_host:
@@ -258,40 +288,29 @@ class StoredBlock:
                 name = (id(step), "sent", number)
                 operand = each.operand
                 source = [self.stored_name(step.operands[operand])] if operand >= 0 else needs[id(step)]
-                wide = 1 + (self.setting.on_host and is_widened(step))
                 # What is sent of an operand does not wait for the others, which may be made much later.
                 before = [chains[operand]] if operand in chains else sent if operand < 0 else []
                 reads = (*source, *before)
-                self.sizes[name] = _received(each.collective) * wide
-                if not (self.setting.on_host and each.collective.is_strided):
-                    events.append(Event(step, reads, (name,), each.collective))
-                    sent.append(name)
-                    chains[operand] = name
-                    continue
-                # The host puts parts one behind the other: copies with another layout are around that.
-                given, made = (*name, "given"), (*name, "made")
-                self.sizes[given], self.sizes[made] = each.collective.held_bytes * wide, self.sizes[name]
-                events.append(Event(None, reads, (given,)))
-                events.append(Event(step, (given,), (made,), each.collective))
-                if not is_cheap(step):
-                    events.append(Event(None, (made,), (name,)))
-                chains[operand] = made if is_cheap(step) else name
-                sent.append(chains[operand])
+                self.sizes[name] = _received(each.collective)
+                events.append(Event(step, reads, (name,), each.collective))
+                sent.append(name)
+                chains[operand] = name
             parts = [(name, "parts") for name in step.results] if sums else [*step.results]
             if sent and step.record.name in _WINDOWED:
                 # What comes from neighbours and the operand are put together in memory of their own.
                 joined = (id(step), "joined")
                 self.sizes[joined] = sum(self.sizes[name] for name in (*needs[id(step)][:1], *sent))
                 events.append(Event(None, (*needs[id(step)], *sent), (joined,)))
-                events.append(Event(step, (joined, *needs[id(step)][1:]), tuple(parts)))
+                reads = (joined, *needs[id(step)][1:])
             else:
-                events.append(Event(step, (*needs[id(step)], *sent), tuple(parts)))
+                reads = (*needs[id(step)], *sent)
+            over = reads if self._in_place(step) else ()
+            events.append(Event(step, reads, tuple(parts), over=over))
             if sums:
                 # A sum of which a device keeps a part is computed whole, and the part taken where it is used.
-                wide = 1 + (self.setting.on_host and is_narrowed_after(step))
                 whole = [self.sizes[name] for name in step.results]
                 if len(parts) == 1:
-                    whole = [max(sums[0].held_bytes * wide, *whole)]
+                    whole = [max(sums[0].held_bytes, *whole)]
                 self.sizes |= zip(parts, whole, strict=True)
                 self.sizes |= zip(step.results, whole, strict=True)
                 kind = (sums[0].kind, sums[0].element_type, sums[0].group, sums[0].group_size)
@@ -333,7 +352,17 @@ class StoredBlock:
 
     def inside(self, inner: Block) -> StoredBlock:
         """A region of a step of the block."""
-        return StoredBlock(inner, self.sent, self.again, self.setting, dict(self.sizes), is_entry=False)
+        return StoredBlock(
+            inner,
+            self.sent,
+            self.again,
+            self.setting,
+            self.measure,
+            self.merged,
+            dict(self.types),
+            dict(self.sizes),
+            is_entry=False,
+        )
 
     def _region(self, step: Step, inner: Block) -> tuple[int, tuple[Buffer, ...]]:
         body = self.inside(inner)
@@ -342,6 +371,12 @@ class StoredBlock:
         carried = [value.name for value in inner.arguments] if is_loop else []
         returns = sizes if len(inner.results) == len(sizes) else []
         return body.temporaries(returns, carried if returns else ())
+
+
+def _moments(events: Sequence[Event]) -> list[int]:
+    """When each event runs, and the end: after one that makes several values, XLA takes them one by one."""
+    counts = (1 + (len(event.makes) if len(event.makes) > 1 else 0) for event in events)
+    return [0, *accumulate(counts)]
 
 
 def _received(collective: Collective) -> int:

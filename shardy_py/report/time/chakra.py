@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from shardy_py.errors import ShardyError
 from shardy_py.files import write_whole
 from shardy_py.partition.cost import AxisSize
+from shardy_py.report.communication import SENDING_KINDS
 from shardy_py.report.time.graph import TimedNode
 from shardy_py.report.time.unrolled import unrolled
 from shardy_py.sharding import Mesh
@@ -45,6 +46,7 @@ COMM_TYPES = {
     "reduce_scatter": 7,
 }
 """The values of `CollectiveCommType`."""
+_PART = re.compile(r"(.*):\((\d{1,18})\)(\d{1,18})", re.DOTALL | re.ASCII)
 _PERMUTES = frozenset(("collective_permute", "halo_exchange", "reshard"))
 
 _ID, _NAME, _TYPE, _DATA_DEPS, _DURATION, _ATTR = 1, 2, 3, 5, 7, 10
@@ -104,7 +106,7 @@ class _Writer:
         number = 0
         for node, after in unrolled(report.block):
             needs = tuple(ids[before] for before in after)
-            if node.bound != "communication":
+            if node.bound != "communication" or (node.use is not None and node.use.kind not in SENDING_KINDS):
                 yield _delimited(_computation(node, number, needs))
             elif node.use is None or node.use.kind in _PERMUTES:
                 yield node, number, needs
@@ -116,9 +118,20 @@ class _Writer:
             ids.append(number)
             number += 1
 
+    def _check_axes(self, node: TimedNode, axes: Sequence[AxisSize]) -> None:
+        """Raises ShardyError for axes of another mesh: devices have the numbers of one."""
+        for name, count in axes:
+            part = _PART.fullmatch(name)
+            size = self.mesh.sizes.get(part[1] if part else name)
+            before = int(part[2]) if part else 1
+            if size is not None and size % (before * count):
+                what = f"{node.name} along {count} devices of '{name}', which is {size} in {self.mesh},"
+                raise ShardyError.unsupported(f"{what} in a trace of Chakra", remedy="use one mesh")
+
     def _own(self, node: TimedNode, number: int, needs: tuple[int, ...], device: int) -> bytes:
         """The messages of a node that differ between devices."""
         axes = () if node.use is None else node.use.axes
+        self._check_axes(node, axes)
         group = self._group(axes, device)
         if node.use is not None and node.use.kind not in _PERMUTES:
             return _delimited(self._collective(node, number, needs, self._number(group)))
@@ -135,11 +148,11 @@ class _Writer:
 
     def _collective(self, node: TimedNode, number: int, needs: Sequence[int], group: int) -> bytes:
         use = node.use
-        if use is None or use.kind not in COMM_TYPES:
+        if use is None or node.name not in COMM_TYPES:
             raise ShardyError.unsupported(f"{node.name} in a trace of Chakra")
         attributes = [
             _ON_DEVICE,
-            _int64("comm_type", COMM_TYPES[use.kind]),
+            _int64("comm_type", COMM_TYPES[node.name]),
             _int64("comm_size", use.held_bytes),
             _involved(self._involved(use.axes)),
         ]
@@ -186,7 +199,7 @@ class _Writer:
 def _split(axis: str, size: int, axes: Sequence[AxisSize]) -> tuple[int, int, int]:
     """The sizes of an axis before, in and behind the part along which data moves."""
     for name, count in axes:
-        part = re.fullmatch(r"(.*):\((\d+)\)(\d+)", name)
+        part = _PART.fullmatch(name)
         if part and part[1] == axis:
             return int(part[2]), count, size // (int(part[2]) * count)
         if name == axis:

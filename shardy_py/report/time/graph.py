@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
 from typing import Any, Literal, cast
 
 from xdsl.dialects.func import FuncOp
@@ -22,6 +21,7 @@ from shardy_py.partition.cost import CostModel
 from shardy_py.report.communication.by_xla import PlannedUses, is_written
 from shardy_py.report.communication.collect import CollectiveUse, collectives_by_op
 from shardy_py.report.communication.spmd_program import SpmdProgram
+from shardy_py.report.memory.local_sizes import LocalSizes
 from shardy_py.report.memory.schedule import Event
 from shardy_py.report.memory.stored import Setting, StoredBlock
 from shardy_py.report.time.counted import by_step, equal_steps, tilings_of
@@ -112,7 +112,8 @@ class _Timer:
     def block(self) -> TimedBlock:
         again = {each.collective.key: id(each.step) for each in self.plan.merged}
         setting = Setting(on_host=False, target=self.hardware.target, saves_reads=True)
-        return self._nodes(StoredBlock(self.main, self.sent, again, setting), 1)
+        measure = LocalSizes(setting.target)
+        return self._nodes(StoredBlock(self.main, self.sent, again, setting, measure), 1)
 
     def _nodes(self, block: StoredBlock, runs: int) -> TimedBlock:
         """The nodes of a block that runs `runs` times in all."""
@@ -145,7 +146,7 @@ class _Timer:
             own = [use for each in inside for use in self._written(each) if id(use) not in self.timed]
             self.timed.update(map(id, own))  # an op that is fused into several groups exchanges data once
             if own and not block.sent_for(step):
-                yield from (_of_use(use, 1.0) for use in own)
+                yield from (collective_node(use, 1.0) for use in own)
             if not _is_collective(step):
                 yield self._step(block, event, inside, runs)
             elif not own or block.sent_for(step):
@@ -204,38 +205,22 @@ class _Timer:
         return self.written.get(id(step.source), ())
 
     def _collective(self, sent: Sent, runs: int) -> TimedNode:
-        op = cast("Operation | None", sent.step.source if sent.step else None)
         if is_written(sent) and sent.step is not None and (own := self._written(sent.step)):
-            return _of_use(own[0], sent.collective.times / runs)
-        use = self.uses.of(sent, self.function)
-        if self._is_scattered(sent, use, op):
-            scatter = replace(sent, collective=replace(sent.collective, kind="reduce_scatter"))
-            use = self.uses.of(scatter, self.function)
-        return _of_use(use, sent.collective.times / runs)
-
-    def _is_scattered(self, sent: Sent, use: CollectiveUse, op: Operation | None) -> bool:
-        """Whether each device keeps its part of a sum only: then XLA makes a reduce-scatter of it."""
-        step = sent.step
-        if use.kind != "all_reduce" or op is None or step is None or len(step.results) != 1:
-            return False
-        type_, target, sharding = (
-            step.record.results[0],
-            step.targets[0],
-            self.program.result_sharding(step),
-        )
-        if type_ is None or target is None or sharding is None:
-            return False
-        kept = prod(target.local_shape([size or 0 for size in type_.shape]))
-        names = {axis.name for dimension in sharding.dimensions for axis in dimension.axes}
-        size = sent.collective.group_size
-        return kept * size <= prod(sent.collective.held_shape) and names.issuperset(use.axis_names)
+            return collective_node(own[0], sent.collective.times / runs)
+        use = self.uses.of(sent, self.function, self.program)
+        node = collective_node(use, sent.collective.times / runs)
+        if not use.is_scattered:
+            return node
+        size = self.uses.model.reduce_scatter(use.axes, use.held_bytes).bytes
+        return replace(node, name="reduce_scatter", bytes=size)
 
 
 def _is_collective(step: Step) -> bool:
     return TABLE[step.record.name].collective is not None
 
 
-def _of_use(use: CollectiveUse, times: float) -> TimedNode:
+def collective_node(use: CollectiveUse, times: float) -> TimedNode:
+    """Returns the node of a collective that runs so often."""
     axes = tuple(dict.fromkeys(use.axis_names))
     return TimedNode(
         use.kind,

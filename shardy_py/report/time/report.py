@@ -22,14 +22,16 @@ from shardy_py.graph.symbols import function_name
 from shardy_py.hardware import AxisLink, AxisPlacement, Hardware
 from shardy_py.notebook import Rows, Tabular
 from shardy_py.partition.cost import CostModel
+from shardy_py.partition.links import axis_links
+from shardy_py.report.communication import CommunicationReport
 from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.report.sizes import json_fields
 from shardy_py.report.tables import bytes_text, seconds_text, table
 from shardy_py.report.time import shown
+from shardy_py.report.time.billed import billed
 from shardy_py.report.time.counted import Counted, counted
 from shardy_py.report.time.graph import TimedBlock, TimedNode, timed_block
 from shardy_py.report.time.interval import COMPUTE, MEMORY, Measure, measure
-from shardy_py.report.time.links import axis_links, cost_model_of
 from shardy_py.report.time.local_work import DeviceWork
 from shardy_py.report.time.trace import trace_text
 from shardy_py.sharding import Mesh
@@ -203,10 +205,16 @@ def _flat(block: TimedBlock, runs: float) -> Iterator[tuple[TimedNode, float]]:
             yield node, runs * node.times
 
 
-def time_report(program: SpmdProgram, placement: AxisPlacement, model: CostModel | None = None) -> TimeReport:
+def time_report(
+    program: SpmdProgram,
+    placement: AxisPlacement,
+    model: CostModel | None = None,
+    bill: CommunicationReport | None = None,
+) -> TimeReport:
     """Returns the report on the entry function of a program that takes longest.
 
     placement: the hardware, and where the axes of meshes lie. model: other costs of collectives.
+    bill: the report on communication with the same costs, whose collectives count; None: the program's.
 
     Raises:
         ShardyError: an axis does not fit on the hardware, a tensor has a dynamic shape, a mesh has too many
@@ -214,19 +222,27 @@ def time_report(program: SpmdProgram, placement: AxisPlacement, model: CostModel
     """
     hardware, meshes = placement.hardware, [m for m in program.meshes.values() if not m.is_maximal]
     links = axis_links(placement, meshes) if model is None else ()
-    model = cost_model_of(placement, links) if model is None else model
+    model = (CostModel.of(placement) if model is None else model).on(meshes)
+    entries = program.entries
+    bill = bill if len(entries) == 1 else None  # whose collectives are not known by entry function
     mesh = max(meshes, key=lambda mesh: mesh.device_count, default=Mesh(()))
     reports = [
         TimeReport(
             *(hardware, links, model, function_name(function), mesh),
-            timed_block(program, function, hardware, model),
+            _billed(timed_block(program, function, hardware, model), bill),
             partial(counted, program, function),
         )
-        for function in program.entries
+        for function in entries
     ]
     if not reports:
         raise ShardyError("the module has no function with a body: its time cannot be estimated")
     return max(reports, key=lambda report: report.serial)
+
+
+def _billed(block: TimedBlock, bill: CommunicationReport | None) -> TimedBlock:
+    if bill is None:
+        return block
+    return billed(block, (use for use in bill.sending if use.cost.seconds))
 
 
 def time_text(report: TimeReport, most: int = _ROWS_SHOWN) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py import Program, propagate
+from shardy_py import Program, pipeline, propagate
 from shardy_py.report.communication import communication_json
 from tests.conftest import corpus_names, corpus_text
 
@@ -75,7 +75,9 @@ SMALL = [name for name in corpus_names() if name not in ("transformer_train_12",
 def test_disagreements_account_for_all_bytes(name: str) -> None:
     """What agrees, and what the lines list, adds up; causes are in the source."""
     result = propagate(Program.parse(corpus_text(name), name))
-    forecast, local = result.communication(partitioner="shardy"), result.partition().communication()
+    assert result.record is not None
+    forecast = pipeline.forecast(result.program.module, record=result.record.events)[1]
+    local = result.partition().communication()
     written = {use.cause.op for use in forecast.sending if use.cause.is_explicit}
     for use in local.sending:
         assert use.cause.location.startswith(name)

@@ -9,6 +9,7 @@ import pytest
 
 from shardy_py.api import Program, propagate
 from shardy_py.partition.cost import CostModel, Link
+from shardy_py.pipeline import forecast
 from shardy_py.report.communication import CollectiveUse
 
 MODEL = CostModel("test", Link(1e9, 1e-6))
@@ -55,7 +56,8 @@ CASES: list[tuple[str, str, int, Reads]] = [
 
 def halos(op: str, rows: int) -> list[CollectiveUse]:
     result = propagate(Program.parse(PROGRAM.format(op=op, rows=rows)))
-    return [use for use in result.communication(MODEL).sending if use.kind == "halo_exchange"]
+    report = forecast(result.program.module, MODEL)[1]
+    return [use for use in report.sending if use.kind == "halo_exchange"]
 
 
 def rows_lacking(rows: int, reads: Reads) -> int:

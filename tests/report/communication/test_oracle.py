@@ -196,7 +196,9 @@ def test_to_and_from_a_single_device(
 ) -> None:
     """It receives the missing ones of the 256 bytes; all others receive their shards."""
     text = ON_ONE_DEVICE.replace("SOURCE", source).replace("TARGET", target)
-    to, back = propagate(Program.parse(text)).communication(MODEL).collectives
+    result = propagate(Program.parse(text))
+    assert result.record is not None
+    to, back = pipeline.forecast(result.program.module, MODEL, result.record.events)[1].collectives
     assert (to.kind, back.kind, to.cost.bytes) == ("reshard", "reshard", taken)
     assert back.cost.bytes == given
     assert (to.cost.seconds, back.cost.seconds) == (pytest.approx(seconds[0]), pytest.approx(seconds[1]))
@@ -222,7 +224,7 @@ def _one(bill: CommunicationReport) -> CollectiveUse:
 
 
 def test_a_reduce_scatter_has_the_cause_of_its_reduction() -> None:
-    use = _one(propagate(Program.parse(PRODUCT)).communication(MODEL))
+    use = _one(propagate(Program.parse(PRODUCT)).communication(MODEL, partitioner="shardy"))
     assert (use.kind, use.cost.bytes) == ("reduce_scatter", 8 * 4 * 4 * 3 // 4)
     assert use.cause.reason == "stablehlo.dot_general reduces a sharded dimension"
     assert use.cause.location == "model.py:7:3 jit(f)/dot"

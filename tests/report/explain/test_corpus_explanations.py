@@ -57,6 +57,7 @@ def test_program_of_all_op_families(seed: int) -> None:
     check_all(wide_program(random.Random(seed), Width(named=seed % 2 == 0)))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not corpus_names(), reason=NO_CORPUS)
 def test_without_the_annotation() -> None:
     choice = random.Random(6)

@@ -7,12 +7,12 @@ import pytest
 from shardy_py import Program, propagate
 from shardy_py.report.explain.neighbourhood import Neighbourhood
 from shardy_py.sharding import AxisRef
-from tests.conftest import corpus_names, corpus_text
+from tests.conftest import corpus_params, corpus_text
 
 _MOST_STARTS = 12
 
 
-@pytest.mark.parametrize("name", corpus_names())
+@pytest.mark.parametrize("name", corpus_params())
 def test_a_region_is_what_a_walk_reaches(name: str) -> None:
     result = propagate(Program.parse(corpus_text(name), f"{name}.mlir"))
     for propagation in result.record.propagations if result.record else ():

@@ -41,7 +41,7 @@ def test_several_meshes_functions_and_what_is_not_counted() -> None:
     assert any(line.startswith("result 0 ") and line.endswith("  out") for line in lines)
     assert lines[-2:] == ["Not counted:", "  %arg1 of @main, ?xf32: a dynamic dimension without a bound"]
     place = "%0 = func.call of @main (-:6:8), within it %0 = stablehlo.abs of @f (-:10:8)"
-    assert f"The peak is at {place}" in lines
+    assert f"Most is alive at {place}" in lines
 
 
 def test_long_lists_of_device_ids_are_abbreviated() -> None:
@@ -61,6 +61,15 @@ def test_tables_are_shortened() -> None:
     assert "\n... and 6 more\n" in text
 
 
+def test_what_cannot_be_estimated_says_why() -> None:
+    text = "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\n %0 = stablehlo.abs %a : tensor<?xf32>\n"
+    report = memory_report(parse_module(text + " return %0 : tensor<?xf32>\n}"), "linear")
+    assert report.memory_bytes == report.alive_bytes
+    (line,) = report.headline
+    assert f"; what XLA allocates cannot be estimated: {report.not_estimated}" in line
+    assert "not static tensors" in report.not_estimated
+
+
 def test_an_empty_module() -> None:
     text = memory_text(memory_report(parse_module("module {\n}\n"), "tpu"))
     assert text == "Memory on each device, target tpu\n\nThe module has no function with a body."
@@ -68,7 +77,7 @@ def test_an_empty_module() -> None:
 
 def test_a_program_that_does_nothing() -> None:
     text = memory_text(memory_report(parse_module("func.func @main() {\n  return\n}"), "tpu"))
-    assert text.endswith("The peak is on entry.")
+    assert text.endswith("Most is alive on entry.")
 
 
 def test_unregistered_ops_have_their_written_names() -> None:
@@ -79,7 +88,7 @@ def test_unregistered_ops_have_their_written_names() -> None:
     }
     """
     report = memory_report(parse_module(program, "p.mlir", allow_unregistered=True), "tpu")
-    assert "The peak is at %0 = mine.op of @main (p.mlir:3:12)" in memory_text(report)
+    assert "Most is alive at %0 = mine.op of @main (p.mlir:3:12)" in memory_text(report)
     assert "builtin.unregistered" not in json.dumps(memory_json(report))
 
 

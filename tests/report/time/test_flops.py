@@ -9,12 +9,16 @@ import pytest
 from tests.report.time.flops import analyzed, comparisons
 from tests.spmd.compiled import partitioned
 
-PROGRAMS = ("mlp_train", "scan_transformer", "decode_kv_cache", "embedding_scatter", "dropout_rng", "signal")
+SMALL = ("mlp_train", "signal")
+LARGE = ("scan_transformer", "decode_kv_cache", "embedding_scatter", "dropout_rng")
 
 
-def test_programs_of_the_corpus(corpus: Callable[[str], str]) -> None:
-    found = comparisons({name: corpus(name) for name in PROGRAMS})
-    assert [*found] == [*PROGRAMS]
+@pytest.mark.parametrize(
+    "programs", [SMALL, pytest.param(LARGE, marks=pytest.mark.slow)], ids=["small", "large"]
+)
+def test_programs_of_the_corpus(programs: tuple[str, ...], corpus: Callable[[str], str]) -> None:
+    found = comparisons({name: corpus(name) for name in programs})
+    assert [*found] == [*programs]
     for name, each in found.items():
         assert each.is_close(of_device=False), name
         assert each.is_close(of_device=True), name

@@ -25,7 +25,7 @@ from shardy_py.dialects.stablehlo.verify.messages import fail, require, size_tex
 from shardy_py.session import SESSION, Identities
 from shardy_py.text.attribute_writer import attribute_text
 
-_STORAGE = re.compile(r"!quant\.\w+<[a-zA-Z]+(\d+)")
+_STORAGE = re.compile(r"!quant\.\w+<[a-zA-Z]+(\d{1,9})")
 
 
 def is_float(element: Attribute | None) -> bool:

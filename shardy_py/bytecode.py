@@ -6,7 +6,6 @@ False
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -36,6 +35,8 @@ def text_of_bytecode(data: bytes) -> str:
     Raises:
         ShardyError: jaxlib is not installed, or cannot read the data.
     """
+    import subprocess  # which most commands need not wait for
+
     seconds = _SECONDS + len(data) // _BYTES_A_SECOND
     # -P: modules beside the reader must not hide others
     command = [sys.executable, "-P", str(_READER), str(seconds)]

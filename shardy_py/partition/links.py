@@ -1,11 +1,10 @@
-"""The cost model of the links that the axes of meshes lie on. Not here: where they lie (`hardware/`)."""
+"""The links that the axes of meshes lie on. Not here: where they lie (`hardware/`), costs (`cost.py`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from shardy_py.hardware import AxisLink, AxisPlacement
-from shardy_py.partition.cost import CostModel
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.spelling import unknown_axis
 
@@ -24,10 +23,3 @@ def axis_links(placement: AxisPlacement, meshes: Iterable[Mesh]) -> tuple[AxisLi
         if axis not in found:
             raise unknown_axis(axis, dict.fromkeys(found), what="place of the hardware")
     return tuple(found.values())
-
-
-def cost_model_of(placement: AxisPlacement, links: Iterable[AxisLink]) -> CostModel:
-    """Returns the costs of collectives along these links."""
-    hardware = placement.hardware
-    by_axis = {each.axis: each.link for each in links}
-    return CostModel(hardware.name, hardware.network.link.link, by_axis, hardware.network.link.source)

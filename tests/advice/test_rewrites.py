@@ -1,0 +1,60 @@
+"""Ops that send because of how they are written: the rewrite is tried before it is proposed."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardy_py.api import Program, propagate
+
+PARTS = ", ".join(["tensor<16x64xf32>"] * 8)
+EXPERTS = f"""
+sdy.mesh @mesh = <["ep"=8]>
+func.func @main(%h: tensor<16x64xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{}}]>}},
+    %w: tensor<8x64x32xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"ep"}}, {{}}, {{}}]>}})
+    -> tensor<8x16x32xf32> {{
+  %0 = stablehlo.concatenate OPERANDS, dim = 0 : ({PARTS}) -> tensor<128x64xf32> loc("model.py":3:5)
+  %1 = stablehlo.reshape %0 : (tensor<128x64xf32>) -> tensor<8x16x64xf32>
+  %2 = stablehlo.dot_general %1, %w, batching_dims = [0] x [0], contracting_dims = [2] x [1]
+    : (tensor<8x16x64xf32>, tensor<8x64x32xf32>) -> tensor<8x16x32xf32>
+  return %2 : tensor<8x16x32xf32>
+}}
+"""
+COMPOSITE = """
+sdy.mesh @mesh = <["tp"=2]>
+func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"tp"}]>})
+    -> tensor<8x16xf32> {
+  %0 = stablehlo.composite "acme.act" %x {decomposition = @impl} : (tensor<8x16xf32>) -> tensor<8x16xf32>
+  %1 = stablehlo.add %0, %0 : tensor<8x16xf32>
+  return %1 : tensor<8x16xf32>
+}
+func.func private @impl(%a: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %0 = stablehlo.tanh %a : tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}
+"""
+
+
+def remedies(text: str) -> list[str]:
+    report = propagate(Program.parse(text)).communication(partitioner="xla")
+    assert report.remedies_of is not None
+    return [line for use in report.sending for line in report.remedies_of(use)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            EXPERTS.replace("OPERANDS", ", ".join(["%h"] * 8)),
+            "repeat by broadcast_in_dim and reshape instead of the concatenate at model.py:3:5",
+        ),
+        (COMPOSITE, "call @impl in place of the composite at <program>:5:8"),
+    ],
+)
+def test_rewrites_that_send_nothing(text: str, words: str) -> None:
+    assert any(line.startswith(words) and line.endswith("-> 0 B)") for line in remedies(text))
+
+
+def test_another_concatenate_is_not_rewritten() -> None:
+    text = EXPERTS.replace("OPERANDS", ", ".join(["%h"] * 7 + ["%g"]))
+    text = text.replace("%w:", "%g: tensor<16x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}, %w:")
+    assert not any("repeat" in line for line in remedies(text))
