@@ -199,8 +199,8 @@ def walk_convolution(record: OpRecord) -> list[TensorDim]:
 def adjust_convolution(sketch: Sketch, conservative: bool) -> None:
     """A spatial dimension of the input has the factors of the windows and the window, the larger first.
 
-    Their sizes are limited to the rest of the input's dimension; none has size one. What has no room in it has
-    its whole size on the output's or the kernel's dimension alone. Conservatively, there are none.
+    Their sizes are limited to the rest of the input's dimension; none has size one. What has no room in it
+    has its whole size on the output's or the kernel's dimension alone. Conservatively, there are none.
     """
     numbers = structure(sketch.record, "dimension_numbers")
     image, kernel, output = (

@@ -77,8 +77,8 @@ def collectives_between(
 
     All intermediate shardings have the unreduced axes of `target`.
 
-    misaligned_in_place: whether dimensions whose uneven parts do not line up move as others do. Otherwise, since
-        JAX 0.12, they are gathered whole and sliced.
+    misaligned_in_place: whether dimensions whose uneven parts do not line up move as others do. Otherwise,
+        since JAX 0.12, they are gathered whole and sliced.
     """
     is_whole = Behaviour.MISALIGNED_PARTS_ARE_GATHERED.holds and not misaligned_in_place
     whole = misaligned(source, target, shape, mesh) if is_whole else frozenset[int]()

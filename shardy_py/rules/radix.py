@@ -1,14 +1,14 @@
 """Reshapes: the common factors of two shapes of the same elements in row-major order.
 
 Both shapes are walked from the major end as mixed-radix numbers. While they agree, the greatest common
-divisor of the rests of the two current dimensions is a factor of both. Without a common divisor they diverge:
-the rests share one factor of the operand's size, and each side continues with separate factors until the
-products are equal again. Before JAX 0.12 the rests were separate factors too, and all passed through.
+divisor of the rests of the two current dimensions is a factor of both. Without a common divisor, each side
+continues with separate factors until the products are equal again, and all pass through. Since JAX 0.12, the
+rests share one factor of the operand's size instead, and only common factors pass through.
 
 >>> [tuple(factor) for factor in common_factors((4, 12), (4, 2, 3, 2))]
 [(0, 0, 4, True), (1, 1, 2, True), (1, 2, 3, True), (1, 3, 2, True)]
 >>> [tuple(factor) for factor in common_factors((3, 2), (2, 3))]
-[(0, 0, 3, False), (None, 1, 3, False), (1, None, 2, False)]
+[(0, None, 3, True), (None, 0, 2, True), (None, 1, 3, True), (1, None, 2, True)]
 """
 
 from __future__ import annotations
