@@ -35,7 +35,12 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.dialects.kinds import Notation
-from shardy_py.dialects.sdy.interfaces import BranchDataFlow, EachOperandDataFlow, LoopDataFlow
+from shardy_py.dialects.sdy.interfaces import (
+    BranchDataFlow,
+    ConditionalDataFlow,
+    EachOperandDataFlow,
+    LoopDataFlow,
+)
 from shardy_py.text.xdsl_hooks import DialectOp, PrettyOp, define_op
 
 if TYPE_CHECKING:
@@ -255,6 +260,7 @@ TRAITS: dict[str, tuple[Callable[[], traits.OpTrait], ...]] = {
     "constant": (traits.ConstantLike, _FoldsToValue),
     "loop_flow": (LoopDataFlow,),
     "branch_flow": (BranchDataFlow,),
+    "conditional_flow": (ConditionalDataFlow,),
     "operand_flow": (EachOperandDataFlow,),
 }
 """Traits by the names that rows use."""

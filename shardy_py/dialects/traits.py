@@ -96,19 +96,30 @@ def is_commutative(op: Operation) -> bool:
 
 def data_flow(op: Operation) -> ShardableDataFlowOpInterface | None:
     """The data-flow edges of `op`, None if shardings propagate through it by a rule or not at all."""
-    return data_flow_of(op.__class__)
+    flow = data_flow_trait(op.__class__)
+    if flow is None or flow.behaviour is None:
+        return flow
+    return flow if flow.behaviour.holds else None
 
 
 def required_data_flow(op: Operation) -> ShardableDataFlowOpInterface:
     """The data-flow edges of `op`, which has some."""
-    flow = data_flow_of(op.__class__)
+    flow = data_flow_trait(op.__class__)
     assert flow is not None, f"'{op.name}' has no data-flow edges"
     return flow
 
 
-@lru_cache(maxsize=4096)
 def data_flow_of(op_class: type[Operation]) -> ShardableDataFlowOpInterface | None:
     """The data-flow edges of the ops of a class, None if they have none."""
+    flow = data_flow_trait(op_class)
+    if flow is None or flow.behaviour is None:
+        return flow
+    return flow if flow.behaviour.holds else None
+
+
+@lru_cache(maxsize=4096)
+def data_flow_trait(op_class: type[Operation]) -> ShardableDataFlowOpInterface | None:
+    """The data-flow edges that the ops of a class have in some release, None if they have none."""
     from shardy_py.dialects.sdy.interfaces import ShardableDataFlowOpInterface
 
     return op_class.get_trait(ShardableDataFlowOpInterface)

@@ -17,7 +17,7 @@ from xdsl.ir import Operation, SSAValue, Use
 from xdsl.traits import IsTerminator
 
 from shardy_py.dialects.sdy import DataFlowEdgeOp
-from shardy_py.dialects.traits import data_flow_of, is_terminator
+from shardy_py.dialects.traits import data_flow_trait, is_terminator
 from shardy_py.graph.calls import Calls
 from shardy_py.graph.data_flow import edge_of_source, edge_targets
 from shardy_py.ir import next_use, operands_of, owning_op, user_of
@@ -27,7 +27,7 @@ from shardy_py.ir import next_use, operands_of, owning_op, user_of
 def _is_forwarding(op_class: type[Operation]) -> bool:
     """Returns whether the use of a value by ops of a class counts as one by another op."""
     is_terminator = op_class.get_trait(IsTerminator) is not None
-    return is_terminator or op_class is CallOp or data_flow_of(op_class) is not None
+    return is_terminator or op_class is CallOp or data_flow_trait(op_class) is not None
 
 
 class Dependents:

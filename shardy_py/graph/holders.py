@@ -21,7 +21,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
-from shardy_py.dialects.traits import ShardingProperty, data_flow_of, required_data_flow
+from shardy_py.dialects.traits import ShardingProperty, data_flow_trait, required_data_flow
 from shardy_py.sharding import TensorSharding
 
 SHARDING = "sdy.sharding"
@@ -33,7 +33,7 @@ def sharding_attributes(op_class: type[Operation]) -> tuple[str, ...]:
     """The attributes and properties of an op that hold shardings, other than `sdy.sharding`."""
     if op_class is FuncOp:
         return ("arg_attrs", "res_attrs")
-    trait, flow = op_class.get_trait(ShardingProperty), data_flow_of(op_class)
+    trait, flow = op_class.get_trait(ShardingProperty), data_flow_trait(op_class)
     return (() if trait is None else (trait.name,)) + (() if flow is None else flow.sharding_properties)
 
 

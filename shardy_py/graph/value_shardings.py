@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAVal
 
 from shardy_py.dialects.sdy import PropagationBarrierOp
 from shardy_py.dialects.sdy.attributes import TensorShardingPerValueAttr
-from shardy_py.dialects.traits import data_flow, data_flow_of
+from shardy_py.dialects.traits import data_flow, data_flow_trait
 from shardy_py.graph.data_flow import edge_of_target, owner_of_target
 from shardy_py.graph.holders import (
     SHARDING,
@@ -116,7 +116,7 @@ def before_barriers(value: SSAValue, known: Mapping[SSAValue, SSAValue] = Mappin
 @lru_cache(maxsize=4096)
 def _holds_its_own(op_class: type[Operation]) -> bool:
     """Whether ops of a class hold the shardings of their results in `sdy.sharding`."""
-    return data_flow_of(op_class) is None and not sharding_attributes(op_class)
+    return data_flow_trait(op_class) is None and not sharding_attributes(op_class)
 
 
 class ShardingReader:

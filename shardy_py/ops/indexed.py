@@ -12,6 +12,7 @@ from dataclasses import replace
 from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, constant, dim, range_var, runtime
 from shardy_py.ops.movement import broadcast_in_dim, reshape
 from shardy_py.ops.policy import (
+    MOVED_ALONG,
     PASS,
     REDUCED,
     WHOLE,
@@ -39,6 +40,7 @@ from shardy_py.ops.reads import (
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.spec import OpSpec, Role, Storage
 from shardy_py.ops.work import look_ups, updates
+from shardy_py.releases import Behaviour
 
 
 def dynamic_slice(record: OpRecord) -> tuple[Reads, ...]:
@@ -178,9 +180,11 @@ def scatter(record: OpRecord) -> tuple[Reads, ...]:
 
 def updated(read: DimensionRead) -> Treatment:
     """The updated tensor stays sharded, each device writes its part; the update must be whole, unless its
-    offsets are constants."""
+    offsets are constants, or is moved, as the tensor is."""
     if read.relation is not Relation.RUNTIME:
         return by_relation(read)
+    if Behaviour.UPDATE_MOVES.holds:
+        return Treatment(False, MOVED_ALONG, result_type=MOVED_ALONG)
     return Treatment(False, PASS if read.record.attributes.get("context.constant_indices") else WHOLE)
 
 

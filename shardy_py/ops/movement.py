@@ -15,6 +15,7 @@ from shardy_py.ops.reads import Domain, Maps, Reads, coordinates, domain_of, ext
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.sketch import Sketch, TensorDim
 from shardy_py.ops.spec import OpSpec, Role, RuleSource
+from shardy_py.releases import Behaviour
 
 
 def transpose(record: OpRecord) -> tuple[Reads, ...]:
@@ -165,6 +166,9 @@ def set_dimension_size(record: OpRecord) -> tuple[Reads, ...]:
     return (Reads((0,), (domain.reading(coordinates(shape_of(record.operands[0]))), domain.reading(()))),)
 
 
+_PADDING = ("edge_padding_low", "edge_padding_high", "interior_padding")
+
+
 def _is_same_shape(record: OpRecord) -> bool:
     operand, result = record.operands[0], record.results[0]
     return operand is not None and result is not None and operand.shape == result.shape
@@ -173,6 +177,16 @@ def _is_same_shape(record: OpRecord) -> bool:
 def resized(read: DimensionRead) -> Treatment:
     """Equal sizes count as unmoved. Unsound for padding whose low and high parts cancel."""
     return Treatment(True, PASS) if read.size == read.result_size else by_relation(read)
+
+
+def padded(read: DimensionRead) -> Treatment:
+    """Dimensions that are padded, by a negative amount too, are moved."""
+    if not Behaviour.PAD_MOVES_BY_AMOUNT.holds:
+        return resized(read)
+    amounts = (read.record.attributes[name][read.dimension] for name in _PADDING)
+    if read.operand or not any(amounts):
+        return by_relation(read)
+    return Treatment(True, MOVED_ALONG, read.conservative and read.size != read.result_size, read.size)
 
 
 def adjust_concatenation(sketch: Sketch, conservative: bool) -> None:
@@ -208,7 +222,7 @@ ROWS = (
     _row("reshape", reshape, role=Role.PASS_THROUGH, policy=Policy(keeps_order=True), **_SHAPED),
     _row("slice", slice_, policy=Policy(resized), preserves_constants=True, is_folded=True, **_MOVED),
     _row("reverse", reverse, is_folded=True, **_MOVED),
-    _row("pad", pad, policy=Policy(resized), superset=_padding_value),
+    _row("pad", pad, policy=Policy(padded), superset=_padding_value),
     _row(
         "concatenate",
         concatenate,

@@ -21,6 +21,7 @@ from shardy_py.ops.movement import reshaped_point
 from shardy_py.ops.reads import Reads, all_results, coordinates, domain_of, names, shape_of
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.spec import Control, OpSpec, RuleSource, Storage
+from shardy_py.releases import Behaviour
 
 _NONE, _ALIAS = RuleSource.NONE, Storage.ALIAS
 
@@ -88,7 +89,7 @@ ROWS = (
     OpSpec("stablehlo.custom_call", context="context.feeds_rng_bit_generator"),
     OpSpec("stablehlo.get_dimension_size", closer=nothing_read),
     OpSpec("stablehlo.get_tuple_element", rule_source=_NONE, is_wire=True, storage=Storage.ELEMENT),
-    OpSpec("stablehlo.if", control=Control.BRANCHES),
+    OpSpec("stablehlo.if", known_since=Behaviour.IF_IS_DATA_FLOW, control=Control.BRANCHES),
     *(OpSpec(op, closer=each_its_own, rule_source=_NONE, is_wire=True, storage=_ALIAS) for op in FORWARDING),
     OpSpec("stablehlo.tuple", is_wire=True),
     OpSpec("stablehlo.while", rule_source=_NONE, control=Control.LOOP),

@@ -52,6 +52,7 @@ class Sketch:
     separate: operand dimensions with factors of their own, by the result dimension they belong to.
     anchor: that result dimension, by the operand dimension.
     folded: the atoms of folded range variables, in order.
+    following: the atoms whose factors are numbered right after those of a dimension that they do not index.
     joins: the number of times that two factors were joined.
     """
 
@@ -60,6 +61,7 @@ class Sketch:
     separate: dict[TensorDim, list[TensorDim]] = field(default_factory=dict[TensorDim, list[TensorDim]])
     anchor: dict[TensorDim, TensorDim] = field(default_factory=dict[TensorDim, TensorDim])
     folded: list[Atom] = field(default_factory=list[Atom])
+    following: dict[TensorDim, list[Atom]] = field(default_factory=dict[TensorDim, list[Atom]])
     joins: int = 0
     _parent: dict[Atom, Atom] = field(default_factory=dict[Atom, Atom])
     _sizes: dict[Atom, int] = field(default_factory=dict[Atom, int])

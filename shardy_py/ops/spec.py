@@ -19,6 +19,7 @@ from shardy_py.ops.policy import BY_MAPS, Policy
 from shardy_py.ops.reads import Maps
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.work import WorkOf
+from shardy_py.releases import Behaviour
 from shardy_py.sharding import ShardingRule
 
 Reduction = Literal["", "sum", "product", "max", "min", "and", "or"]
@@ -123,6 +124,7 @@ class OpSpec:
 
     Sharding:
     rule_source: see `RuleSource`.
+    known_since: the behaviour with which Shardy propagates through the op without a rule; None: none.
     rule: the sharding rule, where the op has one of its own rather than one that follows from its maps.
     policy: Shardy's decisions about the rule beyond the maps.
     keeps_divisible: whether the shardings of its results must divide their dimensions evenly.
@@ -152,6 +154,7 @@ class OpSpec:
     arity: int = 0
     is_wire: bool = False
     rule_source: RuleSource = RuleSource.MAPS
+    known_since: Behaviour | None = None
     rule: Callable[[OpRecord], ShardingRule | None] | None = None
     policy: Policy = BY_MAPS
     keeps_divisible: bool = False

@@ -24,6 +24,7 @@ from shardy_py.ops.record import OpRecord
 from shardy_py.ops.sketch import Atom, Sketch, TensorDim
 from shardy_py.ops.spec import OpSpec
 from shardy_py.ops.work import products_of, selections, window_folds
+from shardy_py.releases import Behaviour
 
 
 @dataclass(frozen=True)
@@ -198,8 +199,8 @@ def walk_convolution(record: OpRecord) -> list[TensorDim]:
 def adjust_convolution(sketch: Sketch, conservative: bool) -> None:
     """A spatial dimension of the input has the factors of the windows and the window, the larger first.
 
-    Their sizes are limited to the rest of the input's dimension; none has size one. Conservatively, it has
-    none.
+    Their sizes are limited to the rest of the input's dimension; none has size one. What has no room in it
+    has its whole size on the output's or the kernel's dimension alone. Conservatively, there are none.
     """
     numbers = structure(sketch.record, "dimension_numbers")
     image, kernel, output = (
@@ -218,13 +219,18 @@ def adjust_convolution(sketch: Sketch, conservative: bool) -> None:
         sizes = shape_of(sketch.record.results[0])[out], shape_of(sketch.record.operands[1])[rhs]
         order = [(windows, sizes[0]), (window, sizes[1])]
         for atom, size in order if sizes[0] >= sizes[1] else reversed(order):
-            size = min(left, size)
-            if conservative or size <= 1:
+            shared = min(left, size)
+            if not conservative and shared <= 1 < size and Behaviour.CONVOLUTION_HAS_LONE_FACTORS.holds:
+                sketch.resize(atom, size)
+                sketch.set_type(atom, MOVED_ALONG)
+                sketch.following.setdefault(slot, []).append(atom)
+                continue
+            if conservative or shared <= 1:
                 sketch.drop(atom)
                 continue
-            sketch.resize(atom, size)
+            sketch.resize(atom, shared)
             sketch.atoms[slot].append(atom)
-            left //= size
+            left //= shared
     feature = TensorDim("result", 0, integer(numbers, "output_feature_dimension"))
     last = sketch.atoms[feature][-1]
     if sketch.size_of(last) == 1:

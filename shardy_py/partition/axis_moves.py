@@ -40,12 +40,19 @@ class AxisMoves:
     want: the axes that each dimension is to have instead of `have`.
     """
 
-    def __init__(self, source: TensorSharding, target: TensorSharding, mesh: Mesh) -> None:
+    def __init__(
+        self,
+        source: TensorSharding,
+        target: TensorSharding,
+        mesh: Mesh,
+        whole: frozenset[int] = frozenset(),
+    ) -> None:
+        """whole: the dimensions whose common prefix moves too."""
         self.mesh = mesh
         self.current = [dimension.axes for dimension in source.dimensions]
         self.have, self.want = aligned_axes(source, target, mesh)
-        for have, want in zip(self.have, self.want, strict=True):
-            while have and want and have[0] == want[0]:
+        for dimension, (have, want) in enumerate(zip(self.have, self.want, strict=True)):
+            while dimension not in whole and have and want and have[0] == want[0]:
                 del have[0], want[0]
 
     @property

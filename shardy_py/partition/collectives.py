@@ -22,8 +22,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from shardy_py.partition.axis_moves import AxisMoves, needs_permute, permuted, take_slices
+from shardy_py.releases import Behaviour
 from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
-from shardy_py.sharding.axis_lists import append_axes
+from shardy_py.sharding.axis_lists import append_axes, total_size
 
 _ROUNDS = 2
 
@@ -65,26 +66,55 @@ Collective = AllSlice | CollectivePermute | AllToAll | AllGather
 
 
 def collectives_between(
-    source: TensorSharding, target: TensorSharding, shape: Sequence[int], mesh: Mesh
+    source: TensorSharding,
+    target: TensorSharding,
+    shape: Sequence[int],
+    mesh: Mesh,
+    *,
+    misaligned_in_place: bool = False,
 ) -> tuple[Collective, ...]:
     """The collectives from `source` to `target`, whose meshes are `mesh` up to the order of devices.
 
     All intermediate shardings have the unreduced axes of `target`.
+
+    misaligned_in_place: whether dimensions whose uneven parts do not line up move as others do. Otherwise,
+        since JAX 0.12, they are gathered whole and sliced.
     """
-    return tuple(_Sequence(source, target, shape, mesh).run())
+    is_whole = Behaviour.MISALIGNED_PARTS_ARE_GATHERED.holds and not misaligned_in_place
+    whole = misaligned(source, target, shape, mesh) if is_whole else frozenset[int]()
+    return tuple(_Sequence(source, target, shape, mesh, whole).run())
+
+
+def misaligned(
+    source: TensorSharding, target: TensorSharding, shape: Sequence[int], mesh: Mesh
+) -> frozenset[int]:
+    """The dimensions whose parts before and after have different sizes in all, padding included."""
+    pairs = zip(shape, source.dimensions, target.dimensions, strict=True)
+    return frozenset(
+        dimension
+        for dimension, (size, have, want) in enumerate(pairs)
+        if 1 < (before := total_size(have.axes, mesh)) != (after := total_size(want.axes, mesh)) > 1
+        and -(-size // before) * before != -(-size // after) * after
+    )
 
 
 class _Sequence:
     def __init__(
-        self, source: TensorSharding, target: TensorSharding, shape: Sequence[int], mesh: Mesh
+        self,
+        source: TensorSharding,
+        target: TensorSharding,
+        shape: Sequence[int],
+        mesh: Mesh,
+        whole: frozenset[int],
     ) -> None:
-        self._moves = AxisMoves(source, target, mesh)
+        self._moves = AxisMoves(source, target, mesh, whole)
+        self._whole = whole
         self._mesh_name = source.mesh
         self._target = target
         self._shape = shape
 
     def run(self) -> Iterator[Collective]:
-        for _ in range(_ROUNDS):
+        for _ in range(0 if self._whole else _ROUNDS):
             if self._is_done:
                 return
             axes = take_slices(self._moves, self._shape)

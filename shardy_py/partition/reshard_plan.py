@@ -40,6 +40,7 @@ class OpShardings:
 
     sizes: the number of elements of each tensor, operands first; 0 without a static shape.
     mesh_name: the mesh of the plan, by symbol or inlined; `mesh` is that mesh.
+    reduction: of all-reduces after the op; "": that of the result's sharding; None: there is none.
     """
 
     rule: ShardingRule
@@ -48,6 +49,7 @@ class OpShardings:
     sizes: tuple[int, ...]
     mesh_name: str | Mesh
     mesh: Mesh
+    reduction: str | None = ""
 
     def project(self) -> Projection:
         """The projection to the factors of the rule; a missing sharding is closed."""
@@ -154,14 +156,14 @@ def unreduced_axes(sharding: TensorSharding | None) -> Axes:
 
 def _all_reduces(op: OpShardings, made: dict[int, ResultReshard], reduced: Axes) -> tuple[AllReduce, ...]:
     """Reduces every result along those of `reduced` that do not stay unreduced."""
-    if not reduced or not op.results:
+    if not reduced or not op.results or op.reduction is None:
         return ()
     axes = sort_and_merge(difference(reduced, unreduced_axes(op.results[0]), op.mesh), op.mesh)
     shardings = [
         made[i].made if i in made else op.own_sharding(i, is_written=bool(made))
         for i in range(len(op.results))
     ]
-    return tuple(AllReduce(s, axes, s.reduction) for s in shardings) if axes else ()
+    return tuple(AllReduce(s, axes, op.reduction or s.reduction) for s in shardings) if axes else ()
 
 
 def _agreed_reduction_axes(op: OpShardings) -> Axes:

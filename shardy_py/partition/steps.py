@@ -93,6 +93,12 @@ def reducing_steps(
     return (AllReduce(replace(source, unreduced_axes=left), axes, source.reduction),)
 
 
+def before_reduction(step: AllReduce, mesh: Mesh) -> TensorSharding:
+    """The sharding of the operand of an all-reduce: that of its result, unreduced along its axes."""
+    axes = sort_and_merge((*step.sharding.unreduced_axes, *step.axes), mesh)
+    return replace(step.sharding, unreduced_axes=axes, reduction=step.reduction)
+
+
 def unreducing_steps(
     source: TensorSharding | None, target: TensorSharding | None, meshes: Meshes
 ) -> tuple[Step, ...]:

@@ -56,7 +56,7 @@ xla-open-free-loop-values in loops
 # Import: prepares the user's program for propagation.
 symbol-dce in call_graph on any
     Erases private functions and meshes that are never referenced.
-sdy-lift-inlined-meshes in meshes
+sdy-lift-inlined-meshes in meshes with LiftInlinedMeshesOptions
     Converts inlined meshes to mesh symbols, one per distinct mesh.
 sdy-remove-size-one-axes in removal
     Removes axes of size one from all shardings.

@@ -28,6 +28,7 @@ from shardy_py.ir import next_use, operands_of, place_after_value, replace_uses,
 from shardy_py.passes.communication_ops import identity_op, only_user
 from shardy_py.passes.debug_trail import DebugTrail, SetInput
 from shardy_py.passes.options import DebugInfoOptions
+from shardy_py.releases import Behaviour
 from shardy_py.sharding import TensorSharding
 from shardy_py.text.source import position_of
 
@@ -58,6 +59,7 @@ def apply_sharding_constraints(module: ModuleOp, options: DebugInfoOptions) -> N
 
 
 CONSTRAINT, MANUAL = sdy.ShardingConstraintOp.name, sdy.ManualComputationOp.name
+FUNC_EDGE_NAME = sdy.FuncDataFlowEdgeOp.name
 
 
 def give_input(constraint: Operation, value: SSAValue, sharding: TensorSharding) -> None:
@@ -112,16 +114,32 @@ def is_dictated(value: SSAValue, sharding: TensorSharding) -> bool:
     holder = holder_of(value)
     return (
         holder is not None
-        and read(holder) is None
+        and _has_none(read(holder))
         and all(dimension.is_closed for dimension in sharding.dimensions)
         and all(other == sharding for other in _constraints_on(value))
+    )
+
+
+def _has_none(sharding: TensorSharding | None) -> bool:
+    """Whether a sharding counts as none: since JAX 0.12, one that leaves all to propagation does."""
+    if sharding is None:
+        return True
+    return (
+        Behaviour.OPEN_INPUT_TAKES_CONSTRAINT.holds
+        and sharding.has_no_axes
+        and all(not d.is_closed and d.priority is None for d in sharding.dimensions)
     )
 
 
 def is_edge_target(value: SSAValue) -> bool:
     """Whether `value` is the result or a target of a data-flow edge."""
     maker = value.owner
-    return (isinstance(maker, Operation) and maker.name == EDGE_NAME) or edge_of_target(value) is not None
+    if isinstance(maker, Operation) and (
+        maker.name == EDGE_NAME
+        or (maker.name == FUNC_EDGE_NAME and Behaviour.CONSTRAINT_FOLLOWS_FUNCTION_EDGE.holds)
+    ):
+        return True
+    return edge_of_target(value) is not None
 
 
 def tail_of_chain(head: Operation) -> Operation | None:
@@ -136,7 +154,7 @@ def tail_of_chain(head: Operation) -> Operation | None:
     tail = head
     while (following := only_user(tail)) is not None and following.name == CONSTRAINT:
         tail = following
-    if tail is head or sharding_of(value) is not None:
+    if tail is head or not _has_none(sharding_of(value)):
         return None
     others = (use.operation for use in value.uses if use.operation is not head)
     if any(user.name in (CONSTRAINT, MANUAL) for user in others):

@@ -22,6 +22,7 @@ from shardy_py.ops import TABLE
 from shardy_py.partition.boundary import evenly_divided, without_sub_axes
 from shardy_py.partition.compare import is_equivalent
 from shardy_py.passes.communication_ops import identity_op
+from shardy_py.releases import Behaviour
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import Meshes, mesh_of
 
@@ -52,25 +53,39 @@ def propagate_sharding_from_func_to_call(module: ModuleOp) -> None:
 def propagate_to_func_results(module: ModuleOp) -> None:
     """`sdy-propagate-to-func-results`: copies shardings of returned values to results.
 
-    The main function is skipped: its result shardings are the user's.
+    The result shardings of the main function are the user's; since JAX 0.12, those that it lacks are copied.
 
     before  func.func private @f(%a {sdy.sharding = ...}) -> T { return %a }
     after   func.func private @f(%a {sdy.sharding = ...}) -> (T {sdy.sharding = ...}) { return %a }
     """
-    main = Symbols(module).main()
+    main, meshes = Symbols(module).main(), meshes_of(module)
     for function in module.body.block.ops:
-        if function is not main and is_defined_function(function):
-            copy_returned_shardings(function)
+        if is_defined_function(function) and (function is not main or _MAIN_TOO.holds):
+            copy_returned_shardings(function, meshes, keeps_own=function is main)
 
 
-def copy_returned_shardings(function: Operation) -> None:
-    """Gives each result the sharding of the value returned for it, or none."""
+_MAIN_TOO = Behaviour.MAIN_RESULTS_TAKE_SHARDINGS
+
+
+def copy_returned_shardings(function: Operation, meshes: Meshes, *, keeps_own: bool) -> None:
+    """Gives each result the sharding of the value returned for it, or none.
+
+    keeps_own: results that have shardings keep them.
+    """
     terminator = function.regions[0].blocks[0].last_op
     if not isinstance(terminator, ReturnOp):
         return
     for index, value in enumerate(terminator.operands):
-        sharding = value_shardings.sharding_of(value)
         result = holders.Holder(holders.Place.FUNCTION_RESULT, function, index)
+        sharding = value_shardings.sharding_of(value)
+        if (
+            sharding is not None
+            and Behaviour.SINGLE_DEVICE_RESULTS_STAY_INSIDE.holds
+            and mesh_of(sharding, meshes).is_maximal
+        ):
+            sharding = None
+        if keeps_own and (sharding is None or holders.read(result) is not None):
+            continue
         if sharding is None:
             value_shardings.remove_result_sharding(function, index)
         else:

@@ -15,6 +15,7 @@ from shardy_py.dialects.stablehlo import attributes, structs
 from shardy_py.graph.sharding_walk import transform_shardings
 from shardy_py.graph.symbols import Symbols
 from shardy_py.ir import erase, find_ops, place_after, place_at_start, walk_pre_order
+from shardy_py.passes.options import LiftInlinedMeshesOptions
 from shardy_py.sharding import Mesh, MeshAxis, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 
@@ -30,7 +31,11 @@ _WITH_REPLICA_GROUPS = tuple(
 """Ops whose groups may be given as axes of a mesh, in the order in which their meshes get names."""
 
 
-def lift_inlined_meshes(module: builtin.ModuleOp) -> None:
+_MAXIMAL, _SINGLE = "maximal_mesh", "single_device"
+_DEFAULT_NAMES = LiftInlinedMeshesOptions()
+
+
+def lift_inlined_meshes(module: builtin.ModuleOp, options: LiftInlinedMeshesOptions = _DEFAULT_NAMES) -> None:
     """`sdy-lift-inlined-meshes`: converts meshes inlined in shardings to symbols, one per distinct mesh.
 
     Equal mesh symbols are merged. Each mesh also gets StableHLO's description of it.
@@ -38,7 +43,7 @@ def lift_inlined_meshes(module: builtin.ModuleOp) -> None:
     before  sdy.mesh @a = <["x"=2]>   sdy.mesh @b = <["x"=2]>    <@b, [{"x"}]>   <mesh<["y"=4]>, [{"y"}]>
     after   sdy.mesh @a = <["x"=2]>   sdy.mesh @mesh = <["y"=4]> <@a, [{"x"}]>   <@mesh, [{"y"}]>
     """
-    names = MeshNames(module)
+    names = MeshNames(module, _SINGLE if options.use_single_device_mesh_names else _MAXIMAL)
     transform_shardings(module, names.lift)
     collectives = find_ops(module, *_WITH_REPLICA_GROUPS)
     for collective in sorted(collectives, key=lambda inner: _WITH_REPLICA_GROUPS.index(inner.name)):
@@ -51,7 +56,9 @@ def lift_inlined_meshes(module: builtin.ModuleOp) -> None:
 class MeshNames:
     """The name of each mesh and, for an erased symbol, of the mesh that replaces it."""
 
-    def __init__(self, module: builtin.ModuleOp) -> None:
+    def __init__(self, module: builtin.ModuleOp, of_one_device: str = _MAXIMAL) -> None:
+        """of_one_device: how names of meshes of one device begin."""
+        self._of_one_device = of_one_device
         self._symbols = Symbols(module)
         self._names: dict[Hashable, str] = {}
         self._last: Operation | None = None
@@ -89,7 +96,7 @@ class MeshNames:
         op.properties[REPLICA_GROUPS] = type(groups)(replace(groups.data, mesh=builtin.SymbolRefAttr(name)))
 
     def _add(self, key: Hashable, mesh: Mesh, location: Any) -> str:
-        op = MeshOp(_default_name(mesh), mesh)
+        op = MeshOp(self._default_name(mesh), mesh)
         op.location = location
         if self._last is None:
             place_at_start(op, self._module.body.block)
@@ -98,6 +105,11 @@ class MeshNames:
         self._last = op
         name = self._names[key] = self._symbols.insert(op)
         return name
+
+    def _default_name(self, mesh: Mesh) -> str:
+        if mesh.is_maximal:
+            return f"{self._of_one_device}_{mesh.maximal_device_id}"
+        return "mesh" if mesh.axes or mesh.device_ids else "empty_mesh"
 
 
 def stablehlo_mesh(mesh: Mesh) -> builtin.DictionaryAttr:
@@ -125,12 +137,6 @@ def _device_ids(mesh: Mesh) -> builtin.DenseIntOrFPElementsAttr | None:
 
 def _meshes(module: builtin.ModuleOp) -> list[MeshOp]:
     return [op for op in module.body.block.ops if isinstance(op, MeshOp)]
-
-
-def _default_name(mesh: Mesh) -> str:
-    if mesh.is_maximal:
-        return f"maximal_mesh_{mesh.maximal_device_id}"
-    return "mesh" if mesh.axes or mesh.device_ids else "empty_mesh"
 
 
 def _mesh_value(reference: Attribute) -> Any:

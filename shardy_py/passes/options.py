@@ -189,8 +189,20 @@ class InsertExplicitReshardsOptions:
     """Options of `sdy-insert-explicit-reshards`."""
 
     enable_full_version: bool = option(False, "for every op, not only for those that require it")
+    mark_partial_result_with_unreduced_axes: bool = option(
+        False, "mark results before their all-reduce as unreduced along its axes"
+    )
     keep_reductions: bool = option(
         False, "insert no further reduction before an sdy.all_reduce or sdy.reduce_scatter"
+    )
+
+
+@dataclass(frozen=True)
+class LiftInlinedMeshesOptions:
+    """Options of `sdy-lift-inlined-meshes`."""
+
+    use_single_device_mesh_names: bool = option(
+        False, "name meshes of one device @single_device_3, not @maximal_mesh_3"
     )
 
 
@@ -239,6 +251,9 @@ class ReshardToCollectivesOptions:
     """Options of `sdy-reshard-to-collectives`."""
 
     keep_redundant_reshards: bool = option(False, "keep reshards between equivalent shardings")
+    misaligned_in_place: bool = option(
+        False, "do not gather dimensions whose uneven parts before and after do not line up"
+    )
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from shardy_py.passes.pipeline_options import (
     PartitioningOptions,
     PropagationPipelineOptions,
 )
+from shardy_py.releases import Behaviour
 
 _DEFAULT_COPIES, _DEFAULT_PRIORITIES, _DEFAULT_IMPORT, _DEFAULT_EXPORT = (
     CopyOptions(),
@@ -69,12 +70,17 @@ def inline_passes(options: ImportPipelineOptions = _IMPORT, copies: CopyOptions 
     given: dict[str, OptionValue] = {}
     if copies.max_copied_ops != _DEFAULT_COPIES.max_copied_ops:
         given["max_copied_ops"] = copies.max_copied_ops
-    return (
-        *(pass_call("sdy-flatten-call-graph", **given), pass_call("symbol-dce")),
-        *(pass_call("sdy-import-func-calls", **given), pass_call("symbol-dce")),
-        *_constraint_passes(),
-        *_calls("sdy-pre-order-funcs"),
-    )
+    flatten = (pass_call("sdy-flatten-call-graph", **given), pass_call("symbol-dce"))
+    inline = (pass_call("sdy-import-func-calls", **given), pass_call("symbol-dce"))
+    if Behaviour.CONSTRAINTS_BEFORE_CALLS_ARE_INLINED.holds:
+        apply, *merge = _constraint_passes()
+        over_edges = (
+            *_calls("sdy-add-func-data-flow-edges"),
+            apply,
+            *_calls("sdy-sink-func-data-flow-edges"),
+        )
+        return (*flatten, *over_edges, *merge, *inline, *_calls("sdy-pre-order-funcs"))
+    return (*flatten, *inline, *_constraint_passes(), *_calls("sdy-pre-order-funcs"))
 
 
 def propagate_passes(options: OpPriorityOptions = _DEFAULT_PRIORITIES) -> Calls:
@@ -140,6 +146,7 @@ def partitioner_passes(options: PartitionerPipelineOptions = _PARTITIONER) -> Ca
     Options beyond Shardy's passes are on: uneven inputs, all padding masked, arithmetic for device ids.
     """
     devices: dict[str, OptionValue] = {name: getattr(options, name) for name in _DEVICES}
+    to_collectives = pass_call("sdy-reshard-to-collectives", misaligned_in_place=True)
     by_stage: dict[str, Calls] = {
         "resolve-permutation-factors": (
             pass_call(
@@ -150,7 +157,7 @@ def partitioner_passes(options: PartitionerPipelineOptions = _PARTITIONER) -> Ca
                 **devices,
             ),
         ),
-        "reshard-to-collectives": _calls("sdy-split-mesh-changes", "sdy-reshard-to-collectives"),
+        "reshard-to-collectives": (*_calls("sdy-split-mesh-changes"), to_collectives),
         "optimize-collectives": (
             *_calls("sdy-optimize-collectives"),
             pass_call("canonicalize", enable_patterns=("sdy-collective",)),
@@ -166,7 +173,7 @@ def partitioner_passes(options: PartitionerPipelineOptions = _PARTITIONER) -> Ca
         ),
         "resolve-single-device-sharding": (
             pass_call("sdy-resolve-single-device-sharding", **devices),
-            pass_call("sdy-reshard-to-collectives"),
+            to_collectives,
         ),
         "convert-global-to-local": (
             pass_call("sdy-convert-global-to-local", device_id_arithmetic=True, **devices),
@@ -201,7 +208,9 @@ def collective_passes() -> Calls:
     """
     return (
         *_calls("sdy-sharding-constraint-to-reshard", "sdy-verify-unreduced-axes"),
-        *_explicit_reshard_passes(keep_reductions=True),
+        pass_call("sdy-insert-explicit-reshards", enable_full_version=True, keep_reductions=True),
+        pass_call("canonicalize", enable_patterns=("sdy-reshard",)),
+        pass_call("sdy-reshard-to-collectives", misaligned_in_place=True),
         pass_call("canonicalize", enable_patterns=("sdy-collective",)),
     )
 
@@ -266,9 +275,9 @@ def stablehlo_export_passes(options: ExportShardingsOptions = _DEFAULT_EXPORT) -
     )
 
 
-def _explicit_reshard_passes(**options: OptionValue) -> Calls:
+def _explicit_reshard_passes() -> Calls:
     return (
-        pass_call("sdy-insert-explicit-reshards", enable_full_version=True, **options),
+        pass_call("sdy-insert-explicit-reshards", enable_full_version=True),
         pass_call("canonicalize", enable_patterns=("sdy-reshard",)),
         pass_call("sdy-reshard-to-collectives"),
     )

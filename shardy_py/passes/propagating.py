@@ -12,6 +12,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from shardy_py import releases
 from shardy_py.dialects import print_module
 from shardy_py.dialects.stablehlo import CustomCallOp
 from shardy_py.dialects.traits import is_terminator
@@ -47,14 +48,16 @@ from shardy_py.session import SESSION
 from shardy_py.sharding import ShardingRule, TensorSharding
 from shardy_py.text.source import position_of
 
-_RULES: dict[tuple[int, bool], ShardingRule | None] = SESSION.table("derived rules")
+_RULES: dict[tuple[int, bool, releases.Release], ShardingRule | None] = SESSION.table("derived rules")
 
 
 def rule_deriver(*, conservative_propagation: bool = False) -> Callable[[OpRecord], ShardingRule | None]:
     """A function that derives the rule of a record, once per record (`record_of` keeps records alive)."""
 
+    release = releases.current()
+
     def rule_of(record: OpRecord) -> ShardingRule | None:
-        key = (id(record), conservative_propagation)
+        key = (id(record), conservative_propagation, release)
         if key not in _RULES:
             _RULES[key] = derive_rule(record, conservative_propagation=conservative_propagation)
         return _RULES[key]

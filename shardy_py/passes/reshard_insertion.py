@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy import AllReduceOp, OpShardingRuleAttr, ReduceScatterOp, ReshardOp
 from shardy_py.dialects.sdy.interfaces import manual_axes
-from shardy_py.dialects.stablehlo import ConcatenateOp, DotGeneralOp, DotOp, ReshapeOp
+from shardy_py.dialects.stablehlo import ConcatenateOp, DotGeneralOp, DotOp, ReduceOp, ReshapeOp
 from shardy_py.dialects.traits import data_flow, is_terminator, required_data_flow
 from shardy_py.errors import Diagnostic, ShardyError, located, warn
 from shardy_py.graph.data_flow import argument_owners, edge_sources, result_owners
@@ -40,9 +40,17 @@ from shardy_py.ir import (
     walk_post_order,
 )
 from shardy_py.partition import reshard_plan as plans
-from shardy_py.partition.steps import Shardings, Step, reducing_steps, steps_between, unreducing_steps
+from shardy_py.partition.steps import (
+    Shardings,
+    Step,
+    before_reduction,
+    reducing_steps,
+    steps_between,
+    unreducing_steps,
+)
 from shardy_py.passes.communication_ops import RESHARDING, chain_after_result, chain_before_use, reshards
 from shardy_py.passes.options import InsertExplicitReshardsOptions
+from shardy_py.releases import Behaviour
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import ShardingRule, TensorSharding
 from shardy_py.sharding.meshes import Meshes, is_single_device, mesh_of, mesh_to_work_in, resolve
@@ -57,6 +65,9 @@ CONCATENATE = ConcatenateOp.name
 RESHAPE = ReshapeOp.name
 DOTS = frozenset({DotOp.name, DotGeneralOp.name})
 UNREGISTERED = "builtin.unregistered"
+REDUCE = ReduceOp.name
+_OPERATORS = Behaviour.ALL_REDUCES_HAVE_OPERATORS
+_REDUCTION_BY_OP = {"stablehlo.add": "sum", "stablehlo.maximum": "max", "stablehlo.minimum": "min"}
 _LEFT_TO_PARTITIONER = (
     "needs communication that is neither inserted nor counted: its sharding rule is custom, so that Shardy "
     "leaves reshards to its partitioner; a rule that is not custom (is_custom=False) has them inserted"
@@ -69,17 +80,26 @@ class ReshardInsertion:
     is_full: the full version, for every op.
     keeps_reductions: an `sdy.all_reduce` or `sdy.reduce_scatter` of the program is the reduction of its
         operand. Shardy inserts a second one.
+    marks_partial: results before their all-reduce are unreduced along its axes.
     """
 
     def __init__(
-        self, symbols: Symbols, meshes: Meshes, *, is_full: bool, keeps_reductions: bool = False
+        self,
+        symbols: Symbols,
+        meshes: Meshes,
+        *,
+        is_full: bool,
+        keeps_reductions: bool = False,
+        marks_partial: bool = False,
     ) -> None:
+        self._marks_partial = marks_partial
         self._symbols = symbols
         self._meshes = meshes
         self._is_full = is_full
         self._reductions = _REDUCTIONS if keeps_reductions else ()
         self._reader = ShardingReader()
-        self._plans: dict[tuple[int, ...], tuple[plans.ReshardPlan, bool, object]] = {}
+        self._plans: dict[tuple[int | str | None, ...], tuple[plans.ReshardPlan, bool, object]] = {}
+        self._takes_reductions = _OPERATORS.holds and not keeps_reductions
         self._has_single_devices = is_full and any(mesh.is_maximal for mesh in meshes.values())
         self._survey = survey(symbols.module, CALL, CONCATENATE, *DOTS, UNREGISTERED)
         self._unreduced = self._survey.any_sharding(lambda s: bool(s.unreduced_axes))
@@ -136,7 +156,13 @@ class ReshardInsertion:
                 self._reduce_operands(op)
             operands = tuple(map(self._reader.through_barriers, operands_of(op)))
             results = tuple(map(self._reader.through_barriers, op.results))
-            insert_reshards(op, self._plan(op, operands, results, is_full), self._reader)
+            plan = self._plan(op, operands, results, is_full)
+            insert_reshards(op, plan, self._reader)
+            if self._marks_partial:
+                for result, all_reduce in zip(op.results, plan.all_reduces, strict=False):
+                    set_sharding(
+                        result, before_reduction(all_reduce, mesh_of(all_reduce.sharding, self._meshes))
+                    )
 
     def _needs_full(self, op: Operation) -> bool:
         """Returns whether the minimal version treats `op` as the full one does."""
@@ -211,7 +237,8 @@ class ReshardInsertion:
             return plans.NOTHING
         given = op.attributes.get(RULE)
         record = record_of(op)
-        key = (id(record), id(given), is_full, *map(id, operands), *map(id, results))
+        reduction = _reduction_of(op) if self._takes_reductions and op.name == REDUCE else ""
+        key = (id(record), id(given), is_full, reduction, *map(id, operands), *map(id, results))
         known = self._plans.get(key)
         if known is None:
             with located(position_of(op.location)):
@@ -220,7 +247,7 @@ class ReshardInsertion:
             plan = (
                 plans.NOTHING
                 if is_custom and not is_full
-                else self._decide(op, rule, operands, results, is_full)
+                else self._decide(op, rule, operands, results, is_full, reduction)
             )
             known = self._plans[key] = (plan, is_custom, (given, operands, results))
         plan, is_custom, _ = known
@@ -230,7 +257,13 @@ class ReshardInsertion:
         return plan
 
     def _decide(
-        self, op: Operation, rule: ShardingRule | None, operands: Shardings, results: Shardings, is_full: bool
+        self,
+        op: Operation,
+        rule: ShardingRule | None,
+        operands: Shardings,
+        results: Shardings,
+        is_full: bool,
+        reduction: str | None,
     ) -> plans.ReshardPlan:
         if rule is None:
             return plans.NOTHING
@@ -238,12 +271,23 @@ class ReshardInsertion:
         if name is None:
             return plans.NOTHING
         sizes = tuple(_size(value.type) for value in (*operands_of(op), *op.results))
-        tensors = plans.OpShardings(rule, operands, results, sizes, name, resolve(name, self._meshes))
+        mesh = resolve(name, self._meshes)
+        tensors = plans.OpShardings(rule, operands, results, sizes, name, mesh, reduction)
         if not is_full:
             return plans.minimal_plan(tensors, plans.dot_result_reshard(tensors) if op.name in DOTS else None)
         if op.name == RESHAPE and plans.has_overflow(tensors.project()):
             return plans.overflow_plan(tensors, self._meshes)
         return plans.reshard_plan(tensors, self._meshes)
+
+
+def _reduction_of(op: Operation) -> str | None:
+    """The reduction of the all-reduces after a reduce; None where its returned values do not agree on one."""
+    terminator = terminator_of(op.regions[0])
+    makers = [value.owner for value in operands_of(terminator)] if terminator is not None else []
+    names = [maker.name if isinstance(maker, Operation) else "" for maker in makers]
+    if len(names) == 1:
+        return _REDUCTION_BY_OP.get(names[0], "sum")
+    return _REDUCTION_BY_OP.get(names[0]) if len(set(names)) == 1 else None
 
 
 def insert_reshards(op: Operation, plan: plans.ReshardPlan, reader: ShardingReader) -> None:
@@ -297,5 +341,6 @@ def insert_explicit_reshards(module: ModuleOp, options: InsertExplicitReshardsOp
         meshes_of(module),
         is_full=options.enable_full_version,
         keeps_reductions=options.keep_reductions,
+        marks_partial=options.mark_partial_result_with_unreduced_axes,
     )
     insertion.run(function for function in functions_of(module) if function.body.blocks)

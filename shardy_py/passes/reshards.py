@@ -77,10 +77,16 @@ def reshard_to_collectives(module: ModuleOp, options: ReshardToCollectivesOption
     converted = [reshard for reshard in find_ops(module, sdy.ReshardOp.name) if is_converted(reshard)]
     with operands_set_together() as changes:
         for reshard in converted:
-            _convert(reshard, reader, meshes, changes)
+            _convert(reshard, reader, meshes, changes, options)
 
 
-def _convert(reshard: Operation, reader: ShardingReader, meshes: Meshes, changes: OperandChanges) -> None:
+def _convert(
+    reshard: Operation,
+    reader: ShardingReader,
+    meshes: Meshes,
+    changes: OperandChanges,
+    options: ReshardToCollectivesOptions,
+) -> None:
     """Replaces one reshard; its operand is the value before any barriers."""
     value, target = operands_of(reshard)[0], _target(reshard)
     made = before_barriers(value)
@@ -97,7 +103,14 @@ def _convert(reshard: Operation, reader: ShardingReader, meshes: Meshes, changes
     elif not _share_axes(source, target, meshes):
         return
     value = made
-    for collective in collectives_between(source, target, sizes_of(value), mesh_of(source, meshes)):
+    collectives = collectives_between(
+        source,
+        target,
+        sizes_of(value),
+        mesh_of(source, meshes),
+        misaligned_in_place=options.misaligned_in_place,
+    )
+    for collective in collectives:
         op = step_op(collective, value, reshard.location)
         new = collective.sharding
         note(Movement(op.results[0], reshard.results[0], "sdy-reshard-to-collectives", new=new))

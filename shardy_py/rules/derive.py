@@ -25,8 +25,8 @@ from shardy_py import ops
 from shardy_py.errors import ShardyError
 from shardy_py.ops.elementwise import pointwise
 from shardy_py.rules.factors import sketch_of
-from shardy_py.rules.radix import common_factors, keeps_row_major_order
-from shardy_py.sharding import DimMapping, Factor, ShardingRule
+from shardy_py.rules.radix import RadixFactor, common_factors, keeps_row_major_order
+from shardy_py.sharding import DimMapping, Factor, FactorType, ShardingRule
 
 
 def derive_rule(record: ops.OpRecord, *, conservative_propagation: bool = False) -> ShardingRule | None:
@@ -66,8 +66,10 @@ def pointwise_rule(record: ops.OpRecord) -> ShardingRule | None:
 def unknown_warning(record: ops.OpRecord) -> str | None:
     """Returns Shardy's warning, given once a program, about an op without a rule that it does not know."""
     row = ops.row_of(record)
-    if row.rule_source is ops.RuleSource.NONE or (
-        row.rule_source is ops.RuleSource.MAPS and (row.maps or row.rule)
+    if (
+        (row.known_since is not None and row.known_since.holds)
+        or row.rule_source is ops.RuleSource.NONE
+        or (row.rule_source is ops.RuleSource.MAPS and (row.maps or row.rule))
     ):
         return None
     target = ops.call_target(record)
@@ -101,13 +103,19 @@ def _reshape_rule(record: ops.OpRecord, reads: ops.Reads) -> ShardingRule:
     left: list[tuple[int, ...]] = [()] * len(shape)
     right: list[tuple[int, ...]] = [()] * len(result)
     factors: list[Factor] = []
-    for in_operand, in_result, size in common_factors(shape, result):
-        for mapping, dimension in ((left, in_operand), (right, in_result)):
+    for factor in common_factors(shape, result):
+        for mapping, dimension in ((left, factor.operand), (right, factor.result)):
             if dimension is not None:
                 mapping[dimension] = (*mapping[dimension], len(factors))
-        factors.append(Factor(size))
+        factors.append(Factor(factor.size, _type_of(factor)))
     operands = tuple(tuple(left) if o == operand else () for o in range(len(record.operands)))
     return ShardingRule(tuple(factors), operands, (tuple(right),))
+
+
+def _type_of(factor: RadixFactor) -> FactorType:
+    if factor.is_common:
+        return FactorType.PASS_THROUGH
+    return FactorType.NEED_REPLICATION if None in (factor.operand, factor.result) else FactorType.PERMUTATION
 
 
 def _check_static(record: ops.OpRecord) -> None:
@@ -177,6 +185,7 @@ def _ordered(
         group = [anchor, *separate] if carrier_first else [*separate, anchor]
         for member in group if slot in group else [slot]:
             yield from sketch.atoms.get(member, ())
+        yield from sketch.following.get(slot, ())
     yield from sketch.folded
     for slot in chain.from_iterable(tensors):
         yield from sketch.atoms.get(slot, ())

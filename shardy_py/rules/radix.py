@@ -2,23 +2,36 @@
 
 Both shapes are walked from the major end as mixed-radix numbers. While they agree, the greatest common
 divisor of the rests of the two current dimensions is a factor of both. Without a common divisor, each side
-continues with separate factors until the products are equal again.
+continues with separate factors until the products are equal again, and all pass through. Since JAX 0.12, the
+rests share one factor of the operand's size instead, and only common factors pass through.
 
->>> common_factors((4, 12), (4, 2, 3, 2))
-[(0, 0, 4), (1, 1, 2), (1, 2, 3), (1, 3, 2)]
->>> common_factors((3, 2), (2, 3))
-[(0, None, 3), (None, 0, 2), (None, 1, 3), (1, None, 2)]
+>>> [tuple(factor) for factor in common_factors((4, 12), (4, 2, 3, 2))]
+[(0, 0, 4, True), (1, 1, 2, True), (1, 2, 3, True), (1, 3, 2, True)]
+>>> [tuple(factor) for factor in common_factors((3, 2), (2, 3))]
+[(0, None, 3, True), (None, 0, 2, True), (None, 1, 3, True), (1, None, 2, True)]
 """
 
 from __future__ import annotations
 
 from math import gcd, prod
+from typing import NamedTuple
 
 from shardy_py.indexing import constant, simplify_expr
 from shardy_py.ops import OpRecord, Reads, coordinates, linear_index, shape_of
+from shardy_py.releases import Behaviour
 
-RadixFactor = tuple[int | None, int | None, int]
-"""The dimension of the operand, of the result (None: not in it), and the size."""
+
+class RadixFactor(NamedTuple):
+    """A factor of a reshape.
+
+    operand, result: the dimension that it is part of; None: it is not in that tensor.
+    is_common: whether both sides walk through the same elements with it, as all did before JAX 0.12.
+    """
+
+    operand: int | None
+    result: int | None
+    size: int
+    is_common: bool
 
 
 class _Side:
@@ -57,28 +70,32 @@ class _Side:
 def common_factors(operand: tuple[int, ...], result: tuple[int, ...]) -> list[RadixFactor]:
     """Returns the factors, major to minor, including those of size one; shapes must not be empty."""
     left, right = _Side(operand), _Side(result)
+    joins = Behaviour.RESHAPE_JOINS_DIVERGING_DIMENSIONS.holds
     factors: list[RadixFactor] = []
+
+    def separate(side: _Side, size: int) -> None:
+        dimension = side.take(size)
+        ends = (dimension, None) if side is left else (None, dimension)
+        factors.append(RadixFactor(*ends, size, not joins))
+
     while not (left.is_done and right.is_done):
-        if left.is_at_one:
-            factors.append((left.take(1), None, 1))
-            continue
-        if right.is_at_one:
-            factors.append((None, right.take(1), 1))
+        if at_one := next((side for side in (left, right) if side.is_at_one), None):
+            separate(at_one, 1)
             continue
         left.open()
         right.open()
         common = gcd(left.left, right.left)
-        if left.product == right.product and common > 1:
-            factors.append((left.take(common), right.take(common), common))
-            continue
-        if left.product == right.product:
-            alone = [(left, left.left), (right, right.left)]
-        else:
+        if left.product != right.product:
             behind, ahead = (left, right) if left.product < right.product else (right, left)
-            alone = [(behind, _towards(behind, ahead, common))]
-        for side, size in alone:
-            dimension = side.take(size)
-            factors.append((dimension, None, size) if side is left else (None, dimension, size))
+            separate(behind, _towards(behind, ahead, common))
+        elif common > 1:
+            factors.append(RadixFactor(left.take(common), right.take(common), common, True))
+        elif joins:
+            size = left.left
+            factors.append(RadixFactor(left.take(size), right.take(right.left), size, False))
+        else:
+            for side in (left, right):
+                separate(side, side.left)
     return factors
 
 

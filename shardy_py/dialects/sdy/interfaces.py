@@ -24,6 +24,7 @@ from xdsl.traits import OpTrait
 
 from shardy_py.dialects.sdy.attributes import ManualAxesAttr, TensorShardingPerValueAttr
 from shardy_py.ops import OpRecord
+from shardy_py.releases import Behaviour
 from shardy_py.sharding import ShardingRule, TensorSharding
 from shardy_py.sharding.tensor_sharding import with_free_axes, without_manual_axes
 from shardy_py.text.recipes import inherent_names
@@ -39,10 +40,12 @@ class ShardableDataFlowOpInterface(OpTrait, ABC):
 
     should_keep_edge_owner_shardings_divisible: whether the shardings of owners must divide their dimensions.
     sharding_properties: the properties, or attributes, of the op that hold shardings, beside `sdy.sharding`.
+    behaviour: without it in a release, the op has no edges there; None: it always has.
     """
 
     should_keep_edge_owner_shardings_divisible: ClassVar[bool] = False
     sharding_properties: ClassVar[tuple[str, ...]] = ()
+    behaviour: ClassVar[Behaviour | None] = None
 
     def block_argument_edge_owners(self, op: Operation) -> Sequence[BlockArgument]:
         """The block arguments that own edges."""
@@ -112,6 +115,12 @@ class BranchDataFlow(ShardableDataFlowOpInterface):
     def edge_sources(self, op: Operation, owner: SSAValue) -> tuple[Source, ...]:
         terminators = map(_terminator, op.regions)
         return tuple((t, index_of(owner)) for t in terminators if t is not None)
+
+
+class ConditionalDataFlow(BranchDataFlow):
+    """`stablehlo.if`, since some release."""
+
+    behaviour: ClassVar[Behaviour | None] = Behaviour.IF_IS_DATA_FLOW
 
 
 class LoopDataFlow(ShardableDataFlowOpInterface):

@@ -34,7 +34,10 @@ CONTROL = (
         form=typed(" $operand[$index]"),
         infer=rules.infer_tuple_element,
     ),
-    OpRow("recursive if(pred:pred) [true_branch false_branch] -> results*:value", infer=rules.infer_branches),
+    OpRow(
+        "recursive conditional_flow if(pred:pred) [true_branch false_branch] -> results*:value",
+        infer=rules.infer_branches,
+    ),
     OpRow(
         "pure operand_flow optimization_barrier(operand*:tensor_or_token) -> result*:tensor_or_token",
         form=forms.BARRIER_FORM,

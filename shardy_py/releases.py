@@ -1,0 +1,177 @@
+"""Releases of the reference, and what changed between them: the only place that knows either.
+
+The reference is Shardy and XLA as a release of JAX carries them. Rules, passes and the plan of XLA's
+partitioner ask for a behaviour; no other module compares releases.
+
+    with releases.of("0.10"):
+        module = pipeline.propagate(module)
+
+A new release is a row of `RELEASES`, and a member of `Behaviour` for each difference that the differential
+tests find. Not here: anything that chooses a release.
+
+>>> with of("0.10"):
+...     Behaviour.PAD_MOVES_BY_AMOUNT.holds
+False
+>>> with of("0.12"):
+...     Behaviour.PAD_MOVES_BY_AMOUNT.holds
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from enum import Enum
+
+from shardy_py.errors import ShardyError
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release of JAX with the Shardy and the XLA in its jaxlib.
+
+    name: major and minor number, as `--jax` takes it.
+    order: the position among the releases.
+    """
+
+    name: str
+    order: int
+
+    def __str__(self) -> str:
+        """As reports say it."""
+        return f"JAX {self.name}"
+
+
+JAX_0_10, JAX_0_12 = (Release(name, order) for order, name in enumerate(("0.10", "0.12")))
+RELEASES = (JAX_0_10, JAX_0_12)
+"""Oldest first."""
+NEWEST = RELEASES[-1]
+DEFAULT = JAX_0_10
+"""Followed unless something else is asked for: all of its behaviours are known."""
+
+_CURRENT: ContextVar[Release] = ContextVar("release of the reference", default=DEFAULT)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of the reference.
+
+    since: the first release with it.
+    reason: the change, as a phrase about the reference.
+    tests: the file of tests or the folder that holds it.
+    """
+
+    since: Release
+    reason: str
+    tests: str
+
+
+class Behaviour(Enum):
+    """What the reference does since some release; the value says since which, and what was before."""
+
+    UPDATE_MOVES = Change(
+        JAX_0_12,
+        "a dynamic_update_slice permutes a dimension that it updates in part; before, the operand's passes "
+        "through and the update is replicated",
+        "tests/rules/test_releases.py",
+    )
+    PAD_MOVES_BY_AMOUNT = Change(
+        JAX_0_12,
+        "a pad permutes the dimensions that it pads; before, those whose size changes",
+        "tests/rules/test_releases.py",
+    )
+    CONVOLUTION_HAS_LONE_FACTORS = Change(
+        JAX_0_12,
+        "windows and kernel elements without room in the input's dimension have factors of their own",
+        "tests/rules/test_releases.py",
+    )
+    RESHAPE_JOINS_DIVERGING_DIMENSIONS = Change(
+        JAX_0_12,
+        "where a reshape diverges its dimensions share a permutation factor, and what follows is replicated, "
+        "as dimensions of one are; before, all factors pass through",
+        "tests/rules/test_releases.py",
+    )
+    MAIN_RESULTS_TAKE_SHARDINGS = Change(
+        JAX_0_12,
+        "a result of main without a sharding takes that of the returned value",
+        "tests/passes/test_releases.py",
+    )
+    SINGLE_DEVICE_RESULTS_STAY_INSIDE = Change(
+        JAX_0_12,
+        "a sharding on one device is not copied to a result of a function",
+        "tests/passes/test_releases.py",
+    )
+    CONSTRAINTS_BEFORE_CALLS_ARE_INLINED = Change(
+        JAX_0_12,
+        "sdy-propagation-pipeline applies constraints before it inlines calls, over the edges of functions",
+        "tests/passes/test_releases.py",
+    )
+    OPEN_INPUT_TAKES_CONSTRAINT = Change(
+        JAX_0_12,
+        "a constraint determines the sharding of an input whose own is open in every dimension",
+        "tests/passes/test_releases.py",
+    )
+    CONSTRAINT_FOLLOWS_FUNCTION_EDGE = Change(
+        JAX_0_12,
+        "the users of an edge between functions use its constraint; before, the edge took the sharding",
+        "tests/passes/test_releases.py",
+    )
+    IF_IS_DATA_FLOW = Change(
+        JAX_0_12,
+        "shardings propagate through stablehlo.if as through stablehlo.case",
+        "tests/passes/test_releases.py",
+    )
+    ALL_REDUCES_HAVE_OPERATORS = Change(
+        JAX_0_12,
+        "the all-reduce after a reduce takes the maximum or minimum where its body does; values that are "
+        "combined in different ways have none; before, all sum",
+        "tests/passes/test_releases.py",
+    )
+    MISALIGNED_PARTS_ARE_GATHERED = Change(
+        JAX_0_12,
+        "sdy-reshard-to-collectives gathers dimensions whose uneven parts before and after do not line up",
+        "tests/passes/test_releases.py",
+    )
+
+    @property
+    def holds(self) -> bool:
+        """Whether the current release has the behaviour."""
+        return self.value.since.order <= _CURRENT.get().order
+
+
+def current() -> Release:
+    """Returns the release that work in this context follows: `DEFAULT`, unless `of` says otherwise."""
+    return _CURRENT.get()
+
+
+def named(name: str) -> Release:
+    """Returns the release with the name, which may have a patch number.
+
+    Raises:
+        ShardyError: there is no such release.
+
+    >>> named("0.10.2").name
+    '0.10'
+    """
+    wanted = ".".join(name.split(".")[:2])
+    for release in RELEASES:
+        if release.name == wanted:
+            return release
+    raise ShardyError.unknown("release of JAX", name, [release.name for release in RELEASES])
+
+
+@contextmanager
+def of(release: Release | str) -> Generator[Release]:
+    """Follows a release within.
+
+    Raises:
+        ShardyError: there is no release of that name.
+    """
+    release = named(release) if isinstance(release, str) else release
+    token = _CURRENT.set(release)
+    try:
+        yield release
+    finally:
+        _CURRENT.reset(token)
