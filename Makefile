@@ -7,6 +7,7 @@ VENV ?= .venv
 BIN ?= $(VENV)/bin
 OUT ?= build
 PYTEST_FLAGS ?= -n auto
+FUZZ_SECONDS ?= 60
 
 ifeq ($(origin BIN),file)
 RUNTIME := $(VENV)/.runtime
@@ -64,7 +65,7 @@ bench: $(DEV) ## time the pipeline beside the C++ reference
 
 fuzz: $(DEV) ## feed damaged inputs to every reader for a minute
 	$(BIN)/python -m tests.fuzz.run mlir interpret hlo layout sharding hlo-sharding hlo-proto options arguments baseline bytecode \
-	  --count 1000000 --seconds 60
+	  --count 1000000 --seconds $(FUZZ_SECONDS)
 
 docs: $(DOCS) ## write the generated pages, and the site into docs/_build/html
 	$(BIN)/python docs/generate.py

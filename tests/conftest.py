@@ -32,8 +32,8 @@ def corpus_names() -> list[str]:
 
 REPEATED = "transformer_train_48"
 """The layers of transformer_train_12 over again."""
-WHOLE_CORPUS = ("test_corpus",)
-"""The modules whose tests run over it each time."""
+WHOLE_CORPUS = ("tests/test_corpus.py::test_propagation",)
+"""The tests that run over it each time."""
 
 
 def corpus_params(*, is_whole: bool = False) -> list[Any]:
@@ -65,7 +65,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test with a parameter `corpus_program` runs once for each program of the corpus."""
     if "corpus_program" in metafunc.fixturenames:
         missing = pytest.param("", marks=pytest.mark.skip(reason=NO_CORPUS))
-        is_whole = metafunc.module.__name__.rpartition(".")[2] in WHOLE_CORPUS
+        is_whole = metafunc.definition.nodeid.split("[")[0] in WHOLE_CORPUS
         metafunc.parametrize("corpus_program", corpus_params(is_whole=is_whole) or [missing])
 
 

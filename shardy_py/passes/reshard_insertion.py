@@ -14,7 +14,16 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy import AllReduceOp, OpShardingRuleAttr, ReduceScatterOp, ReshardOp
 from shardy_py.dialects.sdy.interfaces import manual_axes
-from shardy_py.dialects.stablehlo import ConcatenateOp, DotGeneralOp, DotOp, ReduceOp, ReshapeOp
+from shardy_py.dialects.stablehlo import (
+    AddOp,
+    ConcatenateOp,
+    DotGeneralOp,
+    DotOp,
+    MaximumOp,
+    MinimumOp,
+    ReduceOp,
+    ReshapeOp,
+)
 from shardy_py.dialects.traits import data_flow, is_terminator, required_data_flow
 from shardy_py.errors import Diagnostic, ShardyError, located, warn
 from shardy_py.graph.data_flow import argument_owners, edge_sources, result_owners
@@ -67,7 +76,7 @@ DOTS = frozenset({DotOp.name, DotGeneralOp.name})
 UNREGISTERED = "builtin.unregistered"
 REDUCE = ReduceOp.name
 _OPERATORS = Behaviour.ALL_REDUCES_HAVE_OPERATORS
-_REDUCTION_BY_OP = {"stablehlo.add": "sum", "stablehlo.maximum": "max", "stablehlo.minimum": "min"}
+_REDUCTION_BY_OP = {AddOp.name: "sum", MaximumOp.name: "max", MinimumOp.name: "min"}
 _LEFT_TO_PARTITIONER = (
     "needs communication that is neither inserted nor counted: its sharding rule is custom, so that Shardy "
     "leaves reshards to its partitioner; a rule that is not custom (is_custom=False) has them inserted"

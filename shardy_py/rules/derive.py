@@ -60,7 +60,7 @@ def pointwise_rule(record: ops.OpRecord) -> ShardingRule | None:
     if row.maps is not pointwise or any(kind is None or "!quant" in kind.element for kind in types):
         return None
     _check_static(record)
-    return derive_from_maps(row.maps(record), record)
+    return derive_from_maps(pointwise(record), record)
 
 
 def unknown_warning(record: ops.OpRecord) -> str | None:
