@@ -190,6 +190,7 @@ def partitioner_passes(options: PartitionerPipelineOptions = _PARTITIONER) -> Ca
             "sdy-sharding-constraint-to-reshard",
             "sdy-close-shardings",
             "sdy-verify-unreduced-axes",
+            "xla-fold-empty-values",
             "xla-populate-expanded-op-rules",
             "sdy-propagate-through-expanded-ops",
         ),
