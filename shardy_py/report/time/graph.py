@@ -206,9 +206,9 @@ class _Timer:
 
     def _collective(self, sent: Sent, runs: int) -> TimedNode:
         if is_written(sent) and sent.step is not None and (own := self._written(sent.step)):
-            return collective_node(own[0], sent.collective.times / runs)
+            return collective_node(own[0], sent.collective.times / max(runs, 1))
         use = self.uses.of(sent, self.function, self.program)
-        node = collective_node(use, sent.collective.times / runs)
+        node = collective_node(use, sent.collective.times / max(runs, 1))
         if not use.is_scattered:
             return node
         size = self.uses.model.reduce_scatter(use.axes, use.held_bytes).bytes
