@@ -21,6 +21,7 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.dialects.sdy import AllReduceOp, ManualComputationOp, ReduceScatterOp, ReshardOp
 from shardy_py.dialects.stablehlo.structs import ReplicaGroupMeshAxes
 from shardy_py.dialects.traits import is_constant
+from shardy_py.errors import ShardyError
 from shardy_py.graph.holders import attribute_list_shardings
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import record_of, signature_of
@@ -247,5 +248,12 @@ class _Reader:
         return Tiling.replicated(rank, self.devices)
 
 
+_MOST_IN_GROUP = 1 << 20
+"""Devices of a group that are listed."""
+
+
 def _in_groups_of(record: OpRecord, size: int) -> OpRecord:
+    if size > _MOST_IN_GROUP:
+        expected, got = f"groups of at most {_MOST_IN_GROUP:,} devices", f"{size:,}"
+        raise ShardyError.unexpected(record.name, expected=expected, got=got, remedy="use a smaller mesh")
     return replace(record, attributes={**record.attributes, "replica_groups": (tuple(range(size)),)})
