@@ -65,7 +65,7 @@ _WITH_PARTS = "bytes such as 16GB, 16GiB or 16000000000, or a percentage such as
 
 
 def _of_text(text: str, whole: int | None) -> int | None:
-    """None: it is no amount, or a percentage that is not from above 0 to 100."""
+    """None: not an amount, or a percentage outside of (0, 100]."""
     match = _AMOUNT.fullmatch(text)
     if match is None:
         return None

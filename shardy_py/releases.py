@@ -150,7 +150,7 @@ def named(name: str) -> Release:
     """Returns the release with the name, which may have a patch number.
 
     Raises:
-        ShardyError: there is no such release.
+        ShardyError: unknown release.
 
     >>> named("0.10.2").name
     '0.10'
@@ -167,7 +167,7 @@ def of(release: Release | str) -> Generator[Release]:
     """Follows a release within.
 
     Raises:
-        ShardyError: there is no release of that name.
+        ShardyError: unknown release.
     """
     release = named(release) if isinstance(release, str) else release
     token = _CURRENT.set(release)

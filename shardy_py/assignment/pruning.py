@@ -105,7 +105,7 @@ class _Pruner:
             more = _rise(costs[place], costs)
             for other in self.around[node]:
                 matrix = self._edge(node, other)
-                with np.errstate(invalid="ignore"):  # a sum of both infinities is no rise that is known
+                with np.errstate(invalid="ignore"):  # a sum of both infinities is not a known rise
                     more = more + _rise(matrix[place], matrix).max(axis=1)
             dominated = (more <= 0) & (usages[place] <= usages)
             dominated[place] = False
