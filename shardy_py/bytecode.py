@@ -10,9 +10,12 @@ import sys
 from pathlib import Path
 
 from shardy_py.errors import ShardyError
+from shardy_py.releases import Release, written_by
 
 _MAGIC = b"ML\xefR"
 """The first bytes of MLIR bytecode (MLIR, Bytecode Format)."""
+_PRODUCER = slice(len(_MAGIC), len(_MAGIC) + 100)
+"""The version, an integer of variable length, and the name of the producer, which ends with a zero."""
 _SECONDS, _BYTES_A_SECOND = 3, 1 << 20
 """Processor time of the reader: damaged bytecode may keep it for ever."""
 _PATIENCE = 20
@@ -27,6 +30,16 @@ OUT_OF_TIME = (24, 9)
 def is_bytecode(data: bytes) -> bool:
     """Whether `data` is MLIR bytecode, which includes StableHLO portable artifacts."""
     return data.startswith(_MAGIC)
+
+
+def release_of(data: bytes) -> Release | None:
+    """Returns the release of JAX whose jaxlib wrote bytecode, if that is certain.
+
+    >>> str(release_of(b"ML\xefR\rMLIR24.0.0git\x00"))
+    'JAX 0.12'
+    """
+    producer = data[_PRODUCER][1:].partition(b"\0")[0]
+    return written_by(producer.decode("ascii", "replace"))
 
 
 def text_of_bytecode(data: bytes) -> str:

@@ -11,12 +11,14 @@ All commands and the Python API read programs by these functions. Not here: pars
 from __future__ import annotations
 
 import zlib
+from dataclasses import dataclass
 from gzip import GzipFile
 from io import BytesIO
 from pathlib import Path
 
-from shardy_py.bytecode import is_bytecode, text_of_bytecode
+from shardy_py.bytecode import is_bytecode, release_of, text_of_bytecode
 from shardy_py.errors import ShardyError
+from shardy_py.releases import Release
 
 LARGEST = 1 << 30
 """Bytes that a compressed file may hold, far more than any program: small files can be made to hold more."""
@@ -34,8 +36,16 @@ _OTHER_FORMATS = {
 """Formats that are not read, by the first bytes of a file."""
 
 
-def text_in(path: str) -> str:
-    """Returns the text of the program in a file.
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text of a program, and the release of JAX that wrote it if the file tells: bytecode does."""
+
+    text: str
+    release: Release | None = None
+
+
+def source_in(path: str) -> Source:
+    """Returns the source of the program in a file.
 
     Raises:
         ShardyError: the file cannot be read, or is not that of a program.
@@ -46,11 +56,16 @@ def text_in(path: str) -> str:
         raise ShardyError(f"cannot open input file '{path}': {error.strerror or error}") from None
     except ValueError as error:
         raise ShardyError(f"cannot open input file {path!r}: {error}") from None
-    return text_of(data, path)
+    return source_of(data, path)
 
 
 def text_of(data: bytes, file: str) -> str:
-    """Returns the text of a program, given the content of a file of that name.
+    """Returns the text of a program, given the content of a file of that name, as `source_of` reads it."""
+    return source_of(data, file).text
+
+
+def source_of(data: bytes, file: str) -> Source:
+    """Returns the source of a program, given the content of a file of that name.
 
     Raises:
         ShardyError: the data is damaged, too large once decompressed, or neither text nor bytecode.
@@ -58,9 +73,9 @@ def text_of(data: bytes, file: str) -> str:
     if data.startswith(_GZIP):
         data = decompressed(data, file)
     if is_bytecode(data):
-        return text_of_bytecode(data)
+        return Source(text_of_bytecode(data), release_of(data))
     try:
-        return data.decode("utf-8")
+        return Source(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         name = next((name for start, name in _OTHER_FORMATS.items() if data.startswith(start)), None)
         got = f"invalid UTF-8 at byte {error.start}" if name is None else f"a file compressed by {name}"

@@ -19,13 +19,19 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import re
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property, wraps
+from types import FunctionType
+from typing import Any, TypeVar, cast
 
 from shardy_py.errors import ShardyError
+
+Class = TypeVar("Class", bound=type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +40,25 @@ class Release:
 
     name: major and minor number, as `--jax` takes it.
     order: the position among the releases.
+    producers: what the bytecode that its jaxlib and `jax.export` write begins with.
     """
 
     name: str
     order: int
+    producers: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """As reports say it."""
         return f"JAX {self.name}"
 
 
-JAX_0_10, JAX_0_12 = (Release(name, order) for order, name in enumerate(("0.10", "0.12")))
+JAX_0_10 = Release("0.10", 0, ("MLIR23", "StableHLO_v1.15"))
+JAX_0_12 = Release("0.12", 1, ("MLIR24", "StableHLO_v1.18"))
 RELEASES = (JAX_0_10, JAX_0_12)
 """Oldest first."""
 NEWEST = RELEASES[-1]
-DEFAULT = JAX_0_10
-"""Followed unless something else is asked for: all of its behaviours are known."""
+DEFAULT = NEWEST
+"""Followed unless something else is asked for."""
 
 _CURRENT: ContextVar[Release] = ContextVar("release of the reference", default=DEFAULT)
 
@@ -155,11 +164,49 @@ def named(name: str) -> Release:
     >>> named("0.10.2").name
     '0.10'
     """
-    wanted = ".".join(name.split(".")[:2])
+    numbers = _numbers(name)
     for release in RELEASES:
-        if release.name == wanted:
+        if numbers is not None and numbers == _numbers(release.name):
             return release
     raise ShardyError.unknown("release of JAX", name, [release.name for release in RELEASES])
+
+
+def installed(version: str) -> tuple[Release, str]:
+    """Returns the release for a jaxlib of this version, and a remark if it is none of those known, else "".
+
+    The latest that is not newer, as changes since then are unknown; the oldest for one that is older still.
+
+    >>> installed("0.12.0.1")[1]
+    ''
+    >>> installed("0.13.1")
+    (Release(...'0.12'...), 'jaxlib 0.13.1 is newer than the newest release known, ...')
+    """
+    numbers = _numbers(version) or _numbers(NEWEST.name) or (0, 0)
+    older = [release for release in RELEASES if (_numbers(release.name) or numbers) <= numbers]
+    release = older[-1] if older else RELEASES[0]
+    if _numbers(release.name) == numbers:
+        return release, ""
+    if release is NEWEST:
+        fact = f"is newer than the newest release known, {release.name}"
+    else:
+        fact = f"is between or before the releases known, {', '.join(each.name for each in RELEASES)}"
+    return release, f"jaxlib {version} {fact}: shardings and collectives are those of {release}"
+
+
+def written_by(producer: str) -> Release | None:
+    """Returns the release whose jaxlib writes bytecode of this producer; None if that is not certain.
+
+    >>> str(written_by("MLIR24.0.0git")), written_by("MLIR19.1.0")
+    ('JAX 0.12', None)
+    """
+    found = [r for r in RELEASES for start in r.producers if re.match(rf"{re.escape(start)}(\D|$)", producer)]
+    return found[0] if found else None
+
+
+def _numbers(name: str) -> tuple[int, int] | None:
+    """Major and minor number of a version; None if it is none."""
+    match = re.match(r"(\d{1,9})\.(\d{1,9})(\.|[a-z]|$)", name)
+    return None if match is None else (int(match[1]), int(match[2]))
 
 
 @contextmanager
@@ -175,3 +222,42 @@ def of(release: Release | str) -> Generator[Release]:
         yield release
     finally:
         _CURRENT.reset(token)
+
+
+def following(kind: Class) -> Class:
+    """Makes the methods and properties of a class follow the `release` of their object. A class decorator.
+
+    Reports are made when they are asked for, long after the `with` that the program was made in.
+
+    >>> @following
+    ... @dataclass
+    ... class Report:
+    ...     release: Release
+    ...     def moves(self) -> bool:
+    ...         return Behaviour.UPDATE_MOVES.holds
+    >>> Report(JAX_0_10).moves(), Report(JAX_0_12).moves()
+    (False, True)
+    """
+    for name, member in [*vars(kind).items()]:
+        if name == "release" or (name.startswith("__") and name != "__getitem__"):
+            continue
+        if isinstance(member, FunctionType):
+            setattr(kind, name, _following(member))
+        elif isinstance(member, property) and member.fget is not None:
+            setattr(kind, name, property(_following(member.fget), doc=member.__doc__))
+        elif isinstance(member, cached_property):
+            made = cast("cached_property[Any]", member)
+            made.func = _following(made.func)
+    return kind
+
+
+def _following(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def run(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        release = self.release
+        if release is _CURRENT.get():
+            return method(self, *arguments, **keywords)
+        with of(release):
+            return method(self, *arguments, **keywords)
+
+    return run

@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from shardy_py import releases
+from shardy_py.releases import Release
+
 ROOT = Path(__file__).resolve().parents[1]
 CORPUS = ROOT.parent / "shared" / "corpus"
 NO_CORPUS = "the corpus of JAX programs is not there (../shared/corpus beside the checkout)"
@@ -131,6 +134,26 @@ class Reference:
 def reference() -> Reference:
     """The C++ Shardy; skips when jaxlib is missing."""
     return Reference()
+
+
+@pytest.fixture(scope="session")
+def release_of_jaxlib() -> Release:
+    """The release of JAX that is installed; the newest without one."""
+    try:
+        from jaxlib import __version__
+    except ImportError:
+        return releases.NEWEST
+    return releases.installed(__version__)[0]
+
+
+@pytest.fixture(autouse=True)
+def _as_the_reference(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Tests that ask for the reference, or are marked by it, follow its release."""
+    if "reference" not in request.fixturenames and request.node.get_closest_marker("reference") is None:
+        yield
+        return
+    with releases.of(request.getfixturevalue("release_of_jaxlib")):
+        yield
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from shardy_py import releases
 from shardy_py.api.arguments import expect, expect_one_of
 from shardy_py.api.execution import DEFAULT as DEFAULT_RUN
 from shardy_py.api.execution import Inputs, RunResults, arrays_of
@@ -42,6 +43,7 @@ from shardy_py.session import without_collection
 __all__ = ["LocalProgram", "register_partitioner"]
 
 
+@releases.following
 @dataclass(frozen=True, eq=False, repr=False)
 class LocalProgram:
     """The local program of all devices.
@@ -53,6 +55,11 @@ class LocalProgram:
     whole: Program
     partitioned: Partitioned
     forecast: Callable[[CostModel], CommunicationReport] | None = None
+
+    @property
+    def release(self) -> releases.Release:
+        """The release of JAX whose Shardy and XLA it follows."""
+        return self.whole.release
 
     @cached_property
     def program(self) -> Program:

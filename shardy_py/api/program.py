@@ -9,6 +9,7 @@ Not here: propagation (`propagate.py`), building programs without text (`shardy_
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from os import PathLike, fspath
 from types import MappingProxyType
@@ -18,6 +19,7 @@ from typing_extensions import Unpack
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from shardy_py import releases
 from shardy_py.api.annotate import Editor, ShardingLike
 from shardy_py.api.arguments import expect, program_remedy, shown
 from shardy_py.api.foreign import MeshLike, as_mesh, frontend, is_mesh
@@ -28,11 +30,12 @@ from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import Diagnostic, ShardyError, suggestion
 from shardy_py.graph.cloning import clone
 from shardy_py.graph.trip_counts import TripCounts, set_trip_counts
-from shardy_py.input_files import text_in
+from shardy_py.input_files import Source, source_in
 from shardy_py.passes import PASSES, PassCall, pass_by_name
 from shardy_py.passes.options import check_options
 from shardy_py.passes.pipelines import PIPELINES, pipeline_by_name
 from shardy_py.passes.runner import run_passes
+from shardy_py.releases import Release
 from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh
 from shardy_py.source_files import SourceFiles, default_roots
@@ -58,6 +61,7 @@ _Edit = Callable[[Editor, Callable[[ValueKey], Value]], object]
 """A change to a copy; the function finds the copy of a value."""
 
 
+@releases.following
 class Program:
     """A module of StableHLO and sdy, verified."""
 
@@ -76,6 +80,8 @@ class Program:
         self.sources = SourceFiles(tuple(roots))
         """The Python files that locations name, as far as they may be read."""
         self._taken = taken
+        self.release: Release = releases.current() if taken is None else taken.release
+        """The release of JAX whose Shardy propagates the program, and whose XLA partitions it."""
 
     @cached_property
     def is_by_jax(self) -> bool:
@@ -97,6 +103,7 @@ class Program:
         as_compiled: bool | None = None,
         imported: bool = True,
         trip_count: int | Mapping[str, int] | None = None,
+        jax: str | None = None,
     ) -> Program:
         """Returns the program of a text, of MLIR bytecode (needs jaxlib), or of either compressed by gzip.
 
@@ -107,12 +114,26 @@ class Program:
         imported: whether shardings of GSPMD, of HLO and of the shard dialect are replaced by those of sdy,
             which the logger says, too; otherwise import them by `run`.
         trip_count: the iterations of loops whose number the program does not tell; by place: "model.py:12".
+        jax: the release of JAX whose Shardy and XLA are followed: "0.10"; None: that which wrote the
+            bytecode, else the newest.
 
         Raises:
             ShardyError: the program is invalid, or its shardings are, with the position of the first error.
         """
-        counts = None if trip_count is None else TripCounts.of(trip_count)
-        read = read_module(text, file, as_compiled=as_compiled, imported=imported, trip_counts=counts)
+        return Program._parsed(text, file, as_compiled, imported, trip_count, jax)
+
+    @staticmethod
+    def _parsed(
+        text: str | bytes | Source,
+        file: str,
+        as_compiled: bool | None,
+        imported: bool,
+        trip_count: int | Mapping[str, int] | None,
+        jax: str | None,
+    ) -> Program:
+        counts, release = None if trip_count is None else TripCounts.of(trip_count), _release(jax)
+        asked: Any = {"as_compiled": as_compiled, "imported": imported, "release": release}
+        read = read_module(text, file, trip_counts=counts, **asked)
         say(read, file)
         return Program(read.module, default_roots(file), read.taken)
 
@@ -123,6 +144,7 @@ class Program:
         as_compiled: bool | None = None,
         imported: bool = True,
         trip_count: int | Mapping[str, int] | None = None,
+        jax: str | None = None,
     ) -> Program:
         """Returns the program in a file, as `parse` does.
 
@@ -133,21 +155,23 @@ class Program:
         if "\n" in str(path):
             remedy = "Program.parse takes text"
             raise ShardyError.unexpected("", expected="the path of a file", got=shown(path), remedy=remedy)
-        text, file = text_in(str(path)), str(path)
-        return Program.parse(text, file, as_compiled=as_compiled, imported=imported, trip_count=trip_count)
+        file = str(path)
+        return Program._parsed(source_in(file), file, as_compiled, imported, trip_count, jax)
 
     @staticmethod
-    def from_module(module: ModuleOp, *, as_compiled: bool | None = None) -> Program:
+    def from_module(module: ModuleOp, *, as_compiled: bool | None = None, jax: str | None = None) -> Program:
         """Returns a copy of an xDSL module as a program, taken as by `parse`, with shardings of sdy.
 
         Raises:
             ShardyError: it is invalid.
         """
         expect(module, ModuleOp, "a module of xDSL", "Program.parse takes text")
-        verify_module(module)
-        program = Program(module).copy()
-        read = taken_module(program.module, as_compiled=as_compiled)
-        program._taken = read.taken
+        with releases.of(_release(jax) or releases.current()):
+            verify_module(module)
+            copied = Program(module).copy()
+            read = taken_module(copied.module, as_compiled=as_compiled)
+            program = Program(copied.module, taken=read.taken)
+        program.origin = copied.origin
         say(read, "<module>")
         return program
 
@@ -268,6 +292,17 @@ class Program:
         expect(trip_count, (int, Mapping), "a number, or numbers by place")
         program = self.copy()
         set_trip_counts(program.module, TripCounts.of(trip_count))
+        return program
+
+    def with_release(self, jax: str) -> Program:
+        """Returns the same program, followed through the Shardy and XLA of another release of JAX: "0.10".
+
+        Raises:
+            ShardyError: unknown release.
+        """
+        taken = replace(self.taken, release=_release(jax) or self.release)
+        program = Program(self.module, self.sources.roots, taken)
+        program.origin = self.origin
         return program
 
     def with_source_roots(self, *folders: str | PathLike[str]) -> Program:
@@ -427,9 +462,19 @@ class Program:
         return Value(table.by_value[id(origin[entry.value])], self.meshes)
 
 
+def _release(jax: str | None) -> Release | None:
+    """The release that a caller names."""
+    if jax is None:
+        return None
+    expect(jax, str, 'a release of JAX, as "0.10"')
+    return releases.named(jax)
+
+
 def restored_program(text: str, taken: Taken | None, file: str = "<program>") -> Program:
     """Returns the program of a text that `Program.text` made: it is taken as before, and stays as it is."""
-    return Program(read_module(text, file, imported=False, has_steps=False).module, taken=taken)
+    release = None if taken is None else taken.release
+    read = read_module(text, file, imported=False, has_steps=False, release=release)
+    return Program(read.module, taken=taken)
 
 
 def pass_calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:

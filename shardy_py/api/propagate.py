@@ -18,6 +18,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from shardy_py import releases
 from shardy_py.api.arguments import expect, program_remedy
 from shardy_py.api.program import Program
 from shardy_py.api.result import Result
@@ -132,12 +133,17 @@ def propagate(
     expect(program, Program, "a Program", program_remedy(program))
     expect(options, Options, "Options such as Options(conservative_propagation=True)")
     require_understood(program.module)
+    with releases.of(program.release):
+        return _propagated(program, options, has_record=record, shows_progress=progress)
+
+
+def _propagated(program: Program, options: Options, *, has_record: bool, shows_progress: bool) -> Result:
     calls = options.passes()
     with (
         without_collection(),
         collected_warnings() as warnings,
-        recording() if record else nullcontext() as kept,
-        progress_of(len(calls), shown=progress) as begin,
+        recording() if has_record else nullcontext() as kept,
+        progress_of(len(calls), shown=shows_progress) as begin,
     ):
         copy = program.copy()
         run_passes(copy.module, calls, verify="never", observers=(progress_observer(begin),))
@@ -147,7 +153,7 @@ def propagate(
 
     def again(changed: Program, *, record: bool = True) -> Result:
         undumped = replace(options, dump_directory="")
-        return propagate(changed, undumped, record=record, progress=progress and record)
+        return propagate(changed, undumped, record=record, progress=shows_progress and record)
 
     return Result(
         program=result,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
+from shardy_py import releases
 from shardy_py.api import remarks
 from shardy_py.api.arguments import expect, program_remedy
 from shardy_py.dialects import parse_module
@@ -18,7 +19,8 @@ from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError
 from shardy_py.graph.trip_counts import TripCounts, set_trip_counts
 from shardy_py.gspmd.understanding import understand
-from shardy_py.input_files import SUFFIXES, text_of
+from shardy_py.input_files import SUFFIXES, Source, source_of
+from shardy_py.releases import Release
 from shardy_py.session import without_collection
 from shardy_py.xla.taken import Taken, how_taken, run_steps
 
@@ -33,30 +35,35 @@ class Read:
 
 
 def read_module(
-    text: str | bytes,
+    text: str | bytes | Source,
     file: str,
     *,
     as_compiled: bool | None = None,
     imported: bool = True,
     has_steps: bool = True,
     trip_counts: TripCounts | None = None,
+    release: Release | None = None,
 ) -> Read:
     """Returns the module of a text or of bytecode, verified.
 
     as_compiled: how it is taken; None: by rule. imported: whether shardings other than sdy's are imported.
     has_steps: whether XLA's steps run where they are to; otherwise it is as one that has been propagated.
     trip_counts: of loops whose number of iterations the program does not tell.
+    release: whose Shardy and XLA it is taken to; None: of the one that wrote it if that is certain, else of
+        the current one.
 
     Raises:
         ShardyError: the program is invalid, or its shardings are.
     """
-    expect(text, (str, bytes), "the text of a program, or bytecode", program_remedy(text))
+    expect(text, (str, bytes, Source), "the text of a program, or bytecode", program_remedy(text))
     if isinstance(text, bytes):
-        text = text_of(text, file)
+        text = source_of(text, file)
+    if isinstance(text, Source):
+        text, release = text.text, release or text.release
     if "\n" not in text and text.rstrip().endswith((*SUFFIXES, ".py")):
         got, remedy = f"the name of a file, {text!r}", "Program.load reads files"
         raise ShardyError.unexpected("", expected="the text of a program", got=got, remedy=remedy)
-    with without_collection():
+    with without_collection(), releases.of(release or releases.current()):
         module = parse_module(text, file)
         verify_module(module)
         if trip_counts is not None:

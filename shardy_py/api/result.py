@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from shardy_py import releases
 from shardy_py.advice import NO_ADVICE, Advice, Adviser, Placements, Remedy
 from shardy_py.api.arguments import expect, expect_one_of
 from shardy_py.api.comparison import ComparedResults, Comparison
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 _COPIES_SHOWN = 8
 
 
+@releases.following
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """A propagated program with the one it was made from.
@@ -78,6 +80,11 @@ class Result:
     again: Callable[..., Result]
     record: Record | None = None
     options: PropagationPipelineOptions | None = None
+
+    @property
+    def release(self) -> releases.Release:
+        """The release of JAX whose Shardy propagated it, and whose XLA is forecast."""
+        return self.program.release
 
     @property
     def values(self) -> Values:

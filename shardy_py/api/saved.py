@@ -1,10 +1,11 @@
 """Results in files, to be compared later: the texts of both programs, and the options of propagation.
 
 A file is compressed JSON: `source` and `propagated` as MLIR with locations, `options` by field (null: not
-propagated here), `is_recorded`, `is_compiled` (how the source is taken; if it is missing, by
-the rule), the `format` and its `version`. Loading propagates again, which gives the record that explanations
-need, and writes no files, whatever the options say. Where that gives other shardings, as another version of
-the package may, the saved ones count: no record then, and a warning.
+propagated here), `is_recorded`, `is_compiled` (how the source is taken; if it is missing, by the rule),
+`jax` (the release whose Shardy propagated it; if it is missing, the oldest), the `format` and its `version`.
+Loading propagates again, which gives the record that explanations need, and writes no files, whatever the
+options say. Where that gives other shardings, as another version of the package may, the saved ones count:
+no record then, and a warning.
 
 Not here: pickled reports (`report/*/pickled.py`).
 """
@@ -19,6 +20,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from shardy_py import releases
 from shardy_py.api.arguments import expect
 from shardy_py.api.program import Program, restored_program
 from shardy_py.errors import Diagnostic, ShardyError
@@ -67,6 +69,7 @@ def saved(result: Result) -> bytes:
         "options": options,
         "is_recorded": result.record is not None,
         "is_compiled": result.source.taken.is_compiled,
+        "jax": result.release.name,
     }
     return gzip.compress(json_text(document).encode(), 6, mtime=0)
 
@@ -90,7 +93,13 @@ def restored(data: bytes, file: str = "<result>") -> Result:
     """
     document = _document(data, file)
     is_compiled = document.get("is_compiled")
-    taken = Taken(is_compiled) if isinstance(is_compiled, bool) else None
+    release = releases.named(str(document.get("jax", releases.RELEASES[0].name)))
+    taken = Taken(is_compiled, release=release) if isinstance(is_compiled, bool) else None
+    with releases.of(release):
+        return _restored(document, taken, file)
+
+
+def _restored(document: dict[str, Any], taken: Taken | None, file: str) -> Result:
     source = restored_program(document["source"], taken, file)
     try:
         result = _propagated(source, document["options"], is_recorded=document["is_recorded"])

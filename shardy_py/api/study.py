@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 
+from shardy_py import releases
 from shardy_py.api.annotate import Editor
 from shardy_py.api.arguments import expect
 from shardy_py.api.partition_spec import P
@@ -62,6 +63,7 @@ class ShardingChange:
         return f"{self.value}: {self.before or 'none'} -> {self.after or 'none'}"
 
 
+@releases.following
 class Study:
     """A program whose annotations are varied.
 
@@ -93,6 +95,11 @@ class Study:
         self._constraints_as_shardings = constraints_as_shardings
         self._model = cost_model(model) if isinstance(model, str) else model
         self._scored: dict[tuple[tuple[int, TensorSharding | None], ...], Scored] = {}
+
+    @property
+    def release(self) -> releases.Release:
+        """The release of JAX whose Shardy and XLA it follows."""
+        return self.program.release
 
     def __repr__(self) -> str:
         return f"<Study of {self.program!r}>"

@@ -8,6 +8,7 @@ does the work, `shell.py` prints failures.
 
 from __future__ import annotations
 
+from shardy_py import releases
 from shardy_py.cli.flags import Command, help_text, parse_command
 from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, log, run_command
 from shardy_py.cli.version import version_text
@@ -36,7 +37,8 @@ def _transform(command: Command, files: Files) -> int:
     from shardy_py.cli.driver import run  # loads xDSL, which --help need not wait for
 
     source = files.read(command.input)
-    outcome = run(command, source.text, source.file, log)
+    with releases.of(command.release or source.release or releases.current()):
+        outcome = run(command, source.text, source.file, log)
     output = command.output or (None if command.reports else STANDARD)
     outputs = [(STANDARD, outcome.reports)] if command.reports else []
     if output is not None and (outcome.succeeded or output == STANDARD):

@@ -30,7 +30,7 @@ EXIT_CODES = "Exit codes: 0; 1: invalid input or command line; 2: internal error
 _HEADINGS: Mapping[str, str] = {
     flag: heading
     for heading, flags in (
-        ("program", "--program --value --as-compiled --as-written --propagate --no-propagate --iopddl"),
+        ("program", "--program --value --as-compiled --as-written --jax --propagate --no-propagate --iopddl"),
         ("program", "--function --source-root --no-source --split-input-file"),
         (
             "findings",

@@ -1,4 +1,4 @@
-"""`--as-compiled` and `--as-written`, of all commands that read programs, and the remark on how one is taken.
+"""`--as-compiled`, `--as-written` and `--jax` of the commands, and the remark on how a program is taken.
 
 XLA changes a program of JAX before it propagates shardings, so that its inner values get other shardings than
 those of the text. Not here: the rule (`xla/taken.py`).
@@ -7,10 +7,12 @@ those of the text. Not here: the rule (`xla/taken.py`).
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from shardy_py import releases
 from shardy_py.cli.arguments import source_roots
 from shardy_py.cli.shell import argument, log
+from shardy_py.releases import NEWEST, RELEASES, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 AS_COMPILED = "Take the program as JAX compiles it: change it first as XLA does before it propagates"
 AS_WRITTEN = "Take the program as it is written"
+JAX = f"The release of JAX whose Shardy and XLA are followed (default: that of bytecode, else {NEWEST.name})"
+"""The help of `--jax`."""
+JAX_RELEASES = "|".join(release.name for release in RELEASES)
 TRIP_COUNTS = (
     "Iterations of loops whose number the program does not tell: 100, model.py:12=8 (may be repeated)"
 )
@@ -40,6 +45,11 @@ def add_flags(parser: argparse.ArgumentParser, *, default: bool | None = False) 
     )
 
 
+def add_release(parser: argparse.ArgumentParser) -> None:
+    """Adds `--jax`, whose value is `release`."""
+    parser.add_argument("--jax", type=named, dest="release", metavar=JAX_RELEASES, help=_lower(JAX))
+
+
 def add_trip_counts(parser: argparse.ArgumentParser) -> None:
     """Adds `--trip-count`, whose values are `trip_counts`."""
     parser.add_argument(
@@ -55,7 +65,7 @@ def add_trip_counts(parser: argparse.ArgumentParser) -> None:
 def program_of(source: InputFile, options: argparse.Namespace, *, has_steps: bool = True) -> Program:
     """Returns a program that was read; remarks on standard error say what was done to it, and why.
 
-    options: those of `add_flags`, and of `add_source_roots` where a command has them.
+    options: those of `add_flags`, `add_release`, and of `add_source_roots` where a command has them.
     has_steps: whether XLA's steps run where they are to; not if it has been propagated.
 
     Raises:
@@ -68,8 +78,9 @@ def program_of(source: InputFile, options: argparse.Namespace, *, has_steps: boo
 
     with argument("--trip-count"):
         counts = TripCounts.parse(getattr(options, "trip_counts", ()))
-    given, compiled = (source.text, source.file), options.as_compiled
-    read = read_module(*given, as_compiled=compiled, has_steps=has_steps, trip_counts=counts)
+    asked: Any = {"as_compiled": options.as_compiled, "has_steps": has_steps}
+    with releases.of(options.release or source.release or releases.current()):
+        read = read_module(source.text, source.file, trip_counts=counts, **asked)
     write_remarks(read.remarks, source.file, log)
     remark_on(read.taken, source.file, log)
     roots = source_roots(getattr(options, "source_roots", None), source.file)

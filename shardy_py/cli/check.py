@@ -18,7 +18,7 @@ from shardy_py.cli.arguments import (
     command_parser,
     read_cost_model,
 )
-from shardy_py.cli.as_compiled import add_flags, add_trip_counts, program_of
+from shardy_py.cli.as_compiled import add_flags, add_release, add_trip_counts, program_of
 from shardy_py.cli.shell import (
     FAILURE,
     STANDARD,
@@ -76,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--no-propagate", action="store_true", help="the program is already propagated")
     add_source_roots(parser)
     add_flags(parser, default=None)
+    add_release(parser)
     add_trip_counts(parser)
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     formats = "how findings are printed: text, JSON, CSV, or annotations of a GitHub workflow (default: text)"

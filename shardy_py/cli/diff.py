@@ -12,7 +12,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from shardy_py.cli.arguments import checked_cost_model, command_parser, read_cost_model
-from shardy_py.cli.as_compiled import add_flags, add_trip_counts, program_of
+from shardy_py.cli.as_compiled import add_flags, add_release, add_trip_counts, program_of
 from shardy_py.cli.shell import (
     FAILURE,
     STANDARD,
@@ -55,6 +55,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("after", help="MLIR file")
     add("--propagate", action="store_true", help="propagate through both programs first")
     add_flags(parser, default=None)
+    add_release(parser)
     add_trip_counts(parser)
     add("--model", type=checked_cost_model, default="tpu-v5p", help=links)
     partitioners = "whose collectives are compared (default: xla for programs of JAX, else shardy)"

@@ -18,7 +18,7 @@ from shardy_py.cli.arguments import (
     checked_cost_model,
     command_parser,
 )
-from shardy_py.cli.as_compiled import add_flags, add_trip_counts, program_of
+from shardy_py.cli.as_compiled import add_flags, add_release, add_trip_counts, program_of
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--no-source", action="store_true", help="leave out the lines of Python files that the program names")
     add_source_roots(parser)
     add_flags(parser, default=None)
+    add_release(parser)
     add_trip_counts(parser)
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     options = parser.parse_args(arguments)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from shardy_py.cli.arguments import EXIT_CODES
-from shardy_py.cli.as_compiled import AS_COMPILED, AS_WRITTEN, TRIP_COUNTS
+from shardy_py.cli.as_compiled import AS_COMPILED, AS_WRITTEN, JAX, JAX_RELEASES, TRIP_COUNTS
 from shardy_py.cli.pass_text import PipelineElement, build_step, is_pass_or_pipeline, parse_pipeline
 from shardy_py.cli.reports import REPORTS, ReportRow, Request, with_request
 from shardy_py.cli.shell import MOST_COLUMNS, argument, usage_error
@@ -23,6 +23,7 @@ from shardy_py.errors import ShardyError, closest, suggestion
 from shardy_py.passes import PASSES, PassCall, pass_by_name
 from shardy_py.passes.options import Option
 from shardy_py.passes.pipelines import PIPELINES
+from shardy_py.releases import Release, named
 
 SPLIT_MARKER = "// -----"
 _SUMMARY = 34
@@ -57,6 +58,7 @@ class Command:
     reports_as_csv: whether they are printed as CSV.
     partitioner: whose collectives are reported; None: XLA's for programs of JAX, else Shardy's.
     as_compiled: whether the program is taken as JAX compiles it; None: for reports on programs of JAX.
+    release: whose Shardy and XLA are followed; None: that of the file, or the newest.
     proof_shapes, bisects: how `--prove` works: see `Evidence`.
     """
 
@@ -79,6 +81,7 @@ class Command:
     reports_as_csv: bool = False
     as_compiled: bool | None = None
     trip_counts: tuple[str, ...] = ()
+    release: Release | None = None
     partitioner: Literal["shardy", "xla"] | None = None
     proof_shapes: Literal["auto", "own", "small", "ops"] = "auto"
     bisects: bool = False
@@ -109,7 +112,7 @@ class Flag:
     field: str
     summary: str
     value: Any = True
-    reads: Literal["nothing", "boolean", "text", "names", "counts"] = "boolean"
+    reads: Literal["nothing", "boolean", "text", "names", "counts", "release"] = "boolean"
     placeholder: str = ""
 
     @property
@@ -165,6 +168,7 @@ GROUPS: tuple[tuple[str, tuple[Flag, ...]], ...] = (
                 *(f"{AS_COMPILED} (default for reports on programs of JAX)", True),
             ),
             _constant("as-written", "as_compiled", f"{AS_WRITTEN} (default for other programs)", False),
+            Flag("jax", "release", JAX, None, "release", JAX_RELEASES),
             Flag(
                 *("verify-each", "verify"),
                 "Verify the IR after each pass, also within pipelines (default: after each pass and "
@@ -301,6 +305,9 @@ def _read(flag: Flag, text: str) -> Any:
             with argument(_dashed(flag.name)):
                 TripCounts.parse([text])
             return text
+        case "release":
+            with argument(_dashed(flag.name)):
+                return named(text)
         case "text":
             if flag.choices and text not in flag.choices:
                 raise _unknown_value(flag, text, flag.choices)

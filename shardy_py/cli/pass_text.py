@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from shardy_py.cursor import MAX_INTEGER_DIGITS
 from shardy_py.errors import ShardyError, suggestion
@@ -29,11 +30,19 @@ _BOOLEANS = {"true": True, "1": True, "": True, "false": False, "0": False}
 
 @dataclass(frozen=True, slots=True)
 class PipelineElement:
-    """A pass (one call) or a pipeline (several calls) on the command line."""
+    """A pass (one call) or a pipeline (several calls) on the command line.
+
+    expand: makes the calls, which depend on the current release.
+    """
 
     name: str
-    calls: Calls
+    expand: Callable[[], Calls]
     is_pipeline: bool = False
+
+    @property
+    def calls(self) -> Calls:
+        """The passes in order."""
+        return self.expand()
 
 
 def is_pass_or_pipeline(name: str) -> bool:
@@ -55,8 +64,10 @@ def build_step(name: str, options: str = "") -> PipelineElement:
         place = f"<unknown>:0: error: failed to add `{name}` with options `{options}`"
         raise ShardyError(f"{error.first.message}\n{place}") from None
     if isinstance(row, PassRow):
-        return PipelineElement(name, (PassCall.of(row, values),))
-    return PipelineElement(name, row.expand(**values), is_pipeline=True)
+        call = PassCall.of(row, values)
+        return PipelineElement(name, lambda: (call,))
+    row.expand(**values)  # which raises for options that exclude each other
+    return PipelineElement(name, partial(row.expand, **values), is_pipeline=True)
 
 
 def parse_pipeline(text: str) -> tuple[PipelineElement, ...]:

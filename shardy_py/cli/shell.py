@@ -32,7 +32,8 @@ from typing import NoReturn, TypeVar
 
 from shardy_py.errors import Diagnostic, Position, ShardyError
 from shardy_py.files import staged, write_whole
-from shardy_py.input_files import text_of
+from shardy_py.input_files import source_of
+from shardy_py.releases import Release
 from shardy_py.terminal import without_controls
 
 SUCCESS, FAILURE, BUG, INTERRUPTED = 0, 1, 2, 130
@@ -72,10 +73,11 @@ INTERRUPTS = Interrupts()
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A text that was read, and the name of its file in diagnostics."""
+    """A text that was read, the name of its file in diagnostics, and the release that wrote it if certain."""
 
     text: str
     file: str
+    release: Release | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +105,11 @@ class Files:
             raise _file_error("input", name, error) from error
         shown = "<stdin>" if name == STANDARD else name
         try:
-            source = InputFile(text_of(data, shown), shown)
+            read = source_of(data, shown)
         except ShardyError as error:
             raise ShardyError(Diagnostic(_named(shown, error.first.message), WHOLE_FILE)) from None
-        self.texts[source.file] = source.text
-        return source
+        self.texts[shown] = read.text
+        return InputFile(read.text, shown, read.release)
 
     def write(self, name: str, text: str, *, styled: bool = False) -> None:
         """Writes a file whole or not at all; to standard output for `-`, in characters that it can show.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.byte_sizes import byte_size
 from shardy_py.cli.arguments import EXIT_CODES, command_parser
-from shardy_py.cli.as_compiled import add_flags, add_trip_counts, program_of
+from shardy_py.cli.as_compiled import add_flags, add_release, add_trip_counts, program_of
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
 from shardy_py.errors import Diagnostic, ShardyError
 
@@ -78,6 +78,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--explain", action="store_true", help="print bills side by side, and what changes")
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     add_flags(parser, default=None)
+    add_release(parser)
     add_trip_counts(parser)
     options = parser.parse_args(arguments)
     if (options.program is None) == (options.iopddl is None):

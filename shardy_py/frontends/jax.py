@@ -20,7 +20,9 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 
+from shardy_py import releases
 from shardy_py.api import Mesh, Options, P, Program, Result, Sharding, ShardyError, Value, propagate
+from shardy_py.api.remarks import say
 from shardy_py.dialects import parse_module
 from shardy_py.dialects.sdy import MeshOp
 from shardy_py.frontends.jax_wrapped import filtered, is_module, unwrapped
@@ -61,7 +63,9 @@ def program_of(lowered: Any, *, as_written: bool = False) -> Program:
             "a program that JAX lowered for GSPMD",
             remedy="call jax.config.update('jax_use_shardy_partitioner', True) before lowering",
         )
-    with without_collection():
+    release, remark = releases.installed(import_module("jaxlib").__version__)
+    say((remark,) if remark else (), "<jax>")
+    with without_collection(), releases.of(release):
         module = parse_module(text, "<jax>")  # MLIR verified it when JAX made it
         return Program(module, EVERYWHERE, take(module, as_compiled=not as_written))
 

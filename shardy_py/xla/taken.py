@@ -11,7 +11,7 @@ that ran leave a mark on the module, and a program that has been propagated is p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 
@@ -19,6 +19,7 @@ from shardy_py.graph.holders import SHARDING
 from shardy_py.ir import walk_pre_order
 from shardy_py.passes.pipelines import before_propagation_passes
 from shardy_py.passes.runner import run_passes
+from shardy_py.releases import Release, current
 from shardy_py.xla.written_by_jax import verdict
 
 MARK = "shardy_py.as_compiled"
@@ -47,21 +48,25 @@ class Taken:
     because: the traces that decided; "" if the caller did.
     is_past_steps: whether XLA's steps are left out, as the program has been propagated.
     is_by_jax: whether traces of JAX decided.
+    release: whose Shardy and XLA it is taken to.
     """
 
     is_compiled: bool
     because: str = ""
     is_past_steps: bool = False
     is_by_jax: bool = False
+    release: Release = field(default_factory=current)
 
     def remark(self, ways_out: WaysOut = IN_PYTHON) -> str:
         """Returns how the program is taken, why, and what takes it the other way; "" if it was asked for."""
         if not self.because:
             return ""
         if not self.is_compiled:
-            return f"taken as written: {self.because}; {ways_out.as_compiled} takes it as JAX compiles it"
+            other = f"{ways_out.as_compiled} takes it as {self.release} compiles it"
+            return f"taken as written: {self.because}; {other}"
         past = ", and it is propagated already, so XLA's steps before are left out" * self.is_past_steps
-        return f"taken as JAX compiles it: {self.because}{past}; {ways_out.as_written} takes it as written"
+        other = f"{ways_out.as_written} takes it as written"
+        return f"taken as {self.release} compiles it: {self.because}{past}; {other}"
 
 
 def how_taken(module: ModuleOp, as_compiled: bool | None = None) -> Taken:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from shardy_py import releases
 from shardy_py.partition import axis_moves
 from shardy_py.partition.axis_moves import AxisMoves
 from shardy_py.partition.collectives import (
@@ -133,7 +134,8 @@ def test_unreduced_axes_stay() -> None:
 def test_axes_that_do_not_fit_are_gathered_and_sliced() -> None:
     """Three parts in the place of eight: no permute does that, and two rounds do not finish."""
     mesh = Mesh((MeshAxis("w", 6), MeshAxis("x", 4), MeshAxis("y", 3), MeshAxis("z", 8)))
-    found = described("[{y, w}, {z}]", "[{z, w}, {y}]", (16, 5), mesh)
+    with releases.of("0.10"):
+        found = described("[{y, w}, {z}]", "[{z, w}, {y}]", (16, 5), mesh)
     assert found[-2:] == ["AllGather w,z| to [{}, {y}]", "AllSlice z,w| to [{z, w}, {y}]"]
 
 

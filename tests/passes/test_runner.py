@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from shardy_py import releases
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.graph.movements import is_recording
 from shardy_py.passes import pass_call, pipelines
@@ -27,7 +28,7 @@ def test_changes_nothing(seed: int) -> None:
 def test_corpus(corpus_program: str, corpus: Callable[[str], str]) -> None:
     if corpus_program.startswith("transformer_train_"):
         pytest.skip("the same as transformer_train, many times over")
-    with recording():
+    with recording(), releases.of("0.10"):
         module = run_passes(parse_module(corpus(corpus_program)), pipelines.propagation_passes())
     assert print_module(module) == corpus(f"{corpus_program}.propagated")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from shardy_py import releases
 from shardy_py.errors import ShardyError
 from shardy_py.indexing import IndexMap, dim, parse_map
 from shardy_py.ops import TABLE, OpRecord, OpSpec, Reads, TensorType, reads_of, register
@@ -40,13 +41,13 @@ EXPECTED = {
         "<([j, k], [i, k], [])->([j, k]) {i=2, j=4, k=8} need_replication={i} permutation={j}>"
     ),
     "stablehlo.convolution": (
-        "<([i, j, k], [m, k, l])->([i, j, l]) {i=2, j=7, k=3, l=5, m=1} reduction={k} permutation={j}>"
+        "<([i, j, l], [k, l, m])->([i, j, m]) {i=2, j=7, k=3, l=3, m=5} reduction={l} permutation={j, k}>"
     ),
     "stablehlo.dynamic_slice": (
         "<([i, j], [], [])->([i, j]) {i=4, j=8} need_replication={j} blocked_propagation={j}>"
     ),
     "stablehlo.dynamic_update_slice": (
-        "<([i, j], [i, k], [], [])->([i, j]) {i=4, j=8, k=3} need_replication={k}>"
+        "<([i, j], [i, k], [], [])->([i, j]) {i=4, j=8, k=3} permutation={j, k}>"
     ),
     "stablehlo.gather": (
         "<([j, k, l], [i, m])->([i, j, k, l]) {i=1806, j=33, k=76, l=70, m=2} need_replication={j, k, l, m}"
@@ -135,7 +136,8 @@ def test_what_stands_around_an_op_counts() -> None:
     assert rule_of(slices) == "<([i, j], [i, j])->([i, j]) {i=4, j=11} permutation={j}>"
     update = EXAMPLES["stablehlo.dynamic_update_slice"]
     placed = op(update.name, update.operands, update.results, **{"context.constant_indices": True})
-    assert rule_of(placed) == "<([i, j], [i, k], [], [])->([i, j]) {i=4, j=8, k=3}>"
+    with releases.of("0.10"):
+        assert rule_of(placed) == "<([i, j], [i, k], [], [])->([i, j]) {i=4, j=8, k=3}>"
 
 
 def test_an_empty_reshape_has_no_rule() -> None:
@@ -275,7 +277,7 @@ def test_a_reshape_to_another_size_does_not_hang() -> None:
     ("record", "factor_sizes"),
     [
         (op("stablehlo.add", [t(10**12, 10**12)] * 2, [t(10**12, 10**12)]), (10**12, 10**12)),
-        (op("stablehlo.reshape", [t(10**12, 7)], [t(7, 10**12)]), (10**12, 7, 10**12, 7)),
+        (op("stablehlo.reshape", [t(10**12, 7)], [t(7, 10**12)]), (10**12, 10**12, 7)),
         (op("stablehlo.reshape", [t(*[2] * 100)], [t(2**100)]), (2,) * 100),
         (
             op("stablehlo.reduce", [t(*[3] * 300), SCALAR], [t()], dimensions=tuple(range(300))),

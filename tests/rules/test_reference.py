@@ -17,6 +17,7 @@ from tests.rules.instances import FAMILIES
 from tests.rules.program import program
 
 pytest.importorskip("jaxlib", reason="the reference is C++ Shardy as jaxlib carries it")
+pytestmark = pytest.mark.reference
 
 
 def text_of(record: OpRecord, *, conservative: bool) -> str | None:

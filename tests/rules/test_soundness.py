@@ -41,19 +41,24 @@ def violations(record: OpRecord, rule: ShardingRule) -> Iterator[str]:
     """The pass-through factors along which a part of a result reads another part of an operand."""
     maps = indexing_maps(record)
     assert maps is not None
-    return violations_of_maps(maps, rule)
+    return violations_of_maps(maps, record, rule)
 
 
-def violations_of_maps(maps: Sequence[Sequence[IndexMap | None]], rule: ShardingRule) -> Iterator[str]:
+def violations_of_maps(
+    maps: Sequence[Sequence[IndexMap | None]], record: OpRecord, rule: ShardingRule
+) -> Iterator[str]:
     for result, by_operand in enumerate(maps):
         for operand, index_map in enumerate(by_operand):
             if index_map is None or _points(index_map) > MAX_POINTS:
                 continue
-            sides = rule.results[result], rule.operands[operand]
+            sides = (
+                (rule.results[result], record.results[result]),
+                (rule.operands[operand], record.operands[operand]),
+            )
             for factor, kind in enumerate(rule.factors):
                 if kind.type is not FactorType.PASS_THROUGH or kind.size == 1:
                     continue
-                places = [_place(rule, mapping, factor) for mapping in sides]
+                places = [_place(rule, mapping, type_, factor) for mapping, type_ in sides]
                 if None in places:
                     continue
                 for element, sources in reads(index_map).items():
@@ -67,12 +72,16 @@ def _points(index_map: IndexMap) -> int:
     return prod(interval.size for interval in index_map.bounds.values())
 
 
-def _place(rule: ShardingRule, mapping: TensorMapping, factor: int) -> tuple[int, int, int] | None:
-    """The dimension that carries a factor, the product of the factors below it, and its size."""
+def _place(
+    rule: ShardingRule, mapping: TensorMapping, type_: TensorType | None, factor: int
+) -> tuple[int, int, int] | None:
+    """The dimension that carries a factor, how many elements of it a part has, and the size of the factor."""
     for dimension, factors in enumerate(mapping):
         if factor in factors:
-            below = factors[factors.index(factor) + 1 :]
-            return dimension, prod(rule.factors[f].size for f in below), rule.factors[factor].size
+            above = factors[: factors.index(factor) + 1]
+            assert type_ is not None
+            parts = prod(rule.factors[f].size for f in above)
+            return dimension, max(1, (type_.shape[dimension] or 0) // parts), rule.factors[factor].size
     return None
 
 
@@ -161,7 +170,7 @@ def test_maps_of_nobodys_op_give_a_sound_rule(op: tuple[OpRecord, tuple[Reads, .
     record, groups = op
     rule = derive_from_maps(groups, record)
     assert rule is not None
-    assert not list(violations_of_maps([group.operands for group in groups], rule))
+    assert not list(violations_of_maps([group.operands for group in groups], record, rule))
     for mapping in (*rule.operands, *rule.results):
         used = [factor for factors in mapping for factor in factors]
         assert len(set(used)) == len(used)

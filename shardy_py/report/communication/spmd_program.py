@@ -18,6 +18,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block as IrBlock
 from xdsl.ir import Operation, SSAValue
 
+from shardy_py import releases
 from shardy_py.dialects.sdy import AllReduceOp, ManualComputationOp, ReduceScatterOp, ReshardOp
 from shardy_py.dialects.stablehlo.structs import ReplicaGroupMeshAxes
 from shardy_py.dialects.traits import is_constant
@@ -44,12 +45,14 @@ _RUN = frozenset(Control) - {Control.NONE, Control.CALL, Control.DEFINITION}
 _REDUCTIONS = (AllReduceOp, ReduceScatterOp)
 
 
+@releases.following
 @dataclass(eq=False)
 class SpmdProgram:
     """A propagated program without calls as XLA partitions it, for all reports on it.
 
     originals: for ops of inlined functions, those of the program with calls. is_planned: whether collectives
     are planned; otherwise the program has them all. table: the values, for those who have them; see `values`.
+    release: whose XLA partitions it.
     The module must not change while this is in use.
     """
 
@@ -57,6 +60,7 @@ class SpmdProgram:
     originals: Mapping[Operation, Operation] = field(default_factory=dict[Operation, Operation])
     is_planned: bool = True
     table: ValueTable | None = None
+    release: releases.Release = field(default_factory=releases.current)
 
     @cached_property
     def meshes(self) -> dict[str, Mesh]:
