@@ -19,7 +19,8 @@ UPDATE = """module @jit_f {
   sdy.mesh @mesh = <["a"=4, "b"=2]>
   func.func @main(
       %x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>},
-      %u: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}, %i: tensor<i32>) -> (tensor<16x8xf32>, tensor<4x8xf32>) {
+      %u: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>},
+      %i: tensor<i32>) -> (tensor<16x8xf32>, tensor<4x8xf32>) {
     %0 = stablehlo.dynamic_update_slice %x, %u, %i, %i
       : (tensor<16x8xf32>, tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<16x8xf32>
     %1 = stablehlo.custom_call @unknown(%0) : (tensor<16x8xf32>) -> tensor<16x8xf32>

@@ -13,6 +13,7 @@ from shardy_py.cli.check import main as sdy_check
 from shardy_py.cli.diff import main as sdy_diff
 from shardy_py.cli.interpret import main as stablehlo_interpret
 from shardy_py.cli.view import main as shardy_view
+from shardy_py.releases import NEWEST
 
 _COUNTS = "attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32}"
 
@@ -35,8 +36,10 @@ JAX = (
 }
 """
 )
-REMARK = "remark: taken as JAX compiles it: the module is named @jit_f; --as-written takes it as written"
-WRITTEN = "remark: taken as written: no trace of JAX; --as-compiled takes it as JAX compiles it"
+REMARK = (
+    f"remark: taken as {NEWEST} compiles it: the module is named @jit_f; --as-written takes it as written"
+)
+WRITTEN = f"remark: taken as written: no trace of JAX; --as-compiled takes it as {NEWEST} compiles it"
 PROPAGATE = "--sdy-propagation-pipeline"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from shardy_py.api import Options, Program, Result, propagate
+from shardy_py.releases import NEWEST
 from shardy_py.xla.taken import IN_SHELL, MARK, how_taken
 from shardy_py.xla.written_by_jax import TRACES, verdict
 
@@ -69,7 +70,7 @@ def test_one_trace_is_not_enough(old: str, new: str, words: str) -> None:
     module = _read(_with((old, new))).module
     assert (verdict(module).is_jax, verdict(module).traces) == (False, (words,))
     assert how_taken(module).remark(IN_SHELL) == (
-        f"taken as written: of JAX, only {words}; --as-compiled takes it as JAX compiles it"
+        f"taken as written: of JAX, only {words}; --as-compiled takes it as {NEWEST} compiles it"
     )
 
 
@@ -98,7 +99,7 @@ def test_every_way_in_takes_a_program_of_jax_as_compiled(
     programs = (Program.parse(JAX), Program.load(tmp_path / "f.mlir"), Program.from_module(written.module))
     assert len(caplog.records) == len(programs)
     assert caplog.messages[0] == (
-        "<program>: remark: taken as JAX compiles it: the module is named @jit_step; "
+        f"<program>: remark: taken as {NEWEST} compiles it: the module is named @jit_step; "
         "as_compiled=False takes it as written"
     )
     for program in programs:
@@ -113,7 +114,7 @@ def test_other_programs_are_taken_as_written(caplog: pytest.LogCaptureFixture) -
         program = Program.parse(PLAIN)
         compiled = Program.parse(PLAIN, as_compiled=True)
     assert caplog.messages == [
-        "<program>: remark: taken as written: no trace of JAX; as_compiled=True takes it as JAX compiles it"
+        f"<program>: remark: taken as written: no trace of JAX; as_compiled=True takes it as {NEWEST} compiles it"
     ]
     assert program.functions == ("main", "twice")
     assert compiled.functions == ("main",)
@@ -126,7 +127,7 @@ def test_steps_run_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Non
     program.save(tmp_path / "compiled.mlir")
     again = Program.load(tmp_path / "compiled.mlir")
     assert again.taken.remark() == (
-        f"taken as JAX compiles it: the module has {MARK}; as_compiled=False takes it as written"
+        f"taken as {NEWEST} compiles it: the module has {MARK}; as_compiled=False takes it as written"
     )
     assert again.text() == program.text()
     assert not caplog.records  # it was said of the first
