@@ -114,7 +114,8 @@ def test_other_programs_are_taken_as_written(caplog: pytest.LogCaptureFixture) -
         program = Program.parse(PLAIN)
         compiled = Program.parse(PLAIN, as_compiled=True)
     assert caplog.messages == [
-        f"<program>: remark: taken as written: no trace of JAX; as_compiled=True takes it as {NEWEST} compiles it"
+        "<program>: remark: taken as written: no trace of JAX; "
+        f"as_compiled=True takes it as {NEWEST} compiles it"
     ]
     assert program.functions == ("main", "twice")
     assert compiled.functions == ("main",)
