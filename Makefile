@@ -3,6 +3,10 @@
 
 PYTHON ?= $(firstword $(foreach p,python3 python3.14 python3.13 python3.12 python3.11 python,\
             $(if $(shell $(p) -c 'import sys; print(sys.version_info >= (3, 11) or "")' 2>/dev/null),$(p))))
+PYENV ?= $(or $(PYENV_ROOT),$(HOME)/.pyenv)
+# One interpreter of each minor version, on the path or of pyenv, whose shims run the selected version only.
+MATRIX ?= $(foreach v,3.11 3.12 3.13 3.14,$(firstword $(foreach p,python$(v) $(wildcard $(PYENV)/versions/$(v).*/bin/python),\
+            $(if $(shell $(p) -c 'import sys; print("%d.%d" % sys.version_info[:2] == "$(v)" or "")' 2>/dev/null),$(p)))))
 VENV ?= .venv
 BIN ?= $(VENV)/bin
 OUT ?= build
@@ -18,7 +22,7 @@ endif
 INPUT := examples/transformer_train.mlir
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch test-all pytest filecheck check lint format types imports torch bench fuzz docs build clean
+.PHONY: help demo test test-torch test-all matrix pytest filecheck check lint format types imports torch bench fuzz docs build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +38,13 @@ test-torch: torch ## install PyTorch, and run the tests that are skipped without
 
 test-all: torch filecheck ## run all tests, the slow ones too, with PyTorch
 	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m ""
+
+matrix: ## run the tests with each Python from 3.11 that is found, in environments of their own
+	@for python in $(MATRIX); do \
+	  version=$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+	  echo "Python $$version"; \
+	  $(MAKE) test PYTHON=$$python VENV=$(VENV)-$$version || failed="$$failed $$version"; \
+	done; [ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
 
 pytest: $(DEV) ## run the Python tests and doctests
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)
