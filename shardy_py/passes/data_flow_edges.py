@@ -129,6 +129,8 @@ def add_edge(value: SSAValue, op: Operation) -> None:
     edge = ir.build_operation(FuncDataFlowEdgeOp, [value], [value.type], {}, attributes, op.location)
     ir.place_after_value(edge, value)
     ir.replace_uses(value, edge.results[0], but_not_in=edge)
+    if sharding is not None:
+        note_moved(edge.results, (value,), "sdy-add-func-data-flow-edges")
 
 
 def sink_func_data_flow_edges(module: ModuleOp) -> None:
