@@ -144,6 +144,22 @@ class Behaviour(Enum):
         "tests/passes/test_releases.py",
     )
 
+    CALLS_KEEP_UNREDUCED_AXES = Change(
+        JAX_0_12,
+        "a call whose result and the function's differ in unreduced axes keeps its sharding without a reshard",
+        "tests/passes/test_releases.py",
+    )
+    SINGLE_DEVICE_OPS_ARE_RESHARDED = Change(
+        JAX_0_12,
+        "sdy-insert-explicit-reshards moves operands of ops on one device there, and their results back",
+        "tests/passes/test_releases.py",
+    )
+    UNREDUCED_AXES_ARE_VERIFIED = Change(
+        JAX_0_12,
+        "the pipelines run sdy-verify-unreduced-axes; before, axes that ops drop were reduced",
+        "tests/passes/test_releases.py",
+    )
+
     @property
     def holds(self) -> bool:
         """Whether the current release has the behaviour."""

@@ -114,7 +114,8 @@ def export_passes(options: PartitioningOptions = _EXPORT) -> Calls:
     calls += _calls("sdy-close-shardings")
     if not options.avoid_export_for_partitioning:
         is_explicit = options.enable_insert_explicit_collectives
-        calls += _calls("sdy-verify-unreduced-axes")
+        if Behaviour.UNREDUCED_AXES_ARE_VERIFIED.holds:
+            calls += _calls("sdy-verify-unreduced-axes")
         if isinstance(options, ExportPipelineOptions) and options.enable_per_instruction_partitioning:
             calls += _per_instruction_passes(options)
         else:

@@ -109,13 +109,17 @@ class ReshardInsertion:
         self._reader = ShardingReader()
         self._plans: dict[tuple[int | str | None, ...], tuple[plans.ReshardPlan, bool, object]] = {}
         self._takes_reductions = _OPERATORS.holds and not keeps_reductions
-        self._has_single_devices = is_full and any(mesh.is_maximal for mesh in meshes.values())
+        self._has_single_devices = (
+            (keeps_reductions or Behaviour.SINGLE_DEVICE_OPS_ARE_RESHARDED.holds)
+            and any(mesh.is_maximal for mesh in meshes.values())
+            and plans.global_mesh(meshes) is not None
+        )
         self._survey = survey(symbols.module, CALL, CONCATENATE, *DOTS, UNREGISTERED)
         self._unreduced = self._survey.any_sharding(lambda s: bool(s.unreduced_axes))
 
     def run(self, functions: Iterable[Operation]) -> None:
         """Inserts into all functions: around all ops if any may need it, else around those of the survey."""
-        if not self._is_full and not self._unreduced:
+        if not (self._is_full or self._unreduced or self._has_single_devices):
             for op in self._survey.ops:
                 self._visit(op)
             return
@@ -145,7 +149,7 @@ class ReshardInsertion:
             shardings = attribute_list_shardings(function.properties.get(name))
             for index, sharding in enumerate(shardings):
                 if is_single_device(sharding, self._meshes):
-                    fact = "cannot have a single-device (maximal) sharding attribute"
+                    fact = "cannot have a single-device sharding attribute"
                     raise _error(function, f"'func.func' op function {kind} {index} {fact}")
 
     def _visit(self, op: Operation) -> None:
