@@ -199,8 +199,13 @@ SlicedAxes = list[list[AxisRef]]
 """By dimension."""
 
 
-def take_slices(moves: AxisMoves, shape: Sequence[int]) -> tuple[Axes, ...]:
-    """Slices a tensor of `shape` along all axes to add; returns those of each dimension."""
+def take_slices(
+    moves: AxisMoves, shape: Sequence[int], fixed: frozenset[int] = frozenset()
+) -> tuple[Axes, ...]:
+    """Slices a tensor of `shape` along all axes to add, but not in dimensions that are `fixed`.
+
+    Returns the axes of each dimension.
+    """
     mesh = moves.mesh
     sliced: SlicedAxes = [[] for _ in shape]
     capacities = [
@@ -208,7 +213,8 @@ def take_slices(moves: AxisMoves, shape: Sequence[int]) -> tuple[Axes, ...]:
         for have, want in zip(moves.have, moves.want, strict=True)
     ]
     for dimension in range(moves.rank):
-        _slice_ahead(moves, dimension, shape[dimension], capacities, sliced)
+        if dimension not in fixed:
+            _slice_ahead(moves, dimension, shape[dimension], capacities, sliced)
     available: list[AxisRef] = []
     for dimension in range(moves.rank):
         available += _slice_in_place(moves, dimension, capacities, sliced[dimension])
