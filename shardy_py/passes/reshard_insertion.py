@@ -23,6 +23,7 @@ from shardy_py.dialects.stablehlo import (
     MinimumOp,
     ReduceOp,
     ReshapeOp,
+    ScatterOp,
 )
 from shardy_py.dialects.traits import data_flow, is_terminator, required_data_flow
 from shardy_py.errors import Diagnostic, ShardyError, located, warn
@@ -74,7 +75,7 @@ CONCATENATE = ConcatenateOp.name
 RESHAPE = ReshapeOp.name
 DOTS = frozenset({DotOp.name, DotGeneralOp.name})
 UNREGISTERED = "builtin.unregistered"
-REDUCE = ReduceOp.name
+COMBINING = frozenset({ReduceOp.name, ScatterOp.name})
 _OPERATORS = Behaviour.ALL_REDUCES_HAVE_OPERATORS
 _REDUCTION_BY_OP = {AddOp.name: "sum", MaximumOp.name: "max", MinimumOp.name: "min"}
 _LEFT_TO_PARTITIONER = (
@@ -250,7 +251,7 @@ class ReshardInsertion:
             return plans.NOTHING
         given = op.attributes.get(RULE)
         record = record_of(op)
-        reduction = _reduction_of(op) if self._takes_reductions and op.name == REDUCE else ""
+        reduction = _reduction_of(op) if self._takes_reductions and op.name in COMBINING else ""
         key = (id(record), id(given), is_full, reduction, *map(id, operands), *map(id, results))
         known = self._plans.get(key)
         if known is None:
@@ -294,7 +295,7 @@ class ReshardInsertion:
 
 
 def _reduction_of(op: Operation) -> str | None:
-    """The reduction of the all-reduces after a reduce; None where its returned values do not agree on one."""
+    """The reduction of the all-reduces after an op that combines values; None where its results do not agree on one."""
     terminator = terminator_of(op.regions[0])
     makers = [value.owner for value in operands_of(terminator)] if terminator is not None else []
     names = [maker.name if isinstance(maker, Operation) else "" for maker in makers]
