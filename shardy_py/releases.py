@@ -160,6 +160,22 @@ class Behaviour(Enum):
         "tests/passes/test_releases.py",
     )
 
+    SUMS_ARE_PROPERTIES = Change(
+        JAX_0_12,
+        "sdy.all_reduce and sdy.reduce_scatter show `reduction_op` in generic form",
+        "tests/dialects/sdy/test_releases.py",
+    )
+    REDUCTIONS_ADD_NO_UNREDUCED_AXES = Change(
+        JAX_0_12,
+        "sdy.all_reduce and sdy.reduce_scatter may not add unreduced axes",
+        "tests/dialects/sdy/test_releases.py",
+    )
+    SINGLE_DEVICE_IS_THE_WORD = Change(
+        JAX_0_12,
+        "messages speak of single-device shardings; before, of maximal ones",
+        "tests/dialects/sdy/test_releases.py",
+    )
+
     @property
     def holds(self) -> bool:
         """Whether the current release has the behaviour."""
