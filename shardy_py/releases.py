@@ -176,6 +176,14 @@ class Behaviour(Enum):
         "tests/dialects/sdy/test_releases.py",
     )
 
+    POSITIONS_ARE_NARROW = Change(
+        JAX_0_12,
+        "the partitioner's passes compute positions of devices in i32, look tables up by the id as it is, replace "
+        "what neighbors beyond the ends would send by padding, keep strides of slices, and use no channels "
+        "between replicas",
+        "tests/passes/partitioner/test_releases.py",
+    )
+
     @property
     def holds(self) -> bool:
         """Whether the current release has the behaviour."""
