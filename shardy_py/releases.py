@@ -184,6 +184,13 @@ class Behaviour(Enum):
         "tests/passes/partitioner/test_releases.py",
     )
 
+    GROUPS_ARE_AXES = Change(
+        JAX_0_12,
+        "sdy-convert-global-to-local writes replica groups as axes of a mesh by default, sub-axes too, and the "
+        "shardings of main into attributes of the module; sdy-drop-sharding-and-mesh keeps the meshes of groups",
+        "tests/passes/partitioner/test_releases.py",
+    )
+
     @property
     def holds(self) -> bool:
         """Whether the current release has the behaviour."""

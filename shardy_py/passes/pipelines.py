@@ -177,8 +177,10 @@ def partitioner_passes(options: PartitionerPipelineOptions = _PARTITIONER) -> Ca
             to_collectives,
         ),
         "convert-global-to-local": (
-            pass_call("sdy-convert-global-to-local", device_id_arithmetic=True, **devices),
-            pass_call("sdy-drop-sharding-and-mesh"),
+            pass_call(
+                "sdy-convert-global-to-local", device_id_arithmetic=True, enable_rgv3=False, **devices
+            ),
+            pass_call("sdy-drop-sharding-and-mesh", inline_replica_group_meshes=True),
         ),
     }
     last = STAGES.index(options.stage)
