@@ -7,7 +7,7 @@ import gzip
 import json
 import os
 import signal
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -114,6 +114,20 @@ class Reference:
                 self.passmanager.PassManager.parse(f"builtin.module({passes})").run(module.operation)
             printed = module.operation.get_asm(print_generic_op_form=generic)
         return printed if printed.endswith("\n") else printed + "\n"
+
+    def output(self, text: str, passes: str = "") -> str:
+        """As `ReferenceProcess`: the text after the passes."""
+        return self.run(text, passes)
+
+    def stages(self, text: str, passes: Sequence[str]) -> list[str]:
+        """As `ReferenceProcess`: the texts after each of the passes."""
+        outputs: list[str] = []
+        with self.context():
+            module = self.ir.Module.parse(text)
+            for step in passes:
+                self.passmanager.PassManager.parse(f"builtin.module({step})").run(module.operation)
+                outputs.append(str(module).rstrip("\n") + "\n")
+        return outputs
 
     def pipeline(self, passes: str) -> str:
         """A pipeline spelled out."""

@@ -41,11 +41,7 @@ class AxisMoves:
     """
 
     def __init__(
-        self,
-        source: TensorSharding,
-        target: TensorSharding,
-        mesh: Mesh,
-        whole: frozenset[int] = frozenset(),
+        self, source: TensorSharding, target: TensorSharding, mesh: Mesh, whole: frozenset[int] = frozenset()
     ) -> None:
         """whole: the dimensions whose common prefix moves too."""
         self.mesh = mesh

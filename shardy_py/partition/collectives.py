@@ -201,9 +201,9 @@ class _Sequence:
         return (target, start) if is_in_place or not only_in_place else None
 
     def _gather(self) -> Iterator[Collective]:
-        """Gathers the axes that follow all those wanted elsewhere; if there are any, those in front of them too.
+        """Gathers the axes that follow all those wanted elsewhere, and with them those in front.
 
-        All that axes wait for are gathered.
+        Dimensions that axes wait for are gathered whole.
         """
         wanted = self._moves.places().keys()
         gathered: list[Axes] = []

@@ -117,7 +117,7 @@ def insert_func_call_reshards(module: ModuleOp) -> None:
 def adopt_shardings(call: Operation, shardings: tuple[TensorSharding, ...]) -> None:
     """Sets the result shardings of `call`; users of results that had others use a reshard to these.
 
-    Unreduced axes alone require no reshard; since JAX 0.12 a result that differs in them keeps its own sharding.
+    Unreduced axes alone require no reshard; since JAX 0.12 a result that differs in them keeps its own.
     """
     adopted: list[TensorSharding] = []
     for result, sharding in zip(call.results, shardings, strict=True):

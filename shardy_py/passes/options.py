@@ -31,7 +31,7 @@ def option(default: Value, summary: str, choices: tuple[str, ...] = ()) -> Value
 
 
 def switch(summary: str, *, on_since: Behaviour) -> bool:
-    """Returns the dataclass field of an option that is true by default where the release has the behaviour."""
+    """Returns the dataclass field of an option that is on by default since a behaviour."""
     return field(default_factory=lambda: on_since.holds, metadata={"summary": summary, "choices": ()})
 
 
@@ -68,7 +68,9 @@ def options_of(options_class: type | None) -> tuple[Option, ...]:
 
 
 def _default(declared: Field[OptionValue]) -> OptionValue:
-    return declared.default if declared.default_factory is MISSING else declared.default_factory()
+    if declared.default_factory is not MISSING:
+        return declared.default_factory()
+    return cast(OptionValue, declared.default)
 
 
 def check_options(what: str, options: Iterable[Option], values: Mapping[str, object]) -> None:
@@ -257,7 +259,7 @@ class ResolvePermutationFactorsOptions:
         False, "for all windowed ops, of the elements needed only, and right for uneven sizes and strides"
     )
     rng_bit_generator_unsafe: bool = option(
-        False, "let devices generate the bits of their parts as if these were the whole tensor"
+        True, "let devices generate the bits of their parts as if these were the whole tensor"
     )
 
 

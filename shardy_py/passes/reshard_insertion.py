@@ -295,7 +295,7 @@ class ReshardInsertion:
 
 
 def _reduction_of(op: Operation) -> str | None:
-    """The reduction of the all-reduces after an op that combines values; None where its results do not agree on one."""
+    """The reduction of the all-reduces after an op that combines values; None if its results have several."""
     terminator = terminator_of(op.regions[0])
     makers = [value.owner for value in operands_of(terminator)] if terminator is not None else []
     names = [maker.name if isinstance(maker, Operation) else "" for maker in makers]

@@ -238,7 +238,9 @@ class ModuleWriter(OpWriter):
         self.function_type(op)
 
     def _generic_properties(self, op: Operation) -> Mapping[str, Attribute]:
-        syntax = None if isinstance(op, UnregisteredOp) else self.syntax.op(operation_name(type(op)))
+        if isinstance(op, UnregisteredOp):
+            return op.properties
+        syntax = self.syntax.op(operation_name(type(op)))
         shown = None if syntax is None else syntax.generic_properties
         return op.properties if shown is None else shown(op)
 
@@ -248,8 +250,10 @@ class ModuleWriter(OpWriter):
             self.region(region, label_empty=True)
         for value in (*op.operands, *op.results):
             attribute_text(value.type)
-        known = {} if isinstance(op, UnregisteredOp) else self._generic_properties(op)
-        dictionary_entries({**known, **op.attributes})
+        if isinstance(op, UnregisteredOp):
+            dictionary_entries(op.attributes)
+        else:
+            dictionary_entries({**self._generic_properties(op), **op.attributes})
 
     # ------------------------------------------------------------------ blocks
 

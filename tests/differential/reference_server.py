@@ -1,15 +1,15 @@
-"""Answers questions about the C++ Shardy in the jaxlib of the Python that runs this file, which imports nothing else.
+"""Answers questions about the C++ Shardy in the jaxlib of the Python that runs this file.
 
-A question is a line of JSON `[kind, text, passes]`, an answer the line `[status, output]`: status is "", or
-`FAILED` with the message, or `CRASHED` with the last words. The process forks a worker that answers; when that
-dies, the next takes over at the cost of a fork.
+That Python needs nothing else. A question is a line of JSON `[kind, text, passes]`, an answer the line
+`[status, output]`: status is "", or `FAILED` with the message, or `CRASHED` with the last words. The process
+forks a worker that answers; when that dies, the next takes over at the cost of a fork.
 
 | kind | output |
 |---|---|
 | run, generic | the program after the passes, which are text |
 | stages | the programs after each of the passes, which are a list |
 | pipeline | the passes, spelled out |
-| rules | the rule that `sdy-populate-op-sharding-rules` with the options `passes` gives to each op with `test.number` |
+| rules | the derived sharding rule of each op with `test.number`, by that number; passes: options |
 """
 
 from __future__ import annotations

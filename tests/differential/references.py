@@ -1,7 +1,7 @@
 """The releases whose reference is on this machine, each in a Python that has its jaxlib: `found()`.
 
-The running interpreter comes first, then those that `SHARDY_REFERENCE_PYTHON` names, separated as `PATH` is; without
-it, the Pythons on `PATH` and those of pyenv.
+The running interpreter comes first, then those that `SHARDY_REFERENCE_PYTHON` names, separated as `PATH` is;
+without it, the Pythons on `PATH` and those of pyenv.
 """
 
 from __future__ import annotations

@@ -23,9 +23,7 @@ SHRUNK = 5
 """How many unexplained programs of a mode are made small."""
 
 
-def run(
-    mode: Mode, seeds: range, reference: ReferenceProcess
-) -> tuple[Counter[str], Counter[str], int]:
+def run(mode: Mode, seeds: range, reference: ReferenceProcess) -> tuple[Counter[str], Counter[str], int]:
     """How often which outcome was met, and which cause; how many are unexplained."""
     kinds, causes, unexplained = Counter[str](), Counter[str](), 0
     for number, seed in enumerate(seeds):
@@ -50,7 +48,7 @@ def run(
 
 def table(release: releases.Release, python: str, seeds: range, names: list[str]) -> int:
     """Prints the table of a release; returns the number of unexplained programs."""
-    print(f"{str(release):28}" + "".join(f"{name:>14}" for name in OUTCOMES))
+    print(f"{release!s:28}" + "".join(f"{name:>14}" for name in OUTCOMES))
     total = 0
     with releases.of(release), ReferenceProcess(python) as reference:
         for mode in MODES:

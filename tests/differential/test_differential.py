@@ -1,12 +1,13 @@
 """Random programs against the C++ Shardy, a few a mode; what fails is shrunk to a small program.
 
-`SHARDY_DIFFERENTIAL=2000` runs as many a mode; `python -m tests.differential.releases` prints a table instead.
+`SHARDY_DIFFERENTIAL=2000` runs as many a mode; `python -m tests.differential.releases` prints tables.
 """
 
 from __future__ import annotations
 
 import os
 import random
+
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st

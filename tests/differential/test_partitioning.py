@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.differential.modes import DIFFERENT, REFUSED, SAME, Mode, Outcome, Step, compare
 from tests.differential.partitioning import LOCAL, PAD, PASSES, RESOLVE, explained, outcome_of, random_cases
 from tests.differential.reference_process import ReferenceProcess

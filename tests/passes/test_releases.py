@@ -88,7 +88,9 @@ def test_functions_take_and_return_what_is_on_all_devices(
 
 
 DROPPED = """sdy.mesh @mesh = <["a"=2]>
-func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"a"}>}) -> tensor<8xf32> {
+func.func @main(
+  %x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"a"}>}
+) -> tensor<8xf32> {
   %0 = stablehlo.negate %x {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<8xf32>
   return %0 : tensor<8xf32>
 }

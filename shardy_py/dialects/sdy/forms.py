@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
@@ -149,7 +149,6 @@ _FORMS: dict[type[Operation], AssemblyForm] = {
 }
 
 
-
 def _with_reduction(op: Operation) -> Mapping[str, Attribute]:
     """The properties with the one that is absent for a sum."""
     if "reduction_op" in op.properties or not Behaviour.SUMS_ARE_PROPERTIES.holds:
@@ -157,7 +156,10 @@ def _with_reduction(op: Operation) -> Mapping[str, Attribute]:
     return {**op.properties, "reduction_op": IntegerAttr(0, 32)}
 
 
-_GENERIC_PROPERTIES = {ops.AllReduceOp: _with_reduction, ops.ReduceScatterOp: _with_reduction}
+_GENERIC_PROPERTIES: dict[type[Operation], Callable[[Operation], Mapping[str, Attribute]]] = {
+    ops.AllReduceOp: _with_reduction,
+    ops.ReduceScatterOp: _with_reduction,
+}
 
 OPS = {
     op_class.name: OpSyntax(op_class, form, generic_properties=_GENERIC_PROPERTIES.get(op_class))

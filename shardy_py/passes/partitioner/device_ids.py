@@ -146,7 +146,7 @@ def shard_offset(
 def table_entry(
     build: StablehloBuilder, table: NDArray[np.int64], counts: DeviceCounts, device: Value | None = None
 ) -> Value:
-    """The entry of this device in a table by device id, of the type of positions; `device`: its id, if inserted."""
+    """The entry of this device in a table by device id; `device`: its id, if inserted."""
     if device is None:
         device = plain_id(build, counts) if counts.is_narrow else device_id(build, counts)
     return build.reshape(build.dynamic_slice(build.integers(table, counts.integer), [device], [1]), ())

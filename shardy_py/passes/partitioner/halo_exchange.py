@@ -209,7 +209,7 @@ class LocalBuilder:
         return cut(self.build, buffer, dimension, offset, exchange.size, zero)
 
     def _where_received(self, value: Value, hop: int, axes: Axes, part: Value, padding: Value) -> Value:
-        """`value` in parts that have a part `hop` behind them, which is before them if negative; else padding."""
+        """`value` in parts that have a part `hop` behind them (negative: before them); else padding."""
         plain, limit = self.plain, -hop if hop < 0 else total_size(axes, self.mesh) - hop
         bound = plain.integer(limit, self.devices.counts.integer)
         exists = plain.compare("GE" if hop < 0 else "LT", part, bound)
@@ -217,7 +217,9 @@ class LocalBuilder:
         return plain.select(plain.broadcast(exists, shape_of(value)), value, filler)
 
     def _entry(self, table: Sequence[int], index: Value) -> Value:
-        found = self.plain.dynamic_slice(self.plain.integers(table, self.devices.counts.integer), [index], [1])
+        found = self.plain.dynamic_slice(
+            self.plain.integers(table, self.devices.counts.integer), [index], [1]
+        )
         return self.plain.reshape(found, ())
 
 

@@ -1,4 +1,4 @@
-"""The shardings of the arguments and results of main as attributes of the module, which a local program keeps.
+"""The shardings of the arguments and results of main as attributes of the module, which a local program has.
 
     module attributes {sdy.output_shardings = #sdy.sharding_per_value<[<mesh<["x"=2]>, [{}]>]>,
                        sdy.parameters_shardings = #sdy.sharding_per_value<[<mesh<["x"=2]>, [{"x"}]>]>}
