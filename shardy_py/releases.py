@@ -181,7 +181,7 @@ class Behaviour(Enum):
     )
     RESULTS_HAVE_ORIGINS = Change(
         JAX_0_12,
-        "the recorded origins of an op's results have an entry for each; before, for those that have origins",
+        "the recorded origins and edges of an op's results have an entry for each; before, if not empty",
         "tests/passes/test_debug_trail.py",
     )
     EXPORT_PARTITIONS = Change(

@@ -42,6 +42,7 @@ EDGES = "sdy.propagation_edges"
 ORIGIN_NAME = "sdy.sharding_origin_name"
 ARGUMENT_PREFIX, RESULT_PREFIX = "block_arg_", "result_"
 
+_NO_NOTE: Mapping[str, Attribute] = {ORIGINS: DictionaryAttr({}), EDGES: PropagationEdgesAttr(())}
 NOTES = tuple(
     name.replace(".", f".{prefix}")
     for prefix in ("", ARGUMENT_PREFIX, RESULT_PREFIX)
@@ -159,13 +160,13 @@ def call_own_origins_self(module: ModuleOp) -> None:
 def sink_notes(op: Operation, *names: str) -> None:
     """Move the notes `names` of its edges to an op.
 
-    Edges without a note are left out; since JAX 0.12, those without origins have an empty note.
+    Edges without a note are left out; since JAX 0.12 they have an empty one.
     """
     for prefix, owners in ((ARGUMENT_PREFIX, argument_owners(op)), (RESULT_PREFIX, op.results)):
         edges = [edge for edge in map(edge_of_target, owners) if edge is not None]
         for name in names:
-            has_all = name == ORIGINS and Behaviour.RESULTS_HAVE_ORIGINS.holds
-            given = (edge.attributes.get(name, DictionaryAttr({}) if has_all else None) for edge in edges)
+            missing = _NO_NOTE[name] if Behaviour.RESULTS_HAVE_ORIGINS.holds else None
+            given = (edge.attributes.get(name, missing) for edge in edges)
             notes = [note for note in given if note is not None]
             op.attributes[name.replace(".", f".{prefix}")] = ArrayAttr(notes)
 
