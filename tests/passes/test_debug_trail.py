@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from shardy_py import releases
 from shardy_py.cli.pass_text import build_step
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.passes import pass_call
@@ -44,11 +45,13 @@ def test_random_program(seed: int, process: ReferenceProcess) -> None:
 
 @pytest.mark.parametrize("seed", range(20, 40))
 def test_notes_change_nothing_else(seed: int) -> None:
+    """In JAX 0.10: Shardy cannot read the empty notes that it writes since."""
     text = random_program(seed)
-    module = parse_module(propagated(text))
-    run_passes(module, (pass_call("sdy-remove-propagation-debug-info"),))
-    without = re.sub(r"( \{|, )sdy.sharding_origin_name = \"\w+\"\}?", "", print_module(module))
-    assert without == propagated(text, is_noted=False)
+    with releases.of("0.10"):
+        module = parse_module(propagated(text))
+        run_passes(module, (pass_call("sdy-remove-propagation-debug-info"),))
+        without = re.sub(r"( \{|, )sdy.sharding_origin_name = \"\w+\"\}?", "", print_module(module))
+        assert without == propagated(text, is_noted=False)
 
 
 GROUP = """
