@@ -7,15 +7,18 @@ import gzip
 import json
 import os
 import signal
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import settings
 
 from shardy_py import releases
 from shardy_py.releases import Release
+from tests.differential import references
+from tests.differential.reference_process import ReferenceProcess
+from tests.differential.reference_server import make_context
 
 ROOT = Path(__file__).resolve().parents[1]
 CORPUS = ROOT.parent / "shared" / "corpus"
@@ -101,19 +104,7 @@ class Reference:
 
     def context(self) -> Any:
         """A fresh context with all dialects."""
-        from jaxlib.mlir._mlir_libs import _jax_mlir_ext  # pyright: ignore
-        from jaxlib.mlir.dialects import chlo, mhlo, sdy, stablehlo
-
-        context, registry = self.ir.Context(), self.ir.DialectRegistry()
-        _jax_mlir_ext.register_dialects(registry)
-        context.append_dialect_registry(registry)
-        chlo.register_chlo_dialect(context)
-        mhlo.register_mhlo_dialect(context)
-        sdy.register_dialect(context)
-        stablehlo.register_dialect(context)
-        context.load_all_available_dialects()
-        context.enable_multithreading(False)
-        return context
+        return make_context()
 
     def run(self, text: str, passes: str = "", *, generic: bool = False, context: Any = None) -> str:
         """The text after the passes of `builtin.module(passes)`, in a fresh context if none is given."""
@@ -124,6 +115,20 @@ class Reference:
             printed = module.operation.get_asm(print_generic_op_form=generic)
         return printed if printed.endswith("\n") else printed + "\n"
 
+    def output(self, text: str, passes: str = "") -> str:
+        """As `ReferenceProcess`: the text after the passes."""
+        return self.run(text, passes)
+
+    def stages(self, text: str, passes: Sequence[str]) -> list[str]:
+        """As `ReferenceProcess`: the texts after each of the passes."""
+        outputs: list[str] = []
+        with self.context():
+            module = self.ir.Module.parse(text)
+            for step in passes:
+                self.passmanager.PassManager.parse(f"builtin.module({step})").run(module.operation)
+                outputs.append(str(module).rstrip("\n") + "\n")
+        return outputs
+
     def pipeline(self, passes: str) -> str:
         """A pipeline spelled out."""
         with self.context():
@@ -132,7 +137,7 @@ class Reference:
 
 @pytest.fixture(scope="session")
 def reference() -> Reference:
-    """The C++ Shardy; skips when jaxlib is missing."""
+    """The C++ Shardy of the running interpreter; skips when jaxlib is missing."""
     return Reference()
 
 
@@ -146,13 +151,27 @@ def release_of_jaxlib() -> Release:
     return releases.installed(__version__)[0]
 
 
+@pytest.fixture(scope="session", params=releases.RELEASES, ids=lambda release: release.name)
+def process(request: pytest.FixtureRequest) -> Iterator[ReferenceProcess]:
+    """The C++ Shardy of each release; skips those whose jaxlib no Python on this machine has."""
+    python = references.found().get(request.param)
+    if python is None:
+        pytest.skip(references.missing(request.param))
+    with ReferenceProcess(python) as process:
+        yield process
+
+
 @pytest.fixture(autouse=True)
 def _as_the_reference(request: pytest.FixtureRequest) -> Iterator[None]:
     """Tests that ask for the reference, or are marked by it, follow its release."""
-    if "reference" not in request.fixturenames and request.node.get_closest_marker("reference") is None:
-        yield
-        return
-    with releases.of(request.getfixturevalue("release_of_jaxlib")):
+    names = request.fixturenames
+    if "process" in names:
+        followed = cast(Release, request.node.callspec.params["process"])
+    elif "reference" in names or request.node.get_closest_marker("reference") is not None:
+        followed = request.getfixturevalue("release_of_jaxlib")
+    else:
+        followed = releases.current()
+    with releases.of(followed):
         yield
 
 

@@ -1,4 +1,4 @@
-// RUN: sdy-opt %s --sdy-resolve-permutation-factors | filecheck %s
+// RUN: sdy-opt %s --sdy-resolve-permutation-factors='enable-windowed-halo-exchange=true rng-bit-generator-unsafe=false' | filecheck %s
 // RUN: sdy-opt %s --sdy-resolve-permutation-factors=rng-bit-generator-unsafe=true | filecheck %s --check-prefix UNSAFE
 
 sdy.mesh @mesh = <["x"=2, "y"=2]>

@@ -41,11 +41,7 @@ class AxisMoves:
     """
 
     def __init__(
-        self,
-        source: TensorSharding,
-        target: TensorSharding,
-        mesh: Mesh,
-        whole: frozenset[int] = frozenset(),
+        self, source: TensorSharding, target: TensorSharding, mesh: Mesh, whole: frozenset[int] = frozenset()
     ) -> None:
         """whole: the dimensions whose common prefix moves too."""
         self.mesh = mesh
@@ -199,8 +195,13 @@ SlicedAxes = list[list[AxisRef]]
 """By dimension."""
 
 
-def take_slices(moves: AxisMoves, shape: Sequence[int]) -> tuple[Axes, ...]:
-    """Slices a tensor of `shape` along all axes to add; returns those of each dimension."""
+def take_slices(
+    moves: AxisMoves, shape: Sequence[int], fixed: frozenset[int] = frozenset()
+) -> tuple[Axes, ...]:
+    """Slices a tensor of `shape` along all axes to add, but not in dimensions that are `fixed`.
+
+    Returns the axes of each dimension.
+    """
     mesh = moves.mesh
     sliced: SlicedAxes = [[] for _ in shape]
     capacities = [
@@ -208,7 +209,8 @@ def take_slices(moves: AxisMoves, shape: Sequence[int]) -> tuple[Axes, ...]:
         for have, want in zip(moves.have, moves.want, strict=True)
     ]
     for dimension in range(moves.rank):
-        _slice_ahead(moves, dimension, shape[dimension], capacities, sliced)
+        if dimension not in fixed:
+            _slice_ahead(moves, dimension, shape[dimension], capacities, sliced)
     available: list[AxisRef] = []
     for dimension in range(moves.rank):
         available += _slice_in_place(moves, dimension, capacities, sliced[dimension])

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 from shardy_py.partition.axis_moves import AxisMoves, needs_permute, permuted, take_slices
 from shardy_py.releases import Behaviour
-from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
+from shardy_py.sharding import Axes, AxisRef, DimensionSharding, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import append_axes, total_size
 
 _ROUNDS = 2
@@ -78,11 +78,12 @@ def collectives_between(
     All intermediate shardings have the unreduced axes of `target`.
 
     misaligned_in_place: whether dimensions whose uneven parts do not line up move as others do. Otherwise,
-        since JAX 0.12, they are gathered whole and sliced.
+        since JAX 0.12, they are gathered whole and sliced, and no axis is gathered that moves elsewhere.
     """
-    is_whole = Behaviour.MISALIGNED_PARTS_ARE_GATHERED.holds and not misaligned_in_place
-    whole = misaligned(source, target, shape, mesh) if is_whole else frozenset[int]()
-    return tuple(_Sequence(source, target, shape, mesh, whole).run())
+    if misaligned_in_place or not Behaviour.MISALIGNED_PARTS_ARE_GATHERED.holds:
+        return tuple(_Sequence(source, target, shape, mesh).run())
+    whole = misaligned(source, target, shape, mesh)
+    return tuple(_Sequence(source, target, shape, mesh, whole, keeps_wanted=True).run())
 
 
 def misaligned(
@@ -99,25 +100,37 @@ def misaligned(
 
 
 class _Sequence:
+    """The sequence of one reshard.
+
+    whole: the misaligned dimensions. The first round only empties them, by an all-to-all of all their axes or
+        by a gather; the axes that they are to have wait for that.
+    keeps_wanted: whether axes in front of those to gather stay if they move elsewhere.
+    """
+
     def __init__(
         self,
         source: TensorSharding,
         target: TensorSharding,
         shape: Sequence[int],
         mesh: Mesh,
-        whole: frozenset[int],
+        whole: frozenset[int] = frozenset(),
+        *,
+        keeps_wanted: bool = False,
     ) -> None:
         self._moves = AxisMoves(source, target, mesh, whole)
         self._whole = whole
+        self._keeps_wanted = keeps_wanted
+        self._waiting: dict[int, list[AxisRef]] = {}
         self._mesh_name = source.mesh
         self._target = target
         self._shape = shape
 
     def run(self) -> Iterator[Collective]:
-        for _ in range(0 if self._whole else _ROUNDS):
+        self._hold()
+        for _ in range(_ROUNDS + bool(self._waiting)):
             if self._is_done:
                 return
-            axes = take_slices(self._moves, self._shape)
+            axes = take_slices(self._moves, self._shape, frozenset(self._waiting))
             if any(axes):
                 yield AllSlice(self._current(), axes)
             yield from self._permute()
@@ -125,8 +138,21 @@ class _Sequence:
             yield from self._exchange(only_in_place=True)
             yield from self._exchange(only_in_place=False)
             yield from self._gather()
+            self._release()
         if not self._is_done:
             yield from self._start_over()
+
+    def _hold(self) -> None:
+        """Lets the axes wait that sharded misaligned dimensions are to have."""
+        for dimension in self._whole:
+            if self._moves.have[dimension]:
+                self._waiting[dimension] = self._moves.want[dimension]
+                self._moves.want[dimension] = []
+
+    def _release(self) -> None:
+        """Lets them wait no longer where the dimension has been emptied."""
+        for dimension in [d for d in self._waiting if not self._moves.have[d]]:
+            self._moves.want[dimension] = self._waiting.pop(dimension)
 
     @property
     def _is_done(self) -> bool:
@@ -138,7 +164,7 @@ class _Sequence:
 
     def _permute(self) -> Iterator[Collective]:
         """Permutes if it helps, or if the devices are in another order."""
-        moves = permuted(self._moves) if needs_permute(self._moves) else None
+        moves = permuted(self._moves) if not self._waiting and needs_permute(self._moves) else None
         if moves is not None:
             self._moves = moves
         elif self._mesh_name == self._target.mesh:
@@ -152,6 +178,7 @@ class _Sequence:
                 target, start = found
                 axes = self._moves.pop(dimension, start)
                 self._moves.arrive(target, axes)
+                self._release()
                 merged = append_axes((), axes, self._moves.mesh)
                 yield AllToAll(self._current(), merged, dimension, target)
 
@@ -167,23 +194,28 @@ class _Sequence:
             if place[0] == dimension or target not in (None, place[0]):
                 break
             target, start = place[0], start - 1
-        if target is None:
+        if target is None or (start and dimension in self._waiting):
             return None
         axes = have[start:]
         is_in_place = self._moves.want[target][: len(axes)] == axes
         return (target, start) if is_in_place or not only_in_place else None
 
     def _gather(self) -> Iterator[Collective]:
-        """Gathers all axes of every dimension whose last axis is wanted nowhere."""
-        places = self._moves.places()
-        axes = tuple(
-            append_axes((), self._moves.pop(dimension), self._moves.mesh)
-            if have and have[-1] not in places
-            else ()
-            for dimension, have in enumerate(self._moves.have)
-        )
-        if any(axes):
-            yield AllGather(self._current(), axes)
+        """Gathers the axes that follow all those wanted elsewhere, and with them those in front.
+
+        Dimensions that axes wait for are gathered whole.
+        """
+        wanted = self._moves.places().keys()
+        gathered: list[Axes] = []
+        for dimension, have in enumerate(self._moves.have):
+            start = 0
+            if dimension not in self._waiting:
+                start = max((index + 1 for index, axis in enumerate(have) if axis in wanted), default=0)
+                if not self._keeps_wanted and start < len(have):
+                    start = 0
+            gathered.append(append_axes((), self._moves.pop(dimension, start), self._moves.mesh))
+        if any(gathered):
+            yield AllGather(self._current(), tuple(gathered))
 
     def _start_over(self) -> Iterator[Collective]:
         """Gathers all axes that are not in their place, then slices; the devices are in the right order."""

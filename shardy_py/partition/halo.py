@@ -7,7 +7,7 @@ reads a range of elements, at most `size` long. An `Exchange` gathers them in a 
 Here are the exchanges that Shardy makes, of whole parts; `windows.py` has those of the elements needed. Not
 here: the ops (`passes/partitioner/halo_exchange.py`).
 
->>> pad = shardy_exchange(Reads(parts=2, size_in=4, size_out=7, low=3))
+>>> pad = shardy_exchange(Reads(parts=2, size_in=4, size_out=7, low=3)).exchange
 >>> [piece.hop for piece in pad.pieces], pad.slope, pad.base, pad.size
 ([-1, 0], 2, 3, 4)
 """
@@ -79,14 +79,28 @@ class Reads(SplitDimension):
     """Element j of a result reads operand element `(j - low) / dilation` where that is whole, else padding.
 
     low: negative if the result starts behind the first elements.
+    stride: of a slice, of which Shardy's exchanges know only that there is one.
     """
 
     low: int
     dilation: int = 1
+    stride: int = 1
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether element j of each part of the result is that of the same part of the operand."""
+        return self.part_in == self.part_out and not self.low and self.dilation == self.stride == 1
 
 
-def shardy_exchange(reads: Reads) -> Exchange | None:
-    """The exchange that Shardy makes; None if every part reads elements of its own only, or padding.
+class ShardyExchange(NamedTuple):
+    """The exchange that Shardy makes, and whether a part reads elements of others, or none of the operand."""
+
+    exchange: Exchange
+    is_needed: bool
+
+
+def shardy_exchange(reads: Reads) -> ShardyExchange:
+    """The exchange that Shardy makes along one dimension.
 
     Offsets are rounded as in C++, towards zero. `is_wide` tells whether Shardy replicates instead.
     """
@@ -97,15 +111,15 @@ def shardy_exchange(reads: Reads) -> Exchange | None:
     first, last = np.maximum(start, 0), np.minimum(start + size - 1, reads.size_in - 1)
     reads_any = first <= last
     source, end = first // own, last // own
-    if not np.any(~reads_any | (source != part) | (end != part)):
-        return None
+    is_needed = bool(np.any(~reads_any | (source != part) | (end != part)))
     left = max(0, int(np.max(np.where(reads_any, part - source, 0))))
     right = max(0, int(np.max(np.where(reads_any, end - part, 0))))
     dilated = own * reads.dilation
     base = (left * own + size) * reads.dilation - reads.low
-    return Exchange(
+    exchange = Exchange(
         _whole_parts(left, right, own), size * reads.dilation, reads.dilation - 1, size - dilated, base, size
     )
+    return ShardyExchange(exchange, is_needed)
 
 
 def reshape_exchange(starts: Integers, size: int, part_in: int) -> Exchange | None:

@@ -18,6 +18,7 @@ from shardy_py.errors import ShardyError
 from shardy_py.partition.common_axes import AxesPerFactor, common_axes, shared_axes
 from shardy_py.partition.compare import is_equivalent, is_replicated
 from shardy_py.partition.steps import AllReduce, Shardings
+from shardy_py.releases import Behaviour
 from shardy_py.sharding import (
     Axes,
     FactorSharding,
@@ -98,6 +99,7 @@ class ReshardPlan:
 
 
 NOTHING = ReshardPlan()
+_ON_DEVICE = Behaviour.SINGLE_DEVICE_OPS_ARE_RESHARDED
 
 
 def reshard_plan(op: OpShardings, meshes: Meshes) -> ReshardPlan:
@@ -218,7 +220,8 @@ def single_device_plan(
     after: list[tuple[int, ResultReshard]] = []
     for index, (sharding, rank) in enumerate(zip(results, ranks[len(operands) :], strict=True)):
         if rank is None:
-            after.append((index, ResultReshard(TensorSharding(everyone, ()), ())))
+            made = target if _ON_DEVICE.holds else TensorSharding(everyone, ())
+            after.append((index, ResultReshard(made, ())))
         else:
             after.append((index, ResultReshard(target, _from_device(sharding, rank, everyone, meshes))))
     return ReshardPlan(tuple(before), tuple(after))

@@ -126,6 +126,7 @@ def _has_none(sharding: TensorSharding | None) -> bool:
         return True
     return (
         Behaviour.OPEN_INPUT_TAKES_CONSTRAINT.holds
+        and sharding.rank > 0
         and sharding.has_no_axes
         and all(not d.is_closed and d.priority is None for d in sharding.dimensions)
     )

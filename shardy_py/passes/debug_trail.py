@@ -34,6 +34,7 @@ from shardy_py.passes.options import DebugInfoOptions
 from shardy_py.propagation.journal import FUNCTION_RESULT, Journal
 from shardy_py.propagation.provenance import Move, Origins, edges_of, moves_of
 from shardy_py.propagation.step import common_mesh
+from shardy_py.releases import Behaviour
 from shardy_py.sharding import Mesh, Projection, ShardingRule, TensorSharding
 
 ORIGINS = "sdy.sharding_origins"
@@ -41,6 +42,7 @@ EDGES = "sdy.propagation_edges"
 ORIGIN_NAME = "sdy.sharding_origin_name"
 ARGUMENT_PREFIX, RESULT_PREFIX = "block_arg_", "result_"
 
+_NO_NOTE: Mapping[str, Attribute] = {ORIGINS: DictionaryAttr({}), EDGES: PropagationEdgesAttr(())}
 NOTES = tuple(
     name.replace(".", f".{prefix}")
     for prefix in ("", ARGUMENT_PREFIX, RESULT_PREFIX)
@@ -156,11 +158,16 @@ def call_own_origins_self(module: ModuleOp) -> None:
 
 
 def sink_notes(op: Operation, *names: str) -> None:
-    """Move the notes `names` of its edges to an op; edges without a note are left out."""
+    """Move the notes `names` of its edges to an op.
+
+    Edges without a note are left out; since JAX 0.12 they have an empty one.
+    """
     for prefix, owners in ((ARGUMENT_PREFIX, argument_owners(op)), (RESULT_PREFIX, op.results)):
         edges = [edge for edge in map(edge_of_target, owners) if edge is not None]
         for name in names:
-            notes = [edge.attributes[name] for edge in edges if name in edge.attributes]
+            missing = _NO_NOTE[name] if Behaviour.RESULTS_HAVE_ORIGINS.holds else None
+            given = (edge.attributes.get(name, missing) for edge in edges)
+            notes = [note for note in given if note is not None]
             op.attributes[name.replace(".", f".{prefix}")] = ArrayAttr(notes)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp
@@ -114,15 +115,28 @@ def insert_func_call_reshards(module: ModuleOp) -> None:
 
 
 def adopt_shardings(call: Operation, shardings: tuple[TensorSharding, ...]) -> None:
-    """Sets the result shardings of `call`; users of results that had others use a reshard to these."""
+    """Sets the result shardings of `call`; users of results that had others use a reshard to these.
+
+    Unreduced axes alone require no reshard; since JAX 0.12 a result that differs in them keeps its own.
+    """
+    adopted: list[TensorSharding] = []
     for result, sharding in zip(call.results, shardings, strict=True):
         own = value_shardings.sharding_of(result)
-        if not is_equivalent(sharding, own):
-            reshard = identity_op(ReshardOp, result, own or _replicated(sharding), call.location)
+        given = own or _replicated(sharding)
+        if given.unreduced_axes != sharding.unreduced_axes and Behaviour.CALLS_KEEP_UNREDUCED_AXES.holds:
+            adopted.append(given)
+            continue
+        adopted.append(sharding)
+        if not is_equivalent(_reduced(sharding), _reduced(given)):
+            reshard = identity_op(ReshardOp, result, given, call.location)
             place_after(reshard, call)
             replace_uses(result, reshard.results[0], but_not_in=reshard)
             note_moved(reshard.results, (result,), "sdy-insert-func-call-reshards", call)
-    value_shardings.set_shardings(call, shardings)
+    value_shardings.set_shardings(call, tuple(adopted))
+
+
+def _reduced(sharding: TensorSharding) -> TensorSharding:
+    return replace(sharding, unreduced_axes=()) if sharding.unreduced_axes else sharding
 
 
 def _replicated(sharding: TensorSharding) -> TensorSharding:

@@ -186,6 +186,18 @@ def _with_mesh(groups: Attribute, meshes: dict[str, Mesh]) -> Attribute:
     return attributes.ReplicaGroupMeshAxesAttr(replace(given, mesh=inlined_mesh(meshes[name])))
 
 
+def replica_group_meshes(module: builtin.ModuleOp) -> set[str]:
+    """The symbols of the meshes that replica groups name."""
+    found: set[str] = set()
+    for inner in walk_pre_order(module):
+        groups = inner.properties.get(REPLICA_GROUPS)
+        if isinstance(groups, attributes.ReplicaGroupMeshAxesAttr):
+            mesh = groups.data.mesh
+            if isinstance(mesh, builtin.SymbolRefAttr):
+                found.add(mesh.root_reference.data)
+    return found
+
+
 def inlined_mesh(mesh: Mesh) -> Attribute:
     """`#stablehlo.mesh<...>`: a mesh as replica groups refer to it without a symbol."""
     axes = tuple(structs.StablehloMeshAxis(axis.name, axis.size) for axis in mesh.axes)

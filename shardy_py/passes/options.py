@@ -8,10 +8,11 @@ too, in `pipelines.py`. Importing this module loads no xDSL.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import TypeVar, cast
 
 from shardy_py.errors import ShardyError
+from shardy_py.releases import Behaviour
 
 OptionValue = bool | int | str | tuple[str, ...]
 """The value of an option."""
@@ -27,6 +28,11 @@ def option(default: Value, summary: str, choices: tuple[str, ...] = ()) -> Value
     choices: the valid values of a string; empty: any.
     """
     return field(default=default, metadata={"summary": summary, "choices": choices})
+
+
+def switch(summary: str, *, on_since: Behaviour) -> bool:
+    """Returns the dataclass field of an option that is on by default since a behaviour."""
+    return field(default_factory=lambda: on_since.holds, metadata={"summary": summary, "choices": ()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,13 @@ def options_of(options_class: type | None) -> tuple[Option, ...]:
     """The options that a dataclass declares; none for None."""
     if options_class is None:
         return ()
-    return tuple(Option(f.name, cast(OptionValue, f.default), **f.metadata) for f in fields(options_class))
+    return tuple(Option(f.name, _default(f), **f.metadata) for f in fields(options_class))
+
+
+def _default(declared: Field[OptionValue]) -> OptionValue:
+    if declared.default_factory is not MISSING:
+        return declared.default_factory()
+    return cast(OptionValue, declared.default)
 
 
 def check_options(what: str, options: Iterable[Option], values: Mapping[str, object]) -> None:
@@ -214,7 +226,9 @@ class ConvertGlobalToLocalOptions:
     combine_multi_dimension_reduce_scatter: bool = option(
         False, "scatter several dimensions in one reduce-scatter, not by an all-reduce and a slice"
     )
-    enable_rgv3: bool = option(False, "replica groups are axes of a mesh, not lists of devices")
+    enable_rgv3: bool = switch(
+        "replica groups are axes of a mesh, not lists of devices", on_since=Behaviour.GROUPS_ARE_AXES
+    )
     replica_count: int = option(1, "number of replicas")
     partition_count: int = option(1, "number of partitions")
     device_id_arithmetic: bool = option(
@@ -227,7 +241,10 @@ class DropShardingAndMeshOptions:
     """Options of `sdy-drop-sharding-and-mesh`."""
 
     keep_module_sharding_metadata: bool = option(
-        False, "keep the meshes, and the shardings of function arguments and results"
+        False, "keep the shardings of arguments and results of main in attributes of the module"
+    )
+    inline_replica_group_meshes: bool = option(
+        False, "write the meshes that replica groups name into the groups, instead of keeping them"
     )
 
 
@@ -242,7 +259,7 @@ class ResolvePermutationFactorsOptions:
         False, "for all windowed ops, of the elements needed only, and right for uneven sizes and strides"
     )
     rng_bit_generator_unsafe: bool = option(
-        False, "let devices generate the bits of their parts as if these were the whole tensor"
+        True, "let devices generate the bits of their parts as if these were the whole tensor"
     )
 
 

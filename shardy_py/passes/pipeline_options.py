@@ -13,9 +13,21 @@ from shardy_py.passes.options import (
     DeviceCountOptions,
     OpPriorityOptions,
     option,
+    switch,
 )
+from shardy_py.releases import Behaviour
 
 _INLINE_MESHES = "replace mesh symbols in shardings by the meshes themselves"
+
+STAGES = (
+    "resolve-permutation-factors",
+    "reshard-to-collectives",
+    "optimize-collectives",
+    "pad-for-divisibility",
+    "resolve-single-device-sharding",
+    "convert-global-to-local",
+)
+"""The stages of the partitioner, in order."""
 
 
 @dataclass(frozen=True)
@@ -62,23 +74,18 @@ class ExportPipelineOptions(DeviceCountOptions, PartitioningOptions):
         "", "the ops to partition: parts of names, selectLow=N, selectHigh=N; empty: all"
     )
 
-    inline_meshes: bool = option(True, _INLINE_MESHES)
+    inline_meshes: bool = switch(_INLINE_MESHES, on_since=Behaviour.EXPORT_PARTITIONS)
+    partitioner_stage: str = option(
+        "", "insert all reshards, and run the partitioner's passes up to this stage", ("", *STAGES)
+    )
+    rng_bit_generator_unsafe: bool = option(
+        True, "with partitioner-stage: let devices generate the bits of their parts as if these were all"
+    )
     avoid_reshards_on_calls: bool = option(
         False, "no effect: reshards of calls are inserted by a pass of their own"
     )
     dump_sharding_origins: bool = option(False, "keep the recorded origins of axes until the last dump")
     dump_propagation_edges: bool = option(False, "keep the recorded propagation edges until the last dump")
-
-
-STAGES = (
-    "resolve-permutation-factors",
-    "reshard-to-collectives",
-    "optimize-collectives",
-    "pad-for-divisibility",
-    "resolve-single-device-sharding",
-    "convert-global-to-local",
-)
-"""The stages of the partitioner, in order."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from shardy_py.passes import pass_call
+from shardy_py.passes.export_stages import (
+    CANONICAL_COLLECTIVES,
+    DEVICES,
+    explicit_reshard_passes,
+    per_instruction_passes,
+    stage_passes,
+)
 from shardy_py.passes.instrumentation import Calls, with_auto_partitioner, with_debug_info, with_dumps
 from shardy_py.passes.options import (
     CopyOptions,
@@ -43,7 +50,6 @@ _IMPORT, _EXPORT, _PROPAGATION, _PARTITIONER = (
     PropagationPipelineOptions(),
     PartitionerPipelineOptions(),
 )
-_DEVICES = ("replica_count", "partition_count")
 _RESHARD_LABELS = ("sdy-reshard", "sdy-equal-reshard")
 """The rewrites by which tensors are gathered once for several ops, as XLA's partitioner does."""
 
@@ -114,12 +120,15 @@ def export_passes(options: PartitioningOptions = _EXPORT) -> Calls:
     calls += _calls("sdy-close-shardings")
     if not options.avoid_export_for_partitioning:
         is_explicit = options.enable_insert_explicit_collectives
-        calls += _calls("sdy-verify-unreduced-axes")
+        if Behaviour.UNREDUCED_AXES_ARE_VERIFIED.holds:
+            calls += _calls("sdy-verify-unreduced-axes")
         if isinstance(options, ExportPipelineOptions) and options.enable_per_instruction_partitioning:
-            calls += _per_instruction_passes(options)
+            calls += per_instruction_passes(options)
+        elif isinstance(options, ExportPipelineOptions) and options.partitioner_stage:
+            calls, is_explicit = calls + stage_passes(options), False
         else:
-            calls += _explicit_reshard_passes() if is_explicit else _calls("sdy-insert-explicit-reshards")
-        calls += (pass_call("canonicalize", enable_patterns=("sdy-collective",)),)
+            calls += explicit_reshard_passes() if is_explicit else _calls("sdy-insert-explicit-reshards")
+        calls += (CANONICAL_COLLECTIVES,)
         if is_explicit and options.remove_all_gather_reduce_scatter_for_cmv1:
             calls += _calls("sdy-remove-all-gather-reduce-scatter-for-cmv1")
     if not options.keep_sharding_rules:
@@ -145,7 +154,7 @@ def partitioner_passes(options: PartitionerPipelineOptions = _PARTITIONER) -> Ca
 
     Options beyond Shardy's passes are on: uneven inputs, all padding masked, arithmetic for device ids.
     """
-    devices: dict[str, OptionValue] = {name: getattr(options, name) for name in _DEVICES}
+    devices: dict[str, OptionValue] = {name: getattr(options, name) for name in DEVICES}
     to_collectives = pass_call("sdy-reshard-to-collectives", misaligned_in_place=True)
     by_stage: dict[str, Calls] = {
         "resolve-permutation-factors": (
@@ -176,8 +185,8 @@ def partitioner_passes(options: PartitionerPipelineOptions = _PARTITIONER) -> Ca
             to_collectives,
         ),
         "convert-global-to-local": (
-            pass_call("sdy-convert-global-to-local", device_id_arithmetic=True, **devices),
-            pass_call("sdy-drop-sharding-and-mesh"),
+            pass_call("sdy-convert-global-to-local", device_id_arithmetic=True, enable_rgv3=False, **devices),
+            pass_call("sdy-drop-sharding-and-mesh", inline_replica_group_meshes=True),
         ),
     }
     last = STAGES.index(options.stage)
@@ -273,26 +282,6 @@ def stablehlo_export_passes(options: ExportShardingsOptions = _DEFAULT_EXPORT) -
     return (
         *_calls("xla-sdy-export-ops", "xla-sdy-stablehlo-round-trip-shard-map-export"),
         pass_call("xla-sdy-stablehlo-export-shardings", **vars(options)),
-    )
-
-
-def _explicit_reshard_passes() -> Calls:
-    return (
-        pass_call("sdy-insert-explicit-reshards", enable_full_version=True),
-        pass_call("canonicalize", enable_patterns=("sdy-reshard",)),
-        pass_call("sdy-reshard-to-collectives"),
-    )
-
-
-def _per_instruction_passes(options: ExportPipelineOptions) -> Calls:
-    return (
-        pass_call("sdy-insert-explicit-reshards", enable_full_version=True),
-        pass_call(
-            "sdy-per-instruction-partitioning",
-            filter=options.per_instruction_partitioning_filter,
-            replica_count=options.replica_count,
-            partition_count=options.partition_count,
-        ),
     )
 
 

@@ -20,9 +20,11 @@ from shardy_py.graph.symbols import Symbols
 from shardy_py.ir import erase, find_ops, walk_pre_order
 from shardy_py.partition.boundary import closed_like
 from shardy_py.passes.debug_trail import NOTES
-from shardy_py.passes.meshes import inline_replica_group_meshes
+from shardy_py.passes.meshes import inline_replica_group_meshes, replica_group_meshes
 from shardy_py.passes.options import DropShardingAndMeshOptions
+from shardy_py.passes.partitioner.module_shardings import NAMES as MODULE_SHARDINGS
 from shardy_py.passes.rule_attributes import derived_rule_attributes
+from shardy_py.releases import Behaviour
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
 
@@ -34,17 +36,21 @@ def drop_sharding_and_mesh(module: ModuleOp, options: DropShardingAndMeshOptions
         func.func @f(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
     after   func.func @f(%arg0: tensor<8xf32>)
 
-    Ops of the dialect, and the shardings in their properties, are kept. Replica groups over axes of a mesh
-    get that mesh inlined.
+    Ops of the dialect, and the shardings in their properties, are kept, and so are meshes that replica groups
+    name.
     """
-    if options.keep_module_sharding_metadata:
-        for inner in walk_pre_order(module, include_root=False):
-            inner.attributes.pop(SHARDING, None)
-        return
-    inline_replica_group_meshes(module, Symbols(module).meshes())
+    kept: set[str] = set()
+    if options.inline_replica_group_meshes or not Behaviour.GROUPS_ARE_AXES.holds:
+        inline_replica_group_meshes(module, Symbols(module).meshes())
+    else:
+        kept = replica_group_meshes(module)
     remove_attributes(module, {SHARDING})
+    if not options.keep_module_sharding_metadata:
+        for name in MODULE_SHARDINGS:
+            module.attributes.pop(name, None)
     for mesh in find_ops(module, MeshOp.name):
-        erase(mesh)
+        if not (isinstance(mesh, MeshOp) and mesh.sym_name.data in kept):
+            erase(mesh)
 
 
 def remove_attributes(root: Operation, names: Collection[str]) -> None:

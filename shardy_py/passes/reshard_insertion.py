@@ -23,6 +23,7 @@ from shardy_py.dialects.stablehlo import (
     MinimumOp,
     ReduceOp,
     ReshapeOp,
+    ScatterOp,
 )
 from shardy_py.dialects.traits import data_flow, is_terminator, required_data_flow
 from shardy_py.errors import Diagnostic, ShardyError, located, warn
@@ -74,7 +75,7 @@ CONCATENATE = ConcatenateOp.name
 RESHAPE = ReshapeOp.name
 DOTS = frozenset({DotOp.name, DotGeneralOp.name})
 UNREGISTERED = "builtin.unregistered"
-REDUCE = ReduceOp.name
+COMBINING = frozenset({ReduceOp.name, ScatterOp.name})
 _OPERATORS = Behaviour.ALL_REDUCES_HAVE_OPERATORS
 _REDUCTION_BY_OP = {AddOp.name: "sum", MaximumOp.name: "max", MinimumOp.name: "min"}
 _LEFT_TO_PARTITIONER = (
@@ -109,13 +110,17 @@ class ReshardInsertion:
         self._reader = ShardingReader()
         self._plans: dict[tuple[int | str | None, ...], tuple[plans.ReshardPlan, bool, object]] = {}
         self._takes_reductions = _OPERATORS.holds and not keeps_reductions
-        self._has_single_devices = is_full and any(mesh.is_maximal for mesh in meshes.values())
+        self._has_single_devices = (
+            (keeps_reductions or Behaviour.SINGLE_DEVICE_OPS_ARE_RESHARDED.holds)
+            and any(mesh.is_maximal for mesh in meshes.values())
+            and plans.global_mesh(meshes) is not None
+        )
         self._survey = survey(symbols.module, CALL, CONCATENATE, *DOTS, UNREGISTERED)
         self._unreduced = self._survey.any_sharding(lambda s: bool(s.unreduced_axes))
 
     def run(self, functions: Iterable[Operation]) -> None:
         """Inserts into all functions: around all ops if any may need it, else around those of the survey."""
-        if not self._is_full and not self._unreduced:
+        if not (self._is_full or self._unreduced or self._has_single_devices):
             for op in self._survey.ops:
                 self._visit(op)
             return
@@ -145,7 +150,7 @@ class ReshardInsertion:
             shardings = attribute_list_shardings(function.properties.get(name))
             for index, sharding in enumerate(shardings):
                 if is_single_device(sharding, self._meshes):
-                    fact = "cannot have a single-device (maximal) sharding attribute"
+                    fact = "cannot have a single-device sharding attribute"
                     raise _error(function, f"'func.func' op function {kind} {index} {fact}")
 
     def _visit(self, op: Operation) -> None:
@@ -246,7 +251,7 @@ class ReshardInsertion:
             return plans.NOTHING
         given = op.attributes.get(RULE)
         record = record_of(op)
-        reduction = _reduction_of(op) if self._takes_reductions and op.name == REDUCE else ""
+        reduction = _reduction_of(op) if self._takes_reductions and op.name in COMBINING else ""
         key = (id(record), id(given), is_full, reduction, *map(id, operands), *map(id, results))
         known = self._plans.get(key)
         if known is None:
@@ -290,7 +295,7 @@ class ReshardInsertion:
 
 
 def _reduction_of(op: Operation) -> str | None:
-    """The reduction of the all-reduces after a reduce; None where its returned values do not agree on one."""
+    """The reduction of the all-reduces after an op that combines values; None if its results have several."""
     terminator = terminator_of(op.regions[0])
     makers = [value.owner for value in operands_of(terminator)] if terminator is not None else []
     names = [maker.name if isinstance(maker, Operation) else "" for maker in makers]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import i1, i64
+from xdsl.dialects.builtin import IntegerType, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from shardy_py import ir
@@ -107,10 +107,10 @@ class StablehloBuilder:
         data = value.to_bytes(element.width.data + 7 >> 3, "little", signed=value < 0)  # pyright: ignore
         return self.dense(ranked_tensor((), element), data)  # pyright: ignore[reportUnknownArgumentType]
 
-    def integers(self, values: NDArray[np.int64] | Sequence[int]) -> Value:
-        """A constant of `i64` with the shape of an array."""
-        array = np.asarray(values, np.int64)
-        return self.dense(ranked_tensor(array.shape, i64), array.tobytes())
+    def integers(self, values: NDArray[np.int64] | Sequence[int], element: IntegerType = i64) -> Value:
+        """A constant of an integer type with the shape of an array."""
+        array = np.asarray(values, np.dtype(f"int{element.width.data}"))
+        return self.dense(ranked_tensor(array.shape, element), array.tobytes())
 
     # ------------------------------------------------------------------ elementwise
 

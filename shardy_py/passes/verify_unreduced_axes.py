@@ -17,7 +17,15 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Operation, OpResult, Region, SSAValue
 
-from shardy_py.dialects.sdy import AllReduceOp, ReduceScatterOp, ReshardOp, ReturnOp, ShardingConstraintOp
+from shardy_py.dialects.sdy import (
+    AllReduceOp,
+    ReduceScatterOp,
+    ReplicatedToUnreducedOp,
+    ReshardOp,
+    ReturnOp,
+    ShardedToUnreducedOp,
+    ShardingConstraintOp,
+)
 from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.dialects.stablehlo import ReduceOp
@@ -37,6 +45,7 @@ from shardy_py.text.source import position_of
 
 RESHARDS = (ReshardOp, ShardingConstraintOp)
 SDY_REDUCTIONS = (AllReduceOp, ReduceScatterOp)
+UNREDUCING = (ReplicatedToUnreducedOp, ShardedToUnreducedOp)
 RETURNS = (FuncReturnOp, ReturnOp)
 """The terminators checked; Shardy does not check those of StableHLO."""
 REDUCE = ReduceOp.name
@@ -79,7 +88,7 @@ class _Check:
             source = self._sharding(operands_of(op)[0])
             if source is None:
                 return None
-            return self._fault_between((source,), op.results, SUM, source.reduction)
+            return self._fault_between((source,), op.results, self._made_by(op), source.reduction)
         if isinstance(op, SDY_REDUCTIONS):
             source = self._sharding(operands_of(op)[0])
             if source is None:
@@ -93,6 +102,8 @@ class _Check:
         if name == REDUCE:
             operands = operands[: len(operands) // 2]
         introduced = _body_reduction(op.regions[0]) if name == REDUCE else SUM
+        if isinstance(op, UNREDUCING):
+            introduced = self._made_by(op)
         # A reshard that defines an operand is checked itself.
         shardings = tuple(None if _is_resharded(v) else self._sharding(v) for v in operands)
         return self._fault_between(shardings, op.results, introduced, None)
@@ -106,6 +117,11 @@ class _Check:
     ) -> str | None:
         shardings = tuple(map(self._sharding, results))
         return transition_fault(operands, shardings, self._meshes, introduced=introduced, removed=removed)
+
+    def _made_by(self, op: Operation) -> str:
+        """The reduction of the result of an op that may introduce unreduced axes of any."""
+        made = self._sharding(op.results[0])
+        return SUM if made is None else made.reduction
 
     def _sharding(self, value: SSAValue) -> TensorSharding | None:
         return self._reader.through_barriers(value)

@@ -6,7 +6,7 @@ the list of dialects (`dialects/registry.py`, which provides the table of the pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -61,6 +61,7 @@ class OpSyntax:
     form: None: generic form only.
     result_names: hints for names of results, by index ("cst", "values"); None: numbered.
     argument_names: hint for the names of the arguments of a region's entry block ("iterArg").
+    generic_properties: the properties that the generic form shows, where they are others than the op has.
     default_dialect: dialect whose name is left out in the op's regions ("func" in func.func).
     """
 
@@ -68,6 +69,7 @@ class OpSyntax:
     form: AssemblyForm | None = None
     result_names: Callable[[Operation], Sequence[str | None]] | None = None
     argument_names: Callable[[Operation, int], Sequence[str | None]] | None = None
+    generic_properties: Callable[[Operation], Mapping[str, Attribute]] | None = None
     default_dialect: str | None = None
 
 

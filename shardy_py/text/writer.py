@@ -9,12 +9,12 @@ print through (`op_writer.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from typing_extensions import override
 from xdsl.dialects.builtin import UnregisteredOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from shardy_py.ir import operands_of
 from shardy_py.sharding.spelling import string_literal
@@ -222,8 +222,8 @@ class ModuleWriter(OpWriter):
         if op.successors:
             labels = ", ".join([self.label(block) for block in op.successors])
             self.pieces.append(f"[{labels}]")
-        if op.properties:
-            self.pieces.append(f" <{{{dictionary_entries(op.properties)}}}>")
+        if properties := self._generic_properties(op):
+            self.pieces.append(f" <{{{dictionary_entries(properties)}}}>")
         if op.regions:
             self.pieces.append(" (")
             for index, region in enumerate(op.regions):
@@ -237,14 +237,23 @@ class ModuleWriter(OpWriter):
         self.pieces.append(" : ")
         self.function_type(op)
 
+    def _generic_properties(self, op: Operation) -> Mapping[str, Attribute]:
+        if isinstance(op, UnregisteredOp):
+            return op.properties
+        syntax = self.syntax.op(operation_name(type(op)))
+        shown = None if syntax is None else syntax.generic_properties
+        return op.properties if shown is None else shown(op)
+
     def _collect_generic(self, op: Operation) -> None:
         """Visits the attributes of an op in generic form as MLIR does: regions, types, attributes by name."""
         for region in op.regions:
             self.region(region, label_empty=True)
         for value in (*op.operands, *op.results):
             attribute_text(value.type)
-        known = {} if isinstance(op, UnregisteredOp) else op.properties
-        dictionary_entries({**known, **op.attributes})
+        if isinstance(op, UnregisteredOp):
+            dictionary_entries(op.attributes)
+        else:
+            dictionary_entries({**self._generic_properties(op), **op.attributes})
 
     # ------------------------------------------------------------------ blocks
 

@@ -1,21 +1,14 @@
-"""Why C++ crashes on a program, and where jaxlib's Shardy is older than the source that ours follows.
-
-A cause is proved, not guessed: a crash has a cause if the program without it does not crash; a difference is
-one of age if our code with the older rule gives what jaxlib gives.
-"""
+"""Why C++ crashes on a program. A cause is proved, not guessed: the program without it does not crash."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from unittest.mock import patch
 
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.graph.liveness import dead_ops
 from shardy_py.ir import walk_pre_order
-from shardy_py.sharding import TensorSharding
 
 SEVERAL, UNKNOWN = "several of these", "unknown"
 _MESH = re.compile(r'"(\w+)"=(\d+)')
@@ -108,38 +101,3 @@ REFUSALS = {
 def refusal_cause(message: str) -> str:
     """Why C++ refuses what has a valid result here."""
     return next((cause for words, cause in REFUSALS.items() if words in message), UNKNOWN)
-
-
-@dataclass(frozen=True)
-class OlderRule:
-    """A rule that was another one when jaxlib's Shardy was made.
-
-    target: what stands for the rule in our code. older: what jaxlib does instead.
-    """
-
-    name: str
-    target: str
-    older: Callable[..., object]
-
-    @contextmanager
-    def applied(self) -> Iterator[None]:
-        """Our code with the older rule."""
-        with patch(self.target, self.older):
-            yield
-
-
-def _are_alike_but_for_unreduced_axes(first: TensorSharding, second: TensorSharding | None) -> bool:
-    if first.is_fully_replicated or second is None:
-        return first.is_fully_replicated and (second is None or second.is_fully_replicated)
-    return first.mesh == second.mesh and [d.axes for d in first.dimensions] == [
-        d.axes for d in second.dimensions
-    ]
-
-
-OLDER_RULES: tuple[OlderRule, ...] = (
-    OlderRule(
-        "results of a call that differ from the function's in unreduced axes alone are not resharded",
-        "shardy_py.passes.function_shardings.is_equivalent",
-        _are_alike_but_for_unreduced_axes,
-    ),
-)

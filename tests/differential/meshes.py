@@ -19,8 +19,9 @@ class Width:
 
     unreduced, replicated: how often a sharding has such an axis. annotated: how often an op has a sharding.
     closed: how often a dimension is closed. groups, calls, named, meshes: whether there are sharding groups,
-    calls, named computations, and meshes besides the first. runs: whether the program can run, on 16 devices
-    at most: no unknown custom calls, loops that iterate and branches that are taken.
+    calls, named computations, and meshes besides the first. ops: the most that main has. runs: whether the
+    program can run, on 16 devices at most: no unknown custom calls, loops that iterate and branches that are
+    taken.
     """
 
     unreduced: float = 0.0
@@ -33,6 +34,7 @@ class Width:
     meshes: bool = True
     regions: bool = True
     runs: bool = False
+    ops: int = 30
 
 
 class ShardingWriter:

@@ -14,15 +14,13 @@ from shardy_py.dialects import parse_module, print_module
 from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError
 from shardy_py.passes.runner import run_passes
-from tests.differential.explained import OLDER_RULES, UNKNOWN, crash_cause, refusal_cause
+from tests.differential.explained import UNKNOWN, crash_cause, refusal_cause
 from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
 from tests.differential.reference_process import CRASHED, FAILED, ReferenceProcess
 from tests.differential.shrink import shrink
 from tests.passes.programs import ProgramWriter
 
-NEWER_THAN_JAXLIB = {"sdy-verify-unreduced-axes"}
-"""It changes nothing, but refuses what jaxlib's Shardy takes."""
 Step = tuple[str, str]
 IMPORT: tuple[Step, ...] = (
     ("sdy-import-pipeline", ""),
@@ -103,17 +101,16 @@ MODES: tuple[Mode, ...] = (
 )
 
 SAME, REFUSED, DIFFERENT = "same", "both refuse", "different"
-CRASH, ONLY_REFERENCE, OLDER = "C++ crashes", "C++ refuses", "C++ is older"
-OUTCOMES = (SAME, REFUSED, CRASH, ONLY_REFERENCE, OLDER, DIFFERENT)
-"""`ONLY_REFERENCE`: C++ refuses what has a result here; `CRASH`: its process ends, whatever happens here;
-`OLDER`: what differs is a rule that has changed since jaxlib's Shardy was made."""
+CRASH, ONLY_REFERENCE = "C++ crashes", "C++ refuses"
+OUTCOMES = (SAME, REFUSED, CRASH, ONLY_REFERENCE, DIFFERENT)
+"""`ONLY_REFERENCE`: C++ refuses what has a result here; `CRASH`: its process ends, whatever happens here."""
 
 
 @dataclass(frozen=True)
 class Outcome:
     """How a program fares in a mode.
 
-    cause: of a crash, of a refusal that we do not share, or a rule's age.
+    cause: of a crash, or of a refusal that we do not share.
     program: what both sides were given.
     detail: what they say, if they differ.
     """
@@ -126,7 +123,7 @@ class Outcome:
     @property
     def is_explained(self) -> bool:
         """Whether nothing is left to look at."""
-        return self.kind in (SAME, REFUSED, OLDER) or self.cause not in ("", UNKNOWN)
+        return self.kind in (SAME, REFUSED) or self.cause not in ("", UNKNOWN)
 
     def __str__(self) -> str:
         return f"{self.kind} ({self.cause})" if self.cause else self.kind
@@ -163,10 +160,6 @@ def compare(mode: Mode, text: str, reference: ReferenceProcess, *, explains: boo
         )
     if ours == theirs:
         return Outcome(SAME)
-    for rule in OLDER_RULES if ours is not None else ():
-        with rule.applied():
-            if run_ours(text, mode.steps) == theirs:
-                return Outcome(OLDER, rule.name, text)
     return Outcome(DIFFERENT, "", text, f"ours: {message or ours}\ntheirs: {theirs}")
 
 
@@ -189,8 +182,7 @@ def run_ours(text: str, steps: tuple[Step, ...]) -> str:
     module = parse_module(text)
     verify_module(module)
     for name, options in steps:
-        calls = (c for c in build_step(name, options).calls if c.row.name not in NEWER_THAN_JAXLIB)
-        run_passes(module, calls, verify="never")
+        run_passes(module, build_step(name, options).calls, verify="never")
     verify_module(module)
     return print_module(module)
 

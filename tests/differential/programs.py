@@ -18,7 +18,7 @@ def wide_program(rng: random.Random, width: Width) -> str:
     """A module of functions that call each other, where nothing outside of regions is dead."""
     w = Writer(rng, width)
     texts = [_function(w, f"f{n}", "private ", 5) for n in range(rng.randint(0, 2) if width.calls else 0)]
-    main = _function(w, "main", "", 30)
+    main = _function(w, "main", "", width.ops)
     return "\n".join([w.shardings.declarations(), main, *texts])
 
 
@@ -27,7 +27,7 @@ def _function(w: Writer, name: str, visibility: str, longest: int) -> str:
     w.lines = []
     arguments = [Value(f"%{name}_{i}", w.kind()) for i in range(w.rng.randint(1, 3))]
     scope = Scope([*arguments], w.mesh, arguments)
-    for _ in range(w.rng.randint(1 if visibility else 4, longest)):
+    for _ in range(w.rng.randint(1 if visibility else min(4, longest), longest)):
         any_op(w, scope)
     results = [w.rng.choice(scope.values[-8:]) for _ in range(w.rng.randint(1, 3))]
     results += [v for v in scope.values if v.name not in w.uses and v not in results and v not in arguments]

@@ -1,28 +1,38 @@
-"""The C++ Shardy in a process of its own, for it may end it: `ReferenceProcess().run(text, passes)`.
+"""The C++ Shardy of a jaxlib, in a process of its own: `ReferenceProcess().run(text, passes)`.
 
-The process forks a worker that answers; when that dies, the next takes over at the cost of a fork.
+Its Python may be another one than this, and the process may end: see `reference_server.py`.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-FAILED, CRASHED = "failed", "crashed"
+from tests.differential.reference_server import CRASHED, FAILED
+
+__all__ = ["CRASHED", "FAILED", "ReferenceError", "ReferenceProcess"]
+SERVER = Path(__file__).with_name("reference_server.py")
+
+
+class ReferenceError(Exception):
+    """The reference gives no result; the message is its own."""
 
 
 class ReferenceProcess:
-    """Asks a process that is started when first needed."""
+    """Asks a process that is started when first needed.
 
-    def __init__(self) -> None:
+    python: the interpreter that has the jaxlib.
+    """
+
+    def __init__(self, python: str = sys.executable) -> None:
         """No process yet."""
+        self._python = python
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> ReferenceProcess:
@@ -36,50 +46,49 @@ class ReferenceProcess:
 
     def run(self, text: str, passes: str) -> tuple[str, str]:
         """The program after the passes: ("", text), or (FAILED, message), or (CRASHED, its last words)."""
+        return self._ask("run", text, passes)
+
+    def output(self, text: str, passes: str = "", *, generic: bool = False) -> str:
+        """The program after the passes.
+
+        Raises:
+            ReferenceError: there is none.
+        """
+        return self._result("generic" if generic else "run", text, passes)
+
+    def stages(self, text: str, passes: Sequence[str]) -> list[str]:
+        """The programs after each of the passes."""
+        return self._result("stages", text, passes)
+
+    def pipeline(self, passes: str) -> str:
+        """A pipeline spelled out."""
+        return self._result("pipeline", "", passes)
+
+    def rules(self, text: str, *, conservative: bool = False) -> dict[int, str | None]:
+        """The rule of each op with the attribute `test.number`, by that number."""
+        options = "{conservative-propagation=true}" if conservative else ""
+        return {int(number): rule for number, rule in self._result("rules", text, options).items()}
+
+    def _result(self, kind: str, text: str, passes: str | Sequence[str]) -> Any:
+        status, output = self._ask(kind, text, passes)
+        if status:
+            raise ReferenceError(output)
+        return output
+
+    def _ask(self, kind: str, text: str, passes: str | Sequence[str]) -> tuple[str, Any]:
         process = self._process
         if process is None:
             process = self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.differential.reference_process"],
+                [self._python, str(SERVER)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
-                cwd=ROOT,
+                env={name: value for name, value in os.environ.items() if not name.startswith("PYTHON")},
             )
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(json.dumps([text, passes]) + "\n")
+        process.stdin.write(json.dumps([kind, text, passes]) + "\n")
         process.stdin.flush()
         status, output = json.loads(process.stdout.readline())
         return status, output
-
-
-def serve() -> None:
-    """Lets one worker after the other answer, and answers for those that die."""
-    from tests.conftest import Reference
-
-    reference = Reference()
-    words = tempfile.TemporaryFile()  # noqa: SIM115 (it is standard error until the process ends)
-    os.dup2(words.fileno(), 2)
-    while worker := os.fork():
-        status = os.waitpid(worker, 0)[1]
-        if not os.WIFSIGNALED(status):
-            return
-        name = signal.Signals(os.WTERMSIG(status)).name
-        words.seek(0)
-        last = words.read().decode(errors="replace").strip().splitlines()[-1:]
-        words.seek(0)
-        words.truncate()
-        print(json.dumps((CRASHED, " ".join((name, *last)))), flush=True)
-    context = reference.context()
-    for line in sys.stdin:
-        text, passes = json.loads(line)
-        try:
-            answer = ("", reference.run(text, passes, context=context))
-        except reference.ir.MLIRError as error:
-            answer = (FAILED, str(error))
-        print(json.dumps(answer), flush=True)
-
-
-if __name__ == "__main__":
-    serve()

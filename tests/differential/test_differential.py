@@ -1,13 +1,12 @@
 """Random programs against the C++ Shardy, a few a mode; what fails is shrunk to a small program.
 
-`SHARDY_DIFFERENTIAL=2000` runs as many a mode; `python -m tests.differential.run` prints a table instead.
+`SHARDY_DIFFERENTIAL=2000` runs as many a mode; `python -m tests.differential.releases` prints tables.
 """
 
 from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -26,13 +25,6 @@ from tests.differential.writer import Kind, Scope, Value, Writer
 
 COUNT = int(os.environ.get("SHARDY_DIFFERENTIAL", "5"))
 PIPELINE = "sdy-propagation-pipeline"
-
-
-@pytest.fixture(scope="module")
-def process() -> Iterator[ReferenceProcess]:
-    pytest.importorskip("jaxlib.mlir.ir", reason="jaxlib (extra: reference) is not installed")
-    with ReferenceProcess() as process:
-        yield process
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)

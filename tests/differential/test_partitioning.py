@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
 from tests.differential.modes import DIFFERENT, REFUSED, SAME, Mode, Outcome, Step, compare
 from tests.differential.partitioning import LOCAL, PAD, PASSES, RESOLVE, explained, outcome_of, random_cases
 from tests.differential.reference_process import ReferenceProcess
@@ -20,13 +16,6 @@ func.func private @f(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %x : tensor<8xf32>
 }
 """
-
-
-@pytest.fixture(scope="module")
-def process() -> Iterator[ReferenceProcess]:
-    pytest.importorskip("jaxlib.mlir.ir", reason="jaxlib (extra: reference) is not installed")
-    with ReferenceProcess() as process:
-        yield process
 
 
 def test_random_programs_are_the_same_or_differ_for_a_cause(process: ReferenceProcess) -> None:

@@ -6,7 +6,6 @@ import re
 import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,6 +20,8 @@ from shardy_py.passes.pipelines import (
     propagation_passes,
 )
 from shardy_py.passes.runner import run_passes
+from tests.conftest import Reference
+from tests.differential.reference_process import ReferenceProcess
 from tests.passes.programs import ProgramWriter
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "filecheck" / "passes"
@@ -32,7 +33,6 @@ MIRRORS = (
     "sdy-remove-sharding-groups",
     "sdy-sharding-constraint-to-reshard",
 )
-NEWER_THAN_JAXLIB = {"sdy-verify-unreduced-axes"}
 NAMES = {call.row.name for call in import_passes() + inline_passes() + outline_passes()} | {*MIRRORS}
 
 
@@ -52,43 +52,39 @@ def test_every_pass_has_an_example() -> None:
 
 
 @pytest.mark.parametrize(("file", "flag"), example_runs())
-def test_example(file: str, flag: str, reference: Any) -> None:
+def test_example(file: str, flag: str, process: ReferenceProcess) -> None:
     name, _, options = flag.partition("=")
     for chunk in re.split(r"^// -----\n", (EXAMPLES / file).read_text(), flags=re.M):
-        run_beside(reference, chunk, build_step(name, options).calls)
+        run_beside(process, chunk, build_step(name, options).calls)
 
 
-def test_corpus(corpus_program: str, corpus: Callable[[str], str], reference: Any) -> None:
+def test_corpus(corpus_program: str, corpus: Callable[[str], str], reference: Reference) -> None:
     if corpus_program.startswith("transformer_train_"):
         pytest.skip("the layers of transformer_train over again")
     run_beside(reference, corpus(corpus_program), import_passes() + inline_passes())
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_random_program(seed: int, reference: Any) -> None:
+def test_random_program(seed: int, process: ReferenceProcess) -> None:
     """Without propagation: the shardings that the export passes meet are those that the program came with."""
     exported = tuple(map(pass_call, MIRRORS))
     calls = (*import_passes(), *inline_passes(), *outline_passes(), *exported)
-    run_beside(reference, ProgramWriter(seed).program(), calls)
+    run_beside(process, ProgramWriter(seed).program(), calls)
 
 
 @pytest.mark.parametrize("seed", range(40, 60))
 @pytest.mark.parametrize("dedup", [False, True], ids=["", "dedup"])
-def test_random_program_all_the_way(seed: int, dedup: bool, reference: Any) -> None:
+def test_random_program_all_the_way(seed: int, dedup: bool, process: ReferenceProcess) -> None:
     run_beside(
-        reference,
+        process,
         ProgramWriter(seed).program(),
         propagation_passes(PropagationPipelineOptions(dedup_functions_fully=dedup)),
     )
 
 
-def run_beside(reference: Any, text: str, calls: Iterable[PassCall]) -> None:
+def run_beside(process: ReferenceProcess | Reference, text: str, calls: Iterable[PassCall]) -> None:
     """Runs passes on both sides and compares what each leaves."""
-    ours = parse_module(text)
-    with reference.context():
-        theirs = reference.ir.Module.parse(text)
-        for call in calls:
-            run_passes(ours, (call,), verify="never")
-            if call.row.name not in NEWER_THAN_JAXLIB:
-                reference.passmanager.PassManager.parse(f"builtin.module({call})").run(theirs.operation)
-            assert print_module(ours) == str(theirs).rstrip("\n") + "\n", f"after {call.row.name}"
+    ours, steps = parse_module(text), tuple(calls)
+    for call, theirs in zip(steps, process.stages(text, [str(call) for call in steps]), strict=True):
+        run_passes(ours, (call,), verify="never")
+        assert print_module(ours) == theirs, f"after {call.row.name}"

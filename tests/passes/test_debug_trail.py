@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 
+from shardy_py import releases
 from shardy_py.cli.pass_text import build_step
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.passes import pass_call
 from shardy_py.passes.pipelines import import_passes
 from shardy_py.passes.runner import run_passes
+from tests.differential.reference_process import ReferenceProcess
 from tests.propagation.random_programs import random_program
 
 BOTH = "debug-sharding-origins=true debug-propagation-edge-sharding=true"
@@ -35,25 +36,22 @@ def notes(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 5, 6, 7, 8, 12])
-def test_random_program(seed: int, reference: Any) -> None:
+def test_random_program(seed: int, process: ReferenceProcess) -> None:
     """No loops, whose notes C++ finds invalid; no axes without origin, at which it stops."""
     text = random_program(seed)
-    with reference.context():
-        module = reference.ir.Module.parse(text)
-        for name, options in STEPS:
-            step = f"{name}{{{options}}}" if options else name
-            anchored = f"func.func({step})" if name == "sdy-sink-data-flow-edges" else step
-            reference.passmanager.PassManager.parse(f"builtin.module({anchored})").run(module.operation)
-        assert propagated(text) == str(module)
+    calls = [call for step in STEPS for call in build_step(*step).calls]
+    assert propagated(text) == process.output(text, ",".join(map(str, calls)))
 
 
 @pytest.mark.parametrize("seed", range(20, 40))
 def test_notes_change_nothing_else(seed: int) -> None:
+    """In JAX 0.10: Shardy cannot read the empty notes that it writes since."""
     text = random_program(seed)
-    module = parse_module(propagated(text))
-    run_passes(module, (pass_call("sdy-remove-propagation-debug-info"),))
-    without = re.sub(r"( \{|, )sdy.sharding_origin_name = \"\w+\"\}?", "", print_module(module))
-    assert without == propagated(text, is_noted=False)
+    with releases.of("0.10"):
+        module = parse_module(propagated(text))
+        run_passes(module, (pass_call("sdy-remove-propagation-debug-info"),))
+        without = re.sub(r"( \{|, )sdy.sharding_origin_name = \"\w+\"\}?", "", print_module(module))
+        assert without == propagated(text, is_noted=False)
 
 
 GROUP = """

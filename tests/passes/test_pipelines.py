@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 
@@ -13,15 +12,13 @@ from shardy_py.passes.pipelines import (
     export_passes,
     propagation_passes,
 )
+from shardy_py.releases import Behaviour
+from tests.differential.reference_process import ReferenceProcess
 
-NEWER_THAN_JAXLIB = {
-    "sdy-verify-unreduced-axes",  # it changes no IR
-    "sdy-inline-meshes",  # the export pipeline's last pass; the propagation pipeline leaves it out
-}
-"""Passes of the newest Shardy that jaxlib 0.10.2's pipelines lack."""
 WITHOUT_EFFECT = {"sdy-save-module"}  # writes debug files when a directory is given
 
 
+STAGES = ("resolve-permutation-factors", "optimize-collectives", "convert-global-to-local")
 CASES = [
     ("sdy-propagation-pipeline", ""),
     ("sdy-propagation-pipeline", "dedup-functions-fully=true"),
@@ -35,8 +32,8 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "options"), CASES)
-def test_same_passes_as_the_reference(name: str, options: str, reference: Any) -> None:
-    text = reference.pipeline(f"{name}{{{options}}}")
+def test_same_passes_as_the_reference(name: str, options: str, process: ReferenceProcess) -> None:
+    text = process.pipeline(f"{name}{{{options}}}")
     flat = (
         re.sub(r"\{[^{}]*(\{[^{}]*\}[^{}]*)?\}", "", text)
         .removeprefix("builtin.module(")
@@ -44,20 +41,27 @@ def test_same_passes_as_the_reference(name: str, options: str, reference: Any) -
     )
     theirs = [part for part in re.split(r"[,()]+", flat) if part and part not in WITHOUT_EFFECT]
     ours = [call.row.name for call in build_step(name, options).calls]
-    assert [n for n in ours if n not in NEWER_THAN_JAXLIB] == theirs
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_same_passes_up_to_a_stage(stage: str, process: ReferenceProcess) -> None:
+    if not Behaviour.EXPORT_PARTITIONS.holds:
+        pytest.skip("C++ has no stages yet")
+    test_same_passes_as_the_reference("sdy-export-pipeline", f"partitioner-stage={stage}", process)
 
 
 @pytest.mark.parametrize("name", ["sdy-propagation-pipeline", "sdy-import-pipeline", "sdy-export-pipeline"])
-def test_modules_are_saved_where_the_reference_does(name: str, reference: Any) -> None:
-    theirs = re.findall(r"sdy-save-module|sdy-[-a-z]+|canonicalize", reference.pipeline(f"{name}{{}}"))
+def test_modules_are_saved_where_the_reference_does(name: str, process: ReferenceProcess) -> None:
+    theirs = re.findall(r"sdy-save-module|sdy-[-a-z]+|canonicalize", process.pipeline(f"{name}{{}}"))
     ours = [call.row.name for call in build_step(name, "dump-directory=out").calls]
     around = [_neighbours(calls) for calls in (ours, theirs)]
     assert around[0] == around[1]
 
 
 def _neighbours(calls: list[str]) -> list[str]:
-    """What stands before each file; passes between that the reference is too old for do not count."""
-    known = [name for name in calls if name not in NEWER_THAN_JAXLIB and name != "sdy-collective"]
+    """What stands before each file."""
+    known = [name for name in calls if name != "sdy-collective"]
     return [known[i - 1] for i, name in enumerate(known) if name == "sdy-save-module"]
 
 

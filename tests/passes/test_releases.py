@@ -16,12 +16,13 @@ from tests.conftest import CORPUS
 
 FOLDER = CORPUS.parent / "jax_0_12"
 VERSIONS = {"v010": "0.10", "v012": "0.12"}
-SAME = ("asc_", "canon_", "df_", "pfr_", "pipe_call", "pipe_main", "r2c_", "red_")
+SAME = ("asc_", "canon_", "df_", "ifcr_", "pfr_", "pipe_", "r2c_", "red_", "sd_")
 """The beginnings of names of programs that both releases print as here."""
 
 
 def _lines(text: str) -> list[str]:
-    return [line for line in text.splitlines() if line and not line.startswith("//")]
+    program = text.partition("\n// diagnostic")[0]
+    return [line for line in program.splitlines() if line and not line.startswith("//")]
 
 
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.mlir") if path.stem.startswith(SAME))
@@ -60,3 +61,50 @@ def test_an_open_input_takes_a_constraint(release: str, shown: str, tmp_path: Pa
     with releases.of(release):
         assert main([str(source), "--sdy-apply-sharding-constraints", "-o", str(output)]) == 0
     assert shown in output.read_text()
+
+
+ON_ONE_DEVICE = """sdy.mesh @mesh = <["a"=2]>
+sdy.mesh @device = <[], device_ids=[0]>
+func.func @main(%x: tensor<8xf32>{argument}) -> (tensor<8xf32>{result}) {{
+  return %x : tensor<8xf32>
+}}
+"""
+DEVICE = " {sdy.sharding = #sdy.sharding<@device, []>}"
+
+
+@pytest.mark.parametrize("place", ["argument", "result"])
+@pytest.mark.parametrize("flag", ["--sdy-insert-explicit-reshards", "--sdy-propagation-pipeline"])
+def test_functions_take_and_return_what_is_on_all_devices(
+    place: str, flag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, output = tmp_path / "in.mlir", tmp_path / "out.mlir"
+    source.write_text(ON_ONE_DEVICE.format(**{"argument": "", "result": "", place: DEVICE}))
+    with releases.of("0.12"):
+        assert main([str(source), flag, "-o", str(output)]) == 1
+    fact = f"'func.func' op function {place} 0 cannot have a single-device sharding attribute"
+    assert f"in.mlir:3:1: error: {fact}" in capsys.readouterr().err
+    with releases.of("0.10"):
+        assert main([str(source), flag, "-o", str(output)]) == 0
+
+
+DROPPED = """sdy.mesh @mesh = <["a"=2]>
+func.func @main(
+  %x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"a"}>}
+) -> tensor<8xf32> {
+  %0 = stablehlo.negate %x {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>]>} : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+"""
+
+
+def test_unreduced_axes_are_verified_in_the_pipeline(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, output = tmp_path / "in.mlir", tmp_path / "out.mlir"
+    source.write_text(DROPPED)
+    with releases.of("0.10"):
+        assert main([str(source), "--sdy-propagation-pipeline", "-o", str(output)]) == 0
+    assert 'sdy.all_reduce {"a"}' in output.read_text()
+    with releases.of("0.12"):
+        assert main([str(source), "--sdy-propagation-pipeline", "-o", str(output)]) == 1
+    assert "'stablehlo.negate' op dropped unreduced axis 'a'" in capsys.readouterr().err

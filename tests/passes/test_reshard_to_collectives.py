@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 
 from shardy_py.dialects import parse_module, print_module
 from shardy_py.passes import pass_call
 from shardy_py.passes.runner import run_passes
+from tests.differential.reference_process import ReferenceError, ReferenceProcess
 from tests.passes.reshard_programs import MIXED, ReshardProgram
 
 SEEDS = range(80)
@@ -24,21 +24,21 @@ def as_collectives(text: str, *, keeps: bool = False) -> str:
 
 @pytest.mark.parametrize("keeps", [False, True])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_same_collectives(seed: int, keeps: bool, reference: Any) -> None:
+def test_same_collectives(seed: int, keeps: bool, process: ReferenceProcess) -> None:
     text = ReshardProgram(seed).text()
     ours = as_collectives(text, keeps=keeps)
-    assert ours == reference.run(text, PASSES.format(str(keeps).lower())), text
+    assert ours == process.output(text, PASSES.format(str(keeps).lower())), text
 
 
 @pytest.mark.parametrize("seed", range(300))
-def test_same_collectives_on_axes_of_any_size(seed: int, reference: Any) -> None:
+def test_same_collectives_on_axes_of_any_size(seed: int, process: ReferenceProcess) -> None:
     """Axes may not fit into each other: C++ ends in a wrong sharding or an error once in a hundred."""
     text = ReshardProgram(seed, MIXED, functions=1).text()
     ours = as_collectives(text)
-    assert reference.run(ours) == ours, "a collective is not valid"
+    assert process.output(ours) == ours, "a collective is not valid"
     try:
-        theirs = reference.run(text, PASSES.format("false"))
-    except reference.ir.MLIRError:
+        theirs = process.output(text, PASSES.format("false"))
+    except ReferenceError:
         return
     if ours != theirs:
         assert last_dimensions(theirs) != last_dimensions(ours) == wanted_dimensions(text)

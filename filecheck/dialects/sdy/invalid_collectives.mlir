@@ -289,15 +289,6 @@ func.func @main(%arg0: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{
 
 sdy.mesh @mesh = <["a"=2, "b"=4, "c"=8]>
 func.func @main(%arg0: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a", "b"}, {"c"}]>}) {
-  // expected-error @+1 {{'sdy.sharded_to_unreduced' op out_sharding reduction_op must be SUM}}
-  %0 = sdy.sharded_to_unreduced [{"b"}, {}] %arg0 out_sharding=<@mesh, [{"a"}, {"c"}], unreduced=max{"b"}> : tensor<16x16xf32>
-  return
-}
-
-// -----
-
-sdy.mesh @mesh = <["a"=2, "b"=4, "c"=8]>
-func.func @main(%arg0: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a", "b"}, {"c"}]>}) {
   // expected-error @+1 {{'sdy.sharded_to_unreduced' op can't apply shard-to-unreduce axis "a" to operand sharding on dimension 0}}
   %0 = sdy.sharded_to_unreduced [{"a"}, {}] %arg0 out_sharding=<@mesh, [{"b"}, {"c"}], unreduced={"a"}> : tensor<16x16xf32>
   return
@@ -354,14 +345,5 @@ sdy.mesh @mesh = <["a"=2, "b"=4, "c"=8]>
 func.func @main(%arg0: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}], unreduced={"b"}>}) {
   // expected-error @+1 {{'sdy.replicated_to_unreduced' op r2u axis "b" overlaps with operand unreduced axes}}
   %0 = sdy.replicated_to_unreduced {"b"} %arg0 out_sharding=<@mesh, [{"a"}, {}], unreduced={"b"}> : tensor<16x16xf32>
-  return
-}
-
-// -----
-
-sdy.mesh @mesh = <["a"=2, "b"=4, "c"=8]>
-func.func @main(%arg0: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>}) {
-  // expected-error @+1 {{'sdy.replicated_to_unreduced' op out_sharding reduction_op must be SUM}}
-  %0 = sdy.replicated_to_unreduced {"b"} %arg0 out_sharding=<@mesh, [{"a"}, {}], unreduced=max{"b"}> : tensor<16x16xf32>
   return
 }

@@ -21,15 +21,6 @@ func.func @main(%arg0: tensor<8xf32>) {
 // -----
 
 sdy.mesh @mesh = <["a"=2, "b"=4, "c"=8]>
-func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}]>}) {
-  // expected-error @+1 {{'sdy.reshard' op cannot introduce 'max' unreduced axes. Expected 'sum'.}}
-  %0 = sdy.reshard %arg0 <@mesh, [{}], unreduced=max{"a"}> : tensor<8xf32>
-  return
-}
-
-// -----
-
-sdy.mesh @mesh = <["a"=2, "b"=4, "c"=8]>
 func.func @main(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced=max{"a"}>}) {
   // expected-error @+1 {{'sdy.sharding_constraint' op cannot change the reduction operator of kept unreduced axes from max to sum.}}
   %0 = sdy.sharding_constraint %arg0 <@mesh, [{}], unreduced={"a"}> : tensor<8xf32>

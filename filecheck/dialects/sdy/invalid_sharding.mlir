@@ -175,7 +175,7 @@ func.func @main(%arg0: tensor<2x3xf32>) {
 
 sdy.mesh @one = <[], device_ids=[3]>
 func.func @main(%arg0: tensor<2x3xf32>) {
-  // expected-error @+1 {{'stablehlo.abs' op result - a maximal sharding can only have a sharding with rank 0 and no replicated or unreduced axes.}}
+  // expected-error @+1 {{'stablehlo.abs' op result - a single-device sharding can only have a sharding with rank 0 and no replicated or unreduced axes.}}
   %0 = stablehlo.abs %arg0 {sdy.sharding = #sdy.sharding_per_value<[<@one, [{}, {}]>]>} : tensor<2x3xf32>
   return
 }

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerType
-from xdsl.ir import Block, Operation
+from xdsl.dialects.builtin import IntegerAttr, IntegerType
+from xdsl.ir import Attribute, Block, Operation
 
 from shardy_py.dialects.sdy import ops
 from shardy_py.dialects.sdy import syntax_sharding as formats
 from shardy_py.dialects.sdy.syntax import DIRECTION, REDUCTION, REDUCTIONS
 from shardy_py.ir import build_operation
+from shardy_py.releases import Behaviour
 from shardy_py.sharding.spelling import string_literal, symbol_text
 from shardy_py.text.assembly import (
     ATTRIBUTES,
@@ -146,5 +148,21 @@ _FORMS: dict[type[Operation], AssemblyForm] = {
     ops.ReplicatedToUnreducedOp: _collective(spelled("axes", _AXES)),
 }
 
-OPS = {op_class.name: OpSyntax(op_class, form) for op_class, form in _FORMS.items()}
+
+def _with_reduction(op: Operation) -> Mapping[str, Attribute]:
+    """The properties with the one that is absent for a sum."""
+    if "reduction_op" in op.properties or not Behaviour.SUMS_ARE_PROPERTIES.holds:
+        return op.properties
+    return {**op.properties, "reduction_op": IntegerAttr(0, 32)}
+
+
+_GENERIC_PROPERTIES: dict[type[Operation], Callable[[Operation], Mapping[str, Attribute]]] = {
+    ops.AllReduceOp: _with_reduction,
+    ops.ReduceScatterOp: _with_reduction,
+}
+
+OPS = {
+    op_class.name: OpSyntax(op_class, form, generic_properties=_GENERIC_PROPERTIES.get(op_class))
+    for op_class, form in _FORMS.items()
+}
 """The syntax of every op of the dialect by name."""

@@ -130,10 +130,8 @@ def _check_reduction(op: ops.ReduceScatterOp | ops.AllReduceOp, scope: Scope) ->
 
 
 def _check_sharded_to_unreduced(op: ops.ShardedToUnreducedOp, scope: Scope) -> None:
-    """Sharded to unreduced: a sum; axes are removed as in an all-gather and become unreduced."""
+    """Sharded to unreduced: axes are removed as in an all-gather and become unreduced."""
     source, result, mesh = _sides(op, scope)
-    if result.reduction != "sum":
-        raise Fault("out_sharding reduction_op must be SUM")
     _check_by_dimension(op, op.axes.data, scope, _gather("shard-to-unreduce"))
     moved = [axis for axes in op.axes.data for axis in axes]
     if sort_and_merge([*source.unreduced_axes, *moved], mesh) != result.unreduced_axes:
@@ -143,14 +141,12 @@ def _check_sharded_to_unreduced(op: ops.ShardedToUnreducedOp, scope: Scope) -> N
 def _check_replicated_to_unreduced(op: ops.ReplicatedToUnreducedOp, scope: Scope) -> None:
     """Replicated to unreduced:
 
-    - the reduction is a sum, and dimensions stay as they are
+    - dimensions stay as they are
     - there are axes, in the order of the mesh, used by no dimension of the operand and not unreduced there
     - they become unreduced
     """
     source, result, mesh = _sides(op, scope)
     axes = op.axes.data
-    if result.reduction != "sum":
-        raise Fault("out_sharding reduction_op must be SUM")
     if source.dimensions != result.dimensions:
         raise Fault("input and output must share the same dimension shardings")
     if not axes:

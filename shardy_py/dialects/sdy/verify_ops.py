@@ -34,6 +34,7 @@ from shardy_py.dialects.sdy.verify_sharding import (
 from shardy_py.dialects.sdy.verify_values import check_mesh
 from shardy_py.dialects.verification.declared import check_single_block
 from shardy_py.dialects.verification.scope import Scope
+from shardy_py.releases import Behaviour
 from shardy_py.sharding import AxisRef, TensorSharding
 from shardy_py.sharding.axis_lists import difference, overlaps, total_size
 from shardy_py.text.attribute_writer import attribute_text
@@ -139,12 +140,13 @@ def _check_mesh(op: ops.MeshOp, scope: Scope) -> None:
 def _check_constraint(op: ops.ShardingConstraintOp | ops.ReshardOp, scope: Scope) -> None:
     """A sharding constraint or reshard: its sharding fits its type.
 
-    Unreduced axes that it adds are those of a sum, and it drops the operand's by their own reduction.
+    It may add unreduced axes of any reduction, and drops the operand's by their own.
     """
     check_sharding(op.sharding.data, op.result.type, scope)
     source = sharding_behind_barriers(op.input)
     if source is not None:
-        check_transition(source, op.sharding.data, scope, introduced="sum", removed=source.reduction)
+        result = op.sharding.data
+        check_transition(source, result, scope, introduced=result.reduction, removed=source.reduction)
 
 
 def check_transition(
@@ -164,9 +166,9 @@ def check_transition(
     mesh = meshes.pop()
     before, after = source.unreduced_axes, result.unreduced_axes
     added, dropped = difference(after, before, mesh), difference(before, after, mesh)
-    if added and introduced is None:
+    if added and introduced is None and Behaviour.REDUCTIONS_ADD_NO_UNREDUCED_AXES.holds:
         raise Fault(f"cannot add new unreduced axis '{added[0].name}'.")
-    if added and result.reduction != introduced and overlaps(after, added):
+    if added and introduced and result.reduction != introduced and overlaps(after, added):
         raise Fault(f"cannot introduce '{result.reduction}' unreduced axes. Expected '{introduced}'.")
     if dropped and source.reduction != removed and overlaps(before, dropped):
         raise Fault(f"cannot reduce '{source.reduction}' unreduced axes. Expected '{removed}'.")

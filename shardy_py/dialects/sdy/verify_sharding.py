@@ -22,6 +22,7 @@ from shardy_py.dialects.sdy.ops import DataFlowEdgeOp, ManualComputationOp, Prop
 from shardy_py.dialects.traits import data_flow, required_data_flow
 from shardy_py.dialects.verification.scope import Scope
 from shardy_py.ir import next_use
+from shardy_py.releases import Behaviour
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 from shardy_py.text.attribute_writer import attribute_text
 
@@ -50,8 +51,9 @@ def check_sharding(sharding: TensorSharding, type_: Attribute | None, scope: Sco
     is_empty = not (sharding.rank or sharding.replicated_axes or sharding.unreduced_axes)
     if mesh.is_maximal or (type_ is None and sharding.is_fully_replicated):
         if not is_empty:
+            word = "single-device" if Behaviour.SINGLE_DEVICE_IS_THE_WORD.holds else "maximal"
             raise Fault(
-                "a maximal sharding can only have a sharding with rank 0 and no replicated or unreduced axes."
+                f"a {word} sharding can only have a sharding with rank 0 and no replicated or unreduced axes."
             )
         return
     shaped = type_

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, i64
+from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness, i32, i64
 from xdsl.ir import Attribute
 
 from shardy_py import ir
@@ -31,10 +32,25 @@ _UI32 = IntegerType(32, Signedness.UNSIGNED)
 
 @dataclass(frozen=True, slots=True)
 class DeviceCounts:
-    """The grid of processes that are the devices of a mesh: device = replica * partitions + partition."""
+    """The grid of processes that are the devices of a mesh: device = replica * partitions + partition.
+
+    is_narrow: positions are `i32`, tables are looked up by the id as it is, and ops among replicas have no
+        channel, as in Shardy since JAX 0.12.
+    """
 
     replicas: int = 1
     partitions: int = 1
+    is_narrow: bool = False
+
+    @property
+    def integer(self) -> IntegerType:
+        """The type of positions."""
+        return i32 if self.is_narrow else i64
+
+    @property
+    def has_channels(self) -> bool:
+        """Whether ops between devices have channels."""
+        return not self.is_narrow or self.replicas == 1
 
     @property
     def is_grid(self) -> bool:
@@ -67,20 +83,28 @@ class DeviceCounts:
 
 
 def device_id(build: StablehloBuilder, counts: DeviceCounts) -> Value:
-    """The id of the device that runs the op: a scalar of `i64`."""
+    """The id of the device that runs the op: a scalar of the type of positions."""
     if not counts.is_grid:
-        return _id(build, "replica_id" if counts.replicas > 1 else "partition_id")
-    replica, partition = _id(build, "replica_id"), _id(build, "partition_id")
-    first = build.binary("multiply", replica, build.integer(counts.partitions))
+        return build.convert(plain_id(build, counts), counts.integer)
+    names = ("replica_id", "partition_id")
+    replica, partition = (build.convert(_id(build, name), counts.integer) for name in names)
+    first = build.binary("multiply", replica, build.integer(counts.partitions, counts.integer))
     return build.binary("add", first, partition)
 
 
+def plain_id(build: StablehloBuilder, counts: DeviceCounts) -> Value:
+    """The id of the device as StableHLO has it: a scalar of `ui32`, unless several counts are above 1."""
+    if counts.is_grid:
+        return device_id(build, counts)
+    return _id(build, "replica_id" if counts.replicas > 1 else "partition_id")
+
+
 def _id(build: StablehloBuilder, name: str) -> Value:
-    return build.convert(build.one(name, (), ranked_tensor((), _UI32)), i64)
+    return build.one(name, (), ranked_tensor((), _UI32))
 
 
 def shard_index(build: StablehloBuilder, mesh: Mesh, axes: Axes, counts: DeviceCounts, table: bool) -> Value:
-    """The position of the device along `axes`, major to minor: a scalar of `i64`.
+    """The position of the device along `axes`, major to minor: a scalar of the type of positions.
 
     table: look it up by device id. Else it is computed, unless the mesh has an order of devices of its own
     that is not a transposed or reversed one.
@@ -98,32 +122,34 @@ def shard_offset(
     parts = None if table else digits(mesh, axes)
     if parts is None:
         return table_entry(build, shard_indices(mesh, axes) * step, counts)
+    integer = partial(build.integer, element=counts.integer)
     if not parts:
-        return build.integer(0)
+        return integer(0)
     device = device_id(build, counts)
     index: Value | None = None
     for part in parts:
         digit = device
         if part.stride > 1:
-            digit = build.binary("divide", digit, build.integer(part.stride))
+            digit = build.binary("divide", digit, integer(part.stride))
         if not part.is_leading:
-            digit = build.binary("remainder", digit, build.integer(part.size))
+            digit = build.binary("remainder", digit, integer(part.size))
         if part.reversed:
-            digit = build.binary("subtract", build.integer(part.size - 1), digit)
+            digit = build.binary("subtract", integer(part.size - 1), digit)
         if index is not None:
-            scaled = build.binary("multiply", index, build.integer(part.size))
+            scaled = build.binary("multiply", index, integer(part.size))
             digit = build.binary("add", scaled, digit)
         index = digit
     assert index is not None
-    return index if step == 1 else build.binary("multiply", index, build.integer(step))
+    return index if step == 1 else build.binary("multiply", index, integer(step))
 
 
 def table_entry(
     build: StablehloBuilder, table: NDArray[np.int64], counts: DeviceCounts, device: Value | None = None
 ) -> Value:
-    """The entry of this device in a table by device id: a scalar of `i64`; `device`: its id, if inserted."""
-    device = device_id(build, counts) if device is None else device
-    return build.reshape(build.dynamic_slice(build.integers(table), [device], [1]), ())
+    """The entry of this device in a table by device id; `device`: its id, if inserted."""
+    if device is None:
+        device = plain_id(build, counts) if counts.is_narrow else device_id(build, counts)
+    return build.reshape(build.dynamic_slice(build.integers(table, counts.integer), [device], [1]), ())
 
 
 @dataclass(frozen=True, slots=True)

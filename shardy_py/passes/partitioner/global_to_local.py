@@ -49,6 +49,8 @@ from shardy_py.passes.partitioner import (
     local_windows,
 )
 from shardy_py.passes.partitioner.localizer import Localizer, Site, Whole, forget_sharding
+from shardy_py.passes.partitioner.module_shardings import write_module_shardings
+from shardy_py.releases import Behaviour
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.axis_lists import total_size
 from shardy_py.sharding.meshes import mesh_of
@@ -60,6 +62,9 @@ Row = Callable[[Localizer, Site], None]
 def convert_global_to_local(module: ModuleOp, options: ConvertGlobalToLocalOptions) -> None:
     """`sdy-convert-global-to-local`: converts the whole program to the one that each device runs."""
     local = Localizer(module, options)
+    main = local.symbols.get("main")
+    if isinstance(main, FuncOp) and Behaviour.GROUPS_ARE_AXES.holds and not options.device_id_arithmetic:
+        write_module_shardings(module, main, local.meshes)
     for site in LocalTypes(local).assign(module):
         row = _row(site.op)
         assert row is not None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,7 +169,8 @@ class LocalBuilder:
 
     def permute(self, value: Value, pairs: NDArray[np.int64], build: StablehloBuilder | None = None) -> Value:
         """Sends values from the first device of each pair to the second; others get zeros."""
-        channel = {"handle": next(self.devices.channels), "type": 1}
+        has_channel = self.devices.counts.has_channels
+        channel = {"handle": next(self.devices.channels), "type": 1} if has_channel else None
         table = self.devices.tables.of(pairs)
         return (build or self.plain).one(
             "collective_permute", (value,), value.type, source_target_pairs=table, channel_handle=channel
@@ -181,29 +183,43 @@ class LocalBuilder:
         """
         is_whole = self.manual.inner(self.sharding).is_fully_replicated
         permutes = self.plain if is_whole else self.build
-        pieces: list[Value] = []
+        counts, pieces = self.devices.counts, list[Value]()
+        part = spelled_out_index(self.plain, self.mesh, axes, counts) if counts.is_narrow else None
         for piece in exchange.pieces:
             pairs = shifted_pairs(self.mesh, axes, -piece.hop)
-            pieces.append(self.permute(value, pairs, permutes) if piece.hop and len(pairs) else value)
+            received = self.permute(value, pairs, permutes) if piece.hop and len(pairs) else value
+            if part is not None and piece.hop:
+                received = self._where_received(received, piece.hop, axes, part, padding)
+            pieces.append(received)
         shape = list(shape_of(value))
         shape[dimension] *= len(pieces)
         buffer = self.build.one("concatenate", pieces, resized(value, shape), dimension=dimension)
         edge, interior = ([0] * len(shape) for _ in range(2))
         edge[dimension], interior[dimension] = exchange.edge, exchange.interior
         buffer = self.build.pad(buffer, padding, edge, edge, interior)
-        part = spelled_out_index(self.plain, self.mesh, axes, self.devices.counts)
+        part = spelled_out_index(self.plain, self.mesh, axes, counts) if part is None else part
         if exchange.offsets:
             offset = self._entry(exchange.offsets, part)
-            zero = self.plain.integer(0)
+            zero = self.plain.integer(0, counts.integer)
         else:
-            slope, base = self.plain.integer(exchange.slope), self.plain.integer(exchange.base)
+            slope, base = (self.plain.integer(n, counts.integer) for n in (exchange.slope, exchange.base))
             offset = self.plain.binary("add", self.plain.binary("multiply", part, slope), base)
-            zero = self.plain.integer(0)
+            zero = self.plain.integer(0, counts.integer)
             offset = self.plain.binary("maximum", offset, zero)
         return cut(self.build, buffer, dimension, offset, exchange.size, zero)
 
+    def _where_received(self, value: Value, hop: int, axes: Axes, part: Value, padding: Value) -> Value:
+        """`value` in parts that have a part `hop` behind them (negative: before them); else padding."""
+        plain, limit = self.plain, -hop if hop < 0 else total_size(axes, self.mesh) - hop
+        bound = plain.integer(limit, self.devices.counts.integer)
+        exists = plain.compare("GE" if hop < 0 else "LT", part, bound)
+        filler = plain.broadcast(padding, shape_of(value))
+        return plain.select(plain.broadcast(exists, shape_of(value)), value, filler)
+
     def _entry(self, table: Sequence[int], index: Value) -> Value:
-        found = self.plain.dynamic_slice(self.plain.integers(table), [index], [1])
+        found = self.plain.dynamic_slice(
+            self.plain.integers(table, self.devices.counts.integer), [index], [1]
+        )
         return self.plain.reshape(found, ())
 
 
@@ -223,18 +239,19 @@ def spelled_out_index(build: StablehloBuilder, mesh: Mesh, axes: Axes, counts: D
     if mesh.device_ids:
         return table_entry(build, shard_indices(mesh, axes), counts)
     device = device_id(build, counts)
+    integer = partial(build.integer, element=counts.integer)
     index: Value | None = None
     for axis in axes:
         size, stride = axis.size(mesh), axis_stride(mesh, axis)
         digit = device
         if stride > 1:
-            digit = build.binary("divide", digit, build.integer(stride))
+            digit = build.binary("divide", digit, integer(stride))
         if size < mesh.device_count:
-            digit = build.binary("remainder", digit, build.integer(size))
+            digit = build.binary("remainder", digit, integer(size))
         if index is not None:
-            digit = build.binary("add", build.binary("multiply", index, build.integer(size)), digit)
+            digit = build.binary("add", build.binary("multiply", index, integer(size)), digit)
         index = digit
-    return build.integer(0) if index is None else index
+    return integer(0) if index is None else index
 
 
 def zero_of(build: StablehloBuilder, value: Value) -> Value:

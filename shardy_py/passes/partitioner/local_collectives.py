@@ -296,7 +296,7 @@ def _permuted(
     )
     sources = np.empty(len(pairs), np.int64)
     sources[pairs[:, 1]] = shard_indices(mesh, everywhere)[pairs[:, 0]]
-    starts = [table_entry(build, sources, local.counts), *(build.integer(0) for _ in shape)]
+    starts = [table_entry(build, sources, local.counts), *(local.position(build, 0) for _ in shape)]
     return build.reshape(build.dynamic_slice(gathered, starts, (1, *shape)), shape)
 
 

@@ -21,7 +21,7 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.movements import replace_by_values
 from shardy_py.graph.record import combiner_of
 from shardy_py.partition.device_groups import shard_indices
-from shardy_py.passes.partitioner.device_ids import device_id
+from shardy_py.passes.partitioner.device_ids import device_id, plain_id
 from shardy_py.passes.partitioner.identities import identity, identity_data
 from shardy_py.passes.partitioner.local_collectives import COMBINERS, reduction_of
 from shardy_py.passes.partitioner.localizer import (
@@ -184,7 +184,7 @@ def _holds_first(
         if dim not in indexed:
             part = (operand.shape[dim] or 1) // operand.parts(dim)
             offset = local.offset(build, operand.mesh, operand.axes(dim), part)
-            is_zero = build.compare("EQ", offset, build.integer(0))
+            is_zero = build.compare("EQ", offset, local.position(build, 0))
             holds = is_zero if holds is None else build.binary("and", holds, is_zero)
     assert holds is not None
     return holds
@@ -311,7 +311,7 @@ def _is_leader(
     if local.options.device_id_arithmetic:
         return local.is_first(build, updates.mesh, axes), ()
     table = shard_indices(updates.mesh, axes) == 0
-    device = device_id(build, local.counts)
+    device = (plain_id if local.counts.is_narrow else device_id)(build, local.counts)
     flags = build.dense(ranked_tensor(table.shape, i1), table.tobytes())
     return build.dynamic_slice(flags, [device], [1]), (0,)
 

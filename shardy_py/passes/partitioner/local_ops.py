@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation
 
 from shardy_py import ir
@@ -19,7 +18,7 @@ from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import combiner_of
 from shardy_py.partition.device_groups import shard_indices
-from shardy_py.passes.partitioner.device_ids import device_id, table_entry
+from shardy_py.passes.partitioner.device_ids import device_id, plain_id, table_entry
 from shardy_py.passes.partitioner.identities import identity, identity_data
 from shardy_py.passes.partitioner.localizer import (
     Localizer,
@@ -160,14 +159,14 @@ def dynamic_update_slice(local: Localizer, site: Site) -> None:
     build = StablehloBuilder(site.op)
     value, slice_, *indices = site.values
     sizes, shape = shape_of(slice_), shape_of(value)
-    starts = [build.convert(index, i64) for index in indices]
+    starts = [build.convert(index, local.counts.integer) for index in indices]
     room = [sizes[dim] if dim in partial else 0 for dim in range(len(shape))]
     for dim in partial:
-        last = build.integer((given.shape[dim] or 0) - sizes[dim])
-        start = build.one("clamp", (build.integer(0), starts[dim], last), last.type)
+        last = local.position(build, (given.shape[dim] or 0) - sizes[dim])
+        start = build.one("clamp", (local.position(build, 0), starts[dim], last), last.type)
         offset = local.offset(build, given.mesh, given.axes(dim), shape[dim])
         start = build.binary("subtract", start, offset)
-        starts[dim] = build.binary("add", start, build.integer(room[dim]))
+        starts[dim] = build.binary("add", start, local.position(build, room[dim]))
     filler = build.reshape(build.slice(value, [0] * len(shape), [1] * len(shape)), ())
     wide = build.pad(value, filler, room, room)
     wide = build.one("dynamic_update_slice", (wide, slice_, *starts), wide.type)
@@ -234,12 +233,13 @@ def _pad_starts(
     device: Value | None = None
     for dim, (step, first) in enumerate(zip(steps, firsts, strict=True)):
         if not step:
-            starts.append(build.integer(first))
+            starts.append(local.position(build, first))
         elif local.options.device_id_arithmetic:
             offset = local.offset(build, given.mesh, given.axes(dim), step)
-            starts.append(build.binary("add", offset, build.integer(first)) if first else offset)
+            starts.append(build.binary("add", offset, local.position(build, first)) if first else offset)
         else:
-            device = device_id(build, local.counts) if device is None else device
+            if device is None:
+                device = (plain_id if local.counts.is_narrow else device_id)(build, local.counts)
             table = first + step * shard_indices(given.mesh, given.axes(dim))
             starts.append(table_entry(build, table, local.counts, device))
     return starts

@@ -39,7 +39,7 @@ def sharded_to_unreduced(local: Localizer, site: Site) -> None:
         build = StablehloBuilder(site.op)
         combiner = f"stablehlo.{COMBINERS[sharding.reduction]}"
         starts = [
-            local.offset(build, mesh, axes, size) if axes else build.integer(0)
+            local.offset(build, mesh, axes, size) if axes else local.position(build, 0)
             for axes, size in zip(by_dimension, shape_of(value), strict=True)
         ]
         rest = identity(build, combiner, type_)

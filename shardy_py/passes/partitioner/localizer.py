@@ -25,6 +25,7 @@ from shardy_py.passes.meshes import inlined_mesh
 from shardy_py.passes.options import ConvertGlobalToLocalOptions
 from shardy_py.passes.partitioner.device_ids import DeviceCounts, DeviceTables, next_channel, shard_offset
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value
+from shardy_py.releases import Behaviour
 from shardy_py.sharding import Axes, Mesh, SubAxis, TensorSharding
 from shardy_py.sharding.axis_lists import total_size
 
@@ -86,7 +87,8 @@ class Localizer:
         self.options = options
         self.symbols = Symbols(module)
         self.meshes: Mapping[str, Mesh] = self.symbols.meshes()
-        self.counts = DeviceCounts(options.replica_count, options.partition_count)
+        is_narrow = Behaviour.POSITIONS_ARE_NARROW.holds and not options.device_id_arithmetic
+        self.counts = DeviceCounts(options.replica_count, options.partition_count, is_narrow)
         self.counts.check_any(self.meshes.values())
         self.tables = DeviceTables()
         self._channels = next_channel(module)
@@ -94,20 +96,24 @@ class Localizer:
     # ------------------------------------------------------------------ positions
 
     def offset(self, build: StablehloBuilder, mesh: Mesh, axes: Axes, step: int) -> Value:
-        """The position of the device along `axes`, times `step`: a scalar of `i64`."""
+        """The position of the device along `axes`, times `step`: a scalar of the type of positions."""
         table = not self.options.device_id_arithmetic
         return shard_offset(build, mesh, axes, step, self.counts, table=table)
 
+    def position(self, build: StablehloBuilder, number: int) -> Value:
+        """A constant of the type of positions."""
+        return build.integer(number, self.counts.integer)
+
     def is_first(self, build: StablehloBuilder, mesh: Mesh, axes: Axes) -> Value:
         """Whether the device is the first one along `axes`: a scalar of `i1`."""
-        return build.compare("EQ", self.offset(build, mesh, axes, 1), build.integer(0))
+        return build.compare("EQ", self.offset(build, mesh, axes, 1), self.position(build, 0))
 
     def slice_along(
         self, build: StablehloBuilder, value: Value, mesh: Mesh, axes: Sequence[Axes], sizes: Sequence[int]
     ) -> Value:
         """The part of `value` on this device; dimensions are sharded along `axes`, into parts of `sizes`."""
         starts = [
-            self.offset(build, mesh, along, size) if along else build.integer(0)
+            self.offset(build, mesh, along, size) if along else self.position(build, 0)
             for along, size in zip(axes, sizes, strict=True)
         ]
         return build.dynamic_slice(value, starts, sizes)
@@ -129,7 +135,7 @@ class Localizer:
     def groups(self, sharding: TensorSharding, mesh: Mesh, axes: Axes) -> Attribute:
         """Replica groups along `axes`: by devices, or by axes where the options say so."""
         self.counts.check(mesh)
-        has_sub_axes = any(axis.sub_axis for axis in axes)
+        has_sub_axes = any(axis.sub_axis for axis in axes) and not Behaviour.GROUPS_ARE_AXES.holds
         is_large = self.options.device_id_arithmetic and mesh.device_count > LARGE_MESH
         if is_large or (self.options.enable_rgv3 and not has_sub_axes):
             return groups_by_axes(sharding.mesh, axes)

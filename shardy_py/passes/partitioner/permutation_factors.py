@@ -49,6 +49,7 @@ from shardy_py.passes.partitioner.random_parts import resolve_random_bits
 from shardy_py.passes.partitioner.resolution import Resolution
 from shardy_py.passes.partitioner.window_exchange import exchange_windows
 from shardy_py.passes.reshard_insertion import insert_reshards
+from shardy_py.releases import Behaviour
 from shardy_py.sharding import FactorType, ShardingRule, TensorSharding
 from shardy_py.sharding.meshes import common_mesh, resolve
 
@@ -93,7 +94,8 @@ def resolve_permutation_factors(module: ModuleOp, options: ResolvePermutationFac
 
     Ops without an exchange, and those that would gather the whole dimension, get replicated operands.
     """
-    counts = DeviceCounts(options.replica_count, options.partition_count)
+    is_narrow = Behaviour.POSITIONS_ARE_NARROW.holds and not options.enable_windowed_halo_exchange
+    counts = DeviceCounts(options.replica_count, options.partition_count, is_narrow)
     state = Resolution(Symbols(module), ShardingReader(), Devices(next_channel(module), counts), options)
     for op in list(walk_post_order(module, include_root=False)):
         if op.name.startswith("stablehlo.") and not is_terminator(op):

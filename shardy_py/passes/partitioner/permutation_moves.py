@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 
 from shardy_py import ir
 from shardy_py.dialects import sdy
+from shardy_py.dialects.stablehlo import PadOp
 from shardy_py.graph.movements import replace_by_values
 from shardy_py.graph.plain import plain
 from shardy_py.ir import operands_of
@@ -24,6 +25,7 @@ from shardy_py.passes.communication_ops import identity_op
 from shardy_py.passes.partitioner.halo_exchange import LocalBuilder, Manual, manual_computation, zero_of
 from shardy_py.passes.partitioner.resolution import Resolution, cut_to, padded_high, parts_of
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, resized, shape_of
+from shardy_py.releases import Behaviour
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import Axes
 from shardy_py.sharding.slices import axis_index, axis_stride, listed
@@ -98,7 +100,11 @@ def pad_reads(op: Operation, parts: list[int]) -> list[Reads]:
 def slice_reads(op: Operation, parts: list[int]) -> list[Reads]:
     """The elements that a slice without strides reads along each dimension."""
     sizes = zip(parts, shape_of(operands_of(op)[0]), result_shape(op), strict=True)
-    return [Reads(*size, -start) for size, start in zip(sizes, integers(op, "start_indices"), strict=True)]
+    starts, strides = integers(op, "start_indices"), integers(op, "strides")
+    return [
+        Reads(*size, -start, stride=stride)
+        for size, start, stride in zip(sizes, starts, strides, strict=True)
+    ]
 
 
 def exchange_pad(op: Operation, state: Resolution) -> bool:
@@ -127,9 +133,13 @@ def exchange_slice(op: Operation, state: Resolution) -> bool:
         starts, limits = integers(op, "start_indices"), integers(op, "limit_indices")
         first = [0 if count > 1 else start for start, count in zip(starts, parts, strict=True)]
         last = [size if count > 1 else limit for limit, size, count in zip(limits, sizes, parts, strict=True)]
-        if not any(first) and last == list(sizes):
+        strides = [1] * len(sizes)
+        if Behaviour.POSITIONS_ARE_NARROW.holds:
+            given = zip(integers(op, "strides"), parts, strict=True)
+            strides = [1 if count > 1 else stride for stride, count in given]
+        if not any(first) and last == list(sizes) and max(strides) == 1:
             return local
-        return inner.build.slice(local, first, last)
+        return inner.build.slice(local, first, last, strides)
 
     return _exchange(op, state, slice_reads, slice_rest, None)
 
@@ -151,13 +161,16 @@ def _exchange(
         return True
     sharding, mesh = found
     parts = parts_of(sharding, mesh)
-    exchanges = {
-        dimension: shardy_exchange(reads)
-        for dimension, reads in enumerate(reads_of(op, parts))
-        if reads.parts > 1
+    in_place_only = Behaviour.POSITIONS_ARE_NARROW.holds
+    sharded = {dimension: reads for dimension, reads in enumerate(reads_of(op, parts)) if reads.parts > 1}
+    exchanges = {dim: shardy_exchange(reads) for dim, reads in sharded.items()}
+    needed = {
+        dim: found.exchange
+        for dim, found in exchanges.items()
+        if found.is_needed or (in_place_only and not sharded[dim].is_in_place)
     }
-    needed = {dimension: exchange for dimension, exchange in exchanges.items() if exchange is not None}
-    if not needed:
+    is_padded = op.name == PadOp.name
+    if not any(exchanges[dim].is_needed or sharded[dim].dilation > 1 or not is_padded for dim in needed):
         return True
     if any(is_wide(exchange, parts[dimension]) for dimension, exchange in needed.items()):
         return False
@@ -237,7 +250,9 @@ def with_reversed_axes(mesh: Mesh, axes: Axes) -> Mesh:
     for axis in axes:
         last = axis.size(mesh) - 1
         positions = positions + (last - 2 * axis_index(mesh, axis, positions)) * axis_stride(mesh, axis)
-    return replace(mesh, device_ids=tuple(device_ids(mesh)[positions].tolist()))
+    ids = device_ids(mesh)[positions]
+    in_order = np.array_equal(ids, listed(mesh.device_count))
+    return replace(mesh, device_ids=() if in_order else tuple(ids.tolist()))
 
 
 def _shifted(value: Value, shifts: dict[int, int], op: Operation, state: Resolution) -> Value:

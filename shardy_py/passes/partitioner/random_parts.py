@@ -26,9 +26,11 @@ from shardy_py.graph.plain import plain
 from shardy_py.ir import operands_of
 from shardy_py.layout.element_types import element_type
 from shardy_py.partition.random_bits import WORDS, RandomPart, counters, random_part
+from shardy_py.partition.reshard_plan import ReshardPlan, ResultReshard
 from shardy_py.passes.partitioner.halo_exchange import LocalBuilder, Manual, cut, manual_computation
 from shardy_py.passes.partitioner.random_rounds import ROUNDS, UI64, joined, scalar, splat
 from shardy_py.passes.partitioner.resolution import Resolution, cut_to, parts_of
+from shardy_py.passes.reshard_insertion import insert_reshards
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.sharding import TensorSharding
 from shardy_py.text.type_reader import ranked_tensor
@@ -49,7 +51,10 @@ def unsupported_generator(op: Operation) -> str:
 
 
 def resolve_random_bits(op: Operation, state: Resolution) -> None:
-    """Makes the generator local, unless its devices may generate other bits than the whole program."""
+    """Makes the generator local, unless its devices may generate other bits than the whole program.
+
+    Shardy replicates the bits.
+    """
     bits = op.results[1]
     found = state.sharded(bits)
     if state.options.rng_bit_generator_unsafe or found is None or unsupported_generator(op):
@@ -57,6 +62,10 @@ def resolve_random_bits(op: Operation, state: Resolution) -> None:
     if 0 in shape_of(bits):  # the parts are as empty as the whole
         return
     sharding, mesh = found
+    if not state.options.enable_windowed_halo_exchange:
+        replicated = TensorSharding.fully_closed(sharding.mesh, sharding.rank)
+        insert_reshards(op, ReshardPlan((), ((1, ResultReshard(replicated, (sharding,))),)), state.reader)
+        return
     part = random_part(_algorithm(op), shape_of(bits), parts_of(sharding, mesh), _width(bits))
     axes = [axis for dimension in sharding.dimensions for axis in dimension.axes]
     manual = Manual.of(mesh, tuple(axes), (sharding,))

@@ -5,8 +5,6 @@ Not compared: sub-axes, whose positions jaxlib's version computes as if they wer
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.differential.modes import run_ours, spelled
@@ -21,13 +19,6 @@ BETTER = {
     "size of a dimension": "the size of the part",
 }
 """What is wrong there, by program."""
-
-
-@pytest.fixture(scope="module")
-def process() -> Iterator[ReferenceProcess]:
-    pytest.importorskip("jaxlib.mlir.ir", reason="jaxlib (extra: reference) is not installed")
-    with ReferenceProcess() as process:
-        yield process
 
 
 @pytest.mark.parametrize("name", [name for name, case in (MOVES | OPS).items() if ":(" not in str(case)])

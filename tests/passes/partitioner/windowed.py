@@ -26,7 +26,9 @@ def compare(text: str, inputs: list[Array], *, windowed: bool = True) -> tuple[s
     lanes = [array[None] for array in inputs]
     whole = Executable(parse_module(text, "whole.mlir")).run(lanes)
     module = parse_module(text, "local.mlir")
-    options = ResolvePermutationFactorsOptions(enable_windowed_halo_exchange=windowed)
+    options = ResolvePermutationFactorsOptions(
+        enable_windowed_halo_exchange=windowed, rng_bit_generator_unsafe=False
+    )
     with collected_warnings() as warnings:
         resolve_permutation_factors(module, options)
     verify_module(module)
