@@ -81,7 +81,11 @@ def _place(
             above = factors[: factors.index(factor) + 1]
             assert type_ is not None
             parts = prod(rule.factors[f].size for f in above)
-            return dimension, max(1, (type_.shape[dimension] or 0) // parts), rule.factors[factor].size
+            return (
+                dimension,
+                max(1, (type_.shape[dimension] or 0) // max(1, parts)),
+                rule.factors[factor].size,
+            )
     return None
 
 
