@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from shardy_py.ops import TABLE
 from shardy_py.ops.windowed import Window, windows_of
+from shardy_py.releases import Behaviour
 from shardy_py.spmd.application import Application, Handler
 from shardy_py.spmd.convolutions import Convolution
 from shardy_py.spmd.dots import dot
@@ -238,6 +239,15 @@ def _dynamic_update_slice(application: Application) -> list[Partitioned]:
     return [dynamically_updated(value, update, numbers, application.targets[0])]
 
 
+def _fft(application: Application) -> list[Partitioned]:
+    """The last dimensions are transformed, as many as `fft_length` has."""
+    (value,), (target,) = application.operands, application.targets
+    transformed = target.dimensions[target.rank - len(application.attributes["fft_length"]) :]
+    if not Behaviour.FFT_KEEPS_BATCHES.holds or any(tiles > 1 for tiles in transformed):
+        return _whole(application)
+    return [result_of([reshard(value, target)], application.shape(), target, application.element())]
+
+
 def _sort(application: Application) -> list[Partitioned]:
     dimension = application.attributes.get("dimension", -1) % len(application.shape())
     return sorted_along(application.operands, dimension, application.targets)
@@ -311,6 +321,7 @@ HANDLERS: dict[str, Handler] = {
     "stablehlo.dynamic_slice": _dynamic_slice,
     "stablehlo.dynamic_update_slice": _dynamic_update_slice,
     "stablehlo.custom_call": _custom_call,
+    "stablehlo.fft": _fft,
     "stablehlo.sort": _sort,
     "stablehlo.gather": gather,
     "stablehlo.scatter": scatter,

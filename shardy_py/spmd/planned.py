@@ -1,7 +1,7 @@
 """Plans of ops, made once for ops that are equal in all that a plan depends on.
 
-A plan depends on the op record, on how its operands are held (also on what they were resharded from), and on
-the tilings of its results: not on names. So repeated layers, and the same program with another annotation,
+A plan depends on the op record, on how its operands are held (also on what they were resharded from), on the
+tilings of its results, and on the release of XLA: not on names. So repeated layers, and the same program with another annotation,
 cost one look-up an op. Reshards are known by the positions of operands, to which a walk gives the names of
 its values. Not here: programs (`walk.py`), handlers (`handlers.py`).
 
@@ -22,6 +22,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
+from shardy_py import releases
 from shardy_py.session import SESSION
 from shardy_py.spmd.model import Collective
 from shardy_py.spmd.partitioned import Partitioned, Rematerialization
@@ -115,7 +116,7 @@ def known_plan(
     step: Hashable, used: Hashable, operands: Sequence[Partitioned], names: Sequence[Hashable]
 ) -> tuple[Planned, ...] | None:
     """What `planned` made for the key of a step, if it has; names: of the operands."""
-    known = _PLANS.get(((step, used), tuple(map(id, operands)), positions_of(names)))
+    known = _PLANS.get(((step, used), tuple(map(id, operands)), positions_of(names), releases.current()))
     return None if known is None else known[1]
 
 
@@ -132,7 +133,7 @@ def planned(
     positions: of each operand the first position of the same value.
     holds: what the key is an identity of.
     """
-    full = key, tuple(map(id, operands)), tuple(positions)
+    full = key, tuple(map(id, operands)), tuple(positions), releases.current()
     known = None if key is None else _PLANS.get(full)
     if known is None:
         named = [_at(value, position) for value, position in zip(operands, positions, strict=True)]
