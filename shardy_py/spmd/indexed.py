@@ -176,8 +176,10 @@ def sharded_alike(
 ) -> tuple[Tiling, Tiling] | None:
     """The tilings of operand and indices sharded alike along dimensions that correspond; None: neither is.
 
-    The one that has fewer tiles along them takes more from its replicas.
+    The one that has fewer tiles along them takes more from its replicas. The partitioner forgets their axes
+    here.
     """
+    operand, indices = operand.by(None), indices.by(None)
     if tiles_of(operand, of_operand) == tiles_of(indices, of_indices) == 1:
         return None
     if indices.is_replicated:

@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from shardy_py.releases import Behaviour
+from shardy_py.spmd.common_axes import common_axes
 from shardy_py.spmd.grouping import Grouped, aligned, group_on, ungrouped
 from shardy_py.spmd.indexed import (
     NEVER,
@@ -47,7 +49,7 @@ Results = tuple[Partitioned, ...]
 class _Scatter:
     """A scatter of the devices of one group: sizes of the updates in the operand, tiling of the results.
 
-    All operands have one shape and tiling, as have all updates.
+    All operands have one shape and tiling, as have all updates. is_estimate: only its cost is of interest.
     """
 
     operands: Results
@@ -57,6 +59,7 @@ class _Scatter:
     sizes: Shape
     target: Tiling
     is_reduction: bool
+    is_estimate: bool = False
 
     @property
     def tiling(self) -> Tiling:
@@ -139,6 +142,7 @@ def _cost(way: Way, scatter: _Scatter) -> Cost:
         operands=tuple(replace(value, collectives=()) for value in scatter.operands),
         indices=replace(scatter.indices, collectives=()),
         updates=tuple(replace(value, collectives=()) for value in scatter.updates),
+        is_estimate=True,
     )
     memory: list[int] = []
 
@@ -220,6 +224,8 @@ def _along_picked(scatter: _Scatter, solve: Solve) -> Results | None:
 def _along_indices(scatter: _Scatter, solve: Solve) -> Results | None:
     """Along dimensions of the indices; the results are summed."""
     dims, indices = scatter.dims, scatter.indices
+    if not scatter.is_estimate and Behaviour.SCATTER_GATHERS_CONFLICTS.holds:
+        scatter = replace(scatter, updates=_without_conflicts(scatter))
     if not scatter.is_reduction:
         return None
     given = scatter.updates[0].tiling
@@ -242,6 +248,17 @@ def _along_indices(scatter: _Scatter, solve: Solve) -> Results | None:
             devices = indices.tiling.along([i])
             found = tuple(value.sent("all_reduce", devices, local=value.local) for value in found)
     return scatter.outside(found, operand)
+
+
+def _without_conflicts(scatter: _Scatter) -> Results:
+    """The updates with those dimensions whole that have an axis of a dimension that the indices address."""
+    dims, (operand, update) = scatter.dims, (scatter.tiling, scatter.updates[0].tiling)
+    if not dims.offsets or operand.is_replicated or update.is_replicated:
+        return scatter.updates
+    conflicts = common_axes(
+        operand, dims.index_map, update, [i for i in range(dims.rank) if i not in dims.offsets]
+    )
+    return tuple(reshard(value, value.tiling.replicated_on(conflicts)) for value in scatter.updates)
 
 
 _WAYS: tuple[Way, ...] = (_along_batching, _along_passing, _along_picked, _along_indices)

@@ -3,8 +3,8 @@
     before  #sdy.sharding<@mesh, [{"x"}p0, {"y", ?}p1]>
     after   #sdy.sharding<@mesh, [{"x"}, {"y", ?}]>
 
-On its way to Shardy a program is HLO, whose shardings by mesh and axes have no priorities. Not here: shardings by
-tiles, beside which HLO kept the text of the program's own.
+On its way to Shardy a program is HLO, whose shardings by mesh and axes have no priorities. Not here:
+shardings by tiles, beside which HLO kept the text of the program's own.
 """
 
 from __future__ import annotations

@@ -26,9 +26,11 @@ import numpy as np
 import pytest
 
 from shardy_py import releases
-from shardy_py.gspmd.sharding.axes import to_hlo_sharding
+from shardy_py.gspmd.sharding.axes import to_hlo_sharding, to_named_hlo_sharding
 from shardy_py.gspmd.sharding.hlo_sharding import HloSharding
 from shardy_py.gspmd.sharding.text import hlo_sharding_from_text
+from shardy_py.releases import Behaviour
+from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.spmd.model import Collective, Plan
 from shardy_py.spmd.tiling import Tiling
 
@@ -40,7 +42,7 @@ STOP = "stop_before_code_generation"
 def installed() -> releases.Release:
     """The release whose XLA compiles here: that of jaxlib; the default one without it."""
     try:
-        return releases.named(metadata.version("jaxlib"))
+        return releases.installed(metadata.version("jaxlib"))[0]
     except metadata.PackageNotFoundError:
         return releases.DEFAULT
 
@@ -139,6 +141,13 @@ def sent_by_kind(collectives: Iterable[Collective]) -> Counter[str]:
     return Counter(Plan(tuple(collectives)).bytes_by_kind)
 
 
+def sharding_text(sharding: TensorSharding, mesh: Mesh) -> str:
+    """The sharding as XLA has it for a program of JAX: by mesh and axes since it does, else by tiles."""
+    has_axes = Behaviour.SHARDINGS_HAVE_AXES.value.since.order <= installed().order
+    made = to_named_hlo_sharding(sharding, mesh) if has_axes else to_hlo_sharding(sharding, mesh)
+    return str(made)
+
+
 def tilings_of(before: Hlo, number: int, devices: int) -> list[Tiling]:
     """The tilings of a case before partitioning: of its arguments in order, its ops, and its result."""
     lines = before.computations[before.entry]
@@ -181,6 +190,8 @@ def tiling_of_sharding(sharding: HloSharding | None, rank: int, devices: int) ->
     """The tiling of an array of a rank; whole without a sharding, or with one that has no tiles."""
     if sharding is not None and sharding.named is not None:
         named = sharding.named
+        if named.sharding.dimensions and not named.manual_axes:
+            return Tiling.of_sharding(named.sharding, named.mesh)
         sharding = to_hlo_sharding(named.sharding, named.mesh, named.manual_axes)
     tiles = sharding.tile_assignment if sharding else None
     if sharding is None or tiles is None or tiles.size == 1:

@@ -169,6 +169,7 @@ def device_count(text: str) -> int:
     return max(counts)
 
 
+@releases.of(installed())
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")

@@ -1,8 +1,8 @@
-"""All sets of programs, by our whole way and by the installed XLA: bytes by kind of collective beside each other.
+"""All sets of programs, by our whole way and by the installed XLA: bytes by kind of collective.
 
-`python -m tests.spmd.survey [--set corpus] [--sample 60] [--json FILE]` prints the programs that differ, and for each
-set how many are within 2 % by kind and in total. It follows the release of the installed jaxlib, so that another
-interpreter surveys another release: `PYTHONPATH=. python3.12 -m tests.spmd.survey`.
+`python -m tests.spmd.survey [--set corpus] [--sample 60] [--json FILE]` prints the programs that differ, and
+for each set how many are within 2 % by kind and in total. It follows the release of the installed jaxlib, so
+that another interpreter surveys another release: `PYTHONPATH=. python3.12 -m tests.spmd.survey`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
+from shardy_py import releases
+from shardy_py.spmd.model import Plan
 from tests.conftest import ROOT, corpus_names, corpus_text
 from tests.eight_devices import run_on_eight_devices
 from tests.report.communication.test_against_xla import PROGRAMS
@@ -21,7 +23,6 @@ from tests.spmd import models, pairs, updates
 from tests.spmd.compiled import Hlo, installed, partitioned
 from tests.spmd.hlo_programs import compared, device_count, near, reported
 from tests.spmd.models import lowered
-from shardy_py.spmd.model import Plan
 
 Bytes = Mapping[str, int]
 """By kind of collective."""
@@ -83,6 +84,7 @@ def sets_of(sample: int) -> dict[str, Callable[[], Iterator[Row]]]:
     return {**found, "pairs": partial(of_pairs, sample)}
 
 
+@releases.of(installed())
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--set", action="append", choices=sets_of(1))
@@ -93,11 +95,10 @@ def main() -> None:
     print(f"{installed()}:")
     for set_ in options.set or sets:
         rows = kept[set_] = [*sets[set_]()]
-        equal = [(name, _is_near(ours, theirs), _is_near_in_total(ours, theirs)) for name, ours, theirs in rows]
-        for (name, ours, theirs), (_, is_equal, _) in zip(rows, equal, strict=True):
-            if not is_equal:
+        for name, ours, theirs in rows:
+            if not _is_near(ours, theirs):
                 print(f"{set_} {name}: {ours}; XLA {theirs}")
-        counts = len(rows), sum(each[1] for each in equal), sum(each[2] for each in equal)
+        counts = len(rows), *(sum(test(o, t) for _, o, t in rows) for test in (_is_near, _is_near_in_total))
         totals = [a + b for a, b in zip(totals, counts, strict=True)]
         print("{}: {} programs, within 2 % by kind {}, in total {}".format(set_, *counts), flush=True)
     print("all: {} programs, within 2 % by kind {}, in total {}".format(*totals))
