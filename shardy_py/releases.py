@@ -155,6 +155,12 @@ class Behaviour(Enum):
         "no all-to-all goes between one and a partial one by tiles; before, all are by tiles",
         "tests/spmd/test_releases.py",
     )
+    MERGED_TILES_KEEP_GROUPS = Change(
+        JAX_0_12,
+        "gathers and scatters that are split along their indices take no tiles of the slices along these; "
+        "before, XLA stopped at a check where the indices had others",
+        "tests/spmd/test_releases.py",
+    )
     SCATTER_GATHERS_CONFLICTS = Change(
         JAX_0_12,
         "a scatter that is split along its indices first gathers its updates along dimensions that have axes "

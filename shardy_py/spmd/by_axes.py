@@ -3,7 +3,7 @@
 Such a tiling moves the data of any other of the same tiles; but two of them merge axis by axis, and no
 all-to-all goes between one and a partial tiling without axes (`all_to_all.py`). Tilings that the
 partitioner makes in other ways than those here, such as those of products and of groups of devices, have no
-axes. Source: openxla/xla, xla/hlo/ir/named_sharding.h, `MergeNamedShardingIfCompatible` in
+axes. Source: openxla/xla, xla/hlo/ir/named_sharding.h, `MergeShardingIfCompatible` in
 xla/hlo/utils/hlo_sharding_util.cc. Not here: tiles and devices (`tiling.py`).
 
 >>> mesh, x, y = Mesh.of(x=2, y=2, z=2), AxisRef("x"), AxisRef("y")
@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from shardy_py.sharding import AxisRef, Mesh, SubAxis, TensorSharding
-from shardy_py.sharding.axis_lists import Prefix, append_axes, prefix_status, truncate_overlaps
+from shardy_py.sharding.axis_lists import append_axes, truncate_overlaps
 
 Axes = tuple[AxisRef, ...]
 
@@ -59,26 +59,13 @@ class ByAxes:
         dimensions[target] = append_axes(dimensions[target], split[1], self.mesh)
         return replace(self, dimensions=tuple(dimensions))
 
-    def merged(self, more: ByAxes) -> ByAxes | None:
-        """Those with further axes of `more`, as far as other dimensions do not have them.
-
-        None: two dimensions are sharded along different axes, or those of `more` are in use.
-        """
-        if self.fixed[1] != more.fixed[1] or len(self.dimensions) != len(more.dimensions):
-            return None
-        found: list[Axes] = []
-        for i, (own, others) in enumerate(zip(self.dimensions, more.dimensions, strict=True)):
-            if prefix_status(others, own) is not Prefix.NONE:
-                found.append(own)
-                continue
-            if prefix_status(own, others) is Prefix.NONE:
-                return None
-            used = [axis for j, axes in enumerate(self.dimensions) if j != i for axis in axes]
-            kept = truncate_overlaps(others, [*used, *self.fixed[0], *self.fixed[1]])
-            if kept != others and len(kept) == len(own) and kept[-1:] == own[-1:]:
-                return None
-            found.append(kept)
-        return replace(self, dimensions=tuple(found))
+    def merged(self, more: ByAxes) -> ByAxes:
+        """Those with the axes of `more` for dimensions that have none, as far as others do not have them."""
+        used = [*(axis for axes in self.dimensions for axis in axes), *self.fixed[0], *self.fixed[1]]
+        pairs = zip(self.dimensions, more.dimensions, strict=True)
+        return replace(
+            self, dimensions=tuple(own or truncate_overlaps(others, used) for own, others in pairs)
+        )
 
 
 def _split(axes: Axes, size: int, mesh: Mesh) -> tuple[Axes, Axes] | None:

@@ -30,6 +30,7 @@ from shardy_py.spmd.indexed import (
     costs,
     grouped_on_replicas,
     in_group,
+    merged_beside,
     reverse,
     sharded_alike,
     tiles_of,
@@ -207,7 +208,7 @@ def _along_indices(gather: _Gather, solve: Solve) -> Partitioned | None:
     output = along(indices.tiling, dims.indexed, len(gather.shape))
     if output.is_replicated:
         return None
-    output = merged_into(output, gather.target) or output
+    output = merged_beside(output, gather.target, dims.indexed)
     of_indices = [i for i, _ in dims.indexed]
     grouped = group_on(output, [at for _, at in dims.indexed])
     of_each = aligned(group_on(indices.tiling, of_indices), grouped)

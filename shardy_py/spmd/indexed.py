@@ -18,8 +18,9 @@ from functools import cached_property
 from math import inf, prod
 from typing import TypeVar
 
+from shardy_py.releases import Behaviour
 from shardy_py.spmd.grouping import Grouped, aligned, group_on, ungrouped
-from shardy_py.spmd.matching import per_group_shape
+from shardy_py.spmd.matching import merged_into, per_group_shape
 from shardy_py.spmd.model import Collective
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.products import size_bytes
@@ -169,6 +170,16 @@ def _small_factors(number: int) -> list[int]:
             number //= factor
         factor += 2
     return found
+
+
+def merged_beside(tiling: Tiling, more: Tiling, pairs: Pairs) -> Tiling:
+    """The tiling of slices with tiles of `more`, but none along the dimensions that groups of devices have.
+
+    pairs: of these and of the indices. Where those of `more` changed the groups, XLA stopped at a check.
+    """
+    if Behaviour.MERGED_TILES_KEEP_GROUPS.holds:
+        more = more.replicated_on([at for _, at in pairs])
+    return merged_into(tiling, more) or tiling
 
 
 def sharded_alike(

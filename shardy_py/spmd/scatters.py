@@ -32,6 +32,7 @@ from shardy_py.spmd.indexed import (
     costs,
     grouped_on_replicas,
     in_group,
+    merged_beside,
     reverse,
     sharded_alike,
     tiles_of,
@@ -235,7 +236,7 @@ def _along_indices(scatter: _Scatter, solve: Solve) -> Results | None:
     passed = along(indices.tiling, dims.indexed, dims.rank)
     if passed.is_replicated:
         return None
-    passed = merged_into(passed, given) or passed
+    passed = merged_beside(passed, given, dims.indexed)
     of_indices = [i for i, _ in dims.indexed]
     update = group_on(passed, [at for _, at in dims.indexed])
     groups = tiles_of(indices.tiling, of_indices)
