@@ -157,8 +157,8 @@ class Behaviour(Enum):
     )
     MERGED_TILES_KEEP_GROUPS = Change(
         JAX_0_12,
-        "gathers and scatters that are split along their indices take no tiles of the slices along these; "
-        "before, XLA stopped at a check where the indices had others",
+        "groups of devices along dimensions of a gather or scatter are merged with tiles of other dimensions "
+        "only; before, of all, which was refused where they differ, or stopped XLA at a check",
         "tests/spmd/test_releases.py",
     )
     SCATTER_GATHERS_CONFLICTS = Change(

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from shardy_py.sharding import AxisRef, Mesh, SubAxis, TensorSharding
-from shardy_py.sharding.axis_lists import append_axes, truncate_overlaps
+from shardy_py.sharding.axis_lists import Prefix, append_axes, prefix_status, truncate_overlaps
 
 Axes = tuple[AxisRef, ...]
 
@@ -59,13 +59,26 @@ class ByAxes:
         dimensions[target] = append_axes(dimensions[target], split[1], self.mesh)
         return replace(self, dimensions=tuple(dimensions))
 
-    def merged(self, more: ByAxes) -> ByAxes:
-        """Those with the axes of `more` for dimensions that have none, as far as others do not have them."""
-        used = [*(axis for axes in self.dimensions for axis in axes), *self.fixed[0], *self.fixed[1]]
-        pairs = zip(self.dimensions, more.dimensions, strict=True)
-        return replace(
-            self, dimensions=tuple(own or truncate_overlaps(others, used) for own, others in pairs)
-        )
+    def merged(self, more: ByAxes) -> ByAxes | None:
+        """Those with further axes of `more`, as far as other dimensions do not have them.
+
+        None: a dimension is sharded along different axes in both, or others have all of its further ones.
+        """
+        if self.fixed[1] != more.fixed[1]:
+            return None
+        found: list[Axes] = []
+        for i, (own, others) in enumerate(zip(self.dimensions, more.dimensions, strict=True)):
+            if prefix_status(others, own) is not Prefix.NONE:
+                found.append(own)
+                continue
+            if prefix_status(own, others) is Prefix.NONE:
+                return None
+            used = [axis for j, axes in enumerate(self.dimensions) if j != i for axis in axes]
+            kept = truncate_overlaps(others, [*used, *self.fixed[0], *self.fixed[1]])
+            if kept != others and len(kept) == len(own) and kept[-1:] == own[-1:]:
+                return None
+            found.append(kept)
+        return replace(self, dimensions=tuple(found))
 
 
 def _split(axes: Axes, size: int, mesh: Mesh) -> tuple[Axes, Axes] | None:

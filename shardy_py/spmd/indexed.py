@@ -172,13 +172,10 @@ def _small_factors(number: int) -> list[int]:
     return found
 
 
-def merged_beside(tiling: Tiling, more: Tiling, pairs: Pairs) -> Tiling:
-    """The tiling of slices with tiles of `more`, but none along the dimensions that groups of devices have.
-
-    pairs: of these and of the indices. Where those of `more` changed the groups, XLA stopped at a check.
-    """
+def merged_beside(tiling: Tiling, more: Tiling, grouped: Iterable[int]) -> Tiling:
+    """The tiling of slices with tiles of `more`, but not along dimensions left to groups of devices."""
     if Behaviour.MERGED_TILES_KEEP_GROUPS.holds:
-        more = more.replicated_on([at for _, at in pairs])
+        more = more.replicated_on(grouped)
     return merged_into(tiling, more) or tiling
 
 

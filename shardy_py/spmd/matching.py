@@ -139,7 +139,7 @@ def merged_into(tiling: Tiling, more: Tiling, least: int | None = None) -> Tilin
         return None if more.is_replicated else more
     if tiling.axes and more.axes and tiling.axes.mesh == more.axes.mesh:
         axes = tiling.axes.merged(more.axes)
-        return Tiling.of(axes.mesh, axes.dimensions).by(axes)
+        return None if axes is None else Tiling.of(axes.mesh, axes.dimensions).by(axes)
     if not tiling.is_partial or tiling.rank != more.rank:
         return None
     return _intersection(tiling, more, tiling.tile_count + 1 if least is None else least)

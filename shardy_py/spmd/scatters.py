@@ -166,17 +166,17 @@ def _along_batching(scatter: _Scatter, solve: Solve) -> Results | None:
     if alike is None:
         return None
     dims, shape = scatter.dims, scatter.operands[0].shape
-    near = along(alike[1], dims.batches, dims.rank)
-    passing = along(alike[0].replicated_on(of_operand), dims.passing(scatter.sizes, shape), dims.rank)
-    near = merged_into(near, passing) or near
     moved = replace(
         scatter,
         operands=tuple(reshard(value, alike[0]) for value in scatter.operands),
         indices=reshard(scatter.indices, alike[1]),
-        updates=tuple(reshard(value, near) for value in scatter.updates),
     )
-    indices = group_on(alike[1], of_indices)
-    operand = aligned(group_on(alike[0], of_operand), indices)
+    near = along(moved.indices.tiling, dims.batches, dims.rank)
+    passing = along(moved.tiling.replicated_on(of_operand), dims.passing(scatter.sizes, shape), dims.rank)
+    near = merged_into(near, passing) or near
+    moved = replace(moved, updates=tuple(reshard(value, near) for value in scatter.updates))
+    indices = group_on(moved.indices.tiling, of_indices)
+    operand = aligned(group_on(moved.tiling, of_operand), indices)
     update = aligned(group_on(near, of_updates), indices)
     return scatter.outside(solve(moved.inside(operand, indices, update)), operand)
 
@@ -192,7 +192,7 @@ def _along_passing(scatter: _Scatter, solve: Solve) -> Results | None:
     of_operand = [i for i, _ in dims.passing(scatter.sizes)]
     of_updates = [i for i, tiles in enumerate(near.dimensions) if tiles > 1]
     sizes = tuple(value.local[i] if i in of_operand else size for i, size in enumerate(scatter.sizes))
-    near = merged_into(near, scatter.updates[0].tiling) or near
+    near = merged_beside(near, scatter.updates[0].tiling, of_updates)
     update = group_on(near, of_updates)
     operand = aligned(group_on(tiling, of_operand), update)
     groups = tiles_of(tiling, of_operand)
@@ -236,9 +236,10 @@ def _along_indices(scatter: _Scatter, solve: Solve) -> Results | None:
     passed = along(indices.tiling, dims.indexed, dims.rank)
     if passed.is_replicated:
         return None
-    passed = merged_beside(passed, given, dims.indexed)
+    of_updates = [at for _, at in dims.indexed]
+    passed = merged_beside(passed, given, of_updates)
     of_indices = [i for i, _ in dims.indexed]
-    update = group_on(passed, [at for _, at in dims.indexed])
+    update = group_on(passed, of_updates)
     groups = tiles_of(indices.tiling, of_indices)
     priority = dims.operand_priority(scatter.tiling, scatter.sizes)
     operand = aligned(grouped_on_replicas(scatter.tiling, groups, priority), update)
