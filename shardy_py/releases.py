@@ -195,6 +195,41 @@ class Behaviour(Enum):
         "of main into attributes of the module; sdy-drop-sharding-and-mesh keeps the meshes of groups",
         "tests/passes/partitioner/test_releases.py",
     )
+    FFT_KEEPS_BATCHES = Change(
+        JAX_0_12,
+        "XLA partitions an FFT as an elementwise op if no transformed dimension of it is sharded; before, "
+        "every device got all of it",
+        "tests/spmd/test_releases.py",
+    )
+    SHARDINGS_HAVE_AXES = Change(
+        JAX_0_12,
+        "XLA's partitioner has shardings by mesh and axes: gathers and scatters merge them axis by axis, and "
+        "no all-to-all goes between one and a partial one by tiles; before, all are by tiles",
+        "tests/spmd/test_releases.py",
+    )
+    MERGED_TILES_KEEP_GROUPS = Change(
+        JAX_0_12,
+        "groups of devices along dimensions of a gather or scatter are merged with tiles of other dimensions "
+        "only; before, of all, which was refused where they differ, or stopped XLA at a check",
+        "tests/spmd/test_releases.py",
+    )
+    SCATTER_GATHERS_CONFLICTS = Change(
+        JAX_0_12,
+        "a scatter that is split along its indices first gathers its updates along dimensions that have axes "
+        "of the dimensions that the indices address",
+        "tests/spmd/test_releases.py",
+    )
+    ERF_HAS_RULE = Change(
+        JAX_0_12,
+        "XLA gives erf, an op of HLO that Shardy does not know, an elementwise rule",
+        "tests/xla/test_releases.py",
+    )
+    HLO_DROPS_PRIORITIES = Change(
+        JAX_0_12,
+        "JAX compiles without priorities: HLO has shardings by mesh and axes, which cannot express them; "
+        "before, they went beside it as text",
+        "tests/xla/test_releases.py",
+    )
 
     @property
     def holds(self) -> bool:

@@ -1,6 +1,7 @@
 """The reader of HLO text: `read_module`.
 
-Reads the text that XLA prints, in long and short forms: `%` before names and shapes of operands are optional.
+Reads the text that XLA prints, in long and short forms: `%` before names and shapes of operands are optional;
+an operand `%pair#1` is an element of a tuple.
 Invalid text is a `ShardyError` with line and column. Names must be defined before their uses, as in XLA's
 text, so that modules are not recursive.
 
@@ -157,6 +158,27 @@ class _ModuleReader:
         name = cursor.name("an operand")
         if name not in known:
             cursor.error(f"instruction '{name}' is not defined before its use", start)
+        while cursor.accept("#"):
+            name = self.element(known, name, start)
+        return name
+
+    def element(self, known: dict[str, Instruction], of: str, start: int) -> str:
+        """The name of the instruction that an operand `%pair#1` stands for, which `known` receives.
+
+        XLA writes elements of tuples so where it keeps no get-tuple-element; no name of the text has a `#`.
+        """
+        cursor = self.cursor
+        at, index = cursor.offset, cursor.integer()
+        parts = known[of].shape.parts
+        if not 0 <= index < len(parts):
+            got = f"a tuple of {len(parts)}" if known[of].shape.is_tuple else "an array"
+            cursor.error(f"'{of}' has no element {index}: it is {got}", at)
+        name = f"{of}#{index}"
+        if name not in known:
+            position = cursor.position(start)
+            known[name] = Instruction(
+                name, "get-tuple-element", parts[index], (of,), {"index": index}, position=position
+            )
         return name
 
     def check_called(self, value: str | tuple[str, ...], offset: int) -> None:

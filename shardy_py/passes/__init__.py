@@ -34,6 +34,8 @@ convert-shard-to-sdy in shard_dialect
     Converts grids and shardings of MLIR's shard dialect to meshes and sharding constraints.
 
 # Before import: the changes that XLA makes to a program of JAX on its way to Shardy.
+xla-drop-priorities
+    Removes the priorities of all shardings.
 xla-merge-meshes
     Merges meshes over the same devices.
 xla-fold

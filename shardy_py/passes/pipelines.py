@@ -233,6 +233,7 @@ def inline_call_passes() -> Calls:
 def before_propagation_passes() -> Calls:
     """The changes that XLA makes to a program of JAX on its way to Shardy, in XLA's order."""
     return _calls(
+        *(["xla-drop-priorities"] if Behaviour.HLO_DROPS_PRIORITIES.holds else []),
         "xla-merge-meshes",
         "xla-fold",
         "xla-inline-calls",

@@ -26,10 +26,13 @@ Exchange = tuple[int, int]
 
 
 def exchanges(source: Tiling, target: Tiling) -> tuple[Exchange, ...] | None:
-    """The dimensions that change places, one pair after another; None if the tiles are not the same sizes."""
+    """The dimensions that change places, one pair after another; None if the tiles are not the same sizes.
+
+    Nor are they if one tiling is partial, with replicas as a dimension, and only the other has axes.
+    """
     if source.is_replicated or target.is_replicated:
         return None
-    if len(source.grid_dimensions) != len(target.grid_dimensions) or source.tile_count != target.tile_count:
+    if source.counted_rank != target.counted_rank or source.tile_count != target.tile_count:
         return None
     goal = target.dimensions
     differing = [i for i in range(source.rank) if source.dimensions[i] != goal[i]]

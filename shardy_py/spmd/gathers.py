@@ -30,6 +30,7 @@ from shardy_py.spmd.indexed import (
     costs,
     grouped_on_replicas,
     in_group,
+    merged_beside,
     reverse,
     sharded_alike,
     tiles_of,
@@ -133,14 +134,14 @@ def _along_batching(gather: _Gather, solve: Solve) -> Partitioned | None:
     gather = replace(
         gather, operand=reshard(gather.operand, alike[0]), indices=reshard(gather.indices, alike[1])
     )
-    rank = len(gather.shape)
-    output = along(alike[1], gather.dims.batches, rank)
+    rank, tilings = len(gather.shape), (gather.operand.tiling, gather.indices.tiling)
+    output = along(tilings[1], gather.dims.batches, rank)
     passing = along(
-        alike[0].replicated_on(of_operand), gather.dims.passing(gather.sizes, gather.operand.shape), rank
+        tilings[0].replicated_on(of_operand), gather.dims.passing(gather.sizes, gather.operand.shape), rank
     )
     output = merged_into(output, passing) or output
-    indices = group_on(alike[1], of_indices)
-    operand = aligned(group_on(alike[0], of_operand), indices)
+    indices = group_on(tilings[1], of_indices)
+    operand = aligned(group_on(tilings[0], of_operand), indices)
     grouped = aligned(group_on(output, of_output), indices)
     found = solve(gather.inside(operand, indices, grouped))
     return gather.outside(found, ungrouped(grouped))
@@ -157,7 +158,7 @@ def _along_passing(gather: _Gather, solve: Solve) -> Partitioned | None:
     of_operand = [i for i, _ in dims.passing(gather.sizes)]
     of_output = [i for i, tiles in enumerate(output.dimensions) if tiles > 1]
     sizes = tuple(gather.operand.local[i] if i in of_operand else size for i, size in enumerate(gather.sizes))
-    output = merged_into(output, gather.target) or output
+    output = merged_beside(output, gather.target, of_output)
     grouped = group_on(output, of_output)
     operand = aligned(group_on(tiling, of_operand), grouped)
     groups = tiles_of(tiling, of_operand)
@@ -207,9 +208,10 @@ def _along_indices(gather: _Gather, solve: Solve) -> Partitioned | None:
     output = along(indices.tiling, dims.indexed, len(gather.shape))
     if output.is_replicated:
         return None
-    output = merged_into(output, gather.target) or output
+    of_output = [at for _, at in dims.indexed]
+    output = merged_beside(output, gather.target, of_output)
     of_indices = [i for i, _ in dims.indexed]
-    grouped = group_on(output, [at for _, at in dims.indexed])
+    grouped = group_on(output, of_output)
     of_each = aligned(group_on(indices.tiling, of_indices), grouped)
     priority = dims.operand_priority(gather.operand.tiling, gather.sizes)
     groups = tiles_of(indices.tiling, of_indices)

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from shardy_py.ops import TABLE
 from shardy_py.ops.windowed import Window, windows_of
+from shardy_py.releases import Behaviour
 from shardy_py.spmd.application import Application, Handler
 from shardy_py.spmd.convolutions import Convolution
 from shardy_py.spmd.dots import dot
@@ -28,12 +29,13 @@ from shardy_py.spmd.movement import (
     transposed,
     with_whole_dimensions,
 )
-from shardy_py.spmd.partitioned import Partitioned
+from shardy_py.spmd.partitioned import Partitioned, without_axes
 from shardy_py.spmd.products import Product, ProductDimensions
 from shardy_py.spmd.reductions import reduced
 from shardy_py.spmd.reshapes import reshaped
 from shardy_py.spmd.reshard import reshard
 from shardy_py.spmd.sorts import largest, sorted_along
+from shardy_py.spmd.tiling import Tiling
 from shardy_py.spmd.windows import padded, selected_and_scattered, sliced, windows_reduced
 
 
@@ -51,7 +53,11 @@ def partition(application: Application) -> tuple[Partitioned, ...]:
         is_explicit = row.collective is not None and row.collective.names_devices
         handler = _explicit if is_explicit else _elementwise if row.elementwise(record) else _whole
     handler = handler or _whole
-    return tuple(handler(application))
+    made = handler(application)
+    if record.name in PRODUCTS:
+        return tuple(made)
+    pairs = zip(made, application.targets, strict=True)
+    return tuple(replace(value, tiling=value.tiling.like(target)) for value, target in pairs)
 
 
 def _elementwise(application: Application) -> list[Partitioned]:
@@ -128,21 +134,25 @@ def _product(
     contracting: tuple[Sequence[int], Sequence[int]],
     batch: tuple[Sequence[int], Sequence[int]] = ((), ()),
 ) -> list[Partitioned]:
-    lhs, rhs = application.operands
+    lhs, rhs, target = _without_axes(application)
     rhs = copied(rhs, [lhs])
     dimensions = ProductDimensions.of_dot(
         len(lhs.shape), len(rhs.shape), contracting=contracting, batch=batch
     )
-    (target,) = application.targets
     product = Product(dimensions, lhs, rhs, application.shape(), target, application.element())
     return [dot(replace(product, is_unreduced=application.is_unreduced))]
 
 
+def _without_axes(application: Application) -> tuple[Partitioned, Partitioned, Tiling]:
+    """The operands and the tiling of a product, whose axes the partitioner forgets, also for later ops."""
+    lhs, rhs = map(without_axes, application.operands)
+    return lhs, rhs, application.targets[0].by(None)
+
+
 def _convolution(application: Application) -> list[Partitioned]:
-    lhs, rhs = application.operands
+    lhs, rhs, target = _without_axes(application)
     own = Convolution.of(application.attributes, rhs.shape)
     dimensions = own.dimensions(lhs.shape)
-    (target,) = application.targets
     product = Product(dimensions, lhs, rhs, application.shape(), target, application.element())
     return [dot(replace(product, convolution=own))]
 
@@ -238,6 +248,15 @@ def _dynamic_update_slice(application: Application) -> list[Partitioned]:
     return [dynamically_updated(value, update, numbers, application.targets[0])]
 
 
+def _fft(application: Application) -> list[Partitioned]:
+    """The last dimensions are transformed, as many as `fft_length` has."""
+    (value,), (target,) = application.operands, application.targets
+    transformed = target.dimensions[target.rank - len(application.attributes["fft_length"]) :]
+    if not Behaviour.FFT_KEEPS_BATCHES.holds or any(tiles > 1 for tiles in transformed):
+        return _whole(application)
+    return [result_of([reshard(value, target)], application.shape(), target, application.element())]
+
+
 def _sort(application: Application) -> list[Partitioned]:
     dimension = application.attributes.get("dimension", -1) % len(application.shape())
     return sorted_along(application.operands, dimension, application.targets)
@@ -293,6 +312,7 @@ def _select_and_scatter(application: Application) -> list[Partitioned]:
     return [selected_and_scattered(operand, source, window, application.targets[0])]
 
 
+PRODUCTS = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
 HANDLERS: dict[str, Handler] = {
     "stablehlo.constant": _constant,
     "sdy.constant": _constant,
@@ -311,6 +331,7 @@ HANDLERS: dict[str, Handler] = {
     "stablehlo.dynamic_slice": _dynamic_slice,
     "stablehlo.dynamic_update_slice": _dynamic_update_slice,
     "stablehlo.custom_call": _custom_call,
+    "stablehlo.fft": _fft,
     "stablehlo.sort": _sort,
     "stablehlo.gather": gather,
     "stablehlo.scatter": scatter,

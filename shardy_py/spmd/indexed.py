@@ -18,8 +18,9 @@ from functools import cached_property
 from math import inf, prod
 from typing import TypeVar
 
+from shardy_py.releases import Behaviour
 from shardy_py.spmd.grouping import Grouped, aligned, group_on, ungrouped
-from shardy_py.spmd.matching import per_group_shape
+from shardy_py.spmd.matching import merged_into, per_group_shape
 from shardy_py.spmd.model import Collective
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.products import size_bytes
@@ -171,13 +172,22 @@ def _small_factors(number: int) -> list[int]:
     return found
 
 
+def merged_beside(tiling: Tiling, more: Tiling, grouped: Iterable[int]) -> Tiling:
+    """The tiling of slices with tiles of `more`, but not along dimensions left to groups of devices."""
+    if Behaviour.MERGED_TILES_KEEP_GROUPS.holds:
+        more = more.replicated_on(grouped)
+    return merged_into(tiling, more) or tiling
+
+
 def sharded_alike(
     operand: Tiling, indices: Tiling, of_operand: Sequence[int], of_indices: Sequence[int]
 ) -> tuple[Tiling, Tiling] | None:
     """The tilings of operand and indices sharded alike along dimensions that correspond; None: neither is.
 
-    The one that has fewer tiles along them takes more from its replicas.
+    The one that has fewer tiles along them takes more from its replicas. The partitioner forgets their axes
+    here.
     """
+    operand, indices = operand.by(None), indices.by(None)
     if tiles_of(operand, of_operand) == tiles_of(indices, of_indices) == 1:
         return None
     if indices.is_replicated:

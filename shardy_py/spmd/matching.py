@@ -37,7 +37,9 @@ def transposed(tiling: Tiling, to: Sequence[int | None], rank: int) -> Tiling | 
     sizes = [1] * rank
     for at, i in kept:
         sizes[at] = tiling.dimensions[i]
-    return Tiling.from_grid(grid.reshape(*sizes, tiling.replicas), rank, tiling.names)
+    found = Tiling.from_grid(grid.reshape(*sizes, tiling.replicas), rank, tiling.names)
+    places = dict(kept)
+    return found.by(tiling.axes and tiling.axes.at([places.get(i) for i in range(rank)]))
 
 
 def along(tiling: Tiling, pairs: Iterable[tuple[int, int]], rank: int) -> Tiling:
@@ -130,10 +132,14 @@ def merged(first: Tiling, second: Tiling) -> Tiling:
 def merged_into(tiling: Tiling, more: Tiling, least: int | None = None) -> Tiling | None:
     """`tiling` with its replicas sharded as `more`; None if they do not fit together.
 
-    least: the number of tiles that it must have then, by default more than before.
+    least: the number of tiles that it must have then, by default more than before. Two tilings along axes
+    of one mesh fit as far as their axes do, whatever the number.
     """
     if more.is_replicated or tiling.is_replicated:
         return None if more.is_replicated else more
+    if tiling.axes and more.axes and tiling.axes.mesh == more.axes.mesh:
+        axes = tiling.axes.merged(more.axes)
+        return None if axes is None else Tiling.of(axes.mesh, axes.dimensions).by(axes)
     if not tiling.is_partial or tiling.rank != more.rank:
         return None
     return _intersection(tiling, more, tiling.tile_count + 1 if least is None else least)

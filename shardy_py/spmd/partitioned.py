@@ -117,6 +117,11 @@ class Call:
     names: tuple[int, ...]
 
 
+def without_axes(value: Partitioned) -> Partitioned:
+    """The value as the partitioner has it once it has forgotten the axes of its tiling."""
+    return replace(value, tiling=value.tiling.by(None)) if value.tiling.axes else value
+
+
 def with_size(shape: Shape, dimension: int, size: int) -> Shape:
     """The shape with another size of one dimension."""
     return (*shape[:dimension], size, *shape[dimension + 1 :])

@@ -1,9 +1,9 @@
 """Plans of ops, made once for ops that are equal in all that a plan depends on.
 
-A plan depends on the op record, on how its operands are held (also on what they were resharded from), and on
-the tilings of its results: not on names. So repeated layers, and the same program with another annotation,
-cost one look-up an op. Reshards are known by the positions of operands, to which a walk gives the names of
-its values. Not here: programs (`walk.py`), handlers (`handlers.py`).
+A plan depends on the op record, on how its operands are held (also on what they were resharded from), on the
+tilings of its results, and on the release of XLA: not on names. So repeated layers, and the same program
+with another annotation, cost one look-up an op. Reshards are known by the positions of operands, to which a
+walk gives the names of its values. Not here: programs (`walk.py`), handlers (`handlers.py`).
 
 >>> from shardy_py.sharding import Mesh
 >>> from shardy_py.spmd.reshard import reshard
@@ -22,7 +22,9 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
+from shardy_py import releases
 from shardy_py.session import SESSION
+from shardy_py.spmd.by_axes import ByAxes
 from shardy_py.spmd.model import Collective
 from shardy_py.spmd.partitioned import Partitioned, Rematerialization
 from shardy_py.spmd.tiling import Tiling
@@ -33,7 +35,7 @@ _VALUE = object()
 _HELD: dict[Hashable, Partitioned] = SESSION.table("tensors as devices hold them")
 _PLANS: dict[Hashable, tuple[object, tuple[Planned, ...]]] = SESSION.table("plans of ops")
 _CHAINS: dict[Hashable, int] = SESSION.table("chains of reshards")
-_TILINGS: dict[Tiling, Tiling] = SESSION.table("tilings")
+_TILINGS: dict[tuple[Tiling, ByAxes | None], Tiling] = SESSION.table("tilings")
 
 
 Roots = tuple[int | tuple[int, int], ...]
@@ -76,8 +78,8 @@ class Planned:
 
 
 def the_tiling(tiling: Tiling) -> Tiling:
-    """The one tiling that stands for all equal ones."""
-    return _TILINGS.setdefault(tiling, tiling)
+    """The one tiling that stands for all equal ones with equal axes."""
+    return _TILINGS.setdefault((tiling, tiling.axes), tiling)
 
 
 def tensor_held(value: Partitioned) -> Partitioned:
@@ -86,13 +88,17 @@ def tensor_held(value: Partitioned) -> Partitioned:
     What was resharded inside a group of devices is another tensor: XLA does not keep it for this one.
     """
     same = [each for each in value.earlier if each.shape == value.shape]
-    forms = tuple((each.local, each.tiling, each.element, each.is_splat) for each in same)
-    key = value.shape, value.local, value.tiling, value.element, value.is_splat, value.number, forms
+    forms = tuple(map(_form, same))
+    key = value.shape, *_form(value), value.number, forms
     known = _HELD.get(key)
     if known is None:
         earlier = tuple(map(_bare, same))
         known = _HELD[key] = replace(_bare(value), earlier=earlier)
     return known
+
+
+def _form(value: Partitioned) -> tuple[Hashable, ...]:
+    return value.local, value.tiling, value.tiling.axes, value.element, value.is_splat
 
 
 _DIFFERENT = tuple(tuple(range(count)) for count in range(9))
@@ -115,7 +121,7 @@ def known_plan(
     step: Hashable, used: Hashable, operands: Sequence[Partitioned], names: Sequence[Hashable]
 ) -> tuple[Planned, ...] | None:
     """What `planned` made for the key of a step, if it has; names: of the operands."""
-    known = _PLANS.get(((step, used), tuple(map(id, operands)), positions_of(names)))
+    known = _PLANS.get(((step, used), tuple(map(id, operands)), positions_of(names), releases.current()))
     return None if known is None else known[1]
 
 
@@ -132,7 +138,7 @@ def planned(
     positions: of each operand the first position of the same value.
     holds: what the key is an identity of.
     """
-    full = key, tuple(map(id, operands)), tuple(positions)
+    full = key, tuple(map(id, operands)), tuple(positions), releases.current()
     known = None if key is None else _PLANS.get(full)
     if known is None:
         named = [_at(value, position) for value, position in zip(operands, positions, strict=True)]

@@ -33,6 +33,7 @@ def reshaped(operand: Partitioned, shape: Sequence[int], target: Tiling) -> Part
     shape = tuple(shape)
     if target.is_replicated:
         return replicating([operand], shape, operand.element, target)
+    target = target.by(None)  # the partitioner forgets its axes
     ways = _ways(operand, shape, target)
     if not ways:
         return _with_groups(operand, shape, target)

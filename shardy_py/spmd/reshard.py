@@ -214,8 +214,9 @@ def _through_leading_dimension(value: Partitioned, target: Tiling) -> Partitione
     """The value between tiles `[1, a, b]` with b replicas and `[a, b]`, by an all-to-all beside the replicas.
 
     The dimensions of the tiled one follow a leading one of the partial one, with all devices in one order.
+    The partitioner forgets the axes here.
     """
-    source = value.tiling
+    source, target = value.tiling.by(None), target.by(None)
     partial, tiled = (source, target) if source.is_partial else (target, source)
     if tiled.is_partial or tiled.is_replicated or not partial.is_partial:
         return None
@@ -235,8 +236,13 @@ def _through_leading_dimension(value: Partitioned, target: Tiling) -> Partitione
 
 
 def _through_others(value: Partitioned, target: Tiling) -> Partitioned | None:
-    """The value through a reshaped tensor or a third tiling; None if that needs the whole tensor."""
+    """The value through a reshaped tensor or a third tiling; None if that needs the whole tensor.
+
+    If only one of the tilings has axes, the partitioner forgets these.
+    """
     source = value.tiling
+    if not (source.axes and target.axes):
+        source, target = source.by(None), target.by(None)
     if at := _splitting(value, target):
         return _through_split(value, target, *at)
     if target.is_partial:
@@ -250,7 +256,7 @@ def _through_others(value: Partitioned, target: Tiling) -> Partitioned | None:
                 order = [*range(source.rank + 1)]
                 order[i], order[-1] = order[-1], order[i]
                 between = reshard(value, source.transposed(order))
-                return _resharded(between, target, may_replicate=False)
+                return _resharded(between, target.by(None), may_replicate=False)
     return None
 
 
@@ -295,7 +301,9 @@ def _through_split(value: Partitioned, target: Tiling, dimension: int, major: in
     local = (*moved.local[:dimension], together, *moved.local[dimension + 2 :])
     tiling = moved.tiling.merged(dimension)
     merged = replace(moved, shape=value.shape, local=local, tiling=tiling, earlier=())
-    return _resharded(merged, target, may_replicate=False)
+    # both tilings have axes or neither has: as none, which `split` leaves out
+    found = _resharded(merged, target.by(None), may_replicate=False)
+    return found and replace(found, tiling=found.tiling.by(target.axes))
 
 
 def _in_groups(value: Partitioned, target: Tiling) -> Partitioned | None:

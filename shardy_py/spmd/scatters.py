@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from shardy_py.releases import Behaviour
+from shardy_py.spmd.common_axes import common_axes
 from shardy_py.spmd.grouping import Grouped, aligned, group_on, ungrouped
 from shardy_py.spmd.indexed import (
     NEVER,
@@ -30,6 +32,7 @@ from shardy_py.spmd.indexed import (
     costs,
     grouped_on_replicas,
     in_group,
+    merged_beside,
     reverse,
     sharded_alike,
     tiles_of,
@@ -47,7 +50,7 @@ Results = tuple[Partitioned, ...]
 class _Scatter:
     """A scatter of the devices of one group: sizes of the updates in the operand, tiling of the results.
 
-    All operands have one shape and tiling, as have all updates.
+    All operands have one shape and tiling, as have all updates. is_estimate: only its cost is of interest.
     """
 
     operands: Results
@@ -57,6 +60,7 @@ class _Scatter:
     sizes: Shape
     target: Tiling
     is_reduction: bool
+    is_estimate: bool = False
 
     @property
     def tiling(self) -> Tiling:
@@ -139,6 +143,7 @@ def _cost(way: Way, scatter: _Scatter) -> Cost:
         operands=tuple(replace(value, collectives=()) for value in scatter.operands),
         indices=replace(scatter.indices, collectives=()),
         updates=tuple(replace(value, collectives=()) for value in scatter.updates),
+        is_estimate=True,
     )
     memory: list[int] = []
 
@@ -161,17 +166,17 @@ def _along_batching(scatter: _Scatter, solve: Solve) -> Results | None:
     if alike is None:
         return None
     dims, shape = scatter.dims, scatter.operands[0].shape
-    near = along(alike[1], dims.batches, dims.rank)
-    passing = along(alike[0].replicated_on(of_operand), dims.passing(scatter.sizes, shape), dims.rank)
-    near = merged_into(near, passing) or near
     moved = replace(
         scatter,
         operands=tuple(reshard(value, alike[0]) for value in scatter.operands),
         indices=reshard(scatter.indices, alike[1]),
-        updates=tuple(reshard(value, near) for value in scatter.updates),
     )
-    indices = group_on(alike[1], of_indices)
-    operand = aligned(group_on(alike[0], of_operand), indices)
+    near = along(moved.indices.tiling, dims.batches, dims.rank)
+    passing = along(moved.tiling.replicated_on(of_operand), dims.passing(scatter.sizes, shape), dims.rank)
+    near = merged_into(near, passing) or near
+    moved = replace(moved, updates=tuple(reshard(value, near) for value in scatter.updates))
+    indices = group_on(moved.indices.tiling, of_indices)
+    operand = aligned(group_on(moved.tiling, of_operand), indices)
     update = aligned(group_on(near, of_updates), indices)
     return scatter.outside(solve(moved.inside(operand, indices, update)), operand)
 
@@ -187,7 +192,7 @@ def _along_passing(scatter: _Scatter, solve: Solve) -> Results | None:
     of_operand = [i for i, _ in dims.passing(scatter.sizes)]
     of_updates = [i for i, tiles in enumerate(near.dimensions) if tiles > 1]
     sizes = tuple(value.local[i] if i in of_operand else size for i, size in enumerate(scatter.sizes))
-    near = merged_into(near, scatter.updates[0].tiling) or near
+    near = merged_beside(near, scatter.updates[0].tiling, of_updates)
     update = group_on(near, of_updates)
     operand = aligned(group_on(tiling, of_operand), update)
     groups = tiles_of(tiling, of_operand)
@@ -220,6 +225,8 @@ def _along_picked(scatter: _Scatter, solve: Solve) -> Results | None:
 def _along_indices(scatter: _Scatter, solve: Solve) -> Results | None:
     """Along dimensions of the indices; the results are summed."""
     dims, indices = scatter.dims, scatter.indices
+    if not scatter.is_estimate and Behaviour.SCATTER_GATHERS_CONFLICTS.holds:
+        scatter = replace(scatter, updates=_without_conflicts(scatter))
     if not scatter.is_reduction:
         return None
     given = scatter.updates[0].tiling
@@ -229,9 +236,10 @@ def _along_indices(scatter: _Scatter, solve: Solve) -> Results | None:
     passed = along(indices.tiling, dims.indexed, dims.rank)
     if passed.is_replicated:
         return None
-    passed = merged_into(passed, given) or passed
+    of_updates = [at for _, at in dims.indexed]
+    passed = merged_beside(passed, given, of_updates)
     of_indices = [i for i, _ in dims.indexed]
-    update = group_on(passed, [at for _, at in dims.indexed])
+    update = group_on(passed, of_updates)
     groups = tiles_of(indices.tiling, of_indices)
     priority = dims.operand_priority(scatter.tiling, scatter.sizes)
     operand = aligned(grouped_on_replicas(scatter.tiling, groups, priority), update)
@@ -242,6 +250,17 @@ def _along_indices(scatter: _Scatter, solve: Solve) -> Results | None:
             devices = indices.tiling.along([i])
             found = tuple(value.sent("all_reduce", devices, local=value.local) for value in found)
     return scatter.outside(found, operand)
+
+
+def _without_conflicts(scatter: _Scatter) -> Results:
+    """The updates with those dimensions whole that have an axis of a dimension that the indices address."""
+    dims, (operand, update) = scatter.dims, (scatter.tiling, scatter.updates[0].tiling)
+    if not dims.offsets or operand.is_replicated or update.is_replicated:
+        return scatter.updates
+    conflicts = common_axes(
+        operand, dims.index_map, update, [i for i in range(dims.rank) if i not in dims.offsets]
+    )
+    return tuple(reshard(value, value.tiling.replicated_on(conflicts)) for value in scatter.updates)
 
 
 _WAYS: tuple[Way, ...] = (_along_batching, _along_passing, _along_picked, _along_indices)

@@ -1,7 +1,7 @@
 """Tilings: the device of each tile of a tensor, as XLA's partitioner sees a sharding.
 
-A grid of tiles over the dimensions of a tensor, each held by one device or by several replicas. The names of
-mesh axes are gone: two tilings are equal if every device holds the same tile. The operations are those that
+A grid of tiles over the dimensions of a tensor, each held by one device or by several replicas. Two tilings
+are equal if every device holds the same tile, whatever the axes of the mesh. The operations are those that
 the partitioner composes (openxla/xla, xla/hlo/utils/hlo_sharding_util.cc). Not here: text and conversion of
 XLA's shardings (`gspmd/sharding/`), what is sent (`reshard.py`).
 
@@ -15,7 +15,7 @@ XLA's shardings (`gspmd/sharding/`), what is sent (`reshard.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 
@@ -24,7 +24,9 @@ from numpy.typing import NDArray
 
 from shardy_py.errors import ShardyError
 from shardy_py.partition.device_groups import device_ids, shard_indices
+from shardy_py.releases import Behaviour
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
+from shardy_py.spmd.by_axes import ByAxes
 
 Integers = NDArray[np.int64]
 Shape = tuple[int, ...]
@@ -40,12 +42,14 @@ class Tiling:
     replicas: the number of devices that hold each tile.
     devices: row-major over the tiles; the replicas of a tile are neighbours, in ascending order.
     names: the devices of the mesh that the numbers stand for in a group of devices; () if they are these.
+    axes: the axes of the mesh, where the partitioner knows them. Tilings with and without are equal.
     """
 
     dimensions: tuple[int, ...]
     replicas: int
     devices: tuple[int, ...]
     names: tuple[int, ...] = field(default=(), compare=False, repr=False)
+    axes: ByAxes | None = field(default=None, compare=False, repr=False)
 
     @staticmethod
     def of(mesh: Mesh, axes: Sequence[Sequence[AxisRef | str]]) -> Tiling:
@@ -65,7 +69,8 @@ class Tiling:
     @staticmethod
     def of_sharding(sharding: TensorSharding, mesh: Mesh) -> Tiling:
         """The tiling of a sharding; unreduced axes count as replicas, as in the partitioner."""
-        return Tiling.of(mesh, [dimension.axes for dimension in sharding.dimensions])
+        tiling = Tiling.of(mesh, [dimension.axes for dimension in sharding.dimensions])
+        return tiling.by(ByAxes.of(sharding, mesh)) if Behaviour.SHARDINGS_HAVE_AXES.holds else tiling
 
     @staticmethod
     def replicated(rank: int, device_count: int, names: tuple[int, ...] = ()) -> Tiling:
@@ -79,6 +84,14 @@ class Tiling:
         dimensions = grid.shape[:rank]
         flat = np.sort(grid.reshape(prod(dimensions), -1), axis=1)
         return Tiling(dimensions, flat.shape[1], tuple(flat.reshape(-1).tolist()), names)
+
+    def by(self, axes: ByAxes | None) -> Tiling:
+        """The tiling with these axes, or without."""
+        return self if axes is self.axes else replace(self, axes=axes)
+
+    def like(self, other: Tiling) -> Tiling:
+        """The tiling with the axes of an equal one."""
+        return other if self is other else self.by(other.axes)
 
     @property
     def rank(self) -> int:
@@ -114,6 +127,11 @@ class Tiling:
     def grid_dimensions(self) -> tuple[int, ...]:
         """The dimensions as XLA counts them: the replicas of a partial tiling are the last one."""
         return (*self.dimensions, self.replicas) if self.is_partial else self.dimensions
+
+    @property
+    def counted_rank(self) -> int:
+        """The rank as XLA counts it: of the grid, unless the axes are known."""
+        return self.rank if self.axes else len(self.grid_dimensions)
 
     def tiles(self, dimension: int) -> int:
         """The number of tiles of a dimension; of the one behind those of the tensor: of replicas."""
@@ -151,8 +169,10 @@ class Tiling:
 
     def transposed(self, permutation: Sequence[int]) -> Tiling:
         """The tiling with its dimensions in the order `permutation`, which may move the replicas too."""
-        order = [*permutation] if len(permutation) > self.rank else [*permutation, self.rank]
-        return Tiling.from_grid(self.grid.transpose(order), self.rank, self.names)
+        moves_replicas = len(permutation) > self.rank
+        order = [*permutation] if moves_replicas else [*permutation, self.rank]
+        found = Tiling.from_grid(self.grid.transpose(order), self.rank, self.names)
+        return found.by(self.axes.at(permutation)) if self.axes and not moves_replicas else found
 
     def replicated_on(self, dimensions: Iterable[int]) -> Tiling:
         """The tiling with `dimensions` whole on every device that held a tile of them."""
@@ -162,7 +182,8 @@ class Tiling:
         kept = [i for i in range(self.rank) if i not in dropped]
         grid = self.grid.transpose([*kept, *dropped, self.rank])
         sizes = [1 if i in dropped else self.dimensions[i] for i in range(self.rank)]
-        return Tiling.from_grid(grid.reshape(*sizes, -1), self.rank, self.names)
+        found = Tiling.from_grid(grid.reshape(*sizes, -1), self.rank, self.names)
+        return found.by(self.axes and self.axes.replicated_on(dropped))
 
     def replicated_except(self, dimensions: Iterable[int]) -> Tiling:
         """The tiling with all dimensions but `dimensions` whole."""
@@ -187,7 +208,8 @@ class Tiling:
         order.insert(order.index(target) + 1, source)
         sizes = list(self.dimensions)
         sizes[target], sizes[source] = sizes[target] * sizes[source], 1
-        return Tiling.from_grid(self.grid.transpose(order).reshape(*sizes, -1), self.rank, self.names)
+        found = Tiling.from_grid(self.grid.transpose(order).reshape(*sizes, -1), self.rank, self.names)
+        return found.by(self.axes and self.axes.moved(source, target, 1))
 
     def reversed_on(self, dimensions: Iterable[int]) -> Tiling:
         """The tiling with the tiles of `dimensions` in reverse order."""
@@ -196,7 +218,9 @@ class Tiling:
     def without_dimensions(self, dimensions: Iterable[int]) -> Tiling:
         """The tiling without `dimensions`, which are whole."""
         dropped = set(dimensions)
-        return self.reshaped([size for i, size in enumerate(self.dimensions) if i not in dropped])
+        kept = [i for i in range(self.rank) if i not in dropped]
+        found = self.reshaped([self.dimensions[i] for i in kept])
+        return found.by(self.axes and self.axes.at(kept))
 
     def refines(self, other: Tiling) -> bool:
         """Returns whether each device's tile lies in its tile of `other`, in tiles of this one.
@@ -226,7 +250,8 @@ class Tiling:
         order[at[source]], order[at[target]] = order[at[target]], order[at[source]]
         sizes[source], sizes[target] = sizes[target], sizes[source]
         grid = self.grid.reshape(*split, self.replicas).transpose(order)
-        return Tiling.from_grid(grid.reshape(*sizes, self.replicas), self.rank, self.names)
+        found = Tiling.from_grid(grid.reshape(*sizes, self.replicas), self.rank, self.names)
+        return found.by(self.axes and self.axes.moved(source, target, kept))
 
 
 def _check_devices(count: int) -> None:

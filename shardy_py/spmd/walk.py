@@ -24,9 +24,9 @@ from operator import is_
 from shardy_py.ops import TABLE, Control
 from shardy_py.session import SESSION
 from shardy_py.spmd.application import Application, static_shape
-from shardy_py.spmd.handlers import partition
+from shardy_py.spmd.handlers import PRODUCTS, partition
 from shardy_py.spmd.model import Collective, Plan
-from shardy_py.spmd.partitioned import Partitioned, Rematerialization
+from shardy_py.spmd.partitioned import Partitioned, Rematerialization, without_axes
 from shardy_py.spmd.patterns import Pattern, patterns_of
 from shardy_py.spmd.planned import Needed, Planned, known_plan, planned, positions_of, tensor_held
 from shardy_py.spmd.program import Block, Name, Step, Value, used
@@ -157,6 +157,9 @@ class _Walk:
                 else:
                     self._emit(*result.before, names, step, times)
             values[name] = result.held
+        if step.record.name in PRODUCTS:
+            for name in names:
+                values[name] = tensor_held(without_axes(values[name]))
 
     def _note_slice(self, name: Name, result: Planned, names: Sequence[Name]) -> None:
         assert result.made is not None

@@ -63,6 +63,7 @@ def windowed_input(
     """
     if target.is_replicated:
         return None
+    target = target.by(None)  # the partitioner forgets its axes
     plans: list[_Reads | None] = []
     for size, local, tiles, dimension in zip(
         value.shape, value.local, target.dimensions, window, strict=True

@@ -4,6 +4,7 @@ JAX's compiler goes through HLO on its way to Shardy, so Shardy gets another pro
 
 | pass | XLA |
 |---|---|
+| `xla-drop-priorities` | shardings of HLO by mesh and axes (since JAX 0.12) |
 | `xla-merge-meshes` | sdy_round_trip/dedup_meshes.cc |
 | `xla-fold` | stablehlo-target-independent-optimization |
 | `xla-inline-calls` | the HLO pass CallInliner |

@@ -20,6 +20,7 @@ from shardy_py.graph.holders import RULE
 from shardy_py.graph.record import record_of
 from shardy_py.ir import find_ops
 from shardy_py.ops import BY_MAPS, TABLE, OpRecord, Policy, call_target, row_of
+from shardy_py.releases import Behaviour
 from shardy_py.rules import derive_from_maps
 from shardy_py.sharding import ShardingRule
 from shardy_py.xla.ragged_dot_rule import ragged_dot_rule
@@ -45,17 +46,18 @@ def _rule(record: OpRecord) -> ShardingRule | None:
     return None if policy is None or maps is None else derive_from_maps(maps(record), record, policy=policy)
 
 
-_CHLO_POLICIES: dict[str, Policy | None] = {
-    TopKOp.name: TABLE["stablehlo.custom_call@mhlo.topk"].policy,
-    ErfOp.name: None,
-}
-"""The ops of chlo that HLO has, too: XLA has a rule for top_k, none for erf (jaxlib 0.10)."""
+_TOP_K = TABLE["stablehlo.custom_call@mhlo.topk"].policy
 
 
 def _policy(record: OpRecord) -> Policy | None:
-    """The policy by which the rule is derived; None if XLA leaves the op to Shardy."""
+    """The policy by which the rule is derived; None if XLA leaves the op to Shardy.
+
+    HLO has top_k and erf too: XLA has a rule for top_k, and since some release one for erf.
+    """
+    if record.name == ErfOp.name and not Behaviour.ERF_HAS_RULE.holds:
+        return None
     if record.name.startswith("chlo."):
-        return _CHLO_POLICIES.get(record.name, BY_MAPS)
+        return _TOP_K if record.name == TopKOp.name else BY_MAPS
     if call_target(record) == "ApproxTopK":
         # Hardware without such an op sorts and slices.
         config: Any = record.attributes.get("mhlo.backend_config") or record.attributes.get("backend_config")

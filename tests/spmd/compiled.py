@@ -17,21 +17,34 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
+from importlib import metadata
 from math import prod
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from shardy_py import releases
+from shardy_py.gspmd.sharding.axes import to_hlo_sharding, to_named_hlo_sharding
 from shardy_py.gspmd.sharding.hlo_sharding import HloSharding
 from shardy_py.gspmd.sharding.text import hlo_sharding_from_text
+from shardy_py.releases import Behaviour
+from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.spmd.model import Collective, Plan
 from shardy_py.spmd.tiling import Tiling
 
 ROOT = Path(__file__).parents[2]
 STOP = "stop_before_code_generation"
 """The unknown custom call: its result is the last one of each module."""
+
+
+def installed() -> releases.Release:
+    """The release whose XLA compiles here: that of jaxlib; the default one without it."""
+    try:
+        return releases.installed(metadata.version("jaxlib"))[0]
+    except metadata.PackageNotFoundError:
+        return releases.DEFAULT
 
 
 @dataclass(frozen=True)
@@ -128,6 +141,13 @@ def sent_by_kind(collectives: Iterable[Collective]) -> Counter[str]:
     return Counter(Plan(tuple(collectives)).bytes_by_kind)
 
 
+def sharding_text(sharding: TensorSharding, mesh: Mesh) -> str:
+    """The sharding as XLA has it for a program of JAX: by mesh and axes since it does, else by tiles."""
+    has_axes = Behaviour.SHARDINGS_HAVE_AXES.value.since.order <= installed().order
+    made = to_named_hlo_sharding(sharding, mesh) if has_axes else to_hlo_sharding(sharding, mesh)
+    return str(made)
+
+
 def tilings_of(before: Hlo, number: int, devices: int) -> list[Tiling]:
     """The tilings of a case before partitioning: of its arguments in order, its ops, and its result."""
     lines = before.computations[before.entry]
@@ -168,6 +188,11 @@ def tiling_in(sharding: HloSharding | None, type_: str, devices: int) -> Tiling:
 
 def tiling_of_sharding(sharding: HloSharding | None, rank: int, devices: int) -> Tiling:
     """The tiling of an array of a rank; whole without a sharding, or with one that has no tiles."""
+    if sharding is not None and sharding.named is not None:
+        named = sharding.named
+        if named.sharding.dimensions and not named.manual_axes:
+            return Tiling.of_sharding(named.sharding, named.mesh)
+        sharding = to_hlo_sharding(named.sharding, named.mesh, named.manual_axes)
     tiles = sharding.tile_assignment if sharding else None
     if sharding is None or tiles is None or tiles.size == 1:
         return Tiling.replicated(rank, devices)
@@ -183,7 +208,7 @@ OPCODES = {
 }
 _INSTRUCTION = re.compile(r"^\s+(ROOT )?%([\w.-]+) = (\(.*?\)|\S+) ([\w-]+)\((.*?)\)(.*)$")
 _COMPUTATION = re.compile(r"^(ENTRY )?%([\w.-]+) \(.*\{$")
-_NAME = re.compile(r"%([\w.-]+)")
+_NAME = re.compile(r"%([\w.#-]+)")
 _ARRAY = re.compile(r"(\w+)\[([\d,]*)\]")
 _OP_NAME = re.compile(r'op_name="([^"]*)"')
 _CALLED = re.compile(
@@ -225,7 +250,10 @@ class Hlo:
                 self.entry = current if opened[1] else self.entry
             elif found := _INSTRUCTION.match(line):
                 root, name, type_, opcode, operands, attributes = found.groups()
-                self.computations[current][name] = Line(name, type_, opcode, operands, attributes)
+                lines, made = self.computations[current], Line(name, type_, opcode, operands, attributes)
+                for operand in made.operands:
+                    _add_element(lines, operand)
+                lines[name] = made
                 if root:
                     self.roots[current] = name
 
@@ -317,6 +345,32 @@ class Hlo:
         return next(
             int(body[name].operand_text) for name in added.operands if body[name].opcode == "constant"
         )
+
+
+def _add_element(lines: dict[str, Line], operand: str) -> None:
+    """Adds what an operand `%pair#1` stands for: an element of a tuple, written without its instruction."""
+    tuple_, mark, index = operand.rpartition("#")
+    if mark and operand not in lines:
+        _add_element(lines, tuple_)
+        type_ = _elements(lines[tuple_].type)[int(index)]
+        lines[operand] = Line(operand, type_, "get-tuple-element", f"%{tuple_}", f", index={index}")
+
+
+@lru_cache(maxsize=64)
+def _elements(type_: str) -> list[str]:
+    """The types of the elements of a tuple.
+
+    >>> _elements("(s32[], (f32[8,2]{1,0}, f32[]))")
+    ['s32[]', '(f32[8,2]{1,0}, f32[])']
+    """
+    found, depth = [""], 0
+    for mark in re.sub(r"/\*.*?\*/", "", type_)[1:-1]:
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(mark, 0)
+        if mark == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += mark
+    return [each.strip() for each in found]
 
 
 def groups_of(attributes: str) -> tuple[tuple[int, ...], ...]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import argparse
 import random
 
+from shardy_py import releases
 from shardy_py.spmd.model import Plan
-from tests.spmd.compiled import Case
+from tests.spmd.compiled import Case, installed
 from tests.spmd.hlo_programs import compared
 
 MESH = 'sdy.mesh @mesh = <["x"=4, "y"=2]>'
@@ -80,6 +81,7 @@ def differing(cases: list[Case]) -> tuple[int, list[tuple[Case, Plan, Plan]]]:
     return len(found), [each for each in found if each[1].bytes_by_kind != each[2].bytes_by_kind]
 
 
+@releases.of(installed())
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--sample", type=int, default=200)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from shardy_py import releases
 from shardy_py.spmd.model import Collective
-from tests.spmd.compiled import Hlo, partitioned
+from tests.spmd.compiled import Hlo, installed, partitioned
 from tests.spmd.hlo_programs import planned
 from tests.spmd.models import DEVICES, lowered
 
@@ -46,6 +47,7 @@ def _pairs(permute: Collective) -> set[frozenset[int]]:
     return {frozenset(pair) for pair in zip(permute.group[::2], permute.group[1::2], strict=True)}
 
 
+@releases.of(installed())
 def main() -> None:
     total, wrong = disagreeing(sys.argv[1:])
     for name, each in wrong:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from shardy_py import releases
 from shardy_py.api import Program, propagate
 from shardy_py.dialects.sdy import ManualComputationOp
 from shardy_py.hlo.reader import read_module
@@ -28,6 +29,7 @@ from tests.spmd.compiled import (
     Hlo,
     Partitioned,
     group_size,
+    installed,
     module_of,
     partitioned,
     sharding_of,
@@ -131,9 +133,11 @@ def block_of(before: str, devices: int) -> Block:
 
 def planned(before: str, devices: int) -> ProgramPlan:
     """What the planner finds for an HLO module before partitioning."""
-    return plan_program(block_of(before, devices))
+    with releases.of(installed()):
+        return plan_program(block_of(before, devices))
 
 
+@releases.of(installed())
 def compared(
     meshes: str, cases: Sequence[Case], devices: int = 8, per_module: int = 50
 ) -> list[tuple[Plan, Plan] | None]:
@@ -165,6 +169,7 @@ def device_count(text: str) -> int:
     return max(counts)
 
 
+@releases.of(installed())
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
@@ -187,7 +192,8 @@ def main() -> None:
 
 def reported(text: str) -> dict[str, int]:
     """By kind, the bytes that the communication report has for a program of JAX."""
-    report = propagate(Program.parse(text, as_compiled=True)).communication(partitioner="xla")
+    with releases.of(installed()):
+        report = propagate(Program.parse(text, as_compiled=True)).communication(partitioner="xla")
     return {total.key: total.cost.bytes for total in report.by_kind}
 
 
@@ -208,15 +214,16 @@ def comparison_with(xla: Partitioned, plan: Callable[[], Mapping[str, int]]) -> 
     text = ", ".join(
         f"{kind} {ours.get(kind, 0)} (XLA {theirs.get(kind, 0)})"
         for kind in sorted({*ours, *theirs})
-        if not _near(ours.get(kind, 0), theirs.get(kind, 0))
+        if not near(ours.get(kind, 0), theirs.get(kind, 0))
     )
     if not text:
         return "equal"
-    is_near = _near(sum(ours.values()), sum(theirs.values()))
+    is_near = near(sum(ours.values()), sum(theirs.values()))
     return f"{'equal in total' if is_near else 'differs'}: {text}"
 
 
-def _near(ours: int, theirs: int) -> bool:
+def near(ours: int, theirs: int) -> bool:
+    """Returns whether bytes are within 2 % of those of XLA."""
     return abs(ours - theirs) <= 0.02 * theirs
 
 

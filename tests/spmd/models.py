@@ -12,8 +12,9 @@ from functools import partial
 
 import pytest
 
+from shardy_py import releases
 from tests.eight_devices import run_on_eight_devices
-from tests.spmd.compiled import partitioned
+from tests.spmd.compiled import installed, partitioned
 from tests.spmd.hlo_programs import comparison, comparison_with, reported
 
 DEVICES = 8
@@ -51,6 +52,7 @@ def comparisons(names: Sequence[str] = (), *, propagates: bool = False, set_: st
     return {name: comparison(xla, DEVICES) for (name, _), xla in modules}
 
 
+@releases.of(installed())
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*")

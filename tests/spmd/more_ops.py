@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from shardy_py.gspmd.sharding.axes import to_hlo_sharding
+from shardy_py import releases
 from shardy_py.sharding import Mesh
 from shardy_py.spmd.model import Plan
-from tests.spmd.compiled import Case
+from tests.spmd.compiled import Case, installed, sharding_text
 from tests.spmd.hlo_programs import compared
 from tests.spmd.ops import tensor
 from tests.spmd.reshards import MESHES, random_sharding
@@ -40,9 +40,7 @@ class Text:
 
         def sharding(type_: str) -> str:
             rank = _rank(type_)
-            return (
-                str(to_hlo_sharding(random_sharding(random, mesh, rank, 3), mesh)) if rank else "{replicated}"
-            )
+            return sharding_text(random_sharding(random, mesh, rank, 3), mesh) if rank else "{replicated}"
 
         operands = [f'{type_} {{mhlo.sharding = "{sharding(type_)}"}}' for type_ in self.operands]
         one = sharding(self.results[0])
@@ -310,6 +308,7 @@ def differing(cases: dict[Mesh, list[Case]]) -> tuple[int, list[tuple[Case, Plan
     return len(known), [each for each in known if each[1].bytes_by_kind != each[2].bytes_by_kind]
 
 
+@releases.of(installed())
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sample", type=int, default=150)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from random import Random
 
+from shardy_py import releases
 from shardy_py.ops.windowed import Window
 from shardy_py.spmd.dynamic_slices import dynamically_sliced, dynamically_updated
 from shardy_py.spmd.movement import (
@@ -24,7 +25,7 @@ from shardy_py.spmd.movement import (
 from shardy_py.spmd.reshapes import reshaped
 from shardy_py.spmd.sorts import sorted_along
 from shardy_py.spmd.windows import padded, selected_and_scattered, sliced, windows_reduced
-from tests.spmd.compiled import collectives_of, sent_by_kind
+from tests.spmd.compiled import collectives_of, installed, sent_by_kind
 from tests.spmd.indexed_ops import random_gather, random_scatter
 from tests.spmd.ops import Op, Shape, Sharded, tensor
 from tests.spmd.reshards import MESHES, random_sharding
@@ -293,6 +294,7 @@ def differing(ops: Sequence[Sharded]) -> list[str]:
     return found
 
 
+@releases.of(installed())
 def main() -> None:
     """Compares a sample of each kind and prints it."""
     parser = argparse.ArgumentParser(description=__doc__)

@@ -6,11 +6,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from shardy_py.gspmd.sharding.axes import to_hlo_sharding
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.tiling import Tiling
-from tests.spmd.compiled import Case
+from tests.spmd.compiled import Case, sharding_text
 
 Shape = tuple[int, ...]
 
@@ -82,4 +81,4 @@ def tensor(shape: Shape, element: str = "f32") -> str:
 
 def _attribute(sharding: TensorSharding, mesh: Mesh) -> str:
     """The sharding of XLA."""
-    return f'mhlo.sharding = "{to_hlo_sharding(sharding, mesh)}"'
+    return f'mhlo.sharding = "{sharding_text(sharding, mesh)}"'

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from random import Random
 from typing import TypeVar
 
-from shardy_py.gspmd.sharding.axes import to_hlo_sharding
+from shardy_py import releases
 from shardy_py.sharding import Mesh
 from shardy_py.spmd.model import Plan
 from shardy_py.spmd.rotations import rotated
-from tests.spmd.compiled import Case
+from tests.spmd.compiled import Case, installed, sharding_text
 from tests.spmd.more_ops import differing
 from tests.spmd.moves import (
     KINDS,
@@ -91,7 +91,7 @@ def pair_case(first: Sharded, second: Sharded) -> Case:
 
         bodies.append(re.sub(r"%(\w+)", name, case.body))
     types = [tensor(op.op.result) for op in (first, second)]
-    shardings = [str(to_hlo_sharding(op.result, op.mesh)) for op in (first, second)]
+    shardings = [sharding_text(op.result, op.mesh) for op in (first, second)]
     barrier = "%both:2 = stablehlo.optimization_barrier "
     barrier += f'{{mhlo.sharding = "{{{", ".join(shardings)}}}"}} %presult, %qresult : {", ".join(types)}\n'
     barrier += f'%result = stablehlo.negate %both#0 {{mhlo.sharding = "{shardings[0]}"}} : {types[0]}'
@@ -140,6 +140,7 @@ def _sharded(random: Random, mesh: Mesh, one: Op, other: Op) -> tuple[Sharded, S
     return made[0], made[1]
 
 
+@releases.of(installed())
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sample", type=int, default=200)

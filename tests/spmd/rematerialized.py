@@ -10,8 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from shardy_py import releases
 from shardy_py.api import Program, propagate
-from tests.spmd.compiled import partitioned
+from tests.spmd.compiled import installed, partitioned
 from tests.spmd.models import DEVICES, SETS, lowered
 
 _LOGGED = re.compile(r"nvoluntary full rematerialization")
@@ -44,6 +45,7 @@ def _reported(text: str) -> int:
     return len(result.communication(partitioner="xla").rematerialized)
 
 
+@releases.of(installed())
 def main() -> None:
     """Prints what differs, and how many programs agree."""
     parser = argparse.ArgumentParser()

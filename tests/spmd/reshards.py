@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
+from shardy_py import releases
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, TensorSharding
 from shardy_py.spmd.model import Plan
 from shardy_py.spmd.movement import elementwise
 from shardy_py.spmd.partitioned import Partitioned
 from shardy_py.spmd.reshard import replicated, reshard
 from shardy_py.spmd.tiling import Tiling
-from tests.spmd.compiled import Case, collectives_of, sent_by_kind
+from tests.spmd.compiled import Case, collectives_of, installed, sent_by_kind
 
 MESHES = (Mesh.of(x=4, y=2), Mesh.of(x=2, y=2, z=2), Mesh.of(x=2, y=4))
 
@@ -113,6 +114,7 @@ def differing(pairs: Sequence[Pair]) -> list[str]:
     return found
 
 
+@releases.of(installed())
 def main() -> None:
     """Compares a sample and prints it."""
     parser = argparse.ArgumentParser(description=__doc__)

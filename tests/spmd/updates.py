@@ -10,9 +10,10 @@ from __future__ import annotations
 import argparse
 from random import Random
 
+from shardy_py import releases
 from shardy_py.sharding import Mesh
 from shardy_py.spmd.model import Plan
-from tests.spmd.compiled import STOP, Hlo, partitioned
+from tests.spmd.compiled import STOP, Hlo, installed, partitioned
 from tests.spmd.hlo_programs import reported
 from tests.spmd.moves import SIZES, UNEVEN_SIZES
 from tests.spmd.ops import Shape, tensor
@@ -117,6 +118,7 @@ def differing(texts: list[str]) -> tuple[int, list[tuple[str, dict[str, int], di
     return count, wrong
 
 
+@releases.of(installed())
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sample", type=int, default=100)
