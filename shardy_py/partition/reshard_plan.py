@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shardy_py.errors import ShardyError
+from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.partition.common_axes import AxesPerFactor, common_axes, shared_axes
 from shardy_py.partition.compare import is_equivalent, is_replicated
 from shardy_py.partition.steps import AllReduce, Shardings
@@ -61,6 +61,20 @@ class OpShardings:
         mapping = self.rule.tensors[tensor]
         sizes = self.rule.factor_sizes
         return projection.tensors[tensor].to_sharding(mapping, sizes, self.mesh_name, self.mesh)
+
+    def made_in(self, projection: Projection, result: int) -> TensorSharding:
+        """The sharding in which the op makes a result; Shardy makes an invalid one where this raises.
+
+        Raises:
+            ShardyError: the result is unreduced along an axis of a dimension.
+        """
+        made = self.sharding_in(projection, len(self.operands) + result)
+        for axis in made.unreduced_axes:
+            if any(overlaps((axis,), dimension.axes) for dimension in made.dimensions):
+                what = f"result {result} is unreduced along {axis}, along which the operands are sharded"
+                remedy = f"reshard the operands first, or remove {axis} from the unreduced axes"
+                raise ShardyError(Diagnostic(what, remedy=remedy))
+        return made
 
     def own_sharding(self, result: int, *, is_written: bool) -> TensorSharding:
         """The sharding of a result, fully replicated if it has none.
@@ -132,9 +146,7 @@ def plan_for(
     results = tuple(
         (
             index,
-            ResultReshard(
-                op.sharding_in(after, count + index), (op.own_sharding(index, is_written=number > 0),)
-            ),
+            ResultReshard(op.made_in(after, index), (op.own_sharding(index, is_written=number > 0),)),
         )
         for number, index in enumerate(remade)
     )
@@ -272,7 +284,7 @@ def dot_result_reshard(op: OpShardings) -> ResultReshard | None:
         return None
     result = projection.tensors[2].with_factor(factor, axes)
     tensors = (*projection.tensors[:2], result)
-    return ResultReshard(op.sharding_in(Projection(tensors, 2), 2), (wanted,))
+    return ResultReshard(op.made_in(Projection(tensors, 2), 0), (wanted,))
 
 
 def _conflict(op: OpShardings, projection: Projection) -> tuple[int, Axes, Axes] | None:

@@ -78,3 +78,10 @@ def test_another_order_of_devices_is_resharded() -> None:
     given = OpShardings(rule("i -> i, i=8"), (operand,), (result,), (8, 8), "line", meshes["line"])
     plan = reshard_plan(given, meshes)
     assert plan.operands == ((0, (TensorSharding("line", result.dimensions),)),)
+
+
+@pytest.mark.parametrize("given", ["[{}, {b}]; [{}, {a}] unreduced={b}", "[{}, {b}]; [{}, {}] unreduced={b}"])
+def test_a_result_is_not_unreduced_along_axes_of_its_operands(given: str) -> None:
+    operand, result = given.split("; ")
+    with pytest.raises(ShardyError, match='result 0 is unreduced along "b", along which the operands are'):
+        reshard_plan(op(rule(ADD), f"{operand}; {operand}; {result}"), MESHES)

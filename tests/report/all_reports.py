@@ -109,12 +109,12 @@ KINDS: dict[str, Callable[[random.Random], str]] = {
 class Case:
     """A random program and what the surfaces share: each is made once.
 
-    as_compiled: changed as XLA does before propagation. is_searched: whether suggestions and advice, which
-    try many annotations, are made.
+    seed: where the choices of surfaces come from. as_compiled: changed as XLA does before propagation.
+    is_searched: whether suggestions and advice, which try many annotations, are made.
     """
 
     text: str
-    rng: random.Random
+    seed: int
     as_compiled: bool
     is_searched: bool
     folder: Path
@@ -126,6 +126,10 @@ class Case:
         if self.as_compiled:
             program = Program(run_passes(program.module, before_propagation_passes()))
         return program
+
+    def rng(self, surface: str) -> random.Random:
+        """Returns the choices of a surface: the same whichever others run."""
+        return random.Random(f"{self.seed} {surface}")
 
     @cached_property
     def result(self) -> Result:
@@ -188,11 +192,12 @@ def _explain(case: Case) -> None:
 
 
 def _why_not(case: Case) -> None:
+    rng = case.rng("why not")
     for value in case.result.values:
         axes = [axis.name for mesh in value.meshes.values() for axis in mesh.axes]
         for dimension in range(len(value.shape or ())):
             if axes:
-                _shown(case.result.why_not(value, dimension, case.rng.choice(axes)))
+                _shown(case.result.why_not(value, dimension, rng.choice(axes)))
 
 
 def _values(case: Case) -> None:
@@ -250,7 +255,7 @@ def _diff(case: Case) -> None:
 def _what_if(case: Case) -> None:
     arguments = case.result.source.values.arguments()
     if arguments:
-        _shown(case.result.what_if({case.rng.choice(arguments): None}))
+        _shown(case.result.what_if({case.rng("what if").choice(arguments): None}))
 
 
 def _suggest(case: Case) -> None:
@@ -387,7 +392,7 @@ def case_of(kind: str, seed: int, folder: Path) -> Case:
     """Returns the program of a seed; every other one as XLA compiles it."""
     rng = random.Random(seed)
     text = KINDS[kind](rng)
-    return Case(text, rng, rng.random() < 0.5, is_searched=rng.random() < 0.2, folder=folder)
+    return Case(text, seed, rng.random() < 0.5, is_searched=rng.random() < 0.2, folder=folder)
 
 
 def _run_case(case: Case, name: str, kind: str, surfaces: tuple[str, ...], outcome: Outcome) -> None:
