@@ -48,6 +48,7 @@ from shardy_py.passes.partitioner import (
     local_terms,
     local_windows,
 )
+from shardy_py.passes.partitioner.asynchronous import inline_several
 from shardy_py.passes.partitioner.localizer import Localizer, Site, Whole, forget_sharding
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.axis_lists import total_size
@@ -70,6 +71,7 @@ def convert_global_to_local(module: ModuleOp, options: ConvertGlobalToLocalOptio
             what = f"failed to legalize operation '{site.op.name}' that was explicitly marked illegal"
             following = Diagnostic(what, place_of(site.op))
             raise ShardyError(*error_at(site.op, error).diagnostics, following) from error
+    inline_several(module)
 
 
 class LocalTypes:

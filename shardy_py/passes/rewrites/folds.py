@@ -97,8 +97,8 @@ def put_constants_last(op: Operation) -> bool:
 def _swap_operands_of_rule(op: Operation) -> None:
     """Swaps the mappings of the rule that an op has: it was written for the operands before.
 
-    Shardy leaves the rule, and refuses the op if its ranks or sizes no longer fit. Operands of one type always
-    fit, and keep the rule as it is, as there.
+    Shardy leaves the rule, and refuses the op if its ranks or sizes no longer fit. Operands of one type
+    always fit, and keep the rule as it is, as there.
     """
     attribute = op.attributes.get(RULE)
     if isinstance(attribute, OpShardingRuleAttr):

@@ -61,4 +61,6 @@ def test_the_rule_of_swapped_operands() -> None:
     (op,) = find_ops(module, "chlo.broadcast_or")
     assert put_constants_last(op)
     verify_module(module)
-    assert str(op.attributes["sdy.sharding_rule"]).endswith("<([j, k], [i, j, k])->([i, j, k]) {i=2, j=8, k=4}>")
+    assert str(op.attributes["sdy.sharding_rule"]).endswith(
+        "<([j, k], [i, j, k])->([i, j, k]) {i=2, j=8, k=4}>"
+    )
