@@ -20,7 +20,8 @@ class Width:
     unreduced, replicated: how often a sharding has such an axis. annotated: how often an op has a sharding.
     closed: how often a dimension is closed. groups, calls, named, meshes: whether there are sharding groups,
     calls, named computations, and meshes besides the first. runs: whether the program can run, on 16 devices
-    at most: no unknown custom calls, loops that iterate and branches that are taken.
+    at most: no unknown custom calls, loops that iterate and branches that are taken. empty: whether some
+    dimensions have size 0, for which many ops are invalid.
     """
 
     unreduced: float = 0.0
@@ -33,6 +34,7 @@ class Width:
     meshes: bool = True
     regions: bool = True
     runs: bool = False
+    empty: bool = False
 
 
 class ShardingWriter:
