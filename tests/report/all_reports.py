@@ -19,7 +19,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -58,7 +58,7 @@ REFUSALS = (
 )
 """Messages of programs that a surface refuses by its documents."""
 REFUSED_EDITS = ("invalid transition from unreduced to reduced", "is unreduced along")
-"""Messages of what-ifs whose edited program Shardy refuses: without a sharding, another axis is propagated."""
+"""Messages of what-ifs whose edited program Shardy refuses, as another axis is propagated."""
 
 
 class Slow(BaseException):
@@ -68,19 +68,24 @@ class Slow(BaseException):
 # ---------------------------------------------------------------------- programs
 
 
-def _wide(**options: float | bool) -> Callable[[random.Random], str]:
+Make = Callable[[random.Random, int], str]
+"""Writes a program of at most so many ops in `@main`; kinds whose programs are small do not ask."""
+LONGEST = 30
+
+
+def _wide(**options: float | bool) -> Make:
     width = Width(**options)  # pyright: ignore[reportArgumentType]
-    return lambda rng: wide_program(rng, width)
+    return lambda rng, longest: wide_program(rng, width, longest=longest)
 
 
 _AXIS = re.compile(r'"(\w+)"=(\d+)')
 
 
-def _large(rng: random.Random) -> str:
+def _large(rng: random.Random, longest: int) -> str:
     """A program on a mesh with an axis of 2^31 devices or more."""
     text = ""
     while not text or "device_ids" in text:
-        text = wide_program(rng, Width(unreduced=0.05, meshes=False))
+        text = wide_program(rng, Width(unreduced=0.05, meshes=False), longest=longest)
     name, size = rng.choice(_AXIS.findall(text.partition("\n")[0]))
     return text.replace(f'"{name}"={size}', f'"{name}"={int(size) * 2 ** rng.choice((24, 31, 33))}', 1)
 
@@ -93,20 +98,20 @@ def _is_valid(text: str) -> bool:
     return True
 
 
-def _empty(rng: random.Random) -> str:
+def _empty(rng: random.Random, longest: int) -> str:
     """A program of tensors many of which have no elements."""
-    return wide_program(rng, Width(unreduced=0.02, empty=True), accepts=_is_valid)
+    return wide_program(rng, Width(unreduced=0.02, empty=True), longest=longest, accepts=_is_valid)
 
 
-KINDS: dict[str, Callable[[random.Random], str]] = {
+KINDS: dict[str, Make] = {
     "wide": _wide(),
     "wide, unreduced": _wide(unreduced=0.1),
     "annotated": _wide(annotated=0.85, closed=0.9, replicated=0.02, groups=False),
     "named": _wide(named=True, calls=False, unreduced=0.05),
     "runs": _wide(runs=True),
-    "calls": lambda rng: ProgramWriter(rng.randrange(1 << 30)).program(),
-    "sharded": lambda rng: ShardedProgram(rng.randrange(1 << 30), unreduced=0.1).text(),
-    "small": lambda rng: random_program(rng.randrange(1 << 30), keeps_all=True),
+    "calls": lambda rng, _: ProgramWriter(rng.randrange(1 << 30)).program(),
+    "sharded": lambda rng, _: ShardedProgram(rng.randrange(1 << 30), unreduced=0.1).text(),
+    "small": lambda rng, _: random_program(rng.randrange(1 << 30), keeps_all=True),
     "large": _large,
     "empty": _empty,
 }
@@ -343,6 +348,11 @@ class Outcome:
     faults: dict[str, Fault] = field(default_factory=dict[str, Fault])
     seconds: Counter[str] = field(default_factory=Counter[str])
 
+    @property
+    def valid(self) -> int:
+        """The number of programs that were run."""
+        return self.programs.total() - self.refused.total()
+
     def add(self, error: BaseException, surface: str, seed: str) -> None:
         """Adds an exception."""
         frames = traceback.extract_tb(error.__traceback__)
@@ -355,7 +365,7 @@ class Outcome:
 
     def __str__(self) -> str:
         """The table of programs, and the faults."""
-        lines = [f"{self.programs.total()} programs, {self.refused.total()} refused by propagation"]
+        lines = [f"{self.programs.total()} programs, {self.valid} valid, others refused by propagation"]
         for name, count in self.programs.items():
             lines.append(f"  {name}: {count} programs, {self.refused[name]} refused")
         for surface, seconds in self.seconds.most_common():
@@ -380,22 +390,31 @@ def _limited(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def run(seeds: range, kinds: tuple[str, ...] = (), surfaces: tuple[str, ...] = ()) -> Outcome:
-    """Runs the surfaces over the programs of seeds, whose kinds take turns."""
+def run(
+    seeds: Iterable[int],
+    kinds: tuple[str, ...] = (),
+    surfaces: tuple[str, ...] = (),
+    *,
+    longest: int = LONGEST,
+    valid: int = sys.maxsize,
+) -> Outcome:
+    """Runs the surfaces over the programs of seeds, whose kinds take turns, until so many are valid."""
     outcome, chosen = Outcome(), kinds or tuple(KINDS)
     with tempfile.TemporaryDirectory() as folder:
         for seed in seeds:
+            if outcome.valid >= valid:
+                break
             kind = chosen[seed % len(chosen)]
-            case = case_of(kind, seed, Path(folder))
+            case = case_of(kind, seed, Path(folder), longest)
             outcome.programs[kind] += 1
             _run_case(case, f"--kind '{kind}' --seed {seed}", kind, surfaces, outcome)
     return outcome
 
 
-def case_of(kind: str, seed: int, folder: Path) -> Case:
+def case_of(kind: str, seed: int, folder: Path, longest: int = LONGEST) -> Case:
     """Returns the program of a seed; every other one as XLA compiles it."""
     rng = random.Random(seed)
-    text = KINDS[kind](rng)
+    text = KINDS[kind](rng, longest)
     return Case(text, seed, rng.random() < 0.5, is_searched=rng.random() < 0.2, folder=folder)
 
 
