@@ -49,7 +49,14 @@ from shardy_py.passes.partitioner import (
     local_windows,
 )
 from shardy_py.passes.partitioner.asynchronous import inline_several
-from shardy_py.passes.partitioner.localizer import Localizer, Site, Whole, forget_sharding
+from shardy_py.passes.partitioner.localizer import (
+    Localizer,
+    Site,
+    Whole,
+    forget_sharding,
+    replace_result,
+)
+from shardy_py.passes.stablehlo_builder import StablehloBuilder
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.axis_lists import total_size
 from shardy_py.sharding.meshes import mesh_of
@@ -62,7 +69,7 @@ def convert_global_to_local(module: ModuleOp, options: ConvertGlobalToLocalOptio
     """`sdy-convert-global-to-local`: converts the whole program to the one that each device runs."""
     local = Localizer(module, options)
     for site in LocalTypes(local).assign(module):
-        row = _row(site.op)
+        row = empty_collective if _is_empty_collective(site) else _row(site.op)
         assert row is not None
         try:
             with inserting_for(site.op):
@@ -200,6 +207,16 @@ def manual_computation(local: Localizer, site: Site) -> None:
         note_copies(dict(zip(region.blocks[0].args, site.values, strict=True)))
         note_copies(dict(zip(op.results, ir.operands_of(end), strict=True)))
     ir.inline_region(op, region, site.values)
+
+
+def empty_collective(local: Localizer, site: Site) -> None:
+    """Replaces a collective of a tensor without elements by a constant: nothing is sent, and few verify."""
+    (result,) = site.op.results
+    replace_result(site.op, StablehloBuilder(site.op).dense(ir.type_of(result), b""))
+
+
+def _is_empty_collective(site: Site) -> bool:
+    return site.op.name in local_collectives.ROWS and 0 in site.results[0].shape
 
 
 ROWS: Mapping[str, Row] = {
