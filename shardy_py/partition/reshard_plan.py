@@ -12,9 +12,9 @@ and reshapes with overflow have plans of their own. Not here: control flow and c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.errors import ShardyError
 from shardy_py.partition.common_axes import AxesPerFactor, common_axes, shared_axes
 from shardy_py.partition.compare import is_equivalent, is_replicated
 from shardy_py.partition.steps import AllReduce, Shardings
@@ -57,24 +57,17 @@ class OpShardings:
         return Projection.build(self.rule, tensors, self.mesh, closed_if_missing=True)
 
     def sharding_in(self, projection: Projection, tensor: int) -> TensorSharding:
-        """The sharding of a tensor, operands first, in `projection`."""
+        """The sharding of a tensor, operands first, in `projection`.
+
+        It is not unreduced along axes that now shard it; Shardy keeps those axes, and refuses what it made.
+        """
         mapping = self.rule.tensors[tensor]
         sizes = self.rule.factor_sizes
-        return projection.tensors[tensor].to_sharding(mapping, sizes, self.mesh_name, self.mesh)
-
-    def made_in(self, projection: Projection, result: int) -> TensorSharding:
-        """The sharding in which the op makes a result; Shardy makes an invalid one where this raises.
-
-        Raises:
-            ShardyError: the result is unreduced along an axis of a dimension.
-        """
-        made = self.sharding_in(projection, len(self.operands) + result)
-        for axis in made.unreduced_axes:
-            if any(overlaps((axis,), dimension.axes) for dimension in made.dimensions):
-                what = f"result {result} is unreduced along {axis}, along which the operands are sharded"
-                remedy = f"reshard the operands first, or remove {axis} from the unreduced axes"
-                raise ShardyError(Diagnostic(what, remedy=remedy))
-        return made
+        made = projection.tensors[tensor].to_sharding(mapping, sizes, self.mesh_name, self.mesh)
+        if not made.unreduced_axes:
+            return made
+        sharding_it = tuple(axis for dimension in made.dimensions for axis in dimension.axes)
+        return replace(made, unreduced_axes=difference(made.unreduced_axes, sharding_it, self.mesh))
 
     def own_sharding(self, result: int, *, is_written: bool) -> TensorSharding:
         """The sharding of a result, fully replicated if it has none.
@@ -146,7 +139,9 @@ def plan_for(
     results = tuple(
         (
             index,
-            ResultReshard(op.made_in(after, index), (op.own_sharding(index, is_written=number > 0),)),
+            ResultReshard(
+                op.sharding_in(after, count + index), (op.own_sharding(index, is_written=number > 0),)
+            ),
         )
         for number, index in enumerate(remade)
     )
@@ -284,7 +279,7 @@ def dot_result_reshard(op: OpShardings) -> ResultReshard | None:
         return None
     result = projection.tensors[2].with_factor(factor, axes)
     tensors = (*projection.tensors[:2], result)
-    return ResultReshard(op.made_in(Projection(tensors, 2), 0), (wanted,))
+    return ResultReshard(op.sharding_in(Projection(tensors, 2), 2), (wanted,))
 
 
 def _conflict(op: OpShardings, projection: Projection) -> tuple[int, Axes, Axes] | None:

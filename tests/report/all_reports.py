@@ -57,7 +57,7 @@ REFUSALS = (
     "no choice of shardings can be scored: XLA's collectives of the program cannot be planned",
 )
 """Messages of programs that a surface refuses by its documents."""
-REFUSED_EDITS = ("invalid transition from unreduced to reduced", "is unreduced along")
+REFUSED_EDITS = ("invalid transition from unreduced to reduced",)
 """Messages of what-ifs whose edited program Shardy refuses, as another axis is propagated."""
 
 
