@@ -12,7 +12,7 @@ and reshapes with overflow have plans of their own. Not here: control flow and c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shardy_py.errors import ShardyError
 from shardy_py.partition.common_axes import AxesPerFactor, common_axes, shared_axes
@@ -58,10 +58,17 @@ class OpShardings:
         return Projection.build(self.rule, tensors, self.mesh, closed_if_missing=True)
 
     def sharding_in(self, projection: Projection, tensor: int) -> TensorSharding:
-        """The sharding of a tensor, operands first, in `projection`."""
+        """The sharding of a tensor, operands first, in `projection`.
+
+        It is not unreduced along axes that now shard it; Shardy keeps those axes, and refuses what it made.
+        """
         mapping = self.rule.tensors[tensor]
         sizes = self.rule.factor_sizes
-        return projection.tensors[tensor].to_sharding(mapping, sizes, self.mesh_name, self.mesh)
+        made = projection.tensors[tensor].to_sharding(mapping, sizes, self.mesh_name, self.mesh)
+        if not made.unreduced_axes:
+            return made
+        sharding_it = tuple(axis for dimension in made.dimensions for axis in dimension.axes)
+        return replace(made, unreduced_axes=difference(made.unreduced_axes, sharding_it, self.mesh))
 
     def own_sharding(self, result: int, *, is_written: bool) -> TensorSharding:
         """The sharding of a result, fully replicated if it has none.

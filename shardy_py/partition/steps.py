@@ -76,6 +76,20 @@ def steps_between(
     return steps
 
 
+def steps_along(
+    source: TensorSharding | None, targets: Iterable[TensorSharding], meshes: Meshes
+) -> tuple[Step, ...]:
+    """The steps from each sharding to the next; a reshard each where both have the same unreduced axes."""
+    steps: list[Step] = []
+    for target in targets:
+        before = source.unreduced_axes if source is not None else ()
+        is_reshard = before == target.unreduced_axes
+        between = None if is_reshard else steps_between(source, target, meshes, with_reshard=True)
+        steps += (Reshard(target),) if between is None else between
+        source = target
+    return tuple(steps)
+
+
 def reducing_steps(
     source: TensorSharding | None, target: TensorSharding | None, meshes: Meshes
 ) -> tuple[AllReduce, ...]:

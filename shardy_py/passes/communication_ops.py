@@ -60,11 +60,6 @@ def chain_after_result(result: OpResult, steps: Iterable[Step], last: Operation)
     return last
 
 
-def reshards(shardings: Iterable[TensorSharding]) -> tuple[Step, ...]:
-    """One reshard to each sharding, in order."""
-    return tuple(map(Reshard, shardings))
-
-
 def location_of(value: SSAValue) -> Any:
     """The location of `value`."""
     return value.op.location if isinstance(value, OpResult) else getattr(value, "location", None)

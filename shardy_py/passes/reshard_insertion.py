@@ -55,10 +55,11 @@ from shardy_py.partition.steps import (
     Step,
     before_reduction,
     reducing_steps,
+    steps_along,
     steps_between,
     unreducing_steps,
 )
-from shardy_py.passes.communication_ops import RESHARDING, chain_after_result, chain_before_use, reshards
+from shardy_py.passes.communication_ops import RESHARDING, chain_after_result, chain_before_use
 from shardy_py.passes.options import InsertExplicitReshardsOptions
 from shardy_py.releases import Behaviour
 from shardy_py.rules import derive_rule
@@ -171,7 +172,7 @@ class ReshardInsertion:
             operands = tuple(map(self._reader.through_barriers, operands_of(op)))
             results = tuple(map(self._reader.through_barriers, op.results))
             plan = self._plan(op, operands, results, is_full)
-            insert_reshards(op, plan, self._reader)
+            insert_reshards(op, plan, self._reader, self._meshes)
             if self._marks_partial:
                 for result, all_reduce in zip(op.results, plan.all_reduces, strict=False):
                     set_sharding(
@@ -304,17 +305,19 @@ def _reduction_of(op: Operation) -> str | None:
     return _REDUCTION_BY_OP.get(names[0]) if len(set(names)) == 1 else None
 
 
-def insert_reshards(op: Operation, plan: plans.ReshardPlan, reader: ShardingReader) -> None:
+def insert_reshards(op: Operation, plan: plans.ReshardPlan, reader: ShardingReader, meshes: Meshes) -> None:
     """Inserts the reshards and all-reduces of a plan around `op`, and changes its result shardings."""
+    operands = operands_of(op)
     with operands_set_together() as changes:
         for index, chain in plan.operands:
-            chain_before_use(op, index, reshards(chain), changes)
+            steps = steps_along(reader.of(operands[index]), chain, meshes)
+            chain_before_use(op, index, steps, changes)
     last = op
     for index, reshard in plan.results:
         result = op.results[index]
         old = reader.of(result) if is_recording() else None
         set_sharding(result, reshard.made)
-        last = chain_after_result(result, reshards(reshard.seen), last)
+        last = chain_after_result(result, steps_along(reshard.made, reshard.seen, meshes), last)
         if op.name == RESHARD and last is not op:  # the two become one, which is the second
             note_copies({result: last.results[0]})
         note(Movement(result, result, RESHARDING, op, old=old, new=reshard.made))

@@ -40,8 +40,11 @@ from shardy_py.spmd.windows import padded, selected_and_scattered, sliced, windo
 
 
 def partition(application: Application) -> tuple[Partitioned, ...]:
-    """The results of an op in the tilings that are wanted, with all that was sent for them."""
-    if not application.operands and application.record.name not in HANDLERS:
+    """The results of an op in the tilings that are wanted, with all that was sent for them.
+
+    XLA makes constants of results without elements before.
+    """
+    if _is_made_in_place(application):
         return tuple(
             Partitioned.of(application.shape(i), target, application.element(i))
             for i, target in enumerate(application.targets)
@@ -58,6 +61,13 @@ def partition(application: Application) -> tuple[Partitioned, ...]:
         return tuple(made)
     pairs = zip(made, application.targets, strict=True)
     return tuple(replace(value, tiling=value.tiling.like(target)) for value, target in pairs)
+
+
+def _is_made_in_place(application: Application) -> bool:
+    if application.operands:
+        types = application.record.results
+        return bool(types) and all(type_ is not None and 0 in type_.shape for type_ in types)
+    return application.record.name not in HANDLERS
 
 
 def _elementwise(application: Application) -> list[Partitioned]:

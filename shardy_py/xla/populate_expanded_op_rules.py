@@ -18,7 +18,7 @@ from shardy_py.dialects.sdy import OpShardingRuleAttr
 from shardy_py.dialects.stablehlo import CustomCallOp
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.record import record_of
-from shardy_py.ir import find_ops
+from shardy_py.ir import find_ops, operands_of
 from shardy_py.ops import BY_MAPS, TABLE, OpRecord, Policy, call_target, row_of
 from shardy_py.releases import Behaviour
 from shardy_py.rules import derive_from_maps
@@ -27,10 +27,10 @@ from shardy_py.xla.ragged_dot_rule import ragged_dot_rule
 
 
 def populate_expanded_op_rules(module: ModuleOp) -> None:
-    """Gives ops that XLA expands the rule that follows from their indexing maps."""
+    """Gives ops that XLA expands the rule that follows from their indexing maps; constants have none."""
     names = [name for name in TABLE if name.startswith("chlo.")]
     for inner in find_ops(module, CustomCallOp.name, *names):
-        if RULE in inner.attributes:
+        if RULE in inner.attributes or not operands_of(inner):
             continue
         record = record_of(inner)
         rule = _rule(record) if None not in record.results and record.is_static else None

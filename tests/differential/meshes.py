@@ -21,7 +21,7 @@ class Width:
     closed: how often a dimension is closed. groups, calls, named, meshes: whether there are sharding groups,
     calls, named computations, and meshes besides the first. ops: the most that main has. runs: whether the
     program can run, on 16 devices at most: no unknown custom calls, loops that iterate and branches that are
-    taken.
+    taken. empty: whether some dimensions have size 0, for which many ops are invalid.
     """
 
     unreduced: float = 0.0
@@ -35,6 +35,7 @@ class Width:
     regions: bool = True
     runs: bool = False
     ops: int = 30
+    empty: bool = False
 
 
 class ShardingWriter:

@@ -93,6 +93,7 @@ class Writer:
         self.has_regions = self.width.regions and self.chance(0.5)
         sizes = ((4, 8), (8, 16), (4, 6, 8), (3, 8, 12), (2, 4, 24))
         self.sizes = self.rng.choice((*sizes, (5, 7), (3, 10), (1, 6, 8)) if self.width.runs else sizes)
+        self.sizes = (0, *self.sizes) if self.width.empty else self.sizes
 
     def chance(self, probability: float) -> bool:
         return self.rng.random() < probability
@@ -124,9 +125,10 @@ class Writer:
 
     def tensor(self, scope: Scope, low: int = 0, high: int = MAX_RANK, element: str = "f32") -> Value:
         """A value of that element type and rank that has elements, or a new one."""
+        empty = self.width.empty
 
         def fits(kind: Kind) -> bool:
-            return kind.element == element and low <= kind.rank <= high and 0 not in kind.shape
+            return kind.element == element and low <= kind.rank <= high and (empty or 0 not in kind.shape)
 
         value = self.pick(scope, fits)
         wanted = self.kind(low, min(high, max(low, 3)))

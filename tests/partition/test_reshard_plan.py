@@ -78,3 +78,11 @@ def test_another_order_of_devices_is_resharded() -> None:
     given = OpShardings(rule("i -> i, i=8"), (operand,), (result,), (8, 8), "line", meshes["line"])
     plan = reshard_plan(given, meshes)
     assert plan.operands == ((0, (TensorSharding("line", result.dimensions),)),)
+
+
+@pytest.mark.parametrize("wanted", ["[{}, {a}] unreduced={b}", "[{}, {}] unreduced={b}"])
+def test_results_are_not_unreduced_along_axes_that_shard_them(wanted: str) -> None:
+    """Shardy refuses the op that it makes: it is sharded along b, and unreduced along it."""
+    operand = "[{}, {b}]"
+    plan = reshard_plan(op(rule(ADD), f"{operand}; {operand}; {wanted}"), MESHES)
+    assert text(plan) == [f"result 0: {operand} seen {wanted}"]

@@ -19,9 +19,9 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -35,9 +35,9 @@ from shardy_py.check import (
     findings_text,
     without_baseline,
 )
+from shardy_py.dialects import parse_module
+from shardy_py.dialects.verification import verify_module
 from shardy_py.errors import ShardyError
-from shardy_py.passes.pipelines import before_propagation_passes
-from shardy_py.passes.runner import run_passes
 from shardy_py.report import local_shapes_data, local_shapes_text, local_values, view
 from shardy_py.report.communication import PARTITIONERS, CommunicationReport, communication_json
 from shardy_py.report.memory import memory_json
@@ -57,6 +57,8 @@ REFUSALS = (
     "no choice of shardings can be scored: XLA's collectives of the program cannot be planned",
 )
 """Messages of programs that a surface refuses by its documents."""
+REFUSED_EDITS = ("invalid transition from unreduced to reduced",)
+"""Messages of what-ifs whose edited program Shardy refuses, as another axis is propagated."""
 
 
 class Slow(BaseException):
@@ -66,40 +68,50 @@ class Slow(BaseException):
 # ---------------------------------------------------------------------- programs
 
 
-def _wide(**options: float | bool) -> Callable[[random.Random], str]:
+Make = Callable[[random.Random, int], str]
+"""Writes a program of at most so many ops in `@main`; kinds whose programs are small do not ask."""
+LONGEST = 30
+
+
+def _wide(**options: float | bool) -> Make:
     width = Width(**options)  # pyright: ignore[reportArgumentType]
-    return lambda rng: wide_program(rng, width)
+    return lambda rng, longest: wide_program(rng, replace(width, ops=longest))
 
 
 _AXIS = re.compile(r'"(\w+)"=(\d+)')
 
 
-def _large(rng: random.Random) -> str:
+def _large(rng: random.Random, longest: int) -> str:
     """A program on a mesh with an axis of 2^31 devices or more."""
     text = ""
     while not text or "device_ids" in text:
-        text = wide_program(rng, Width(unreduced=0.05, meshes=False))
+        text = wide_program(rng, Width(unreduced=0.05, meshes=False, ops=longest))
     name, size = rng.choice(_AXIS.findall(text.partition("\n")[0]))
     return text.replace(f'"{name}"={size}', f'"{name}"={int(size) * 2 ** rng.choice((24, 31, 33))}', 1)
 
 
-def _empty(rng: random.Random) -> str:
-    """A program of tensors some of which have no elements: all dimensions of one size become 0."""
-    text = wide_program(rng, Width(unreduced=0.05))
-    sizes = sorted(set(re.findall(r"(\d+)x", text)))
-    size = rng.choice(sizes) if sizes else "8"
-    return re.sub(rf"(?<![\w.])(tensor<(?:\d+x)*?){size}x", r"\g<1>0x", text)
+def _is_valid(text: str) -> bool:
+    try:
+        verify_module(parse_module(text))
+    except ShardyError:
+        return False
+    return True
 
 
-KINDS: dict[str, Callable[[random.Random], str]] = {
+def _empty(rng: random.Random, longest: int) -> str:
+    """A program of tensors many of which have no elements."""
+    return wide_program(rng, Width(unreduced=0.02, empty=True, ops=longest), accepts=_is_valid)
+
+
+KINDS: dict[str, Make] = {
     "wide": _wide(),
     "wide, unreduced": _wide(unreduced=0.1),
     "annotated": _wide(annotated=0.85, closed=0.9, replicated=0.02, groups=False),
     "named": _wide(named=True, calls=False, unreduced=0.05),
     "runs": _wide(runs=True),
-    "calls": lambda rng: ProgramWriter(rng.randrange(1 << 30)).program(),
-    "sharded": lambda rng: ShardedProgram(rng.randrange(1 << 30), unreduced=0.1).text(),
-    "small": lambda rng: random_program(rng.randrange(1 << 30), keeps_all=True),
+    "calls": lambda rng, _: ProgramWriter(rng.randrange(1 << 30)).program(),
+    "sharded": lambda rng, _: ShardedProgram(rng.randrange(1 << 30), unreduced=0.1).text(),
+    "small": lambda rng, _: random_program(rng.randrange(1 << 30), keeps_all=True),
     "large": _large,
     "empty": _empty,
 }
@@ -109,12 +121,12 @@ KINDS: dict[str, Callable[[random.Random], str]] = {
 class Case:
     """A random program and what the surfaces share: each is made once.
 
-    as_compiled: changed as XLA does before propagation. is_searched: whether suggestions and advice, which
-    try many annotations, are made.
+    seed: where the choices of surfaces come from. as_compiled: changed as XLA does before propagation.
+    is_searched: whether suggestions and advice, which try many annotations, are made.
     """
 
     text: str
-    rng: random.Random
+    seed: int
     as_compiled: bool
     is_searched: bool
     folder: Path
@@ -122,10 +134,11 @@ class Case:
     @cached_property
     def program(self) -> Program:
         """The program; changed as XLA does before propagation, or as it is written."""
-        program = Program.parse(self.text)
-        if self.as_compiled:
-            program = Program(run_passes(program.module, before_propagation_passes()))
-        return program
+        return Program.parse(self.text, as_compiled=self.as_compiled)
+
+    def rng(self, surface: str) -> random.Random:
+        """Returns the choices of a surface: the same whichever others run."""
+        return random.Random(f"{self.seed} {surface}")
 
     @cached_property
     def result(self) -> Result:
@@ -188,11 +201,12 @@ def _explain(case: Case) -> None:
 
 
 def _why_not(case: Case) -> None:
+    rng = case.rng("why not")
     for value in case.result.values:
         axes = [axis.name for mesh in value.meshes.values() for axis in mesh.axes]
         for dimension in range(len(value.shape or ())):
             if axes:
-                _shown(case.result.why_not(value, dimension, case.rng.choice(axes)))
+                _shown(case.result.why_not(value, dimension, rng.choice(axes)))
 
 
 def _values(case: Case) -> None:
@@ -250,7 +264,7 @@ def _diff(case: Case) -> None:
 def _what_if(case: Case) -> None:
     arguments = case.result.source.values.arguments()
     if arguments:
-        _shown(case.result.what_if({case.rng.choice(arguments): None}))
+        _shown(case.result.what_if({case.rng("what if").choice(arguments): None}))
 
 
 def _suggest(case: Case) -> None:
@@ -334,6 +348,11 @@ class Outcome:
     faults: dict[str, Fault] = field(default_factory=dict[str, Fault])
     seconds: Counter[str] = field(default_factory=Counter[str])
 
+    @property
+    def valid(self) -> int:
+        """The number of programs that were run."""
+        return self.programs.total() - self.refused.total()
+
     def add(self, error: BaseException, surface: str, seed: str) -> None:
         """Adds an exception."""
         frames = traceback.extract_tb(error.__traceback__)
@@ -346,7 +365,7 @@ class Outcome:
 
     def __str__(self) -> str:
         """The table of programs, and the faults."""
-        lines = [f"{self.programs.total()} programs, {self.refused.total()} refused by propagation"]
+        lines = [f"{self.programs.total()} programs, {self.valid} valid, others refused by propagation"]
         for name, count in self.programs.items():
             lines.append(f"  {name}: {count} programs, {self.refused[name]} refused")
         for surface, seconds in self.seconds.most_common():
@@ -371,23 +390,32 @@ def _limited(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def run(seeds: range, kinds: tuple[str, ...] = (), surfaces: tuple[str, ...] = ()) -> Outcome:
-    """Runs the surfaces over the programs of seeds, whose kinds take turns."""
+def run(
+    seeds: Iterable[int],
+    kinds: tuple[str, ...] = (),
+    surfaces: tuple[str, ...] = (),
+    *,
+    longest: int = LONGEST,
+    valid: int = sys.maxsize,
+) -> Outcome:
+    """Runs the surfaces over the programs of seeds, whose kinds take turns, until so many are valid."""
     outcome, chosen = Outcome(), kinds or tuple(KINDS)
     with tempfile.TemporaryDirectory() as folder:
         for seed in seeds:
+            if outcome.valid >= valid:
+                break
             kind = chosen[seed % len(chosen)]
-            case = case_of(kind, seed, Path(folder))
+            case = case_of(kind, seed, Path(folder), longest)
             outcome.programs[kind] += 1
             _run_case(case, f"--kind '{kind}' --seed {seed}", kind, surfaces, outcome)
     return outcome
 
 
-def case_of(kind: str, seed: int, folder: Path) -> Case:
+def case_of(kind: str, seed: int, folder: Path, longest: int = LONGEST) -> Case:
     """Returns the program of a seed; every other one as XLA compiles it."""
     rng = random.Random(seed)
-    text = KINDS[kind](rng)
-    return Case(text, rng, rng.random() < 0.5, is_searched=rng.random() < 0.2, folder=folder)
+    text = KINDS[kind](rng, longest)
+    return Case(text, seed, rng.random() < 0.5, is_searched=rng.random() < 0.2, folder=folder)
 
 
 def _run_case(case: Case, name: str, kind: str, surfaces: tuple[str, ...], outcome: Outcome) -> None:
@@ -407,9 +435,14 @@ def _run_case(case: Case, name: str, kind: str, surfaces: tuple[str, ...], outco
             with _limited(SECONDS):
                 work(case)
         except (Exception, Slow) as error:
-            if not (isinstance(error, ShardyError) and any(known in str(error) for known in REFUSALS)):
+            if not _is_refusal(surface, error):
                 outcome.add(error, surface, name)
         outcome.seconds[surface] += time.perf_counter() - start  # pyright: ignore[reportArgumentType]
+
+
+def _is_refusal(surface: str, error: BaseException) -> bool:
+    known = (*REFUSALS, *(REFUSED_EDITS if surface == "what if" else ()))
+    return isinstance(error, ShardyError) and any(words in str(error) for words in known)
 
 
 def main() -> int:

@@ -318,6 +318,13 @@ func.func @main(%arg0: tensor<?xf32>, %arg1: tensor<8xf32>) -> (tensor<?xf32>, t
     assert "sdy.sharding_rule" in static.entry.op.attributes
 
 
+def test_constants_get_no_rule() -> None:
+    text = "func.func @main() -> tensor<8xf32> {\n%0 = chlo.constant dense<1.0> : tensor<8xf32>\n"
+    program = after("xla-populate-expanded-op-rules", f"{text}return %0 : tensor<8xf32>\n}}")
+    (constant,) = program.values.of_op("chlo.constant")
+    assert "sdy.sharding_rule" not in constant.entry.op.attributes
+
+
 def test_order_of_empty_blocks_and_nested_modules() -> None:
     text = 'module {\n  module {\n  }\n  "t.x"() ({\n  ^bb0:\n  }, {\n  }) : () -> ()\n}\n'
     module = run_passes(parse_module(text, allow_unregistered=True), [pass_call("xla-order-ops")])

@@ -48,8 +48,16 @@ from shardy_py.passes.partitioner import (
     local_terms,
     local_windows,
 )
-from shardy_py.passes.partitioner.localizer import Localizer, Site, Whole, forget_sharding
+from shardy_py.passes.partitioner.asynchronous import inline_several
+from shardy_py.passes.partitioner.localizer import (
+    Localizer,
+    Site,
+    Whole,
+    forget_sharding,
+    replace_result,
+)
 from shardy_py.passes.partitioner.module_shardings import write_module_shardings
+from shardy_py.passes.stablehlo_builder import StablehloBuilder
 from shardy_py.releases import Behaviour
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.axis_lists import total_size
@@ -66,7 +74,7 @@ def convert_global_to_local(module: ModuleOp, options: ConvertGlobalToLocalOptio
     if isinstance(main, FuncOp) and Behaviour.GROUPS_ARE_AXES.holds and not options.device_id_arithmetic:
         write_module_shardings(module, main, local.meshes)
     for site in LocalTypes(local).assign(module):
-        row = _row(site.op)
+        row = empty_collective if _is_empty_collective(site) else _row(site.op)
         assert row is not None
         try:
             with inserting_for(site.op):
@@ -75,6 +83,7 @@ def convert_global_to_local(module: ModuleOp, options: ConvertGlobalToLocalOptio
             what = f"failed to legalize operation '{site.op.name}' that was explicitly marked illegal"
             following = Diagnostic(what, place_of(site.op))
             raise ShardyError(*error_at(site.op, error).diagnostics, following) from error
+    inline_several(module)
 
 
 class LocalTypes:
@@ -203,6 +212,16 @@ def manual_computation(local: Localizer, site: Site) -> None:
         note_copies(dict(zip(region.blocks[0].args, site.values, strict=True)))
         note_copies(dict(zip(op.results, ir.operands_of(end), strict=True)))
     ir.inline_region(op, region, site.values)
+
+
+def empty_collective(local: Localizer, site: Site) -> None:
+    """Replaces a collective of a tensor without elements by a constant: nothing is sent, and few verify."""
+    (result,) = site.op.results
+    replace_result(site.op, StablehloBuilder(site.op).dense(ir.type_of(result), b""))
+
+
+def _is_empty_collective(site: Site) -> bool:
+    return site.op.name in local_collectives.ROWS and 0 in site.results[0].shape
 
 
 ROWS: Mapping[str, Row] = {

@@ -165,4 +165,5 @@ def _replicate(op: Operation, rule: ShardingRule, state: Resolution, reason: str
         values = (*operands_of(op), *op.results)
         warn_whole(op, reason, [values[index] for index in sorted(changed)])
         nothing = ((),) * len(rule.factors)
-        insert_reshards(op, plans.plan_for(tensors, after, changed, nothing, state.meshes), state.reader)
+        plan = plans.plan_for(tensors, after, changed, nothing, state.meshes)
+        insert_reshards(op, plan, state.reader, state.meshes)

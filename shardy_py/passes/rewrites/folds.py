@@ -10,15 +10,17 @@ MLIR applies folds with whatever patterns it is given, so they have no label and
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 from xdsl.ir import Operation
 from xdsl.traits import Commutative
 
 from shardy_py.dialects.chlo import op_class
-from shardy_py.dialects.sdy import ManualComputationOp, TensorShardingPerValueAttr
+from shardy_py.dialects.sdy import ManualComputationOp, OpShardingRuleAttr, TensorShardingPerValueAttr
 from shardy_py.dialects.stablehlo import CaseOp
 from shardy_py.dialects.traits import constant_of, is_foldable_constant
+from shardy_py.graph.holders import RULE
 from shardy_py.graph.movements import replace_op
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.ir import build_operation, inline_region, operands_of, replace_operand
@@ -71,7 +73,21 @@ def put_constants_last(op: Operation) -> bool:
         return False
     replace_operand(op, 0, operands[1])
     replace_operand(op, 1, operands[0])
+    if operands[0].type != operands[1].type:
+        _swap_operands_of_rule(op)
     return True
+
+
+def _swap_operands_of_rule(op: Operation) -> None:
+    """Swaps the mappings of the rule that an op has: it was written for the operands before.
+
+    Shardy leaves the rule, and refuses the op if its ranks or sizes no longer fit. Operands of one type
+    always fit, and keep the rule as it is, as there.
+    """
+    attribute = op.attributes.get(RULE)
+    if isinstance(attribute, OpShardingRuleAttr):
+        rule = attribute.data
+        op.attributes[RULE] = OpShardingRuleAttr(replace(rule, operands=rule.operands[::-1]))
 
 
 def _fold_constant_like(op: Operation) -> bool:

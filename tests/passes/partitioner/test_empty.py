@@ -19,11 +19,29 @@ CONCATENATE = f"""{MESH}func.func @main(%x: tensor<4xf32> {SHARDED}) -> tensor<4
   return %1 : tensor<4xf32>
 }}
 """
+ROW = '{sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>}'
+GATHER = f"""{MESH}func.func @main(%x: tensor<4xf32> {SHARDED}) -> tensor<0xf32> {{
+  %0 = stablehlo.slice %x [1:1:2] {ROW} : (tensor<4xf32>) -> tensor<0xf32>
+  %1 = sdy.all_gather [{{"x"}}] %0 out_sharding=<@mesh, [{{}}]> : tensor<0xf32>
+  return %1 : tensor<0xf32>
+}}
+"""
+ROWS = SHARDED.replace("]>}", ", {}]>}")
+RESHAPE = f"""{MESH}func.func @main(%x: tensor<4x0xf32> {ROWS}) -> tensor<0x0x4xf32> {{
+  %0 = stablehlo.reshape %x : (tensor<4x0xf32>) -> tensor<0x0x4xf32>
+  return %0 : tensor<0x0x4xf32>
+}}
+"""
 
 
-@pytest.mark.parametrize("text", [SLICE, CONCATENATE], ids=["slice", "concatenate"])
+@pytest.mark.parametrize("text", [SLICE, CONCATENATE, GATHER], ids=["slice", "concatenate", "gather"])
 @pytest.mark.filterwarnings("ignore")
 def test_empty_tensors_are_partitioned(text: str) -> None:
     result = propagate(Program.parse(text))
     assert result.partition().prove().is_equal
     assert result.communication(partitioner="shardy").counts == result.partition().communication().counts
+
+
+def test_xla_sends_nothing_for_empty_tensors() -> None:
+    result = propagate(Program.parse(RESHAPE, as_compiled=False))
+    assert not result.communication(partitioner="xla").sending

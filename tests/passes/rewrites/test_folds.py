@@ -7,6 +7,7 @@ from xdsl.ir import Operation
 
 from shardy_py.dialects import parse_module
 from shardy_py.dialects.registry import xdsl_context
+from shardy_py.dialects.verification import verify_module
 from shardy_py.ir import find_ops
 from shardy_py.passes.rewrites import FOLDS, put_constants_last
 
@@ -45,3 +46,21 @@ def test_constants_last(operands: str, expected: str | None) -> None:
     before = tuple(op.operands)
     assert put_constants_last(op) is (expected is not None)
     assert tuple(op.operands) == (before if expected is None else before[::-1])
+
+
+def test_the_rule_of_swapped_operands() -> None:
+    """Shardy refuses the op that it makes: the ranks of the rule are those before the swap."""
+    module = parse_module("""
+      func.func @main(%x: tensor<8x4xi32>) {
+        %c = stablehlo.constant dense<1> : tensor<2x8x4xi32>
+        %0 = chlo.broadcast_or %c, %x {broadcast_dimensions = array<i64: 1, 2>,
+            sdy.sharding_rule = #sdy.op_sharding_rule<([i, j, k], [j, k])->([i, j, k]) {i=2, j=8, k=4}>}
+            : (tensor<2x8x4xi32>, tensor<8x4xi32>) -> tensor<2x8x4xi32>
+        return
+      }""")
+    (op,) = find_ops(module, "chlo.broadcast_or")
+    assert put_constants_last(op)
+    verify_module(module)
+    assert str(op.attributes["sdy.sharding_rule"]).endswith(
+        "<([j, k], [i, j, k])->([i, j, k]) {i=2, j=8, k=4}>"
+    )
