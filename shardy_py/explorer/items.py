@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from xdsl.dialects.func import FuncOp
@@ -80,6 +81,11 @@ class Items:
         """
         if op is not None:
             return self.of_op.get(id(op), -1)
+        return self._first_result
+
+    @cached_property
+    def _first_result(self) -> int:
+        """Asked for when all items are there."""
         return next((n for n, item in enumerate(self.found) if item.kind == "result" and item.values), -1)
 
 

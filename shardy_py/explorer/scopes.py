@@ -9,6 +9,7 @@ between values through which all has to pass (`sections.py`). Not here: placemen
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
@@ -260,7 +261,9 @@ def repeated_runs(signatures: Sequence[Hashable]) -> list[tuple[int, int, int]]:
     >>> repeated_runs([9, *(0, 1, 2, 3, 4, 5) * 4, 7])
     [(1, 6, 4)]
     """
-    taken: list[tuple[int, int, int]] = []
+    taken: list[
+        tuple[int, int, int]
+    ] = []  # sorted, none overlaps another: only neighbours can overlap a new one
     for period in _periods(signatures):
         start, length = 0, 0
         for at in range(len(signatures) - period + 1):
@@ -271,10 +274,15 @@ def repeated_runs(signatures: Sequence[Hashable]) -> list[tuple[int, int, int]]:
                 continue
             count = length // period + 1
             end = start + count * period
-            if length and count >= LEAST_REPEATS and not _overlap(taken, start, end):
-                taken.append((start, period, count))
+            place = bisect(taken, (start,))
+            if (
+                length
+                and count >= LEAST_REPEATS
+                and not _overlap(taken[max(place - 1, 0) : place + 1], start, end)
+            ):
+                taken.insert(place, (start, period, count))
             length = 0
-    return sorted(taken)
+    return taken
 
 
 def _periods(signatures: Sequence[Hashable]) -> list[int]:

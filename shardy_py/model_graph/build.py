@@ -13,6 +13,7 @@ from shardy_py.model_graph.nodes import NodeWriter, nodes_of
 from shardy_py.model_graph.overlays import (
     PARTITIONERS,
     Drawn,
+    by_graph,
     drawn_collectives,
     group_rows,
     notes_of,
@@ -57,12 +58,13 @@ def model_graph(subject: Subject) -> ModelGraph:
         f"mesh @{shown(name)}": shown(short_text(mesh))
         for name, mesh in Symbols(subject.table.module).meshes().items()
     }
+    inside_of, is_one = by_graph(drawn, spots), len(numbers) == 1
     graphs = [
         Graph(
             id=graph,
             nodes=nodes_of(writer, inside),
-            groupNodeAttributes=_groups(graph, drawn, spots, meshes, subject),
-            tasksData=_tasks(graph, drawn, spots, subject.communication),
+            groupNodeAttributes=_groups(graph, inside_of.get(graph, ()), spots, meshes, subject, is_one),
+            tasksData=_tasks(graph, inside_of.get(graph, ()), spots, subject.communication),
         )
         for graph, inside in sorted(numbers.items(), key=lambda pair: pair[0] != MAIN)
     ]
@@ -76,8 +78,9 @@ def _groups(
     spots: Mapping[int, Spot],
     meshes: Mapping[str, str],
     subject: Subject,
+    is_one: bool,
 ) -> dict[str, dict[str, str]]:
-    """The rows of groups, and those of the program for the graph itself."""
+    """The rows of groups, and those of the program for the graph itself; is_one: there is no other graph."""
     report = subject.communication
     rows = group_rows(graph, drawn, spots)
     whole: dict[str, str] = {}
@@ -86,7 +89,7 @@ def _groups(
             "partitioner": PARTITIONERS[report.partitioner],
             "links": report.model.name,
         }
-        if {spot.graph for spot in spots.values()} != {graph}:
+        if not is_one:
             sent = f"{bytes_text(report.total.bytes)} per device, {seconds_text(report.total.seconds)}"
             whole["all functions"] = f"{len(report.sending):,} collectives, {sent}"
     if subject.memory_bytes is not None:

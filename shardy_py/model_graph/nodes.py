@@ -41,6 +41,7 @@ class NodeWriter:
         self.graphs = {spot.graph for spot in spots.values()}
         self.incoming: dict[int, list[IncomingEdge]] = defaultdict(list)
         self.constants: dict[int, list[str]] = defaultdict(list)
+        self.places = {value: at for item in items.found for at, value in enumerate(item.values)}
         for edge in items.edges:
             self._use(edge.value, edge.item, edge.operand)
 
@@ -68,10 +69,9 @@ class NodeWriter:
             text = f"operand {operand}: {self.entries[value]}"
             self.constants[item].append(f"{text} {tensor.text}" if tensor else text)
             return
-        index = self.items.found[maker].values.index(value)
         edge = IncomingEdge(
             sourceNodeId=self.spots[maker].id,
-            sourceNodeOutputId=str(index),
+            sourceNodeOutputId=str(self.places[value]),
             targetNodeInputId=str(operand),
         )
         self.incoming[item].append(edge)

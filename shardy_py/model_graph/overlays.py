@@ -52,13 +52,16 @@ def drawn_collectives(items: Items, report: CommunicationReport | None) -> tuple
         if maker >= 0:
             brings[edge.item, edge.operand] = maker
             users[maker].append(edge.item)
+    first: dict[int, int] = {}
+    for (user, _), maker in brings.items():
+        first.setdefault(user, maker)
 
     def edges(item: int, operand: int) -> Iterator[tuple[int, int]]:
         is_end = item >= 0 and items.found[item].kind == "result"
         if operand >= 0 or is_end:
             source = brings.get((item, operand)) if operand >= 0 else None
             if source is None and is_end:
-                source = next((maker for (user, _), maker in brings.items() if user == item), None)
+                source = first.get(item)
             if source is not None:
                 yield source, item
         else:
@@ -101,6 +104,16 @@ def _edge(pair: tuple[str, str], uses: list[CollectiveUse]) -> OverlayEdge:
     axes = ",".join(name for name, _ in first.axes)
     label = f"{first.kind} {axes} {bytes_text(_bytes(uses))}{f' in {times:,} runs' if times > 1 else ''}"
     return {"sourceNodeId": pair[0], "targetNodeId": pair[1], "label": shown(label)}
+
+
+def by_graph(drawn: Iterable[Drawn], spots: Mapping[int, Spot]) -> Mapping[str, tuple[Drawn, ...]]:
+    """Returns the collectives that are drawn in each graph, or required there, in order."""
+    found: dict[str, list[Drawn]] = defaultdict(list)
+    for each in drawn:
+        items = [source for source, _ in each.edges] + [each.item] * (each.item >= 0)
+        for graph in dict.fromkeys(spots[item].graph for item in items):
+            found[graph].append(each)
+    return {graph: tuple(inside) for graph, inside in found.items()}
 
 
 def notes_of(drawn: Iterable[Drawn]) -> dict[int, dict[str, str]]:

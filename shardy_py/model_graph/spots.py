@@ -79,13 +79,19 @@ class _Names:
 
     def __init__(self) -> None:
         self.taken: set[tuple[str, str]] = set()
+        self.next: dict[tuple[str, str], int] = {}
 
     def unique(self, inside: str, name: str) -> str:
-        number, found = 2, name
-        while (inside, found) in self.taken:
-            found, number = f"{name} ({number})", number + 1
-        self.taken.add((inside, found))
-        return found
+        """Returns the name with the least number that makes it unique; numbers before `next` are taken."""
+        if (inside, name) not in self.taken:
+            self.taken.add((inside, name))
+            return name
+        number = self.next.get((inside, name), 2)
+        while (inside, f"{name} ({number})") in self.taken:
+            number += 1
+        self.next[inside, name] = number + 1
+        self.taken.add((inside, f"{name} ({number})"))
+        return f"{name} ({number})"
 
 
 def _name(items: Items, item: Item) -> str:

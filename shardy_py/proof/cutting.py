@@ -38,6 +38,7 @@ class Cutting:
         self._mesh = next(iter(meshes_with_axes(self._meshes)), None)
         self._symbols = Symbols(case.whole)
         self._found: dict[SSAValue, TensorSharding | None] = {}
+        self._known: dict[SSAValue, TensorSharding | None] = {}
         for counterpart in case.found.values():
             for value in counterpart.whole:
                 self._found.setdefault(value, counterpart.sharding)
@@ -48,6 +49,11 @@ class Cutting:
         Unreduced only if the program says so, not where its reduction comes later. Collectives of sdy name
         the axes that their operands have in the program.
         """
+        if value not in self._known:
+            self._known[value] = self._sharding(value)
+        return self._known[value]
+
+    def _sharding(self, value: SSAValue) -> TensorSharding | None:
         tensor = tensor_type(type_of(value))
         if tensor is None or self._mesh is None:
             return None

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
+from collections.abc import Iterable
+
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue, Use
 
 from shardy_py import ir
 from shardy_py.dialects.sdy import ShardingConstraintOp
@@ -66,14 +69,49 @@ def open_free_loop_values(module: ModuleOp) -> None:
 
     A closed sharding outside then does not bind the loop.
     """
-    for loop in loops_in(module):
-        inside = {id(inner) for inner in ir.walk_pre_order(loop, include_root=False)}
-        for value in dict.fromkeys(free_values(loop)):
-            sharding = sharding_of(value)
-            if sharding is None:
-                continue
-            opened = TensorSharding.fully_open(sharding.mesh, rank_of(value.type))
-            constraint = identity_op(ShardingConstraintOp, value, opened, loop.location)
-            ir.place_before(constraint, loop)
-            new = constraint.results[0]
-            ir.replace_uses(value, new, only=lambda use, inside=inside: id(use.operation) in inside)
+    loops = loops_in(module)
+    uses = _UsesByLoop(loops)
+    for loop in loops:
+        values = dict.fromkeys(free_values(loop))
+        with ir.operands_set_together() as changes:
+            for value in values:
+                sharding = sharding_of(value)
+                if sharding is None:
+                    continue
+                opened = TensorSharding.fully_open(sharding.mesh, rank_of(value.type))
+                constraint = identity_op(ShardingConstraintOp, value, opened, loop.location)
+                ir.place_before(constraint, loop)
+                for use in uses.taken(value, loop):
+                    ir.replace_operand(use.operation, use.index, constraint.results[0], changes)
+                uses.add(value, constraint)
+
+
+class _UsesByLoop:
+    """The uses of values by the innermost loop around each, newest first, while inner loops lose theirs first.
+
+    A value that n loops use has its uses read once, not once a loop.
+    """
+
+    def __init__(self, loops: list[Operation]) -> None:
+        self._loops = set(loops)
+        self._uses: dict[SSAValue, dict[Operation | None, deque[Use]]] = {}
+
+    def taken(self, value: SSAValue, loop: Operation) -> Iterable[Use]:
+        """The uses of a value in a loop, all of which get another value."""
+        if value not in self._uses:
+            found = self._uses[value] = defaultdict(deque)
+            for use in value.uses:
+                found[self._around(use.operation)].append(use)
+        return self._uses[value].pop(loop, ())
+
+    def add(self, value: SSAValue, op: Operation) -> None:
+        """Notes that an op, made last, uses a value that others were taken of."""
+        uses = self._uses[value].setdefault(self._around(op), deque())
+        uses.appendleft(next(iter(value.uses)))
+
+    def _around(self, op: Operation) -> Operation | None:
+        """The innermost loop around an op, which is not that loop itself; None outside of loops."""
+        around = op.parent_op()
+        while around is not None and around not in self._loops:
+            around = around.parent_op()
+        return around

@@ -1,6 +1,6 @@
 """The rewrites of `canonicalize`, one file a subject, and the loop that applies them.
 
-`REWRITES` is the list of those with patterns; `FOLDS` are applied with any of them.
+Those with patterns are made for one module, of which they keep what they visited; `FOLDS` are applied with any.
 """
 
 from __future__ import annotations
@@ -8,17 +8,12 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.passes.options import CanonicalizeOptions
-from shardy_py.passes.rewrites.communication import (
-    COLLECTIVE_REWRITES,
-    EQUAL_RESHARD_REWRITES,
-    RESHARD_REWRITES,
-)
+from shardy_py.passes.rewrites.communication import collective_rewrites
 from shardy_py.passes.rewrites.driver import Rewrite, apply_rewrites
 from shardy_py.passes.rewrites.folds import FOLDS, REGION_REWRITES, put_constants_last
+from shardy_py.passes.rewrites.reshards import EQUAL, reshard_rewrites
 
-REWRITES: tuple[Rewrite, ...] = (*RESHARD_REWRITES, *COLLECTIVE_REWRITES, *REGION_REWRITES)
-
-__all__ = ["FOLDS", "REWRITES", "Rewrite", "apply_rewrites", "canonicalize", "put_constants_last"]
+__all__ = ["FOLDS", "Rewrite", "apply_rewrites", "canonicalize", "put_constants_last"]
 
 
 def canonicalize(module: ModuleOp, options: CanonicalizeOptions) -> None:
@@ -32,5 +27,6 @@ def canonicalize(module: ModuleOp, options: CanonicalizeOptions) -> None:
     folded in any case.
     """
     labels = options.enable_patterns
-    chosen = [r for r in (*REWRITES, *EQUAL_RESHARD_REWRITES) if r.label in labels] if labels else REWRITES
+    rewrites = (*reshard_rewrites(), *collective_rewrites(), *REGION_REWRITES)
+    chosen = [r for r in rewrites if (r.label in labels if labels else r.label != EQUAL)]
     apply_rewrites(module, [*FOLDS, *chosen])

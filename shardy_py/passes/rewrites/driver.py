@@ -69,11 +69,13 @@ class Rewrite:
     kind: the class of the ops that it applies to, or a trait of their classes.
     apply: changes the program around an op if possible; returns whether it did.
     label: the name that selects it; empty: it is never selected alone.
+    begin: called before each round, in which `apply` is given the ops that are there, in program order.
     """
 
     kind: type[Operation] | type[OpTrait]
     apply: Callable[[Operation], bool]
     label: str = ""
+    begin: Callable[[], object] | None = None
 
     def applies_to(self, op_class: type[Operation]) -> bool:
         """Returns whether it applies to the ops of a class."""
@@ -106,6 +108,9 @@ class _Driver:
         changed = hoist_constants(self._constants) if self._constants else False
         changed |= erase_dead(self._unused)
         rewritten = False
+        for rewrite in self._rewrites:
+            if rewrite.begin is not None:
+                rewrite.begin()
         for op in self._candidates:
             # The rewrite of an earlier op may have erased this one, alone or with an op around it.
             if self._is_attached(op):
