@@ -52,7 +52,8 @@ def _places(tiling: Tiling) -> Places:
 def _inferred(tiling: Tiling) -> Places:
     """The axes of the grid: by distance of the devices if these are in such an order, else its dimensions."""
     grid, sizes = tiling.grid, tiling.grid_dimensions
-    runs = [_runs(grid[(0,) * i + (slice(None),) + (0,) * (grid.ndim - i - 1)]) for i in range(len(sizes))]
+    lines = (grid[(0,) * i + (slice(None),) + (0,) * (grid.ndim - i - 1)] for i in range(len(sizes)))
+    runs = [_runs(line.tolist()) for line in lines]
     offsets = np.zeros((), np.int64)
     for each in runs:
         for size, distance in each:
@@ -67,7 +68,7 @@ def _inferred(tiling: Tiling) -> Places:
 def _runs(devices: Sequence[int]) -> list[tuple[int, int]]:
     """The sizes and distances of the runs of devices along a dimension, major to minor."""
     found: list[tuple[int, int]] = []
-    rest = [int(device) for device in devices]
+    rest = [*devices]
     while len(rest) > 1:
         distance = rest[1] - rest[0]
         size = next((i for i, device in enumerate(rest) if device != rest[0] + i * distance), len(rest))

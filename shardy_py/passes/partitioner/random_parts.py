@@ -64,7 +64,8 @@ def resolve_random_bits(op: Operation, state: Resolution) -> None:
     sharding, mesh = found
     if not state.options.enable_windowed_halo_exchange:
         replicated = TensorSharding.fully_closed(sharding.mesh, sharding.rank)
-        insert_reshards(op, ReshardPlan((), ((1, ResultReshard(replicated, (sharding,))),)), state.reader)
+        plan = ReshardPlan((), ((1, ResultReshard(replicated, (sharding,))),))
+        insert_reshards(op, plan, state.reader, state.meshes)
         return
     part = random_part(_algorithm(op), shape_of(bits), parts_of(sharding, mesh), _width(bits))
     axes = [axis for dimension in sharding.dimensions for axis in dimension.axes]
