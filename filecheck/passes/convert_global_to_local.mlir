@@ -31,8 +31,8 @@ func.func private @callee(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@me
 
 // Positions by a table, or by the digits of the id of the device, also on reversed meshes.
 // CHECK-LABEL: func.func @position(
-// TABLE:         stablehlo.constant dense<[6, 4, 2, 0, 6, 4, 2, 0]> : tensor<8xi64>
-// ARITH-NOT:     tensor<8xi64>
+// TABLE:         stablehlo.constant dense<[6, 4, 2, 0, 6, 4, 2, 0]> : tensor<8xi32>
+// ARITH-NOT:     tensor<8xi{{32|64}}>
 // ARITH:         %[[ID:.*]] = stablehlo.convert
 // ARITH:         %[[DIGIT:.*]] = stablehlo.remainder %[[ID]], %{{.*}}
 // ARITH:         stablehlo.subtract %{{.*}}, %[[DIGIT]]

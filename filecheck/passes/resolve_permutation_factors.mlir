@@ -10,7 +10,8 @@ func.func @shift(%arg0: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"
   // CHECK: %[[ZERO:.*]] = stablehlo.constant dense<0.000000e+00>
   // CHECK: sdy.manual_computation(%arg0, %[[ZERO]]) {{.*}} manual_axes={"x", "y"} (%arg1: tensor<2x3xf32>, %arg2: tensor<f32>)
   // CHECK: %[[NEXT:.*]] = "stablehlo.collective_permute"(%arg1) {{.*}}source_target_pairs = dense<{{\[\[}}2, 0], [3, 1], [4, 2], [5, 3], [6, 4], [7, 5]]>
-  // CHECK: %[[BOTH:.*]] = stablehlo.concatenate %arg1, %[[NEXT]], dim = 0 {{.*}} -> tensor<4x3xf32>
+  // CHECK: %[[SENT:.*]] = stablehlo.select %{{.*}}, %[[NEXT]], %{{.*}}
+  // CHECK: %[[BOTH:.*]] = stablehlo.concatenate %arg1, %[[SENT]], dim = 0 {{.*}} -> tensor<4x3xf32>
   // CHECK: %[[PADDED:.*]] = stablehlo.pad %[[BOTH]], %arg2, low = [2, 0], high = [2, 0], interior = [0, 0]
   // CHECK: %[[PART:.*]] = stablehlo.dynamic_slice %[[PADDED]], {{.*}} sizes = [2, 3]
   // CHECK: sdy.return %[[PART]]
