@@ -8,6 +8,8 @@ PYENV ?= $(or $(PYENV_ROOT),$(HOME)/.pyenv)
 MATRIX ?= $(foreach v,3.11 3.12 3.13 3.14,$(firstword $(foreach p,python$(v) $(wildcard $(PYENV)/versions/$(v).*/bin/python),\
             $(if $(shell $(p) -c 'import sys; print("%d.%d" % sys.version_info[:2] == "$(v)" or "")' 2>/dev/null),$(p)))))
 VENV ?= .venv
+REFERENCE ?= .venv-reference
+JAXLIB := import tomllib; print(tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["reference"][0])
 BIN ?= $(VENV)/bin
 OUT ?= build
 PYTEST_FLAGS ?= -n auto
@@ -22,7 +24,7 @@ endif
 INPUT := examples/transformer_train.mlir
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-torch test-all matrix pytest filecheck check lint format types imports torch bench fuzz docs build clean
+.PHONY: help demo test test-torch test-all test-references matrix reference pytest filecheck check lint format types imports torch bench fuzz docs build clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +34,11 @@ demo: $(RUNTIME) ## propagate a transformer's train step, or INPUT=program.mlir,
 	@$(BIN)/python examples/demo.py $(INPUT) $(OUT)/$(basename $(notdir $(INPUT))).propagated.mlir
 
 test: pytest filecheck ## run the tests, but for surveys and long comparisons
+
+test-references: reference ## compare with the Shardy of another release of JAX, in a Python that has its jaxlib
+	@if [ -x $(REFERENCE)/bin/python ]; then \
+	  SHARDY_REFERENCE_PYTHON=$(REFERENCE)/bin/python $(BIN)/python -m pytest $(PYTEST_FLAGS) -m "other_release and not slow"; \
+	fi
 
 test-torch: torch ## install PyTorch, and run the tests that are skipped without it
 	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m "torch and not slow"
@@ -67,6 +74,15 @@ types: $(DEV) ## check types, strictly
 
 imports: $(DEV) ## check that imports point one way
 	$(BIN)/lint-imports
+
+reference: $(DEV) ## install the newest jaxlib for the newest Python that is found, if it is another one
+	@if [ $(words $(MATRIX)) -lt 2 ]; then \
+	  echo "one Python only: comparisons with other releases of JAX will be skipped"; \
+	else \
+	  $(lastword $(MATRIX)) -m venv $(REFERENCE) && \
+	  $(REFERENCE)/bin/python -m pip install --quiet --disable-pip-version-check "$$($(BIN)/python -c '$(JAXLIB)')" || \
+	  { echo "jaxlib cannot be installed for $(lastword $(MATRIX)): comparisons with it will be skipped"; rm -rf $(REFERENCE); }; \
+	fi
 
 torch: $(DEV) ## install PyTorch, for the tests of its adaptor
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[torch-tests]'

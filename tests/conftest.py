@@ -9,6 +9,7 @@ import os
 import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -36,6 +37,7 @@ def corpus_names() -> list[str]:
     return [p["name"] for p in json.loads(manifest.read_text())["programs"]] if manifest.exists() else []
 
 
+NO_PARAMETERS = SimpleNamespace(params={})
 REPEATED = "transformer_train_48"
 """The layers of transformer_train_12 over again."""
 WHOLE_CORPUS = ("tests/test_corpus.py::test_propagation",)
@@ -73,6 +75,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         missing = pytest.param("", marks=pytest.mark.skip(reason=NO_CORPUS))
         is_whole = metafunc.definition.nodeid.split("[")[0] in WHOLE_CORPUS
         metafunc.parametrize("corpus_program", corpus_params(is_whole=is_whole) or [missing])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks comparisons with releases that are not the running interpreter's: `make test-references`."""
+    own = references.installed()
+    for item in items:
+        release = getattr(item, "callspec", NO_PARAMETERS).params.get("process")
+        if release is not None and release is not own:
+            item.add_marker("other_release")
 
 
 @pytest.fixture(autouse=True)
