@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 # Models are made with torch, so their imports come behind that line.
 # ruff: noqa: E402
-from shardy_py import Mesh, Options, Program, ShardyError, propagate
+from shardy_py import Mesh, Options, Program, ShardyError, propagate, releases
 from shardy_py.frontends.torch import from_exported, placements_of
 from shardy_py.frontends.torch.nodes import position_of
 from shardy_py.ops import names
@@ -49,9 +49,11 @@ def test_unary_ops_that_xla_expands_keep_their_shardings(name: str) -> None:
     assert placements_of(result)["output"] == BOTH
 
 
-def test_erf_has_no_rule_as_in_xla() -> None:
-    result = propagate(program_of(torch.erf, x=BOTH))
-    assert placements_of(result)["output"] == (Replicate(), Replicate())
+@pytest.mark.parametrize(("release", "placements"), [("0.10", (Replicate(), Replicate())), ("0.12", BOTH)])
+def test_erf_has_a_rule_where_xla_has_one(release: str, placements: Any) -> None:
+    with releases.of(release):
+        result = propagate(program_of(torch.erf, x=BOTH))
+    assert placements_of(result)["output"] == placements
 
 
 class Training(torch.nn.Module):

@@ -71,6 +71,40 @@ def test_everything_is_kept() -> None:
     assert (folded.position.line, folded.position.column) == (21, 8)
 
 
+def test_elements_of_tuples_are_operands() -> None:
+    """As XLA writes them since JAX 0.12 where it keeps no instruction for them."""
+    text = """HloModule m
+ENTRY %e (p: (s32[], (f32[2], f32[4]))) -> f32[2] {
+  %p = (s32[], (f32[2], f32[4])) parameter(0)
+  %twice = f32[2] add(%p#1#0, f32[2] %p#1#0)
+  ROOT %sum = f32[2] add(%twice, p#1#0)
+}"""
+    main = read_module(text).entry_computation
+    assert [(i.name, i.opcode, i.operands) for i in main.instructions[1:]] == [
+        ("p#1", "get-tuple-element", ("p",)),
+        ("p#1#0", "get-tuple-element", ("p#1",)),
+        ("twice", "add", ("p#1#0", "p#1#0")),
+        ("sum", "add", ("twice", "p#1#0")),
+    ]
+    assert str(main.by_name["p#1#0"].shape) == "f32[2]"
+    assert main.by_name["p#1#0"].attributes == {"index": 0}
+
+
+@pytest.mark.parametrize(
+    ("operand", "message"),
+    [
+        ("%p#2", "'p' has no element 2: it is a tuple of 2"),
+        ("%p#0#0", "'p#0' has no element 0: it is an array"),
+    ],
+)
+def test_elements_that_a_value_has_not(operand: str, message: str) -> None:
+    text = (
+        f"HloModule m\nENTRY e {{\n  %p = (s32[], f32[]) parameter(0)\n  ROOT n = s32[] negate({operand})\n}}"
+    )
+    with pytest.raises(ShardyError, match=re.escape(message)):
+        read_module(text)
+
+
 def attribute(text: str) -> object:
     module = read_module(f"HloModule m\nENTRY e {{\n  ROOT p = f32[2] parameter(0), {text}\n}}")
     (value,) = module.entry_computation.instructions[0].attributes.values()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from random import Random
 
 from shardy_py import releases
+from shardy_py.gspmd.sharding.axes import to_hlo_sharding
 from shardy_py.sharding import Mesh
 from shardy_py.spmd.model import Plan
 from tests.spmd.compiled import Case, installed, sharding_text
@@ -27,20 +28,25 @@ class Text:
     """An op without shardings.
 
     operands, results: types. op: its text, with `%0`, `%1`, ... as operands and ATTRIBUTES for its sharding.
-    before: constants that it uses. may_shard: whether results can be sharded along each dimension.
+    before: ops before it. may_shard: whether results can be sharded along each dimension. by_tiles: whether
+    shardings are by tiles in any release: XLA's own propagation to ops before it knows no others.
     """
 
     operands: tuple[str, ...]
     results: tuple[str, ...]
     op: str
     before: str = ""
+    by_tiles: bool = False
 
     def case(self, random: Random, mesh: Mesh) -> Case:
         """The op with random shardings; the case has one of its results."""
 
         def sharding(type_: str) -> str:
             rank = _rank(type_)
-            return sharding_text(random_sharding(random, mesh, rank, 3), mesh) if rank else "{replicated}"
+            if not rank:
+                return "{replicated}"
+            drawn = random_sharding(random, mesh, rank, 3)
+            return str(to_hlo_sharding(drawn, mesh)) if self.by_tiles else sharding_text(drawn, mesh)
 
         operands = [f'{type_} {{mhlo.sharding = "{sharding(type_)}"}}' for type_ in self.operands]
         one = sharding(self.results[0])
@@ -261,6 +267,7 @@ def _counted_gather(random: Random, shape: Shape) -> Text:
         (tensor((count,)),),
         op + f"({operand}, {tensor((count, 2), 'i32')}) -> {tensor((count,))}",
         before,
+        by_tiles=True,
     )
 
 

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 
 from shardy_py import releases
@@ -32,10 +33,15 @@ Row = tuple[str, Bytes | str, Bytes]
 
 def of_texts(texts: Mapping[str, str]) -> Iterator[Row]:
     """The programs that XLA partitions, of programs by name."""
-    for name, text in texts.items():
-        (xla,) = partitioned([text], device_count(text))
-        if xla.after:
-            yield name, _ours(text), Plan(tuple(Hlo(xla.after).collectives())).bytes_by_kind
+    for devices, alike in groupby(sorted(texts.items(), key=_devices), _devices):
+        named = dict(alike)
+        for (name, text), xla in zip(named.items(), partitioned([*named.values()], devices), strict=True):
+            if xla.after:
+                yield name, _ours(text), Plan(tuple(Hlo(xla.after).collectives())).bytes_by_kind
+
+
+def _devices(named: tuple[str, str]) -> int:
+    return device_count(named[1])
 
 
 def _ours(text: str) -> Bytes | str:

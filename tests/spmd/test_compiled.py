@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from shardy_py.spmd.model import Collective
@@ -40,8 +42,17 @@ ENTRY %main (a: f32[8]) -> (f32[8], f32[16]) {
 """
 
 
-def test_collectives_of_a_loop_count_by_its_trips() -> None:
-    hlo = Hlo(LOOP)
+WITHOUT_ELEMENTS = re.sub(
+    r"%(\w+)(?=[,)])",
+    lambda found: {"i": "%p#0", "x": "%p#1", "j": "%q#0", "end": "%loop#1"}.get(found[1], found[0]),
+    "\n".join(line for line in LOOP.splitlines() if "get-tuple-element" not in line),
+)
+"""The same as XLA writes it since JAX 0.12."""
+
+
+@pytest.mark.parametrize("text", [LOOP, WITHOUT_ELEMENTS], ids=["0.10", "0.12"])
+def test_collectives_of_a_loop_count_by_its_trips(text: str) -> None:
+    hlo = Hlo(text)
     first, second = hlo.results
     assert [*hlo.collectives(first)] == [Collective("collective_permute", 2, "f32", (8,), times=3)]
     assert [*hlo.collectives(second)] == [Collective("all_gather", 2, "f32", (8,), "dot")]
@@ -78,6 +89,11 @@ def test_what_xla_says_is_kept() -> None:
         ("replica_groups=[2,2]<=[2,2]T(1,0)", ((0, 2), (1, 3))),
         ("replica_groups={{0,1},{2,3}}, x=1", ((0, 1), (2, 3))),
         ("replica_groups=mesh['a'=2,'b'=2], device_ids=([2,2]T(1,0)) {'a'}", ((0, 1), (2, 3))),
+        ("replica_groups=mesh['x'=2,'y'=2] {'x'}, x=1", ((0, 2), (1, 3))),
+        (
+            "replica_groups=mesh['x'=2,'y'=4] {'y':(2)2}, frontend_attributes={a=\"b\"}",
+            ((0, 1), (2, 3), (4, 5), (6, 7)),
+        ),
         ("source_target_pairs={{0,1},{1,0}}", ((0, 1), (1, 0))),
     ],
 )

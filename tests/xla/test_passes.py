@@ -147,7 +147,10 @@ APPROXIMATE = """
             "%0:2 = chlo.top_k(%arg0, k = 4) : tensor<8x16xf32> -> (tensor<8x4xf32>, tensor<8x4xi32>)",
             "<([i, j])->([i, j], [i, j]) {i=8, j=16} need_replication={j} blocked_propagation={j}>",
         ),
-        ("%0 = chlo.erf %arg0 : tensor<8x16xf32> -> tensor<8x16xf32>", ""),
+        (
+            "%0 = chlo.erf %arg0 : tensor<8x16xf32> -> tensor<8x16xf32>",
+            "<([i, j])->([i, j]) {i=8, j=16}>",
+        ),
         ("%0 = stablehlo.sine %arg0 : tensor<8x16xf32>", ""),
         (
             APPROXIMATE.replace("IS_FALLBACK", "true"),

@@ -16,6 +16,8 @@ import pytest
 from shardy_py.api import Program, propagate
 from tests.eight_devices import run_on_eight_devices
 
+pytestmark = pytest.mark.reference
+
 PROGRAMS = """
 import json
 from functools import partial

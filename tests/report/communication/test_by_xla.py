@@ -13,6 +13,8 @@ from shardy_py.spmd.model import Plan
 from shardy_py.testing import assert_collectives
 from tests.spmd.compiled import Hlo, partitioned
 
+pytestmark = pytest.mark.reference
+
 MESH = 'sdy.mesh @mesh = <["x"=4, "y"=2]>\n'
 
 # w is gathered rather than h: Shardy reshards h.

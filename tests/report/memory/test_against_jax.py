@@ -10,6 +10,8 @@ from shardy_py import pipeline
 from shardy_py.report.memory import memory_report
 from tests.eight_devices import run_on_eight_devices
 
+pytestmark = pytest.mark.reference
+
 POINTER_BYTES = 8
 """On the host a tuple of results is counted with the pointers to its elements."""
 

@@ -9,6 +9,8 @@ import pytest
 from tests.report.time.flops import analyzed, comparisons
 from tests.spmd.compiled import partitioned
 
+pytestmark = pytest.mark.reference
+
 SMALL = ("mlp_train", "signal")
 LARGE = ("scan_transformer", "decode_kv_cache", "embedding_scatter", "dropout_rng")
 
