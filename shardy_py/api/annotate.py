@@ -68,10 +68,8 @@ class Editor:
     def annotate(self, value: Value, annotation: ShardingLike) -> None:
         """Replaces the sharding of a value, or removes its annotations.
 
-        Those of arguments and results are written by `finish`.
-
-        An intermediate value without a sharding gets a constraint, or its only user is a constraint, which is
-        changed.
+        Those of arguments and results are written by `finish`. An intermediate value without a sharding gets
+        a constraint, or its only user is a constraint, which is changed.
         """
         if value.entry.op.parent is None:
             if annotation is None:  # it went with the annotation of its operand
