@@ -111,6 +111,7 @@ def _explore(result: Result) -> object:
         (_propagated(_loops), _explore, "model_graph/"),
         (_propagated(_loops), _prove, "proof/cutting.py"),
         (_propagated(_functions), _explore, "model_graph/"),
+        (_propagated(_functions), _partition, "graph/symbols.py"),
     ],
 )
 def test_the_cost_is_linear(
