@@ -1,4 +1,4 @@
-"""How the cost of a program grows with it: `growth.py [FAMILY ...] [--scale 1.0] [--sizes 500,2000] [--until STEP]`.
+"""How the cost of a program grows with it: `growth.py [FAMILY ...] [--sizes 500,2000] [--until STEP]`.
 
 Each family (`families.py`, `sharded_families.py`) grows one quantity of a program: arguments, rank, uses,
 results, groups, ... Each step (`surfaces.py`) is something that users do with a program. The table shows the

@@ -106,7 +106,8 @@ def indexed(n: int) -> str:
             f" : ({ACTIVATION}, {key}, {key}) -> tensor<4x16xf32>",
             f"%u{i} = stablehlo.dynamic_update_slice {last}, %s{i}, %k, %k"
             f" : ({ACTIVATION}, tensor<4x16xf32>, {key}, {key}) -> {ACTIVATION}",
-            f'%g{i} = "stablehlo.gather"(%u{i}, %ids) <{{dimension_numbers = #stablehlo.gather<offset_dims = [1],'
+            f'%g{i} = "stablehlo.gather"(%u{i}, %ids) <{{dimension_numbers ='
+            " #stablehlo.gather<offset_dims = [1],"
             " collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>,"
             " slice_sizes = array<i64: 1, 16>, indices_are_sorted = false}>"
             f" : ({ACTIVATION}, tensor<8x1xi32>) -> {ACTIVATION}",
@@ -130,7 +131,8 @@ def counted_loops(n: int) -> str:
     """n loops of three iterations, each with a product that is reduced over an axis."""
     types = f"tensor<i32>, {ACTIVATION}"
     body = [
-        f"%{name} = stablehlo.constant dense<{value}> : tensor<i32>" for name, value in zip("cks", (0, 3, 1))
+        f"%{name} = stablehlo.constant dense<{value}> : tensor<i32>"
+        for name, value in zip("cks", (0, 3, 1), strict=True)
     ]
     for i in range(n):
         value = f"%r{i - 1}#1" if i else "%a"
@@ -154,7 +156,8 @@ def carried(n: int) -> str:
     types = ", ".join(["tensor<i32>", *[ACTIVATION] * n])
     starts = ", ".join(["%i = %c", *(f"%v{i} = %{'ab'[i % 2]}" for i in range(n))])
     body = [
-        f"%{name} = stablehlo.constant dense<{value}> : tensor<i32>" for name, value in zip("cks", (0, 3, 1))
+        f"%{name} = stablehlo.constant dense<{value}> : tensor<i32>"
+        for name, value in zip("cks", (0, 3, 1), strict=True)
     ]
     body += [
         f"%r:{n + 1} = stablehlo.while({starts}) : {types}",
@@ -202,8 +205,10 @@ def collectives(n: int) -> str:
         body += [
             f'%g{i} = sdy.all_gather [{{"x"}}, {{}}] {f"%t{i - 1}" if i else "%a"}'
             f" out_sharding=<@mesh, [{{}}, {{}}]> : {ACTIVATION}",
-            f'%s{i} = sdy.all_slice [{{}}, {{"x"}}] %g{i} out_sharding=<@mesh, [{{}}, {{"x"}}]> : {ACTIVATION}',
-            f'%t{i} = sdy.all_to_all [{{"x"}}: 1->0] %s{i} out_sharding=<@mesh, [{{"x"}}, {{}}]> : {ACTIVATION}',
+            f'%s{i} = sdy.all_slice [{{}}, {{"x"}}] %g{i}'
+            f' out_sharding=<@mesh, [{{}}, {{"x"}}]> : {ACTIVATION}',
+            f'%t{i} = sdy.all_to_all [{{"x"}}: 1->0] %s{i}'
+            f' out_sharding=<@mesh, [{{"x"}}, {{}}]> : {ACTIVATION}',
         ]
     return _function([_INPUT], body, f"%t{max(1, n // 3) - 1}", ACTIVATION)
 
@@ -215,7 +220,8 @@ def manual_sums(n: int) -> str:
         body += [
             f'%{i} = sdy.manual_computation(%{i - 1 if i else "a"}) in_shardings=[<@mesh, [{{"x"}}, {{}}]>]'
             f' out_shardings=[<@mesh, [{{"x"}}, {{}}]>] manual_axes={{"x"}} (%p: {local}) {{',
-            f'  %t = "stablehlo.all_reduce"(%p) <{{replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>,'
+            f'  %t = "stablehlo.all_reduce"(%p) <{{replica_groups ='
+            " dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>,"
             f" channel_handle = #stablehlo.channel_handle<handle = {i + 1}, type = 1>,"
             " use_global_device_ids}> ({",
             "  ^bb0(%x: tensor<f32>, %y: tensor<f32>):",

@@ -73,7 +73,7 @@ class Subject:
     def communication(self, partitioner: Partitioner) -> None:
         """The report in its forms."""
         report = self.result.communication(partitioner=partitioner)
-        str(report), communication_json(report), report.to_csv(), report._repr_html_()
+        _ = str(report), communication_json(report), report.to_csv(), report._repr_html_()
 
     def causes(self) -> None:
         """The annotations that conflict at each collective, of the first many."""
@@ -83,12 +83,12 @@ class Subject:
     def memory(self, target: Any, partitioner: Partitioner) -> None:
         """The report in its forms."""
         report = self.result.memory(target, partitioner=partitioner)
-        str(report), memory_json(report), report.to_csv(), report.memory_bytes
+        _ = str(report), memory_json(report), report.to_csv(), report.memory_bytes
 
     def time(self, partitioner: Partitioner) -> None:
         """The report in its forms."""
         report = self.result.time("h100", partitioner=partitioner)
-        str(report), time_json(report), report.to_csv()
+        _ = str(report), time_json(report), report.to_csv()
 
     def traces(self) -> None:
         """The files for Perfetto and ASTRA-sim."""
@@ -117,19 +117,19 @@ class Subject:
     def checked(self) -> None:
         """The findings in their forms."""
         findings = check(self.result)
-        findings_text(findings), findings_json(findings), findings_sarif(findings, "program.mlir")
+        _ = findings_text(findings), findings_json(findings), findings_sarif(findings, "program.mlir")
 
     def what_if(self) -> None:
         """Two edits of an argument, whose figures and changes are read."""
         values = self.result.source.values.arguments()
         for sharding in (None, P()):
             found = self.result.what_if({values[0]: sharding})
-            str(found), found.figures, found.changes
+            _ = str(found), found.figures, found.changes
 
     def what_if_constrained(self) -> None:
         """An edit that no study answers: a constraint."""
         found = self.result.what_if({self.result.source.values[len(self.result.source.values) // 2]: P()})
-        str(found), found.figures, found.changes
+        _ = str(found), found.figures, found.changes
 
     def suggested(self) -> None:
         """Plans, by a few tries."""
@@ -138,7 +138,7 @@ class Subject:
     def shapes(self) -> None:
         """The local shapes, in their forms, and the slices and pictures of a few values."""
         values = local_values(self.result.program.module)
-        local_shapes_text(values), local_shapes_data(values)
+        _ = local_shapes_text(values), local_shapes_data(values)
         _ = [(value.local_shape, value.label, value.location) for value in self.result.values]
         for value in values[:8]:
             if value.sharding is not None and None not in value.type.shape:
@@ -170,11 +170,11 @@ class Subject:
     def model_explorer(self) -> None:
         """The graphs and their data."""
         graphs = self.result.model_explorer()
-        graphs.text(), graphs.write_node_data(self.folder)
+        _ = graphs.text(), graphs.write_node_data(self.folder)
 
     def local_reports(self) -> None:
         """The reports on the local program."""
-        str(self.local.memory()), str(self.local.communication())
+        _ = str(self.local.memory()), str(self.local.communication())
 
 
 def steps(text: str, folder: Path) -> Steps:

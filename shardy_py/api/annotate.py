@@ -54,12 +54,22 @@ class Editor:
     def __init__(self, module: ModuleOp) -> None:
         self._module = module
         self._symbols = Symbols(module)
+        self._ends: dict[tuple[Place, Operation], dict[int, TensorSharding | None]] = {}
+
+    def finish(self) -> None:
+        """Writes the annotations of arguments and results, those of a function together."""
+        for (place, function), shardings in self._ends.items():
+            removed = [index for index, sharding in shardings.items() if sharding is None]
+            _remove_from_list(function, place, removed)
+            kept = ((Holder(place, function, i), s) for i, s in shardings.items() if s is not None)
+            write_all(kept)
+        self._ends.clear()
 
     def annotate(self, value: Value, annotation: ShardingLike) -> None:
         """Replaces the sharding of a value, or removes its annotations.
 
-        An intermediate value without a sharding gets a constraint, or its only user is a constraint, which is
-        changed.
+        Those of arguments and results are written by `finish`. An intermediate value without a sharding gets
+        a constraint, or its only user is a constraint, which is changed.
         """
         if value.entry.op.parent is None:
             if annotation is None:  # it went with the annotation of its operand
@@ -76,7 +86,10 @@ class Editor:
         holder = value.entry.holder
         if value.role != "intermediate" or _holds_annotation(holder):
             assert holder is not None
-            write_all([(holder, sharding.value)])
+            if holder.place in _ENDS:
+                self._ends.setdefault((holder.place, holder.op), {})[holder.position] = sharding.value
+            else:
+                write_all([(holder, sharding.value)])
             return
         ssa = _ssa(value, "a constraint")
         attribute = TensorShardingAttr(sharding.value)
@@ -189,12 +202,8 @@ class Editor:
     def _remove(self, value: Value) -> None:
         entry = value.entry
         if entry.value is None or entry.role == "argument":
-            name = "res_attrs" if entry.value is None else "arg_attrs"
-            given = cast("ArrayAttr[DictionaryAttr] | None", entry.op.properties.get(name))
-            if given is not None:
-                entries = [dict(d.data) for d in given.data]
-                entries[entry.index].pop(SHARDING, None)
-                entry.op.properties[name] = ArrayAttr([DictionaryAttr(e) for e in entries])
+            place = Place.FUNCTION_RESULT if entry.value is None else Place.ARGUMENT
+            self._ends.setdefault((place, entry.op), {})[entry.index] = None
             return
         holder = entry.holder
         sharding = None if holder is None else read(holder)
@@ -211,6 +220,20 @@ class Editor:
             if isinstance(constraint, ShardingConstraintOp):
                 replace_uses(constraint.result, entry.value)
                 erase(constraint)
+
+
+_ENDS = {Place.ARGUMENT: "arg_attrs", Place.FUNCTION_RESULT: "res_attrs"}
+"""Places whose shardings are in a list of the function, and its name."""
+
+
+def _remove_from_list(function: Operation, place: Place, removed: Sequence[int]) -> None:
+    given = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get(_ENDS[place]))
+    if given is None or not removed:
+        return
+    entries = list(given.data)
+    for index in removed:
+        entries[index] = DictionaryAttr({k: v for k, v in entries[index].data.items() if k != SHARDING})
+    function.properties[_ENDS[place]] = ArrayAttr(entries)
 
 
 def _holds_annotation(holder: Holder | None) -> bool:

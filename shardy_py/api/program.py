@@ -438,7 +438,9 @@ class Program:
     @without_collection()
     def _changed(self, change: _Edit, replaced: Mapping[str, Mesh] = MappingProxyType({})) -> Program:
         copy = self.copy()
-        change(Editor(copy.module), lambda key: copy.counterpart(self.find(key), copy.origin))
+        editor = Editor(copy.module)
+        change(editor, lambda key: copy.counterpart(self.find(key), copy.origin))
+        editor.finish()
         try:
             verify_module(copy.module)
         except ShardyError as error:

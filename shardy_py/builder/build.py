@@ -84,6 +84,7 @@ def build(
         for value, sharding in zip(values, (*inputs, *out_shardings), strict=False):
             if sharding is not None:
                 trace.editor.annotate(value, sharding)
+        trace.editor.finish()
     verify_module(module)
     return program
 

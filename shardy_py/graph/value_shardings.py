@@ -7,7 +7,7 @@ module (`sharding_walk.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, cast
@@ -183,11 +183,12 @@ def _completed(
     return tuple(s or TensorSharding.fully_open(mesh, rank_of(t)) for s, t in zip(given, types, strict=True))
 
 
-def remove_result_sharding(function: Operation, index: int) -> None:
-    """Remove the sharding of a function's result, and `res_attrs` if it becomes empty."""
+def remove_result_shardings(function: Operation, indices: Iterable[int]) -> None:
+    """Remove the shardings of some results of a function, and `res_attrs` if it becomes empty."""
     given = function.properties.get("res_attrs")
     entries = [dict(d.data) for d in cast("ArrayAttr[DictionaryAttr]", given).data] if given else []
-    if entries and entries[index].pop(SHARDING, None) is not None:
+    removed = [entries[index].pop(SHARDING, None) for index in indices] if entries else []
+    if any(sharding is not None for sharding in removed):
         del function.properties["res_attrs"]
         if any(entries):
             function.properties["res_attrs"] = ArrayAttr([DictionaryAttr(entry) for entry in entries])

@@ -168,10 +168,12 @@ def inline_region(op: Operation, region: Region, arguments: Sequence[SSAValue] =
     """Replaces `op` by the ops of `region`, and its results by the values that the region returns."""
     block, end = region.blocks[0], terminator_of(region)
     assert end is not None
-    for argument, value in zip(block.args, arguments, strict=True):
-        replace_uses(argument, value)
-    for result, value in zip(op.results, end._operands, strict=True):
-        replace_uses(result, value)
+    with operands_set_together() as changes:
+        for argument, value in zip(block.args, arguments, strict=True):
+            replace_uses(argument, value, changes=changes)
+    with operands_set_together() as changes:
+        for result, value in zip(op.results, end._operands, strict=True):
+            replace_uses(result, value, changes=changes)
     while (inner := block._first_op) is not None and inner is not end:
         take_out(inner)
         place_before(inner, op)

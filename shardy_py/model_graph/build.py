@@ -54,16 +54,12 @@ def model_graph(subject: Subject) -> ModelGraph:
     numbers: dict[str, list[int]] = defaultdict(list)
     for number in sorted(spots, key=lambda n: _ORDER.get(items.found[n].kind, 1)):
         numbers[spots[number].graph].append(number)
-    meshes = {
-        f"mesh @{shown(name)}": shown(short_text(mesh))
-        for name, mesh in Symbols(subject.table.module).meshes().items()
-    }
-    inside_of, is_one = by_graph(drawn, spots), len(numbers) == 1
+    inside_of, whole = by_graph(drawn, spots), _whole(subject, is_one=len(numbers) == 1)
     graphs = [
         Graph(
             id=graph,
             nodes=nodes_of(writer, inside),
-            groupNodeAttributes=_groups(graph, inside_of.get(graph, ()), spots, meshes, subject, is_one),
+            groupNodeAttributes=_groups(graph, inside_of.get(graph, ()), spots, whole),
             tasksData=_tasks(graph, inside_of.get(graph, ()), spots, subject.communication),
         )
         for graph, inside in sorted(numbers.items(), key=lambda pair: pair[0] != MAIN)
@@ -72,29 +68,33 @@ def model_graph(subject: Subject) -> ModelGraph:
     return ModelGraph(collection, node_data(items, spots, tensors))
 
 
-def _groups(
-    graph: str,
-    drawn: tuple[Drawn, ...],
-    spots: Mapping[int, Spot],
-    meshes: Mapping[str, str],
-    subject: Subject,
-    is_one: bool,
-) -> dict[str, dict[str, str]]:
-    """The rows of groups, and those of the program for the graph itself; is_one: there is no other graph."""
+def _whole(subject: Subject, is_one: bool) -> dict[str, str]:
+    """The rows of the program, on each of its graphs; is_one: there is one."""
     report = subject.communication
-    rows = group_rows(graph, drawn, spots)
-    whole: dict[str, str] = {}
+    whole = _meshes(subject)
     if report is not None:
-        whole = {
-            "partitioner": PARTITIONERS[report.partitioner],
-            "links": report.model.name,
-        }
+        whole |= {"partitioner": PARTITIONERS[report.partitioner], "links": report.model.name}
         if not is_one:
-            sent = f"{bytes_text(report.total.bytes)} per device, {seconds_text(report.total.seconds)}"
+            total = report.total
+            sent = f"{bytes_text(total.bytes)} per device, {seconds_text(total.seconds)}"
             whole["all functions"] = f"{len(report.sending):,} collectives, {sent}"
     if subject.memory_bytes is not None:
         whole["memory"] = f"{bytes_text(subject.memory_bytes)} allocated on a device"
-    rows[""] = {**meshes, **whole, **rows.get("", {})}
+    return whole
+
+
+def _meshes(subject: Subject) -> dict[str, str]:
+    """The rows of meshes."""
+    meshes = Symbols(subject.table.module).meshes()
+    return {f"mesh @{shown(name)}": shown(short_text(mesh)) for name, mesh in meshes.items()}
+
+
+def _groups(
+    graph: str, drawn: tuple[Drawn, ...], spots: Mapping[int, Spot], whole: Mapping[str, str]
+) -> dict[str, dict[str, str]]:
+    """The rows of groups, and those of the program for the graph itself."""
+    rows = group_rows(graph, drawn, spots)
+    rows[""] = {**whole, **rows.get("", {})}
     return rows
 
 

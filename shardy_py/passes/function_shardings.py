@@ -18,7 +18,7 @@ from shardy_py.graph.calls import calls_in, is_defined_function
 from shardy_py.graph.movements import Movement, Spot, note, note_moved
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import Symbols, functions_of, meshes_of
-from shardy_py.ir import find_ops_where, place_after, replace_uses
+from shardy_py.ir import find_ops_where, operands_of, place_after, replace_uses
 from shardy_py.ops import TABLE
 from shardy_py.partition.boundary import evenly_divided, without_sub_axes
 from shardy_py.partition.compare import is_equivalent
@@ -76,7 +76,9 @@ def copy_returned_shardings(function: Operation, meshes: Meshes, *, keeps_own: b
     terminator = function.regions[0].blocks[0].last_op
     if not isinstance(terminator, ReturnOp):
         return
-    for index, value in enumerate(terminator.operands):
+    removed: list[int] = []
+    written: list[tuple[holders.Holder, TensorSharding]] = []
+    for index, value in enumerate(operands_of(terminator)):
         result = holders.Holder(holders.Place.FUNCTION_RESULT, function, index)
         sharding = value_shardings.sharding_of(value)
         if (
@@ -88,10 +90,12 @@ def copy_returned_shardings(function: Operation, meshes: Meshes, *, keeps_own: b
         if keeps_own and (sharding is None or holders.read(result) is not None):
             continue
         if sharding is None:
-            value_shardings.remove_result_sharding(function, index)
+            removed.append(index)
         else:
-            holders.write_all([(result, sharding)])
+            written.append((result, sharding))
         note_moved((result,), (value,), "sdy-propagate-to-func-results")
+    value_shardings.remove_result_shardings(function, removed)
+    holders.write_all(written)
 
 
 def insert_func_call_reshards(module: ModuleOp) -> None:

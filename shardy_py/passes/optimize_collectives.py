@@ -14,6 +14,7 @@ after   %0 = stablehlo.reshape %arg0 : (tensor<16x8x8xf32>) -> tensor<2x2x4x8x8x
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -22,7 +23,7 @@ from xdsl.ir import Attribute, Operation
 from shardy_py.dialects import sdy
 from shardy_py.graph.movements import Movement, note, replace_by_values
 from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.symbols import meshes_of, module_of
+from shardy_py.graph.symbols import meshes_of
 from shardy_py.graph.value_shardings import ShardingReader, set_sharding
 from shardy_py.ir import build_operation, erase, operands_of, place_before
 from shardy_py.partition.exchange_chains import Params, SplitExchange, permuted_dimension, split_exchange
@@ -30,23 +31,24 @@ from shardy_py.passes.communication_ops import only_user, sizes_of
 from shardy_py.passes.rewrites import FOLDS, Rewrite, apply_rewrites
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, shape_of
 from shardy_py.sharding import TensorSharding
-from shardy_py.sharding.meshes import mesh_of
+from shardy_py.sharding.meshes import Meshes, mesh_of
 
 _PASS = "sdy-optimize-collectives"
 
 
 def optimize_collectives(module: ModuleOp) -> None:
     """Replaces all permutes before all-to-alls for which there is a plan; folds as `canonicalize` does."""
-    apply_rewrites(module, [*FOLDS, Rewrite(sdy.CollectivePermuteOp, _without_permute)])
+    without_permute = partial(_without_permute, meshes=meshes_of(module), reader=ShardingReader())
+    apply_rewrites(module, [*FOLDS, Rewrite(sdy.CollectivePermuteOp, without_permute)])
 
 
-def _without_permute(permute: Operation) -> bool:
+def _without_permute(permute: Operation, meshes: Meshes, reader: ShardingReader) -> bool:
     value = operands_of(permute)[0]
     type_ = tensor_type(value.type)
-    source = ShardingReader().of(value)
+    source = reader.of(value)
     if type_ is None or None in type_.shape or source is None:
         return False
-    mesh = mesh_of(source, meshes_of(module_of(permute)))
+    mesh = mesh_of(source, meshes)
     permuted = _sharding(permute)
     dimension = permuted_dimension(source, permuted, mesh)
     chain = [] if dimension is None else _chain(permute, dimension)

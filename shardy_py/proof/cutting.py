@@ -22,7 +22,7 @@ from shardy_py.graph.cloning import clone
 from shardy_py.graph.holders import Holder, Place, write_all
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import MAIN, Symbols
-from shardy_py.graph.value_shardings import set_sharding, sharding_of
+from shardy_py.graph.value_shardings import holder_of, sharding_of
 from shardy_py.ir import append_arguments, operands_of, place_at_end, type_of, walk_pre_order
 from shardy_py.ops import TABLE
 from shardy_py.proof.case import Case
@@ -100,10 +100,8 @@ class Cutting:
         for place, values in ((Place.ARGUMENT, arguments), (Place.FUNCTION_RESULT, results)):
             pairs = ((Holder(place, function, i), self.sharding(value)) for i, value in enumerate(values))
             write_all((holder, sharding) for holder, sharding in pairs if sharding is not None)
-        for value in results:
-            sharding = self.sharding(value)
-            if sharding is not None:
-                set_sharding(mapping[value], sharding)
+        shardings = ((holder_of(mapping[value]), self.sharding(value)) for value in results)
+        write_all((holder, sharding) for holder, sharding in shardings if holder and sharding is not None)
 
     def _callees(self, ops: Sequence[Operation]) -> list[Operation]:
         """The functions that the ops refer to, and those that these refer to."""

@@ -87,7 +87,7 @@ def open_free_loop_values(module: ModuleOp) -> None:
 
 
 class _UsesByLoop:
-    """The uses of values by the innermost loop around each, newest first, while inner loops lose theirs first.
+    """The uses of values by the innermost loop around each, newest first; inner loops lose theirs first.
 
     A value that n loops use has its uses read once, not once a loop.
     """

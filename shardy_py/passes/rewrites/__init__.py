@@ -1,6 +1,7 @@
 """The rewrites of `canonicalize`, one file a subject, and the loop that applies them.
 
-Those with patterns are made for one module, of which they keep what they visited; `FOLDS` are applied with any.
+Those with patterns are made for one module, of which they keep what they visited; `FOLDS` are applied with
+any.
 """
 
 from __future__ import annotations

@@ -351,7 +351,8 @@ class StoredBlock:
         return max((self._region(step, inner) for inner in step.blocks), key=lambda found: found[0])
 
     def inside(self, inner: Block) -> StoredBlock:
-        """A region of a step of the block."""
+        """A region of a step of the block, with what is known of the values from outside that it reads."""
+        read = dict.fromkeys(_captured(inner))
         return StoredBlock(
             inner,
             self.sent,
@@ -359,8 +360,8 @@ class StoredBlock:
             self.setting,
             self.measure,
             self.merged,
-            dict(self.types),
-            dict(self.sizes),
+            {name: self.types[name] for name in read if name in self.types},
+            {name: self.sizes[name] for name in read if name in self.sizes},
             is_entry=False,
         )
 
