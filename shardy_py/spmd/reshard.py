@@ -57,7 +57,7 @@ def _resharded(value: Partitioned, target: Tiling, *, may_replicate: bool) -> Pa
     source = value.tiling
     if source == target:
         return value
-    if value.is_splat:
+    if value.is_splat or 0 in value.shape:
         return replace(value, local=target.local_shape(value.shape), tiling=target, earlier=())
     if is_permutation(source, target):
         return permuted(value, target)

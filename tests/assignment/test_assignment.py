@@ -120,6 +120,16 @@ def test_a_limit_that_nothing_is_within() -> None:
         ("{}", "KeyError 'problem'"),
         (EXAMPLE.read_text().replace("[30, 40]", "[30]"), "edge 0: expected 2 costs; got 1"),
         (EXAMPLE.read_text().replace("[3, 4]", "[3, 9]"), r"edge 4: expected nodes below 5; got \(3, 9\)"),
+        (
+            EXAMPLE.read_text().replace("[10, 10]", "[10, 1" + "0" * 5000 + "]"),
+            "invalid problem of iopddl: Val",
+        ),
+        (
+            EXAMPLE.read_text().replace("[10, 10]", "[10, 1e400]"),
+            "ValueError a number that is not an integer",
+        ),
+        (EXAMPLE.read_text().replace("[10, 10]", "[10, true]"), "TypeError bool instead of a number"),
+        ("[" * 100_000, "invalid problem of iopddl: RecursionError"),
         (EXAMPLE.read_text().replace("[10, 10]", "[10]"), "node 3: expected a usage for each of its costs"),
     ],
 )

@@ -140,6 +140,8 @@ def test_failed_checks_have_a_place(program: str, capsys: pytest.CaptureFixture[
             ["--random", "1", "--function", "f"],
             "stablehlo-interpret: argument --function: unknown function '@f'",
         ),
+        (["--random", "-1"], "argument --random: expected a number from 0 with at most 18 digits, got '-1'"),
+        (["--random", "1", "--max-elements", "9" * 5000], "expected a number from 0 with at most 18 digits"),
         (["--random", "1", "--max-steps", "1"], "max-steps raises it"),
     ],
 )

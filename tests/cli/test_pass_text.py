@@ -133,6 +133,11 @@ def test_values(text: str, values: dict[str, OptionValue]) -> None:
     [
         ("nope=1", "<Pass-Options-Parser>: no such option nope\nnote: its options: keep-rules, size, filter"),
         ("keep-rules=maybe", "for the --keep-rules option: 'maybe' is invalid value for boolean argument!"),
+        (
+            "size=9223372036854775808",
+            "for the --size option: '9223372036854775808...' value invalid for integer",
+        ),
+        ("size=" + "9" * 5000, "for the --size option: '9999"),
         ("size=x", "for the --size option: 'x' value invalid for integer argument!"),
         (
             "strategy=zip",

@@ -41,6 +41,8 @@ def raising(error: BaseException) -> Callable[[Files], int]:
         (usage_error("no such flag"), FAILURE, "greet: no such flag\n"),
         (ShardyError("no mesh"), FAILURE, "<unknown>:0: error: no mesh\n"),
         (KeyboardInterrupt(), INTERRUPTED, ""),
+        (MemoryError(), FAILURE, "greet: error: out of memory\n"),
+        (MemoryError("no 8 GiB"), FAILURE, "greet: error: out of memory: no 8 GiB\n"),
         (RecursionError(), FAILURE, "greet: error: the program is nested too deeply\n"),
     ],
 )

@@ -266,3 +266,18 @@ def test_dynamic_reduce_window() -> None:
     assert largest.tolist() == [[3, 4, 5]]
     with pytest.raises(ShardyError, match="has windows that do not fit 1 dimensions"):
         run_text(DYNAMIC_WINDOW.replace("dense<2>", "dense<0>"), x, y)
+
+
+@pytest.mark.parametrize(
+    ("target", "operand", "result"),
+    [("X64SplitLow", "2x2xf32", "2x2xf32"), ("X64SplitLow", "2xui64", "3xui32"), ("Qr", "4xf32", "4xf32")],
+)
+def test_types_that_a_target_cannot_take(target: str, operand: str, result: str) -> None:
+    """No verifier knows the types of custom calls."""
+    module = read(f"""func.func @main(%a: tensor<{operand}>) -> tensor<{result}> {{
+  %0 = stablehlo.custom_call @{target}(%a) : (tensor<{operand}>) -> tensor<{result}>
+  return %0 : tensor<{result}>
+}}""")
+    shape = tuple(map(int, operand.split("x")[:-1]))
+    with pytest.raises(ShardyError, match=f"custom call @{target} from"):
+        Executable(module).run([np.ones(shape, np.float32 if "f32" in operand else np.uint64)])

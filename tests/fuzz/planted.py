@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from tests.fuzz.targets import Fault, Target
+from tests.fuzz.judging import Fault, Target
 from tests.fuzz.worker import Limits, verdicts
 
 

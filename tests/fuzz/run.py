@@ -17,7 +17,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.fuzz.targets import ROOT, Target, targets
+from tests.fuzz.judging import Target
+from tests.fuzz.targets import ROOT, targets
 from tests.fuzz.worker import Limits, Verdict, input_of, verdicts
 
 LISTED = 12

@@ -1,7 +1,6 @@
-"""The readers under test: what each is fed with, and what must hold of its answer.
+"""The readers of programs, shardings and command lines under test: what each is fed with, and what must hold.
 
-A target returns "output" or "diagnostic", or raises: `Fault` for an answer that breaks its promise, anything
-else for a bug. Input that has lines gets diagnostics with a place in it.
+Not here: readers of other files (`file_targets.py`), how answers are judged (`judging.py`).
 """
 
 from __future__ import annotations
@@ -12,13 +11,10 @@ import random
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
-from typing import Literal
 
 from shardy_py.api import Mesh, P, Program, Sharding
 from shardy_py.cli import main as sdy_opt
@@ -27,7 +23,6 @@ from shardy_py.cli.diff import main as sdy_diff
 from shardy_py.cli.hlo_indexing import main as hlo_indexing
 from shardy_py.cli.interpret import main as interpret
 from shardy_py.cli.layout import main as hlo_layout
-from shardy_py.cli.shell import TROUBLE
 from shardy_py.cli.view import main as shardy_view
 from shardy_py.errors import ShardyError
 from shardy_py.gspmd.sharding.proto import (
@@ -42,6 +37,8 @@ from shardy_py.gspmd.sharding.text import hlo_sharding_from_text
 from shardy_py.passes import PASSES
 from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
+from tests.fuzz.file_targets import FILE_TARGETS
+from tests.fuzz.judging import Fault, Outcome, Target, command, diagnosed, work_folder
 from tests.fuzz.mutation import damaged, damaged_bytes
 from tests.fuzz.structure import restructured
 from tests.interpret.test_limits import TOO_MUCH, program_of
@@ -50,84 +47,6 @@ ROOT = Path(__file__).parents[2]
 CORPUS = ROOT.parent / "shared" / "corpus"
 LARGEST_SEED = 60_000
 """Bytes of a seed; larger programs of the corpus cost more time than they find."""
-
-Outcome = Literal["output", "diagnostic"]
-Run = Callable[[bytes, random.Random], Outcome]
-
-_PLACE = re.compile(r"^[^\n]*:\d+:\d+: (error|warning): ", re.MULTILINE)
-_REMARK = re.compile(r"^.*: remark: .*\n", re.MULTILINE)
-_FILE_ERROR = re.compile(r"^cannot open (input|output) file ")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
-
-class Fault(Exception):
-    """An answer that breaks a promise."""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A reader.
-
-    seeds: valid inputs. damage: makes an input from two of them. share: its part of all inputs.
-    """
-
-    name: str
-    seeds: Callable[[], tuple[bytes, ...]]
-    run: Run
-    damage: Callable[[bytes, bytes, random.Random], bytes] = damaged
-    share: float = 1
-
-
-@cache
-def work_folder() -> Path:
-    """Returns a folder of this process for input files."""
-    return Path(mkdtemp(prefix="fuzz-"))
-
-
-def command(main: Callable[[list[str]], int], arguments: list[str], *, located: bool) -> Outcome:
-    """Runs a command in this process and judges its exit code and messages.
-
-    located: every failure must have a place in the input.
-    """
-    output, errors = io.StringIO(), io.StringIO()
-    with redirect_stdout(output), redirect_stderr(errors):
-        code = main(arguments)
-    message = errors.getvalue()
-    if code not in (0, 1, TROUBLE) or "internal error" in message:
-        raise Fault(f"exit code {code}: {_shown(message)} {shlex.join(arguments)}")
-    for text in (message, output.getvalue()):
-        if control := _CONTROL.search(text):
-            raise Fault(f"control character {control.group()!r} in the output: {shlex.join(arguments)}")
-    if code == 0:
-        return "output"
-    if not message and not output.getvalue():
-        raise Fault(f"failed without a message: {shlex.join(arguments)}")
-    place = _PLACE.search(message)
-    diagnostics = message[place.start() :] if place else message  # behind what --trace prints
-    if len(diagnostics) > 100_000:
-        raise Fault(f"a message of {len(diagnostics)} characters: {shlex.join(arguments)}")
-    rest = _REMARK.sub("", message)  # remarks are on the whole file
-    if located and rest and not place and not _FILE_ERROR.search(message):
-        raise Fault(f"no place: {_shown(message)} {shlex.join(arguments)}")
-    if re.search(r":0:\d+: error", message):
-        raise Fault(f"line 0: {_shown(message)} {shlex.join(arguments)}")
-    return "diagnostic"
-
-
-def _shown(message: str) -> str:
-    return repr(message[:300])
-
-
-def diagnosed(read: Callable[[], object]) -> Outcome:
-    """Judges a call of the API: a result or a `ShardyError`."""
-    try:
-        read()
-    except ShardyError as error:
-        if len(str(error)) > 100_000:
-            raise Fault(f"a message of {len(str(error))} characters") from None
-        return "diagnostic"
-    return "output"
-
 
 # ---------------------------------------------------------------------- mlir
 
@@ -521,6 +440,7 @@ TARGETS: tuple[Target, ...] = (
     Target("arguments", lambda: ARGUMENTS, _arguments, share=5),
     Target("baseline", baseline_seeds, _baseline, share=3),
     Target("bytecode", bytecode_seeds, _bytecode, damaged_bytes, share=5),
+    *FILE_TARGETS,
 )
 
 

@@ -15,7 +15,7 @@ from tests.fuzz.mutation import damaged
 from tests.fuzz.planted import PLANTED
 from tests.fuzz.targets import TARGETS
 
-SAMPLES = {"bytecode": 4}
+SAMPLES = {"bytecode": 4, "saved": 60, "arrays": 100, "hardware": 100, "locations": 60}
 """Inputs by target, where they take long."""
 
 

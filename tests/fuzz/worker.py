@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NoReturn
 
-from tests.fuzz.targets import Fault, Target, work_folder
+from tests.fuzz.judging import Fault, Target, work_folder
 
 PATIENCE = 10
 """How many times its processor time an input may take in all, on a busy machine or waiting for a process."""

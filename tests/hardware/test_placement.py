@@ -77,6 +77,7 @@ def test_axes_that_do_not_fit_go_beyond() -> None:
         ("abacus", "unknown hardware 'abacus'"),
         ("tpu-v5e,x", "hardware: expected topology=SIZES or AXIS=LINK, got 'x'"),
         ("tpu-v5e,topology=4", "topology of tpu-v5e: expected 2 sizes such as 4x4, got '4'"),
+        ("tpu-v5e,topology=4x" + "9" * 5000, "topology of tpu-v5e: expected 2 sizes such as 4x4, got '4x999"),
         ("h100,topology=4x4", "topology of h100: expected none: it has a switch, got '4x4'"),
         ("tpu-v5e,data=z", "unknown link 'z'"),
         ("tpu-v5e,data=1:0:1", "unknown link '1:0:1'"),

@@ -77,6 +77,19 @@ def test_what_differs_from_a_known_device(tmp_path: Path) -> None:
         ('"linear"', '"flat"', "a.toml:6:1: error: unknown layouts 'flat'"),
         ('"mine"', '"mine', "a.toml:2:13: error: TOML: got "),
         ("bf16 = 10", "bf16 = true", "a.toml:9:1: error: bf16: expected a number above 0, .*, got True"),
+        (
+            "memory_gib = 8",
+            "memory_gib = 1" + "0" * 30,
+            "a.toml:3:1: error: memory_gib: expected a number above",
+        ),
+        (
+            "memory_gib = 8",
+            "memory_gib = 1" + "0" * 5000,
+            "a.toml:3:1: error: TOML: got an integer with too many",
+        ),
+        ("bf16 = 10", "bf16 = " + "[" * 2000, "a.toml:9:1: error: TOML: got brackets nested too deeply"),
+        ("devices = 4", "devices = 1" + "0" * 400, "a.toml:14:1: error: devices: expected"),
+        ('"mine"', "1" + "0" * 4000, r"a.toml:2:1: error: name: expected text, got 10000.*\.\.\.$"),
         ('name = "mine"', 'name = "mine"\nbase = "abacus"', "a.toml:3:1: error: unknown hardware 'abacus'"),
     ],
 )

@@ -471,7 +471,7 @@ def main() -> int:
                 print(f"{key}\n    {fault.first} {dict(fault.surfaces)}", file=sys.stderr, flush=True)
             else:
                 outcome.faults[key].surfaces += fault.surfaces
-        print(f"--- {start + 50 - seeds.start}", file=sys.stderr, flush=True)
+        print(f"--- {outcome.programs.total()}, {outcome.valid} valid", file=sys.stderr, flush=True)
     print(outcome)
     if options.show:
         print("\n".join(fault.trace for fault in outcome.faults.values()))

@@ -80,6 +80,14 @@ def _barriers(n: int) -> Result:
     return _program("\n".join(body), f"%{n - 1}")
 
 
+def _sums(n: int) -> Result:
+    """One op in the end computes them all, from n stored tensors."""
+    operands, types = ", ".join(["%a"] * n), ", ".join([ROW] * n)
+    lines = (f"%{i + 1} = stablehlo.add %{i}, %w#{i} : {ROW}" for i in range(n))
+    stored = f"%w:{n} = stablehlo.optimization_barrier {operands} : {types}"
+    return _program("\n".join((stored, f"%0 = stablehlo.tanh %a : {ROW}", *lines)), f"%{n}")
+
+
 def _diff(result: Result) -> object:
     return difference(ValueTable(result.source.module), ValueTable(result.program.module))
 
@@ -98,6 +106,14 @@ def _shapes(result: Result) -> object:
 
 def _communication(result: Result) -> object:
     return result.communication()
+
+
+def _time(result: Result) -> object:
+    return result.time("tpu-v5p")
+
+
+def _memory(result: Result) -> object:
+    return result.memory("tpu-v5e").estimate
 
 
 def _why_not_all(result: Result) -> object:
@@ -150,3 +166,12 @@ def test_the_cost_is_linear(program: Callable[[int], Result], report: Callable[[
 def test_sequences_with_nothing_in_common_are_compared_in_linear_time() -> None:
     small, large = (executed_lines(lambda n=n: matched(range(n), range(n, 2 * n), n // 2)) for n in (60, 240))
     assert large < 5 * small
+
+
+@pytest.mark.parametrize("report", [_time, _memory])
+def test_chains_are_fused_in_linear_time(report: Callable[[Result], object]) -> None:
+    """A part of the report that is small for short chains."""
+    small, large = (_sums(n) for n in (60, 240))
+    file = "report/memory/fusion.py"
+    lines = [executed_lines(lambda of=of: report(of), file) for of in (small, large)]
+    assert 0 < lines[1] < 5 * lines[0]

@@ -9,6 +9,7 @@ import pytest
 from shardy_py.sharding import Mesh
 from shardy_py.spmd.all_to_all import exchanges
 from shardy_py.spmd.partitioned import Partitioned
+from shardy_py.spmd.reductions import reduced
 from shardy_py.spmd.reshard import compatible, replicated, reshard
 from shardy_py.spmd.tiling import Tiling
 from tests.spmd.compiled import module_of, partitioned
@@ -119,3 +120,13 @@ def test_only_equal_reshards_of_one_value_have_equal_keys() -> None:
     assert reshard(value, Tiling.of(mesh, targets[0])).collectives[0].key == keys[0][0]
     assert found[2][0] == found[3][0]
     assert len({key for row in keys for key in row}) == sum(map(len, keys))
+
+
+def test_reductions_have_no_earlier_form_of_another_shape() -> None:
+    """Reshards go back to an earlier form of a value, which a result of fewer dimensions does not have."""
+    by_rows, by_columns = Tiling.of(MESH, [("x",), ()]), Tiling.of(MESH, [(), ("x",)])
+    value = reshard(Partitioned.of((8, 8), by_rows, "f32"), by_columns)
+    assert value.earlier
+    (result,) = reduced([value], [0], ["f32"], [Tiling.of(MESH, [("x",)])])
+    assert result.shape == (8,)
+    assert all(each.shape == result.shape for each in result.earlier)

@@ -131,6 +131,9 @@ def exchange_windows(op: Operation, windowed: Windowed, state: Resolution) -> st
 
 def unworthy(windowed: Windowed) -> str:
     """Why gathering takes less than the exchange; empty if it does not."""
+    reads = [read for operand in windowed.operands for read in operand.reads.values()]
+    if any(isinstance(read, WindowReads) and read.part_in == 0 for read in reads):
+        return "parts without elements have nothing to exchange"
     if not windowed.must_exchange:
         for found in _exchanges(windowed):
             for dimension, exchange in found.items():
