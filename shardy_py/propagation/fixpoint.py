@@ -321,7 +321,7 @@ class Propagator:
                     self._revisit(readers.get(member.slot, ()), worklist)
 
     def _as_group_has(self, step: int, slot: int, new: int) -> int:
-        """The sharding that the group of `slot` gets: of an edge at a boundary, that which its source sees."""
+        """The sharding that the group of `slot` gets: of an edge at a boundary, what its source sees."""
         boundary = self.program.kinds[self.program.step_kinds[step]].boundary
         sharding = self.interner.values[new]
         if boundary is None or sharding is None or slot != self.program.step_slots[step][-1]:
