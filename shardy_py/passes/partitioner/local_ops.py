@@ -141,6 +141,8 @@ def dynamic_slice(local: Localizer, site: Site) -> None:
             raise not_local(f"a dynamic slice of sharded dimension {dim}", RESHARD)
         sizes[dim] = shape_of(op.results[0])[dim]
     _set_ints(op, slice_sizes=sizes)
+    if given.sharded and local.counts.is_narrow:
+        forget_sharding(op)
 
 
 def dynamic_update_slice(local: Localizer, site: Site) -> None:
