@@ -122,6 +122,11 @@ class Behaviour(Enum):
         "a constraint determines the sharding of an input whose own is open in every dimension",
         "tests/passes/test_releases.py",
     )
+    CHAINS_REACH_RETURNS = Change(
+        JAX_0_12,
+        "functions other than main return the last of a chain of constraints instead of its input",
+        "tests/passes/test_apply_sharding_constraints.py",
+    )
     CONSTRAINT_FOLLOWS_FUNCTION_EDGE = Change(
         JAX_0_12,
         "the users of an edge between functions use its constraint; before, the edge took the sharding",

@@ -56,7 +56,8 @@ func.func @nothing(%arg0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"
 
 // A sum of terms starts from its initial value once, and may have several users.
 // CHECK-LABEL: func.func @initial_value(
-// CHECK:         %[[FIRST:.*]] = stablehlo.compare EQ
+// TABLE:         %[[FIRST:.*]] = stablehlo.reshape {{.*}} -> tensor<i1>
+// ARITH:         %[[FIRST:.*]] = stablehlo.compare EQ
 // CHECK:         %[[ZERO:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<f32>
 // CHECK:         %[[INIT:.*]] = stablehlo.select %[[FIRST]], %arg1, %[[ZERO]]
 // CHECK:         stablehlo.reduce(%arg0 init: %[[INIT]])

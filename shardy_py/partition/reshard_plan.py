@@ -227,8 +227,8 @@ def single_device_plan(
     after: list[tuple[int, ResultReshard]] = []
     for index, (sharding, rank) in enumerate(zip(results, ranks[len(operands) :], strict=True)):
         if rank is None:
-            made = target if _ON_DEVICE.holds else TensorSharding(everyone, ())
-            after.append((index, ResultReshard(made, ())))
+            if not _ON_DEVICE.holds:  # since then they keep their own
+                after.append((index, ResultReshard(TensorSharding(everyone, ()), ())))
         else:
             after.append((index, ResultReshard(target, _from_device(sharding, rank, everyone, meshes))))
     return ReshardPlan(tuple(before), tuple(after))

@@ -22,6 +22,7 @@ from shardy_py.graph.holders import RULE, read, write_all
 from shardy_py.graph.movements import Movement, note, note_moved
 from shardy_py.graph.plain import plain
 from shardy_py.graph.slots import Slots
+from shardy_py.graph.symbols import MAIN, functions_of, module_of, symbol_name
 from shardy_py.graph.value_shardings import holder_of, rank_of, set_sharding, sharding_of
 from shardy_py.graph.value_table import name_in
 from shardy_py.ir import next_use, operands_of, place_after_value, replace_uses, take_out, walk_post_order
@@ -175,13 +176,21 @@ def _put_in_front(constraint: Operation, value: SSAValue, sharding: TensorShardi
 
 
 def _behind(tail: Operation) -> Callable[[Use], bool]:
-    """Returns a test for uses after `tail` in its block, except in returns of functions."""
+    """Returns a test for uses after `tail` in its block, except in returns of functions, or only of main."""
     behind: set[int] = set()
     op = tail.next_op
     while op is not None:
         behind.add(id(op))
         op = op.next_op
-    return lambda use: id(use.operation) in behind and not isinstance(use.operation, ReturnOp)
+    return lambda use: id(use.operation) in behind and not _is_kept_return(use.operation)
+
+
+def _is_kept_return(op: Operation) -> bool:
+    function = op.parent_op() if isinstance(op, ReturnOp) else None
+    if function is None or not Behaviour.CHAINS_REACH_RETURNS.holds:
+        return function is not None
+    around = module_of(function)
+    return symbol_name(function) == MAIN or sum(1 for _ in functions_of(around)) == 1
 
 
 def _constraints_on(value: SSAValue) -> Iterator[TensorSharding]:

@@ -24,10 +24,10 @@ sdy-import-func-calls: func.call sdy.named_computation -> sdy.named_computation 
 sdy-apply-sharding-constraints: sdy.sharding_constraint sdy.manual_computation -> sdy.sharding_constraint
 sdy-sharding-group-import: sdy.sharding_group ->
 sdy-pre-order-funcs: ->
-sdy-basic-propagate: ->
-sdy-aggressive-propagate: ->
-sdy-op-priority-propagate: ->
-sdy-user-priority-propagate: ->
+sdy-basic-propagate: -> sdy.sharding_constraint
+sdy-aggressive-propagate: -> sdy.sharding_constraint
+sdy-op-priority-propagate: -> sdy.sharding_constraint
+sdy-user-priority-propagate: -> sdy.sharding_constraint
 sdy-export-named-computations: sdy.named_computation -> func.func func.call func.return
 sdy-propagate-to-func-results: ->
 sdy-unflatten-call-graph: ->

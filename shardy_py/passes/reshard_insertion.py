@@ -114,7 +114,7 @@ class ReshardInsertion:
         self._has_single_devices = (
             (keeps_reductions or Behaviour.SINGLE_DEVICE_OPS_ARE_RESHARDED.holds)
             and any(mesh.is_maximal for mesh in meshes.values())
-            and plans.global_mesh(meshes) is not None
+            and (is_full or plans.global_mesh(meshes) is not None)
         )
         self._survey = survey(symbols.module, CALL, CONCATENATE, *DOTS, UNREGISTERED)
         self._unreduced = self._survey.any_sharding(lambda s: bool(s.unreduced_axes))

@@ -27,7 +27,7 @@ from shardy_py.propagation.basic import StepOptions, Strategy
 from shardy_py.propagation.flat import UNSHARDABLE, Direction, Directions, FlatProgram, Liveness, StepKind
 from shardy_py.propagation.journal import FUNCTION_RESULT, Journal, Setting, Stage
 from shardy_py.propagation.schedule import DirectionOf, directions_in_round
-from shardy_py.propagation.step import NO_SHARDING, Change, Interner, Step, StepTable
+from shardy_py.propagation.step import NO_SHARDING, Change, Interner, Step, StepTable, before_edge
 from shardy_py.sharding import Mesh, TensorSharding
 
 
@@ -314,10 +314,19 @@ class Propagator:
             if slot in readers:
                 self._revisit(readers[slot], worklist)
             if slot in groups:
+                shared = self._as_group_has(step, slot, new)
                 for member in program.other_members(slot):
-                    write(member.slot, new)
+                    write(member.slot, shared)
                     self._enqueue(step, member.dependents, worklist)
                     self._revisit(readers.get(member.slot, ()), worklist)
+
+    def _as_group_has(self, step: int, slot: int, new: int) -> int:
+        """The sharding that the group of `slot` gets: of an edge at a boundary, what its source sees."""
+        boundary = self.program.kinds[self.program.step_kinds[step]].boundary
+        sharding = self.interner.values[new]
+        if boundary is None or sharding is None or slot != self.program.step_slots[step][-1]:
+            return new
+        return self.interner.number(before_edge(boundary, sharding))
 
     def _enqueue(self, step: int, users: Sequence[int], worklist: Worklist) -> None:
         for user in users:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from shardy_py import releases
 from tests.differential.modes import DIFFERENT, REFUSED, SAME, Mode, Outcome, Step, compare
 from tests.differential.partitioning import LOCAL, PAD, PASSES, RESOLVE, explained, outcome_of, random_cases
 from tests.differential.reference_process import ReferenceProcess
@@ -19,6 +22,8 @@ func.func private @f(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 
 def test_random_programs_are_the_same_or_differ_for_a_cause(process: ReferenceProcess) -> None:
+    if releases.current() is not releases.JAX_0_10:
+        pytest.skip("the causes are those of JAX 0.10")
     outcomes = [(name, step, outcome_of(step, text, process)) for name, step, text in random_cases(6)]
     assert {step[0] for _, step, _ in outcomes} == {*PASSES}
     assert sum(outcome.kind == SAME for _, _, outcome in outcomes) > 5

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from shardy_py.dialects import parse_module
+from shardy_py import releases
+from shardy_py.dialects import parse_module, print_module
 from shardy_py.ir import find_ops
+from shardy_py.passes import pass_call
 from shardy_py.passes.constraints import is_dictated, tail_of_chain
+from shardy_py.passes.runner import run_passes
 from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 
 X = TensorSharding("mesh", (DimensionSharding((AxisRef("x"),), is_closed=True),))
@@ -65,3 +70,27 @@ def test_tail_of_chain(tail: int | None, body: str) -> None:
 def test_only_the_head_has_a_tail() -> None:
     module = program(constraint("0", "a") + constraint("1", "0") + constraint("2", "1"))
     assert tail_of_chain(find_ops(module, "sdy.sharding_constraint")[1]) is None
+
+
+CHAINS = """sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = call @f(%a) : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = stablehlo.abs %0 : tensor<8xf32>
+  %2 = sdy.sharding_constraint %1 <@mesh, [{"x"}]> : tensor<8xf32>
+  %3 = sdy.sharding_constraint %2 <@mesh, [{}]> : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+func.func private @f(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.abs %a : tensor<8xf32>
+  %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}]> : tensor<8xf32>
+  %2 = sdy.sharding_constraint %1 <@mesh, [{}]> : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(("release", "returned"), [("0.10", ["%1", "%0"]), ("0.12", ["%1", "%2"])])
+def test_what_functions_return_instead_of_the_input_of_a_chain(release: str, returned: list[str]) -> None:
+    with releases.of(release):
+        module = run_passes(parse_module(CHAINS), (pass_call("sdy-apply-sharding-constraints"),))
+        assert re.findall(r"return (%\d+)", print_module(module)) == returned

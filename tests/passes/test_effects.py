@@ -9,9 +9,11 @@ import pytest
 
 from shardy_py import ShardyError
 from shardy_py.dialects.registry import parse_module, print_module
+from shardy_py.errors import collected_warnings
 from shardy_py.ir import find_ops, limited_to, op_names
 from shardy_py.passes import PASSES, pass_by_name, pass_call
 from shardy_py.passes.effects import EFFECTS
+from shardy_py.passes.pipelines import propagation_passes
 from shardy_py.passes.runner import run_passes
 
 FOLDERS = ("passes", "pipeline")
@@ -89,3 +91,21 @@ def test_ops_that_a_module_does_not_hold_are_found_without_a_walk() -> None:
         with limited_to(module, None):
             assert find_ops(module, "func.return")
     assert find_ops(module, "func.return")
+
+
+def test_constraints_of_contradicting_groups_become_reshards() -> None:
+    """Propagation adds them, to a program that held none."""
+    text = """sdy.mesh @mesh = <["a"=2]>
+func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = stablehlo.abs %x {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"a", ?}, {?}]>]>} : tensor<8x8xf32>
+  %1 = stablehlo.abs %x {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{?}, {"a", ?}]>]>} : tensor<8x8xf32>
+  sdy.sharding_group %0 group_id=0 : tensor<8x8xf32>
+  sdy.sharding_group %1 group_id=0 : tensor<8x8xf32>
+  %2 = stablehlo.add %0, %1 : tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
+}
+"""
+    with collected_warnings():
+        module = run_passes(parse_module(text), propagation_passes())
+    names = [op.name for op in module.walk()]
+    assert "sdy.sharding_constraint" not in names

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from shardy_py.dialects import parse_module
+from shardy_py.dialects import parse_module, print_module
 from shardy_py.errors import ShardyError, collected_warnings
 from shardy_py.ir import walk_pre_order
 from shardy_py.passes import pass_call
@@ -99,3 +99,26 @@ def test_ops_without_the_operands_of_their_rule_are_located(name: str, options: 
         run_passes(parse_module(MISMATCHED, "program.mlir"), [pass_call(name, **options)])
     message = "'stablehlo.custom_call' op has attributes that do not match its types"
     assert str(caught.value) == f"program.mlir:3:10: error: {message}"
+
+
+def test_a_group_has_what_the_source_of_an_edge_at_a_boundary_sees() -> None:
+    """The edge has the manual axis `c`, the other member of its group has not, as in C++."""
+    text = """sdy.mesh @mesh = <["a"=2, "c"=2]>
+func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"a", ?}, {?}]>]
+      out_shardings=[<@mesh, [{?}, {}], replicated={"c"}>] manual_axes={"c"} (%i: tensor<4x8xf32>) {
+    %3 = sdy.data_flow_edge %i sharding=<@mesh, [{"a", ?}, {?}]> : tensor<4x8xf32>
+    sdy.return %3 : tensor<4x8xf32>
+  } : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = sdy.data_flow_edge %0 sharding=<@mesh, [{?}, {}], replicated={"c"}> : tensor<4x8xf32>
+  sdy.sharding_group %1 group_id=0 : tensor<4x8xf32>
+  %2 = stablehlo.abs %1 : tensor<4x8xf32>
+  sdy.sharding_group %2 group_id=0 : tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}
+"""
+    module = run_passes(parse_module(text), (pass_call("sdy-user-priority-propagate"),), verify="never")
+    printed = print_module(module)
+    assert 'sharding=<@mesh, [{"a", ?}, {}], replicated={"c"}> : tensor<4x8xf32>' in printed
+    member = '<[<@mesh, [{"a", ?}, {}]>]>'
+    assert f"stablehlo.abs %1 {{sdy.sharding = #sdy.sharding_per_value{member}}}" in printed

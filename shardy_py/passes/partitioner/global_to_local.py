@@ -200,7 +200,8 @@ def call(local: Localizer, site: Site) -> None:
                     got=str(whole.sharding or "replicated"),
                     remedy="run sdy-insert-func-call-reshards and sdy-insert-explicit-reshards before",
                 )
-    forget_sharding(site.op)
+    if not local.counts.is_narrow:
+        forget_sharding(site.op)
 
 
 def manual_computation(local: Localizer, site: Site) -> None:

@@ -182,7 +182,7 @@ class LocalBuilder:
         Shardy's permutes have no sharding, which is right only if other axes do not shard the part as well.
         """
         is_whole = self.manual.inner(self.sharding).is_fully_replicated
-        permutes = self.plain if is_whole else self.build
+        permutes = self.plain if is_whole or self.devices.counts.is_narrow else self.build
         counts, pieces = self.devices.counts, list[Value]()
         part = spelled_out_index(self.plain, self.mesh, axes, counts) if counts.is_narrow else None
         for piece in exchange.pieces:

@@ -20,6 +20,7 @@ from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers, Scatter
 from shardy_py.errors import ShardyError
 from shardy_py.graph.movements import replace_by_values
 from shardy_py.graph.record import combiner_of
+from shardy_py.graph.value_shardings import set_sharding
 from shardy_py.partition.device_groups import shard_indices
 from shardy_py.passes.partitioner.device_ids import device_id, plain_id
 from shardy_py.passes.partitioner.identities import identity, identity_data
@@ -33,6 +34,7 @@ from shardy_py.passes.partitioner.localizer import (
     replace_result,
 )
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
+from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.axis_lists import Axes
 from shardy_py.text.dense import store_integer
 from shardy_py.text.type_reader import ranked_tensor
@@ -102,10 +104,14 @@ class _Indices:
         """A scalar for each component, with the shape of the indices."""
         shape = shape_of(self.value)
         if self.vector >= len(shape) or shape[self.vector] == 1:
-            return self._build.broadcast(components[0], shape)
-        parts = [self._build.reshape(component, (1,)) for component in components]
-        vector = self._build.concatenate(parts, 0) if len(parts) > 1 else parts[0]
-        return self._build.broadcast(vector, shape, (self.vector,))
+            spread = self._build.broadcast(components[0], shape)
+        else:
+            parts = [self._build.reshape(component, (1,)) for component in components]
+            vector = self._build.concatenate(parts, 0) if len(parts) > 1 else parts[0]
+            spread = self._build.broadcast(vector, shape, (self.vector,))
+        if self._local.counts.is_narrow and self._operand.sharding is not None:
+            set_sharding(spread, TensorSharding.fully_closed(self._operand.sharding.mesh, len(shape)))
+        return spread
 
 
 def _largest(element: IntegerType) -> int:
@@ -290,6 +296,9 @@ def _keep_input_once(
             remedy="replicate the indices and updates",
         )
     scalars = {e: identity(build, combiner, ranked_tensor((), e)) for e in dict.fromkeys(elements)}
+    if local.counts.is_narrow:
+        _keep_where_leader(local, build, site, axes, updates, scalars)
+        return
     is_first, dimensions = _is_leader(local, build, updates, axes)
     masks: dict[tuple[int, ...], Value] = {}
     rests: dict[Attribute, Value] = {}
@@ -302,6 +311,25 @@ def _keep_input_once(
     for index, value in enumerate(inputs):
         selected = build.select(masks[shape_of(value)], value, rests[value.type])
         ir.replace_operand(site.op, index, selected)
+
+
+def _keep_where_leader(
+    local: Localizer,
+    build: StablehloBuilder,
+    site: Site,
+    axes: Axes,
+    updates: Whole,
+    scalars: Mapping[Attribute, Value],
+) -> None:
+    """As Shardy does since JAX 0.12: one scalar mask, after the first filler."""
+    rests: dict[Attribute, Value] = {}
+    leader: Value | None = None
+    for index, value in enumerate(site.values[: len(site.op.results)]):
+        if value.type not in rests:
+            rests[value.type] = build.broadcast(scalars[element_of(value)], shape_of(value))
+        if leader is None:
+            leader = build.reshape(_is_leader(local, build, updates, axes)[0], ())
+        ir.replace_operand(site.op, index, build.select(leader, value, rests[value.type]))
 
 
 def _is_leader(

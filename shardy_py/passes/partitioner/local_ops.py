@@ -73,6 +73,8 @@ def constant(local: Localizer, site: Site) -> None:
     op, whole, result = site.op, site.results[0], site.op.results[0]
     given: Any = op.properties["value"]
     is_whole = result.type == whole.type
+    if is_whole and op.name == "chlo.constant" and local.counts.is_narrow:
+        return
     build = StablehloBuilder(op)
     if is_whole or is_splat(given):
         value = given if is_whole else make_dense(result.type, given.data.data)
@@ -139,6 +141,8 @@ def dynamic_slice(local: Localizer, site: Site) -> None:
             raise not_local(f"a dynamic slice of sharded dimension {dim}", RESHARD)
         sizes[dim] = shape_of(op.results[0])[dim]
     _set_ints(op, slice_sizes=sizes)
+    if given.sharded and local.counts.is_narrow:
+        forget_sharding(op)
 
 
 def dynamic_update_slice(local: Localizer, site: Site) -> None:

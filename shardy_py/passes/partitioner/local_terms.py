@@ -38,11 +38,12 @@ def sharded_to_unreduced(local: Localizer, site: Site) -> None:
     if any(by_dimension):
         build = StablehloBuilder(site.op)
         combiner = f"stablehlo.{COMBINERS[sharding.reduction]}"
+        rest = identity(build, combiner, type_) if local.counts.is_narrow else None
         starts = [
             local.offset(build, mesh, axes, size) if axes else local.position(build, 0)
             for axes, size in zip(by_dimension, shape_of(value), strict=True)
         ]
-        rest = identity(build, combiner, type_)
+        rest = identity(build, combiner, type_) if rest is None else rest
         value = build.one("dynamic_update_slice", (rest, value, *starts), type_)
     replace_result(site.op, value)
 

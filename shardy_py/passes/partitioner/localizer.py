@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py import ir
@@ -20,14 +20,21 @@ from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.movements import replace_by_values
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import Symbols
-from shardy_py.partition.device_groups import replica_groups
+from shardy_py.partition.device_groups import replica_groups, shard_indices
 from shardy_py.passes.meshes import inlined_mesh
 from shardy_py.passes.options import ConvertGlobalToLocalOptions
-from shardy_py.passes.partitioner.device_ids import DeviceCounts, DeviceTables, next_channel, shard_offset
+from shardy_py.passes.partitioner.device_ids import (
+    DeviceCounts,
+    DeviceTables,
+    next_channel,
+    plain_id,
+    shard_offset,
+)
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value
 from shardy_py.releases import Behaviour
 from shardy_py.sharding import Axes, Mesh, SubAxis, TensorSharding
 from shardy_py.sharding.axis_lists import total_size
+from shardy_py.text.type_reader import ranked_tensor
 
 LARGE_MESH = 100
 """Replica groups of larger meshes are axes: MLIR prints longer lists of devices as hexadecimal digits."""
@@ -106,6 +113,11 @@ class Localizer:
 
     def is_first(self, build: StablehloBuilder, mesh: Mesh, axes: Axes) -> Value:
         """Whether the device is the first one along `axes`: a scalar of `i1`."""
+        if self.counts.is_narrow:
+            device = plain_id(build, self.counts)
+            table = shard_indices(mesh, axes) == 0
+            flags = build.dense(ranked_tensor(table.shape, i1), table.tobytes())
+            return build.reshape(build.dynamic_slice(flags, [device], [1]), ())
         return build.compare("EQ", self.offset(build, mesh, axes, 1), self.position(build, 0))
 
     def slice_along(
