@@ -1,4 +1,4 @@
-"""The readers of files that are not programs: results, arrays, hardware, problems, sources; and of amounts."""
+"""The readers of files that are not programs: results, arrays, hardware, problems, sources, amounts."""
 
 from __future__ import annotations
 
