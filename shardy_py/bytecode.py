@@ -35,7 +35,7 @@ def is_bytecode(data: bytes) -> bool:
 def release_of(data: bytes) -> Release | None:
     """Returns the release of JAX whose jaxlib wrote bytecode, if that is certain.
 
-    >>> str(release_of(b"ML\xefR\rMLIR24.0.0git\x00"))
+    >>> str(release_of(bytes([*b"ML", 0xEF, *b"R", 13, *b"MLIR24.0.0git", 0])))
     'JAX 0.12'
     """
     producer = data[_PRODUCER][1:].partition(b"\0")[0]

@@ -62,6 +62,8 @@ def is_same_layout(
 
 def strides(sharding: TensorSharding, shape: Sequence[int], mesh: Mesh) -> list[Stride]:
     """The stride of each axis, the smallest first; consecutive sub-axes are merged."""
+    if not mesh.axes:  # a single device, whose shardings have no dimensions
+        return []
     found: list[Stride] = []
     elements = 1
     for dimension, size in zip(reversed(sharding.dimensions), reversed(shape), strict=True):

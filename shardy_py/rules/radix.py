@@ -8,7 +8,7 @@ rests share one factor of the operand's size instead, and only common factors pa
 >>> [tuple(factor) for factor in common_factors((4, 12), (4, 2, 3, 2))]
 [(0, 0, 4, True), (1, 1, 2, True), (1, 2, 3, True), (1, 3, 2, True)]
 >>> [tuple(factor) for factor in common_factors((3, 2), (2, 3))]
-[(0, None, 3, True), (None, 0, 2, True), (None, 1, 3, True), (1, None, 2, True)]
+[(0, 0, 3, False), (None, 1, 3, False), (1, None, 2, False)]
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ NEWER = {
     "a factor can only be in one of": "as above",
     "check.": "jaxlib has no such dialect",
     "interpreter.": "jaxlib has no such dialect",
+    "a single-device sharding can": "jaxlib 0.10 calls it maximal",
     "sdy.func_data_flow_edge": "jaxlib looks for the values of its edges at the op itself",
 }
 """Where jaxlib differs: what stands in the program or its messages, and why."""

@@ -28,7 +28,7 @@ LEFT: dict[str, tuple[int, str]] = {
     "passes/partitioner/identities.py": (7, "a row a reducer: its identity as bytes"),
     "passes/partitioner/local_collectives.py": (6, "a row a collective of sdy: its local form"),
     "passes/partitioner/local_indexed.py": (2, "a row an op: its local form"),
-    "passes/partitioner/local_ops.py": (20, "a row an op: its local form"),
+    "passes/partitioner/local_ops.py": (21, "a row an op: its local form"),
     "passes/partitioner/local_terms.py": (12, "a row an op: its local form"),
     "passes/partitioner/local_windows.py": (4, "a row an op: its local form"),
     "passes/partitioner/padded_ops.py": (14, "a row an op: its form on padded operands"),
@@ -48,7 +48,7 @@ LEFT: dict[str, tuple[int, str]] = {
     "report/memory/stored.py": (5, "the ops that XLA stores in a way of their own"),
     "spmd/patterns.py": (5, "the ops that end a pattern of XLA, and its copies"),
     "spmd/rotations.py": (2, "the ops of which XLA recognizes rotations"),
-    "spmd/handlers.py": (33, "a row an op: XLA's handler of it"),
+    "spmd/handlers.py": (37, "a row an op: XLA's handler of it"),
     "spmd/walk.py": (2, "the slice and the barrier whose operands XLA treats in a way of their own"),
     "frontends/jax_devices.py": (1, "functions in a module of MLIR's Python bindings"),
 }

@@ -177,7 +177,7 @@ CASES: dict[str, tuple[str, str, int, str, str, str]] = {
             f"  %0 = stablehlo.custom_call @mine(%arg0) {{has_side_effect = true, sdy.sharding = "
             f"#sdy.sharding_per_value<[<@one, []>]>}} : ({T}) -> {T}\n  return %0 : {T}",
         ),
-        *("%0", 0, "x"),
+        *("%1", 0, "x"),
         "on a single device",
         "a mesh of several devices",
     ),
