@@ -45,7 +45,11 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add = parser.add_argument
     add("program", nargs="?", default=STANDARD, help="MLIR file; '-' or none: standard input")
     add("--function", metavar="NAME", help="function to run (default: @main, or the only one)")
-    add("--inputs", metavar="FILE", help="arrays by argument name, label or position: a .npz file")
+    add(
+        "--inputs",
+        metavar="FILE",
+        help="arrays by argument name, label or position: a .npz file, or the only one: .npy",
+    )
     add("--random", type=_natural, metavar="SEED", help="random inputs for arguments that --inputs lacks")
     add("--args", metavar="ATTRS", help="inputs as MLIR attributes: [dense<1> : tensor<2xi32>, ...]")
     devices = "number of devices, or REPLICASxPARTITIONS (default: 1)"

@@ -1,4 +1,4 @@
-"""Arrays in files of numpy, `.npz`: the only reader of such files.
+"""Arrays in files of numpy, `.npz`, or `.npy` for a program of one argument: the only reader of such files.
 
     with array_file("inputs.npz") as arrays:
         arrays["x"].shape, arrays["x"].dtype        of its header
@@ -16,7 +16,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
-from os import PathLike, fspath
+from os import SEEK_END, PathLike, fspath
 from typing import IO, Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
@@ -25,6 +25,8 @@ import numpy as np
 from shardy_py.compute import Array
 from shardy_py.errors import ShardyError
 
+FIRST = "0"
+"""The name of the first argument by its position."""
 _MAGIC = b"\x93NUMPY"
 _LONGEST_HEADER = 10_000
 """Bytes of the header of an array, as numpy's own limit."""
@@ -54,7 +56,7 @@ class StoredArray:
     dtype: np.dtype[Any]
     _stored: np.dtype[Any]
     _is_fortran: bool
-    _file: _File
+    _file: _File | _PlainFile
     _info: ZipInfo
     _start: int
 
@@ -93,13 +95,16 @@ class StoredArray:
 
 @contextmanager
 def array_file(path: str | PathLike[str]) -> Generator[Mapping[str, StoredArray]]:
-    """Opens a file; yields its arrays by name, of which only the headers were read.
+    """Opens a file; yields its arrays by name, of which only the headers were read; that of `.npy` is "0".
 
     Raises:
-        ShardyError: it cannot be read, is no `.npz` file, or has an array with an invalid header.
+        ShardyError: it cannot be read, is no `.npz` or `.npy` file, or has an array with an invalid header.
     """
     name = fspath(path)
     try:
+        if _is_plain(name):
+            yield {FIRST: _PlainFile(name).array()}
+            return
         archive = ZipFile(name)
     except OSError as error:
         raise ShardyError(f"cannot open input file '{name}': {error.strerror or error}") from None
@@ -125,6 +130,38 @@ def arrays_in(archive: ZipFile, name: str) -> Mapping[str, StoredArray]:
             raise ShardyError(f"'{name}' has two arrays '{key}'")
         found[key] = file.array(info)
     return found
+
+
+def _is_plain(name: str) -> bool:
+    with open(name, "rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
+@dataclass(frozen=True)
+class _PlainFile:
+    """A file of one array."""
+
+    name: str
+
+    def array(self) -> StoredArray:
+        """Reads the header."""
+        info = ZipInfo(FIRST + _SUFFIX)
+        with self.member(info) as stream:
+            text, start = _header(stream)
+            stored, is_fortran, shape = _fields(text)
+            info.file_size = stream.seek(0, SEEK_END)
+        return StoredArray(shape, stored.newbyteorder("="), stored, is_fortran, self, info, start)
+
+    @contextmanager
+    def member(self, _: ZipInfo) -> Generator[IO[bytes]]:
+        """Opens the file; faults within name it."""
+        try:
+            with open(self.name, "rb") as stream:
+                yield stream
+        except ShardyError:
+            raise
+        except Exception as error:
+            raise ShardyError(f"cannot read the array of '{self.name}': {error or 'it is damaged'}") from None
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,12 @@ class Limits:
     """Limits of the cost of a run.
 
     elements: of one tensor on one device; steps: ops executed, each once for all devices in lockstep.
+    remedy: what helps a run that executes more.
     """
 
     elements: int = 1 << 28
     steps: int = 10_000_000
+    remedy: str = "max-steps raises it"
 
     def check_shape(self, shape: tuple[int, ...]) -> None:
         """Raises `ShardyError` if a tensor of that shape has too many elements."""
@@ -71,7 +73,7 @@ class Machine:
         self.steps += steps
         if self.steps > self.limits.steps:
             raise ShardyError(
-                f"the run exceeds the limit of {self.limits.steps} executed ops; max-steps raises it"
+                f"the run exceeds the limit of {self.limits.steps} executed ops; {self.limits.remedy}"
             )
 
 

@@ -35,6 +35,7 @@ from shardy_py.proof.widening import can_widen
 
 MOST_STEPS = 1 << 20
 """Ops that a proof runs by default: seconds, where a loop does not end."""
+_REMEDY = 'shapes="ops" (--prove-shapes=ops) proves each op alone'
 Shapes = Literal["auto", "own", "small", "ops"]
 """Of the programs that are run: see `ProofOptions`."""
 
@@ -56,7 +57,7 @@ class ProofOptions:
     @property
     def limits(self) -> Limits:
         """The limits of a run."""
-        return Limits(self.max_elements, self.max_steps)
+        return Limits(self.max_elements, self.max_steps, _REMEDY)
 
 
 DEFAULT = ProofOptions()

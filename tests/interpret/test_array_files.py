@@ -68,9 +68,32 @@ def test_arrays_are_read(tmp_path: Path, array: Any, method: int) -> None:
         np.testing.assert_array_equal(Program.parse(ADD).run(given)[0], 2 * array)
 
 
+@pytest.mark.parametrize("array", [FITTING, np.asfortranarray(FITTING)], ids=["plain", "Fortran"])
+def test_an_array_alone_is_the_first_argument(
+    array: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.npy").write_bytes(npy(array))
+    Path("add.mlir").write_text(ADD)
+    assert main(["add.mlir", "--inputs", "x.npy", "-o", "y.npz"]) == 0
+    with np.load("y.npz") as saved:
+        (result,) = saved.values()
+    np.testing.assert_array_equal(result, 2 * FITTING)
+
+
 BAD = {
     "truncated archive": (archive(npy())[:-30], "File is not a zip file"),
-    "no archive": (npy(), "expected a .npz file of arrays"),
+    "no archive": (b"hello, world", "expected a .npz file of arrays"),
+    "array alone, short": (
+        npy()[:-1],
+        "cannot read the array of 'x.npz': 23 bytes of elements instead of 24",
+    ),
+    "array alone, other shape": (npy(FITTING.T), "got an array 3x2"),
+    "array alone, objects": (
+        npy(np.array([None])),
+        "cannot read the array of 'x.npz': it has Python objects",
+    ),
+    "array alone, truncated": (npy()[:20], "cannot read the array of 'x.npz': it ends early"),
     "wrong sum": (archive(npy(), method=0).replace(FITTING.tobytes(), bytes(24)), "Bad CRC-32"),
     "encrypted": (patched(archive(npy()), 6, b"\x01"), "it is encrypted"),
     "method": (patched(archive(npy()), 8, b"\x63"), "compression method 99"),
