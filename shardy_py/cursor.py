@@ -144,7 +144,9 @@ def token_expression(skipped: str, **kinds: str) -> re.Pattern[str]:
     repeat possessively and one that needs a closing mark also matches up to the end of the text without it.
     """
     alternatives = "|".join(f"(?P<{kind}>{tokens})" for kind, tokens in kinds.items())
-    return re.compile(rf"(?:{skipped})*+(?:{alternatives}|(?P<end>\Z)|(?P<other>.))", re.VERBOSE | re.DOTALL)
+    # Not `(?:...)*+`: Python 3.11.2 goes on behind what such a repetition began to match in vain.
+    whole = rf"(?>(?:{skipped})*)(?:{alternatives}|(?P<end>\Z)|(?P<other>.))"
+    return re.compile(whole, re.VERBOSE | re.DOTALL)
 
 
 class TokenCursor(TextCursor):

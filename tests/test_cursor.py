@@ -8,6 +8,7 @@ import pytest
 
 from shardy_py.cursor import MAX_TOKEN_NESTING, NumberedText, TokenCursor, token_expression
 from shardy_py.errors import Diagnostic, Position, ShardyError
+from shardy_py.layout.text import HloCursor
 
 
 class Lists(TokenCursor):
@@ -108,3 +109,21 @@ def test_lines_and_columns() -> None:
     text = NumberedText("ab\n\ncd", "x.txt", first_line=10)
     assert [text.line_and_column(i) for i in (0, 2, 3, 4, 6)] == [(10, 1), (10, 3), (11, 1), (12, 1), (12, 3)]
     assert text.position(99) == Position("x.txt", 12, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("f32[3] /* unclosed", ["f32", "[", "3", "]", "/* unclosed"]),
+        ("2x3xf32", ["2x3", "xf32"]),
+        ("1_2x3_4x5", ["1_2x3_4", "x5"]),
+        ("ab-cd->e", ["ab-cd", "->", "e"]),
+    ],
+)
+def test_a_repetition_ends_before_what_it_began_in_vain(text: str, tokens: list[str]) -> None:
+    """Python 3.11.2, which Debian 12 has, goes on behind that where groups are repeated possessively."""
+    cursor = HloCursor(text)
+    found: list[str] = []
+    while cursor.token:
+        found.append(cursor.advance())
+    assert found == tokens

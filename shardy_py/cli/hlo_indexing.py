@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from shardy_py.analysis import Function, Grid
 
 OUTPUT_TO_INPUT, INPUT_TO_OUTPUT = "output-to-input", "input-to-output"
-_LEADING = re.compile(r"(?:\s++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
+_LEADING = re.compile(r"(?>(?:\s++|//[^\n]*+|/\*.*?\*/)*)", re.DOTALL)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from shardy_py.text.syntax import SyntaxTable
 
 TOKEN = re.compile(
-    r"""(?:[ \t\r\n\0]+|//[^\n\r]*)*+       # white space and comments
+    r"""(?>(?:[ \t\r\n\0]+|//[^\n\r]*)*)     # white space and comments
     (   [A-Za-z_][\w$.]*+                   # bare identifier
     |   %(?:[0-9]++|[A-Za-z_$.-][\w$.-]*+)(?:\#[0-9]++)?    # value, with its result number
     |   0x[0-9a-fA-F]++ | [0-9]++(?:\.[0-9]*+(?:[eE][-+]?[0-9]++)?)?
-    |   "(?:[^"\\\n\v\f]++|\\(?:["\\nt]|[0-9a-fA-F]{2}))*+"
-    |   @(?:[A-Za-z_][\w$.]*+|"(?:[^"\\\n\v\f]++|\\(?:["\\nt]|[0-9a-fA-F]{2}))*+")
+    |   "(?>(?:[^"\\\n\v\f]++|\\(?:["\\nt]|[0-9a-fA-F]{2}))*)"
+    |   @(?:[A-Za-z_][\w$.]*+|"(?>(?:[^"\\\n\v\f]++|\\(?:["\\nt]|[0-9a-fA-F]{2}))*)")
     |   \#-\} | [\#!^](?:[0-9]++|[A-Za-z_$.-][\w$.-]*+)
     |   -> | ::? | \.\.\. | \{-\# | [{}()\[\]<>,=+*/?|-]
     |   \Z )""",
@@ -39,9 +39,9 @@ TOKEN = re.compile(
 )
 """A token, with the white space and comments before it."""
 
-_SPACE = re.compile(r"(?:[ \t\r\n\0]+|//[^\n\r]*)*+")
-_STRING_BODY = re.compile(r'(?:[^"\\\n\v\f]++|\\(?:["\\nt]|[0-9a-fA-F]{2}))*+')
-_INTEGERS = re.compile(r"\[(\s*+-?[0-9]{1,18}\s*+(?:,\s*+-?[0-9]{1,18}\s*+)*+)\]", re.ASCII)
+_SPACE = re.compile(r"(?>(?:[ \t\r\n\0]+|//[^\n\r]*)*)")
+_STRING_BODY = re.compile(r'(?>(?:[^"\\\n\v\f]++|\\(?:["\\nt]|[0-9a-fA-F]{2}))*)')
+_INTEGERS = re.compile(r"\[(\s*+-?[0-9]{1,18}\s*+(?>(?:,\s*+-?[0-9]{1,18}\s*+)*))\]", re.ASCII)
 _INVALID_STARTS = {
     "@": (1, "@ identifier expected to start with letter or '_'"),
     "#": (0, "invalid attribute name"),

@@ -19,8 +19,8 @@ from shardy_py.text.cursor import Cursor
 
 Kind = Literal["attributes", "types"]
 
-_FLAT = r'[^<>"/]*+(?:"[^"\\\n]*+"[^<>"/]*+)*+'
-_DEEP = rf"{_FLAT}(?:<{_FLAT}(?:<{_FLAT}>{_FLAT})*+>{_FLAT})*+"
+_FLAT = r'[^<>"/]*+(?>(?:"[^"\\\n]*+"[^<>"/]*+)*)'
+_DEEP = rf"{_FLAT}(?>(?:<{_FLAT}(?>(?:<{_FLAT}>{_FLAT})*)>{_FLAT})*)"
 _CANDIDATE = re.compile(rf"[#!][\w$.]++<{_DEEP}>")
 """The likely extent of a dialect attribute, brackets three deep: the key of the memo."""
 
