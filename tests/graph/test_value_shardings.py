@@ -11,7 +11,7 @@ from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import (
     function_argument_shardings,
     function_result_shardings,
-    remove_result_sharding,
+    remove_result_shardings,
     set_sharding,
     sharding_of,
 )
@@ -114,7 +114,7 @@ def test_shardings_of_functions() -> None:
 def test_the_last_sharding_takes_the_attributes_of_results_along() -> None:
     module = parse_module(PROGRAM)
     main = Symbols(module).function("main")
-    remove_result_sharding(main, 0)
+    remove_result_shardings(main, [0])
     assert "res_attrs" in main.properties
-    remove_result_sharding(main, 1)
+    remove_result_shardings(main, [1])
     assert "res_attrs" not in main.properties
