@@ -101,10 +101,10 @@ def array_file(path: str | PathLike[str]) -> Generator[Mapping[str, StoredArray]
         ShardyError: it cannot be read, is no `.npz` or `.npy` file, or has an array with an invalid header.
     """
     name = fspath(path)
+    if _is_plain(name):
+        yield {FIRST: _PlainFile(name).array()}
+        return
     try:
-        if _is_plain(name):
-            yield {FIRST: _PlainFile(name).array()}
-            return
         archive = ZipFile(name)
     except OSError as error:
         raise ShardyError(f"cannot open input file '{name}': {error.strerror or error}") from None
@@ -133,8 +133,11 @@ def arrays_in(archive: ZipFile, name: str) -> Mapping[str, StoredArray]:
 
 
 def _is_plain(name: str) -> bool:
-    with open(name, "rb") as file:
-        return file.read(len(_MAGIC)) == _MAGIC
+    try:
+        with open(name, "rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except (OSError, ValueError):  # which reading it as an archive reports
+        return False
 
 
 @dataclass(frozen=True)
