@@ -80,6 +80,9 @@ _LOCAL: dict[str, Callable[[Operation, TensorSharding, int, Resolution], bool]] 
 }
 """Whether an op reads elements of its own part only, along a dimension."""
 
+_LOCAL_FORMS = ("stablehlo.dynamic_update_slice",)
+"""Ops whose local form takes parts, at any start: what they need whole is (`whole_tensors.py`)."""
+
 
 def resolve_permutation_factors(module: ModuleOp, options: ResolvePermutationFactorsOptions) -> None:
     """`sdy-resolve-permutation-factors`: exchanges elements between neighbours where an op reads them.
@@ -117,6 +120,8 @@ def _resolve(op: Operation, state: Resolution) -> None:
             _replicate(op, rule, state, reason)
         return
     if all(factor.type is not FactorType.PERMUTATION for factor in rule.factors):
+        return
+    if state.options.enable_windowed_halo_exchange and op.name in _LOCAL_FORMS:
         return
     exchange = _EXCHANGES.get(op.name) if state.options.enable_halo_exchange else None
     if exchange is None or not exchange(op, state):

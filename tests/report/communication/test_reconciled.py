@@ -16,7 +16,7 @@ from shardy_py.api import Program, propagate
 from shardy_py.errors import ShardyError
 from shardy_py.partition.cost import DEFAULT
 from shardy_py.pipeline import forecast
-from shardy_py.report.communication import HALO_EXCHANGE, SENDING_KINDS, CommunicationReport
+from shardy_py.report.communication import HALO_EXCHANGE, PARTITIONERS, SENDING_KINDS, CommunicationReport
 from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
 from tests.passes.programs import ProgramWriter
@@ -69,6 +69,28 @@ def test_reshapes_without_a_common_factor_gather(release: str, forecast_bytes: i
         288,
         "stablehlo.reshape",
     )
+
+
+UPDATE = """
+sdy.mesh @mesh = <["x"=8]>
+func.func @main(%a: tensor<8x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}, %u: tensor<8x5xf32>)
+    -> (tensor<8x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}) {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %d = stablehlo.constant dense<2> : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %a, %u, %c, %d
+    : (tensor<8x64xf32>, tensor<8x5xf32>, tensor<i32>, tensor<i32>) -> tensor<8x64xf32>
+  return %0 : tensor<8x64xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("release", ["0.10", "0.12"])
+def test_updates_of_sharded_operands_send_nothing(release: str) -> None:
+    """The factors of its rule permute since JAX 0.12; what a device does is the same."""
+    result = propagate(Program.parse(UPDATE, jax=release))
+    for partitioner in PARTITIONERS:
+        assert result.communication(partitioner=partitioner).sending == ()
+    assert result.partition().prove().is_equal
 
 
 def test_a_program_that_the_partitioner_rejects_is_forecast_with_a_warning(
