@@ -16,6 +16,7 @@ from shardy_py.dialects.sdy import ReshardOp
 from shardy_py.dialects.stablehlo import (
     ConcatenateOp,
     ConvolutionOp,
+    DynamicUpdateSliceOp,
     PadOp,
     ReshapeOp,
     ReverseOp,
@@ -80,7 +81,7 @@ _LOCAL: dict[str, Callable[[Operation, TensorSharding, int, Resolution], bool]] 
 }
 """Whether an op reads elements of its own part only, along a dimension."""
 
-_LOCAL_FORMS = ("stablehlo.dynamic_update_slice",)
+_LOCAL_FORMS = (DynamicUpdateSliceOp.name,)
 """Ops whose local form takes parts, at any start: what they need whole is (`whole_tensors.py`)."""
 
 
