@@ -75,10 +75,7 @@ func.func @manual(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> tensor<8xf32> {
 // CHECK-NEXT:     return %2, %arg0, %1 : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
 // CHECK-NEXT:   }
 // CHECK-NEXT:   func.func @manual(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> tensor<8xf32> {
-// CHECK-NEXT:     %0 = sdy.manual_computation(%arg1) in_shardings=[<@one, [{"a"}]>] out_shardings=[<@one, [{"a"}]>] manual_axes={"a"} (%arg2: tensor<8xf32>) {
-// CHECK-NEXT:       %2 = stablehlo.abs %arg2 : tensor<8xf32>
-// CHECK-NEXT:       sdy.return %2 : tensor<8xf32>
-// CHECK-NEXT:     } : (tensor<8xf32>) -> tensor<8xf32>
+// CHECK-NEXT:     %0 = stablehlo.abs %arg1 : tensor<8xf32>
 // CHECK-NEXT:     %1 = sdy.manual_computation(%0) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%arg2: tensor<4xf32>) {
 // CHECK-NEXT:       sdy.return %arg2 : tensor<4xf32>
 // CHECK-NEXT:     } : (tensor<8xf32>) -> tensor<8xf32>

@@ -11,6 +11,7 @@ MLIR applies folds with whatever patterns it is given, so they have no label and
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import Any, cast
 
 from xdsl.ir import Operation
@@ -18,14 +19,17 @@ from xdsl.traits import Commutative
 
 from shardy_py.dialects.chlo import op_class
 from shardy_py.dialects.sdy import ManualComputationOp, OpShardingRuleAttr, TensorShardingPerValueAttr
+from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.dialects.stablehlo import CaseOp
 from shardy_py.dialects.traits import constant_of, is_foldable_constant
 from shardy_py.graph.holders import RULE
 from shardy_py.graph.movements import replace_op
 from shardy_py.graph.plain import plain, tensor_type
+from shardy_py.graph.symbols import meshes_of, module_of
 from shardy_py.ir import build_operation, inline_region, operands_of, replace_operand
 from shardy_py.passes.rewrites.driver import Rewrite
 from shardy_py.sharding import TensorSharding
+from shardy_py.sharding.meshes import common_mesh, resolve
 from shardy_py.text.builtin_attributes import is_complex, is_integral
 from shardy_py.text.dense import element_size, make_dense, store_integer
 from shardy_py.text.float_formats import FORMATS
@@ -42,6 +46,17 @@ def _remove_unused_inputs(op: Operation) -> bool:
     op.operands = [value for value, is_used in zip(operands_of(op), used, strict=True) if is_used]
     kept = tuple(sharding for sharding, is_used in zip(shardings, used, strict=True) if is_used)
     op.properties["in_shardings"] = TensorShardingPerValueAttr(kept)
+    return True
+
+
+def _inline_over_axes_of_size_one(op: Operation) -> bool:
+    shardings = (*_shardings(op, "in_shardings"), *_shardings(op, "out_shardings"))
+    if shardings:
+        mesh = common_mesh(shardings, meshes := meshes_of(module_of(op)))
+        sizes = resolve(mesh, meshes).sizes if mesh is not None else {}
+        if prod(sizes.get(axis, 1) for axis in manual_axes(op)) != 1:
+            return False
+    inline_region(op, op.regions[0], operands_of(op))
     return True
 
 
@@ -62,6 +77,7 @@ def _shardings(op: Operation, name: str) -> tuple[TensorSharding, ...]:
 
 REGION_REWRITES: tuple[Rewrite, ...] = (
     Rewrite(ManualComputationOp, _remove_unused_inputs),
+    Rewrite(ManualComputationOp, _inline_over_axes_of_size_one),
     Rewrite(CaseOp, _inline_chosen_branch),
 )
 
