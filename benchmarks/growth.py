@@ -36,7 +36,7 @@ LONGEST = 60
 """Seconds after which a step is stopped."""
 ALL: dict[str, tuple[Callable[[int], str], int]] = {**FAMILIES, **SHARDED_FAMILIES}
 BEFORE = ("read", "propagate")
-"""Steps without which there is no other."""
+"""Steps that all others need."""
 
 
 class Slow(BaseException):

@@ -96,10 +96,7 @@ def is_commutative(op: Operation) -> bool:
 
 def data_flow(op: Operation) -> ShardableDataFlowOpInterface | None:
     """The data-flow edges of `op`, None if shardings propagate through it by a rule or not at all."""
-    flow = data_flow_trait(op.__class__)
-    if flow is None or flow.behaviour is None:
-        return flow
-    return flow if flow.behaviour.holds else None
+    return data_flow_of(op.__class__)
 
 
 def required_data_flow(op: Operation) -> ShardableDataFlowOpInterface:

@@ -22,7 +22,7 @@ from shardy_py.graph.holders import RULE, read, write_all
 from shardy_py.graph.movements import Movement, note, note_moved
 from shardy_py.graph.plain import plain
 from shardy_py.graph.slots import Slots
-from shardy_py.graph.symbols import MAIN, functions_of, module_of, symbol_name
+from shardy_py.graph.symbols import MAIN, functions_of, symbol_name
 from shardy_py.graph.value_shardings import holder_of, rank_of, set_sharding, sharding_of
 from shardy_py.graph.value_table import name_in
 from shardy_py.ir import next_use, operands_of, place_after_value, replace_uses, take_out, walk_post_order
@@ -50,9 +50,10 @@ def apply_sharding_constraints(module: ModuleOp, options: DebugInfoOptions) -> N
     """
     trail = DebugTrail.asked_for(module, options)
     set_input = give_input if trail is None else partial(trail.set_input, give_input)
+    is_kept = _kept_returns(module)
     for inner in walk_post_order(module):
         if inner.name == CONSTRAINT:
-            apply_constraint(inner, set_input)
+            apply_constraint(inner, set_input, is_kept)
         elif inner.name == MANUAL:
             apply_in_shardings(inner)
     if trail is not None:
@@ -74,12 +75,17 @@ def note_dictated(value: SSAValue, op: Operation, sharding: TensorSharding) -> N
     note(Movement(value, value, "sdy-apply-sharding-constraints", op, new=sharding))
 
 
-def apply_constraint(constraint: Operation, set_input: SetInput) -> None:
-    """Apply a sharding constraint, and the chain that starts with it."""
+def apply_constraint(
+    constraint: Operation, set_input: SetInput, is_kept: Callable[[Operation], bool]
+) -> None:
+    """Apply a sharding constraint, and the chain that starts with it.
+
+    is_kept: whether an op keeps using the input of a chain behind it.
+    """
     value = operands_of(constraint)[0]
     tail = tail_of_chain(constraint)
     if tail is not None:
-        replace_uses(value, tail.results[0], but_not_in=constraint, only=_behind(tail))
+        replace_uses(value, tail.results[0], but_not_in=constraint, only=_behind(tail, is_kept))
     sharding = _sharding(constraint)
     if not is_dictated(value, sharding):
         return
@@ -175,22 +181,25 @@ def _put_in_front(constraint: Operation, value: SSAValue, sharding: TensorShardi
         set_sharding(value, unreduced)
 
 
-def _behind(tail: Operation) -> Callable[[Use], bool]:
-    """Returns a test for uses after `tail` in its block, except in returns of functions, or only of main."""
+def _behind(tail: Operation, is_kept: Callable[[Operation], bool]) -> Callable[[Use], bool]:
+    """Returns a test for uses after `tail` in its block, but those that are kept."""
     behind: set[int] = set()
     op = tail.next_op
     while op is not None:
         behind.add(id(op))
         op = op.next_op
-    return lambda use: id(use.operation) in behind and not _is_kept_return(use.operation)
+    return lambda use: id(use.operation) in behind and not is_kept(use.operation)
 
 
-def _is_kept_return(op: Operation) -> bool:
-    function = op.parent_op() if isinstance(op, ReturnOp) else None
-    if function is None or not Behaviour.CHAINS_REACH_RETURNS.holds:
-        return function is not None
-    around = module_of(function)
-    return symbol_name(function) == MAIN or sum(1 for _ in functions_of(around)) == 1
+def _kept_returns(module: ModuleOp) -> Callable[[Operation], bool]:
+    """Returns a test for returns of functions; since JAX 0.12 only for those of main, or the only one."""
+    is_any = not Behaviour.CHAINS_REACH_RETURNS.holds or len(list(functions_of(module))) == 1
+
+    def is_kept(op: Operation) -> bool:
+        function = op.parent_op() if isinstance(op, ReturnOp) else None
+        return function is not None and (is_any or symbol_name(function) == MAIN)
+
+    return is_kept
 
 
 def _constraints_on(value: SSAValue) -> Iterator[TensorSharding]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from shardy_py.ops import OpRecord, TensorType
+from tests.differential.reference_server import walk
 
 STRUCTS = {
     "DotDimensionNumbers": (
@@ -95,14 +96,6 @@ def _with_rules(text: str, *, conservative: bool) -> Iterator[tuple[Any, str | N
             if not given.get(op):
                 rule = op.attributes.get("sdy.sharding_rule")
                 yield op, re.sub(r"^#sdy\.op_sharding_rule", "", str(rule)) if rule else None
-
-
-def walk(op: Any) -> Iterator[Any]:
-    yield op
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield from walk(inner.operation)
 
 
 def record_of(op: Any) -> OpRecord:

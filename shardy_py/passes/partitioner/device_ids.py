@@ -99,6 +99,11 @@ def plain_id(build: StablehloBuilder, counts: DeviceCounts) -> Value:
     return _id(build, "replica_id" if counts.replicas > 1 else "partition_id")
 
 
+def id_for_tables(build: StablehloBuilder, counts: DeviceCounts) -> Value:
+    """The id of the device by which tables are looked up."""
+    return plain_id(build, counts) if counts.is_narrow else device_id(build, counts)
+
+
 def _id(build: StablehloBuilder, name: str) -> Value:
     return build.one(name, (), ranked_tensor((), _UI32))
 
@@ -148,7 +153,7 @@ def table_entry(
 ) -> Value:
     """The entry of this device in a table by device id; `device`: its id, if inserted."""
     if device is None:
-        device = plain_id(build, counts) if counts.is_narrow else device_id(build, counts)
+        device = id_for_tables(build, counts)
     return build.reshape(build.dynamic_slice(build.integers(table, counts.integer), [device], [1]), ())
 
 

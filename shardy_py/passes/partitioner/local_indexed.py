@@ -21,8 +21,6 @@ from shardy_py.errors import ShardyError
 from shardy_py.graph.movements import replace_by_values
 from shardy_py.graph.record import combiner_of
 from shardy_py.graph.value_shardings import set_sharding
-from shardy_py.partition.device_groups import shard_indices
-from shardy_py.passes.partitioner.device_ids import device_id, plain_id
 from shardy_py.passes.partitioner.identities import identity, identity_data
 from shardy_py.passes.partitioner.local_collectives import COMBINERS, reduction_of
 from shardy_py.passes.partitioner.localizer import (
@@ -338,10 +336,7 @@ def _is_leader(
     """Whether the device is the first one along `axes`, and the dimensions of that value in a broadcast."""
     if local.options.device_id_arithmetic:
         return local.is_first(build, updates.mesh, axes), ()
-    table = shard_indices(updates.mesh, axes) == 0
-    device = (plain_id if local.counts.is_narrow else device_id)(build, local.counts)
-    flags = build.dense(ranked_tensor(table.shape, i1), table.tobytes())
-    return build.dynamic_slice(flags, [device], [1]), (0,)
+    return local.is_first_by_table(build, updates.mesh, axes), (0,)
 
 
 def _keep_others(local: Localizer, site: Site, dims: Sequence[int]) -> None:

@@ -18,7 +18,7 @@ from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import combiner_of
 from shardy_py.partition.device_groups import shard_indices
-from shardy_py.passes.partitioner.device_ids import device_id, plain_id, table_entry
+from shardy_py.passes.partitioner.device_ids import id_for_tables, table_entry
 from shardy_py.passes.partitioner.identities import identity, identity_data
 from shardy_py.passes.partitioner.localizer import (
     Localizer,
@@ -243,7 +243,7 @@ def _pad_starts(
             starts.append(build.binary("add", offset, local.position(build, first)) if first else offset)
         else:
             if device is None:
-                device = (plain_id if local.counts.is_narrow else device_id)(build, local.counts)
+                device = id_for_tables(build, local.counts)
             table = first + step * shard_indices(given.mesh, given.axes(dim))
             starts.append(table_entry(build, table, local.counts, device))
     return starts

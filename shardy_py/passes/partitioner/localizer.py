@@ -26,8 +26,8 @@ from shardy_py.passes.options import ConvertGlobalToLocalOptions
 from shardy_py.passes.partitioner.device_ids import (
     DeviceCounts,
     DeviceTables,
+    id_for_tables,
     next_channel,
-    plain_id,
     shard_offset,
 )
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value
@@ -114,11 +114,15 @@ class Localizer:
     def is_first(self, build: StablehloBuilder, mesh: Mesh, axes: Axes) -> Value:
         """Whether the device is the first one along `axes`: a scalar of `i1`."""
         if self.counts.is_narrow:
-            device = plain_id(build, self.counts)
-            table = shard_indices(mesh, axes) == 0
-            flags = build.dense(ranked_tensor(table.shape, i1), table.tobytes())
-            return build.reshape(build.dynamic_slice(flags, [device], [1]), ())
+            return build.reshape(self.is_first_by_table(build, mesh, axes), ())
         return build.compare("EQ", self.offset(build, mesh, axes, 1), self.position(build, 0))
+
+    def is_first_by_table(self, build: StablehloBuilder, mesh: Mesh, axes: Axes) -> Value:
+        """As `is_first`, looked up by device id: a tensor of one element."""
+        table = shard_indices(mesh, axes) == 0
+        device = id_for_tables(build, self.counts)
+        flags = build.dense(ranked_tensor(table.shape, i1), table.tobytes())
+        return build.dynamic_slice(flags, [device], [1])
 
     def slice_along(
         self, build: StablehloBuilder, value: Value, mesh: Mesh, axes: Sequence[Axes], sizes: Sequence[int]
