@@ -5,9 +5,9 @@ from importlib.util import find_spec
 import pytest
 
 # Doctests import each module; this one is imported by Model Explorer alone.
-collect_ignore = [] if find_spec("model_explorer") else ["shardy_py/model_explorer/main.py"]
+collect_ignore = [] if find_spec("model_explorer") else ["shardy_py/viewer/model_explorer/main.py"]
 
-_NEEDS = {"shardy_py.compute.special": "scipy"}
+_NEEDS = {"shardy_py.run.compute.special": "scipy"}
 """The package whose functions the examples of a module call."""
 
 

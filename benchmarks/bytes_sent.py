@@ -27,11 +27,11 @@ from time import monotonic, sleep
 from typing import Any
 
 from shardy_py import Program, propagate
-from shardy_py.dialects import parse_module
-from shardy_py.hlo.reader import read_module
-from shardy_py.hlo.values import Computation, HloModule, Instruction, Shape
-from shardy_py.layout import layout_bytes
-from shardy_py.partition.cost import DEFAULT
+from shardy_py.hardware.cost import DEFAULT
+from shardy_py.hlo.layout import layout_bytes
+from shardy_py.hlo.text.reader import read_module
+from shardy_py.hlo.text.values import Computation, HloModule, Instruction, Shape
+from shardy_py.mlir.dialects import parse_module
 from shardy_py.passes.pipelines import before_propagation_passes
 from shardy_py.passes.runner import run_passes
 from shardy_py.report.tables import bytes_text, table

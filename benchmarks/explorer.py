@@ -18,8 +18,8 @@ from time import process_time
 
 from shardy_py import Program, propagate
 from tests.conftest import corpus_names, corpus_text
-from tests.explorer.browser import CHROMIUM, DRIVER, browser
-from tests.explorer.programs import OPS_IN_LAYER, layers
+from tests.viewer.explorer.browser import CHROMIUM, DRIVER, browser
+from tests.viewer.explorer.programs import OPS_IN_LAYER, layers
 
 _ROW = "{:<26}{:>8}{:>10}{:>10}{:>10}{:>8}"
 

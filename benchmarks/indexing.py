@@ -13,9 +13,9 @@ from math import prod
 from random import Random
 from time import perf_counter
 
+from shardy_py.base.session import SESSION
 from shardy_py.indexing import IndexMap
 from shardy_py.ops import OpRecord, TensorType, input_to_output, output_to_input
-from shardy_py.session import SESSION
 
 PRIMES = (2, 2, 2, 2, 3, 3, 5, 7, 2, 3, 2)
 

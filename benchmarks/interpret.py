@@ -25,11 +25,12 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from shardy_py.dialects import parse_module
-from shardy_py.graph.plain import tensor_type
-from shardy_py.interpret import Executable, Grid, Settings
-from shardy_py.interpret.plan import Plan
-from shardy_py.layout.element_types import element_type
+from shardy_py.hlo.layout.element_types import element_type
+from shardy_py.mlir.dialects import parse_module
+from shardy_py.mlir.plain import tensor_type
+from shardy_py.reshard.process_grid import Grid
+from shardy_py.run.interpret import Executable, Settings
+from shardy_py.run.interpret.plan import Plan
 
 Array = np.ndarray[Any, Any]
 DEVICES = 64

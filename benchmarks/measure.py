@@ -17,9 +17,9 @@ PIPELINE = "sdy-propagation-pipeline"
 def ours(text: str) -> dict[str, float]:
     """Returns seconds per phase and the number of ops; without garbage collection, as in `sdy-opt`."""
     gc.disable()
-    from shardy_py.dialects import parse_module, print_module
-    from shardy_py.dialects.verification import verify_module
-    from shardy_py.ir import walk_pre_order
+    from shardy_py.mlir.dialects import parse_module, print_module
+    from shardy_py.mlir.dialects.verification import verify_module
+    from shardy_py.mlir.ir import walk_pre_order
     from shardy_py.passes.pipelines import propagation_passes
     from shardy_py.passes.runner import run_passes
 

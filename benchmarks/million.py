@@ -96,8 +96,8 @@ def _named(word: str, first: int) -> str:
 def figures(ops: int) -> dict[str, float]:
     """The figures of one program, in this process; without garbage collection, as in `sdy-opt`."""
     gc.disable()
-    from shardy_py.dialects import parse_module
-    from shardy_py.ir import walk_pre_order
+    from shardy_py.mlir.dialects import parse_module
+    from shardy_py.mlir.ir import walk_pre_order
     from shardy_py.passes.pipelines import propagation_passes
     from shardy_py.passes.runner import run_passes
 

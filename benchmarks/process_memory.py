@@ -22,8 +22,8 @@ from programs import EXAMPLE, corpus_program
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from shardy_py import P, Program, Result, ShardyError, propagate
-from shardy_py.pipeline import decide_shardings
-from shardy_py.session import SESSION
+from shardy_py.api.pipeline import decide_shardings
+from shardy_py.base.session import SESSION
 from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
 

@@ -15,7 +15,7 @@ from time import process_time
 
 from xdsl.dialects.builtin import ModuleOp
 
-from shardy_py.dialects import parse_module
+from shardy_py.mlir.dialects import parse_module
 from shardy_py.passes import pipelines
 from shardy_py.passes.runner import recording
 

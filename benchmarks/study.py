@@ -21,8 +21,8 @@ from pipeline import measure
 from programs import large_and_small
 
 from shardy_py import P, Program, Result, Study, propagate
+from shardy_py.base.session import without_collection
 from shardy_py.report.difference import Figures
-from shardy_py.session import without_collection
 
 
 def main() -> None:

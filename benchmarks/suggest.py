@@ -25,9 +25,9 @@ sys.path.insert(0, str(ROOT))
 
 from shardy_py import Mesh, Program
 from shardy_py.report.tables import bytes_text, seconds_text, table
-from shardy_py.suggest import Suggestion
-from tests.spmd.compiled import partitioned
-from tests.spmd.hlo_programs import comparison_with, reported
+from shardy_py.search.suggest import Suggestion
+from tests.xla.spmd.compiled import partitioned
+from tests.xla.spmd.hlo_programs import comparison_with, reported
 
 CORPUS = (
     *(

@@ -15,9 +15,9 @@ from xdsl.dialects.builtin import ModuleOp
 from shardy_py import P, Program, Result, propagate
 from shardy_py.api.local_program import LocalProgram
 from shardy_py.check import check, findings_json, findings_sarif, findings_text
-from shardy_py.dialects import parse_module, print_module
-from shardy_py.dialects.verification import verify_module
-from shardy_py.graph.value_table import ValueTable
+from shardy_py.mlir.dialects import parse_module, print_module
+from shardy_py.mlir.dialects.verification import verify_module
+from shardy_py.mlir.value_table import ValueTable
 from shardy_py.passes.pipelines import before_propagation_passes, stablehlo_export_passes
 from shardy_py.passes.runner import run_passes
 from shardy_py.report import local_shapes_data, local_shapes_text, local_values, view

@@ -64,9 +64,9 @@ def _with_aliases(*event: object) -> tuple[str | None, str | None]:
     given, result = (
         part and re.sub(r"TypeAliasForwardRef\('(.*?)'\)", r"\1", str(part)) for part in event[-2:]
     )
-    if event[2].startswith("shardy_py.builder."):  # type: ignore[attr-defined]
+    if event[2].startswith("shardy_py.frontends.builder."):  # type: ignore[attr-defined]
         given, result = (
-            part and re.sub(r"(?<![\w.])TensorType\b", "shardy_py.builder.TensorType", part)
+            part and re.sub(r"(?<![\w.])TensorType\b", "shardy_py.frontends.builder.TensorType", part)
             for part in (given, result)
         )
     return given, result

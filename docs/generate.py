@@ -7,25 +7,25 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from shardy_py.builder import ops
+from shardy_py.frontends.builder import ops
 from shardy_py.passes import PASSES
 from shardy_py.passes.options import Option
 from shardy_py.passes.pipelines import PIPELINES
 
 PAGE = Path(__file__).with_name("passes.md")
-STUB = Path(__file__).parents[1] / "shardy_py" / "builder" / "ops" / "__init__.pyi"
+STUB = Path(__file__).parents[1] / "shardy_py" / "frontends" / "builder" / "ops" / "__init__.pyi"
 _LINE_LENGTH = 110
 _STUB_HEAD = """\
 # Generated from the rows of functions and ops by `make docs`.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from shardy_py.builder.broadcasting import Dimensions
+from shardy_py.frontends.builder.broadcasting import Dimensions
 """
 _STUB_IMPORTS = """\
-from shardy_py.builder.tensor import Operand, Tensor
-from shardy_py.builder.types import TensorType
-from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers, GatherDimensionNumbers
+from shardy_py.frontends.builder.tensor import Operand, Tensor
+from shardy_py.frontends.builder.types import TensorType
+from shardy_py.mlir.dialects.stablehlo.structs import ConvDimensionNumbers, GatherDimensionNumbers
 
 FUNCTIONS: dict[str, Callable[..., Any]]
 """
@@ -58,9 +58,11 @@ def _option_lines(options: Sequence[Option]) -> Iterator[str]:
 
 
 def builder_stub() -> str:
-    """The types of `shardy_py.builder.ops`: functions written out are imported, those from rows declared."""
+    """The types of `frontends.builder.ops`: functions written out are imported, those from rows declared."""
     written = {name for name, function in ops.FUNCTIONS.items() if function.__module__.endswith(".written")}
-    lines = [f"from shardy_py.builder.ops.written import {name} as {name}" for name in sorted(written)]
+    lines = [
+        f"from shardy_py.frontends.builder.ops.written import {name} as {name}" for name in sorted(written)
+    ]
     lines.append(_STUB_IMPORTS)
     for name in sorted(ops.FUNCTIONS.keys() - written):
         lines.append(f'{_declaration(name)}\n    """{ops.FUNCTIONS[name].__doc__}"""\n')

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from shardy_py.dialects import check, chlo, interpreter, stablehlo
-from shardy_py.dialects.definition import OpRow, Slot
-from shardy_py.dialects.kinds import Notation
-from shardy_py.dialects.op_table import OpTable
+from shardy_py.mlir.dialects import check, chlo, interpreter, stablehlo
+from shardy_py.mlir.dialects.definition import OpRow, Slot
+from shardy_py.mlir.dialects.kinds import Notation
+from shardy_py.mlir.dialects.op_table import OpTable
 
-_DIALECTS = Path(__file__).parents[1] / "shardy_py" / "dialects"
+_DIALECTS = Path(__file__).parents[1] / "shardy_py" / "mlir" / "dialects"
 TABLES: dict[Path, OpTable] = {
     _DIALECTS / "stablehlo" / "__init__.pyi": stablehlo.OPS,
     _DIALECTS / "chlo" / "__init__.pyi": chlo.OPS,
@@ -29,10 +29,10 @@ _IMPORTS = {
     "xdsl.dialects.builtin": "AnyFloat ArrayAttr DenseArrayBase DenseIntOrFPElementsAttr DenseResourceAttr"
     " DictionaryAttr FloatAttr IntegerAttr IntegerType StringAttr SymbolRefAttr UnitAttr",
     "xdsl.ir": "Attribute Dialect Operation OpResult Region SSAValue",
-    "shardy_py.dialects.encoding": "PlainValue",
-    "shardy_py.dialects.op_table": "OpTable",
-    "shardy_py.text": "DialectSyntax",
-    "shardy_py.text.xdsl_hooks": "DialectOp PrettyOp",
+    "shardy_py.mlir.dialects.encoding": "PlainValue",
+    "shardy_py.mlir.dialects.op_table": "OpTable",
+    "shardy_py.mlir.text": "DialectSyntax",
+    "shardy_py.mlir.text.xdsl_hooks": "DialectOp PrettyOp",
 }
 """The names that stubs may use, by module; those of the dialect's own attributes are found there."""
 
@@ -58,7 +58,9 @@ def stub(table: OpTable) -> str:
     for module in ("attributes", "structs"):
         path = _DIALECTS / dialect / f"{module}.py"
         source = path.read_text() if path.exists() else ""
-        modules[f"shardy_py.dialects.{dialect}.{module}"] = re.findall(r"^class (\w+)", source, re.MULTILINE)
+        modules[f"shardy_py.mlir.dialects.{dialect}.{module}"] = re.findall(
+            r"^class (\w+)", source, re.MULTILINE
+        )
     lines = [
         f"from {module} import {', '.join(found)}"
         for module, names in modules.items()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shardy_py import Mesh, P, Result, propagate
-from shardy_py.builder import (
+from shardy_py.frontends.builder import (
     Argument,
     build,
     einsum,

@@ -1,6 +1,7 @@
 """Shardy-style tensor sharding: read StableHLO with the sdy dialect, verify it, propagate, explain.
 
-`shardy_py.pipeline` tells the story; `sdy-opt` runs the passes from a shell; `shardy_py.api` is for Python:
+`shardy_py.api.pipeline` tells the story; `sdy-opt` runs the passes from a shell; `shardy_py.api` is for
+Python:
 
 >>> import shardy_py
 >>> mesh = shardy_py.Mesh.of(data=4, model=2)
@@ -57,7 +58,7 @@ def __getattr__(name: str) -> "Any":
     if name not in __all__:
         fact = f"module 'shardy_py' has no attribute '{name}'"
         if not name.startswith("_"):
-            from shardy_py.errors import suggestion
+            from shardy_py.base.errors import suggestion
 
             renamed = _OF_JAX.get(name)
             hint = f"use shardy_py.{renamed}" if renamed else suggestion(name, __all__)

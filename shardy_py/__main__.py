@@ -2,6 +2,6 @@
 
 import sys
 
-from shardy_py.commands import sdy_opt
+from shardy_py.cli.commands import sdy_opt
 
 sys.exit(sdy_opt())

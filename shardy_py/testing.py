@@ -17,8 +17,8 @@ from shardy_py.api.arguments import expect_one_of
 from shardy_py.api.foreign import foreign_sharding
 from shardy_py.api.program import ValueKey
 from shardy_py.api.sharding import parse_sharding
-from shardy_py.byte_sizes import byte_size
-from shardy_py.partition.cost import DEFAULT, CostModel
+from shardy_py.base.byte_sizes import byte_size
+from shardy_py.hardware.cost import DEFAULT, CostModel
 from shardy_py.report.communication import SENDING_KINDS as KINDS
 from shardy_py.report.communication import Partitioner
 from shardy_py.sharding import Mesh, TensorSharding

@@ -5,7 +5,7 @@
 Pipelines are passes here. A name may belong to one package only, or xDSL refuses all of them: passes named as
 one of xDSL's (`canonicalize`) are left out, and `xdsl-opt` runs its own; the pipelines still use ours.
 
-Not here: the hooks through which xDSL reads, prints and verifies our ops (`text/xdsl_hooks.py`).
+Not here: the hooks through which xDSL reads, prints and verifies our ops (`mlir/text/xdsl_hooks.py`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from xdsl.transforms import get_all_passes
 from xdsl.universe import Universe
 from xdsl.utils.exceptions import PassFailedException
 
-from shardy_py.dialects.registry import DIALECTS
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.dialects.registry import DIALECTS
 from shardy_py.passes import PASSES, PassRow
 from shardy_py.passes.pipelines import PIPELINES, PipelineRow
 from shardy_py.passes.runner import run_passes

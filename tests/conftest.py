@@ -15,8 +15,8 @@ from typing import Any, cast
 import pytest
 from hypothesis import settings
 
-from shardy_py import releases
-from shardy_py.releases import Release
+from shardy_py.base import releases
+from shardy_py.base.releases import Release
 from tests.differential import references
 from tests.differential.reference_process import ReferenceProcess
 from tests.differential.reference_server import make_context

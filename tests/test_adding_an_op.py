@@ -14,26 +14,26 @@ from xdsl.dialects import test
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.dialects.func import FuncOp
 
-from shardy_py import pipeline
-from shardy_py.builder import build, emit, ops, region, tensor
-from shardy_py.builder.ops import elementwise, rows
-from shardy_py.dialects import chlo, parse_module, print_module, stablehlo, syntax_table
-from shardy_py.dialects.definition import OpRow
-from shardy_py.dialects.op_table import OpTable
-from shardy_py.dialects.stablehlo.verify.elementwise import infer_most_specific
-from shardy_py.dialects.stablehlo.verify.movement import infer_operand
-from shardy_py.dialects.stablehlo.verify.tensors import require
-from shardy_py.dialects.stablehlo.verify.traits import COMPATIBLE, follows_name
-from shardy_py.dialects.stablehlo.verify.view import View
-from shardy_py.dialects.template import Template
-from shardy_py.dialects.traits import is_dead_when_unused
-from shardy_py.dialects.type_tails import ARROW, SAME
-from shardy_py.dialects.verification import find_faults
-from shardy_py.dialects.verification.rules import rules as verifier_rules
-from shardy_py.errors import ShardyError
-from shardy_py.hlo import OPCODES, read_module, record_of
-from shardy_py.hlo.opcodes import elementwise_opcode
+from shardy_py.api import pipeline
+from shardy_py.base.errors import ShardyError
+from shardy_py.frontends.builder import build, emit, ops, region, tensor
+from shardy_py.frontends.builder.ops import elementwise, rows
+from shardy_py.hlo.text import OPCODES, read_module, record_of
+from shardy_py.hlo.text.opcodes import elementwise_opcode
 from shardy_py.indexing import dim
+from shardy_py.mlir.dialects import chlo, parse_module, print_module, stablehlo, syntax_table
+from shardy_py.mlir.dialects.definition import OpRow
+from shardy_py.mlir.dialects.op_table import OpTable
+from shardy_py.mlir.dialects.stablehlo.verify.elementwise import infer_most_specific
+from shardy_py.mlir.dialects.stablehlo.verify.movement import infer_operand
+from shardy_py.mlir.dialects.stablehlo.verify.tensors import require
+from shardy_py.mlir.dialects.stablehlo.verify.traits import COMPATIBLE, follows_name
+from shardy_py.mlir.dialects.stablehlo.verify.view import View
+from shardy_py.mlir.dialects.template import Template
+from shardy_py.mlir.dialects.traits import is_dead_when_unused
+from shardy_py.mlir.dialects.type_tails import ARROW, SAME
+from shardy_py.mlir.dialects.verification import find_faults
+from shardy_py.mlir.dialects.verification.rules import rules as verifier_rules
 from shardy_py.ops import (
     TABLE,
     Control,

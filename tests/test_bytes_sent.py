@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from shardy_py.hlo.reader import read_module
+from shardy_py.hlo.text.reader import read_module
 from tests.conftest import ROOT
 
 

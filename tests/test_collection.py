@@ -8,8 +8,8 @@ from weakref import ref
 
 import pytest
 
-from shardy_py import session
-from shardy_py.session import without_collection
+from shardy_py.base import session
+from shardy_py.base.session import without_collection
 
 
 class Cyclic:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from shardy_py import releases
-from shardy_py.dialects import parse_module, print_module
+from shardy_py.api.pipeline import decide_shardings, read
+from shardy_py.base import releases
+from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.passes import pass_call
 from shardy_py.passes.runner import run_passes
-from shardy_py.pipeline import decide_shardings, read
 from tests.conftest import CORPUS, REPEATED
 
 Corpus = Callable[[str], str]

@@ -59,7 +59,7 @@ def _imports(page: Path) -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_names_of_the_api_exist(page: Path) -> None:
     for module, name in _imports(page):
-        if not module.startswith(("shardy_py.frontends", "shardy_py.model_explorer")):
+        if not module.startswith(("shardy_py.frontends", "shardy_py.viewer.model_explorer")):
             assert hasattr(import_module(module), name), f"{module}.{name}"
     fields = {*dir(Program), *dir(Result), *Result.__dataclass_fields__, "module", "origin", "taken", "roots"}
     lacking = {f"{of}.{name}" for of, name in _READ.findall(page.read_text()) if name not in fields}

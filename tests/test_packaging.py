@@ -46,7 +46,7 @@ def built(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_wheel_holds_the_package_and_nothing_else(built: Path, root: Path) -> None:
     with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
         names = set(wheel.namelist())
-    assert {"shardy_py/py.typed", "shardy_py/cli/__init__.py", "shardy_py/pipeline.py"} <= names
+    assert {"shardy_py/py.typed", "shardy_py/cli/__init__.py", "shardy_py/api/pipeline.py"} <= names
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"shardy_py"}
     modules = {str(path.relative_to(root)) for path in (root / "shardy_py").rglob("*.py")}
     assert modules <= names

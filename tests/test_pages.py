@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 import shardy_py
-from shardy_py import builder, cli, testing
+from shardy_py import cli, testing
 from shardy_py.cli import check, diff
+from shardy_py.frontends import builder
 from tests.pages import Page
 
 PAGES = {

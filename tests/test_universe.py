@@ -16,7 +16,7 @@ from xdsl.universe import XDSL_UNIVERSE
 from xdsl.utils.arg_spec import parse_pipeline
 from xdsl.utils.exceptions import PassFailedException
 
-from shardy_py.dialects import parse_module, print_module
+from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.passes import PASSES, PassRow
 from shardy_py.passes.options import Option
 from shardy_py.passes.pipelines import PIPELINES, PipelineRow, propagation_passes

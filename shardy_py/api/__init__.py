@@ -14,10 +14,10 @@ from shardy_py.api.program import Program
 from shardy_py.api.propagate import Options, propagate
 from shardy_py.api.result import Result
 from shardy_py.api.sharding import Sharding
-from shardy_py.api.study import Study
 from shardy_py.api.values import Value, Values
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 from shardy_py.report.difference import Change
+from shardy_py.search.studies import Study
 from shardy_py.sharding import Mesh
 
 __all__ = [

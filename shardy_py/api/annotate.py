@@ -16,7 +16,8 @@ from shardy_py.api.foreign import foreign_sharding
 from shardy_py.api.partition_spec import P
 from shardy_py.api.sharding import DEFAULT_MESH_NAME, Sharding, check_sharding_axes, parse_sharding
 from shardy_py.api.values import Value
-from shardy_py.dialects.sdy import (
+from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.dialects.sdy import (
     ManualComputationOp,
     MeshAttr,
     MeshOp,
@@ -25,13 +26,19 @@ from shardy_py.dialects.sdy import (
     ShardingGroupOp,
     TensorShardingAttr,
 )
-from shardy_py.dialects.sdy.interfaces import manual_axes, shardings_of
-from shardy_py.errors import ShardyError
-from shardy_py.graph.holders import SHARDING, Holder, Place, read, result_shardings, write_all
-from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.symbols import Symbols
-from shardy_py.ir import build_operation, erase, find_ops, place_after_value, place_at_start, replace_uses
-from shardy_py.passes.meshes import STABLEHLO_MESH, stablehlo_mesh
+from shardy_py.mlir.dialects.sdy.interfaces import manual_axes, shardings_of
+from shardy_py.mlir.holders import SHARDING, Holder, Place, read, result_shardings, write_all
+from shardy_py.mlir.ir import (
+    build_operation,
+    erase,
+    find_ops,
+    place_after_value,
+    place_at_start,
+    replace_uses,
+)
+from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.symbols import Symbols
+from shardy_py.passes.import_.meshes import STABLEHLO_MESH, stablehlo_mesh
 from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
 from shardy_py.sharding.meshes import meshes_with_axes, resolve
 from shardy_py.sharding.spelling import string_literal

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from operator import index
 from typing import cast
 
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 
 
 def expect(

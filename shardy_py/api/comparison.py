@@ -16,9 +16,10 @@ from xdsl.ir import SSAValue
 
 from shardy_py.api.arguments import expect
 from shardy_py.api.foreign import as_mesh, has_sizes
-from shardy_py.errors import ShardyError
-from shardy_py.graph.value_table import ValueEntry
-from shardy_py.notebook import Rows, Tabular
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.rows import Rows, Tabular
+from shardy_py.base.session import without_collection
+from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.report.communication import Partitioner
 from shardy_py.report.difference import (
     Change,
@@ -30,14 +31,13 @@ from shardy_py.report.difference import (
 )
 from shardy_py.report.difference_shown import COLUMNS as CHANGE_COLUMNS
 from shardy_py.report.difference_shown import change_rows
-from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.meshes import meshes_with_axes
 
 if TYPE_CHECKING:
-    from shardy_py.api.explorer import Explorer
     from shardy_py.api.program import Program
     from shardy_py.api.result import Result
+    from shardy_py.viewer.explorer_file import Explorer
 
 
 class Comparison(Tabular, ABC):

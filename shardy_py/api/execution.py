@@ -4,7 +4,7 @@
     results["result 0"], results.probes["%5"]
 
 On several devices, an input has the shape of its argument, or an axis of devices before it; results have that
-axis. Not here: the interpreter (`interpret/`).
+axis. Not here: the interpreter (`run/interpret/`).
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from xdsl.ir import Operation, OpResult
 
 from shardy_py.api.arguments import shown
 from shardy_py.api.values import Value, Values
-from shardy_py.compute import Array
-from shardy_py.compute.lanes import TOKEN
-from shardy_py.compute.movement import check_elements
-from shardy_py.errors import ShardyError
-from shardy_py.graph.plain import tensor_type
-from shardy_py.interpret import Executable, Grid, Limits, Settings
-from shardy_py.interpret.array_files import StoredArray, arrays_in
-from shardy_py.interpret.given_values import converted
-from shardy_py.interpret.grid import check_devices
-from shardy_py.interpret.inputs import dtype_of, random_array
-from shardy_py.interpret.machine import Devices
-from shardy_py.interpret.values import expanded, is_array
+from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.ops import TensorType
-from shardy_py.text.attribute_writer import attribute_text
+from shardy_py.reshard.process_grid import Grid, check_devices
+from shardy_py.run.compute import Array
+from shardy_py.run.compute.lanes import TOKEN
+from shardy_py.run.compute.movement import check_elements
+from shardy_py.run.interpret import Executable, Limits, Settings
+from shardy_py.run.interpret.array_files import StoredArray, arrays_in
+from shardy_py.run.interpret.given_values import converted
+from shardy_py.run.interpret.inputs import dtype_of, random_array
+from shardy_py.run.interpret.machine import Devices
+from shardy_py.run.interpret.values import expanded, is_array
 
 Inputs = Mapping[str, Any] | Mapping[int, Any] | Sequence[Any]
 """Arrays by the argument's name, label or position; or in order."""

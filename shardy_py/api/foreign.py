@@ -13,7 +13,7 @@ from operator import index
 from typing import Any, SupportsIndex, TypeGuard, cast
 
 from shardy_py.api.arguments import shown
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 from shardy_py.sharding import Mesh
 
 MeshLike = Any

@@ -4,7 +4,7 @@
     local.run({"%arg0": x})["result 0"], print(local.prove())
 
 Arrays go in and come out whole: `run` splits them into the parts of the devices, with padding of any content,
-and joins the results. Not here: the passes (`passes/partitioner/`), the proof (`shardy_py/proof/`).
+and joins the results. Not here: the passes (`localize/`), the proof (`shardy_py/run/proof/`).
 """
 
 from __future__ import annotations
@@ -16,29 +16,30 @@ from typing import Any, get_args
 
 import numpy as np
 
-from shardy_py import releases
 from shardy_py.api.arguments import expect, expect_one_of
 from shardy_py.api.execution import DEFAULT as DEFAULT_RUN
 from shardy_py.api.execution import Inputs, RunResults, arrays_of
 from shardy_py.api.foreign import frontend
+from shardy_py.api.pipeline import local_communication
 from shardy_py.api.program import Program
-from shardy_py.compute import Array
-from shardy_py.compute.lanes import TOKEN
-from shardy_py.errors import Diagnostic, ShardyError
-from shardy_py.graph.plain import tensor_type
-from shardy_py.interpret import Executable, Limits, Settings
-from shardy_py.interpret.inputs import dtype_of
-from shardy_py.interpret.values import expanded, is_array
-from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
-from shardy_py.passes.partitioned import Partitioned
-from shardy_py.passes.partitioner.global_to_local import register_partitioner
-from shardy_py.pipeline import local_communication
-from shardy_py.proof import Answer, ProofOptions, Shapes, bisected, prove
-from shardy_py.proof.case import Case
-from shardy_py.proof.shards import Shards, poison
+from shardy_py.base import releases
+from shardy_py.base.errors import Diagnostic, ShardyError
+from shardy_py.base.session import without_collection
+from shardy_py.hardware.cost import DEFAULT, CostModel, cost_model
+from shardy_py.hlo.layout.formats import TARGETS, Target
+from shardy_py.localize.global_to_local import register_partitioner
+from shardy_py.localize.partitioned import Partitioned
+from shardy_py.mlir.plain import tensor_type
 from shardy_py.report.communication import CommunicationReport
-from shardy_py.report.memory import TARGETS, MemoryReport, Target, memory_report
-from shardy_py.session import without_collection
+from shardy_py.report.memory import MemoryReport, memory_report
+from shardy_py.run.compute import Array
+from shardy_py.run.compute.lanes import TOKEN
+from shardy_py.run.interpret import Executable, Limits, Settings
+from shardy_py.run.interpret.inputs import dtype_of
+from shardy_py.run.interpret.values import expanded, is_array
+from shardy_py.run.proof import Answer, ProofOptions, Shapes, bisected, prove
+from shardy_py.run.proof.case import Case
+from shardy_py.run.proof.shards import Shards, poison
 
 __all__ = ["LocalProgram", "register_partitioner"]
 

@@ -7,8 +7,9 @@ from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING
 
-from shardy_py.errors import ShardyError
-from shardy_py.notebook import (
+from shardy_py.base.errors import ShardyError
+from shardy_py.report.difference_shown import changes_html, figures_html
+from shardy_py.report.notebook import (
     Cell,
     Colours,
     Html,
@@ -21,7 +22,6 @@ from shardy_py.notebook import (
     table_html,
     text_html,
 )
-from shardy_py.report.difference_shown import changes_html, figures_html
 from shardy_py.report.tables import type_text
 from shardy_py.report.view import to_svg
 

@@ -3,7 +3,7 @@
     program = Program.load("model.mlir")
     program = program.annotate({"%arg0": P("data", None), "result 0": P(UNCONSTRAINED)})
 
-Not here: propagation (`propagate.py`), building programs without text (`shardy_py.builder`).
+Not here: propagation (`propagate.py`), building programs without text (`shardy_py.frontends.builder`).
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from typing_extensions import Unpack
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from shardy_py import releases
 from shardy_py.api.annotate import Editor, ShardingLike
 from shardy_py.api.arguments import expect, program_remedy, shown
 from shardy_py.api.foreign import MeshLike, as_mesh, frontend, is_mesh
 from shardy_py.api.reading import read_module, say, taken_module
 from shardy_py.api.values import Value, Values
-from shardy_py.dialects import print_module
-from shardy_py.dialects.verification import verify_module
-from shardy_py.errors import Diagnostic, ShardyError, suggestion
-from shardy_py.graph.cloning import clone
-from shardy_py.graph.trip_counts import TripCounts, set_trip_counts
-from shardy_py.input_files import Source, source_in
+from shardy_py.base import releases
+from shardy_py.base.errors import Diagnostic, ShardyError, suggestion
+from shardy_py.base.input_files import Source, source_in
+from shardy_py.base.releases import Release
+from shardy_py.base.session import without_collection
+from shardy_py.base.source_files import SourceFiles, default_roots
+from shardy_py.mlir.cloning import clone
+from shardy_py.mlir.dialects import print_module
+from shardy_py.mlir.dialects.verification import verify_module
+from shardy_py.mlir.trip_counts import TripCounts, set_trip_counts
 from shardy_py.passes import PASSES, PassCall, pass_by_name
 from shardy_py.passes.options import check_options
 from shardy_py.passes.pipelines import PIPELINES, pipeline_by_name
 from shardy_py.passes.runner import run_passes
-from shardy_py.releases import Release
-from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh
-from shardy_py.source_files import SourceFiles, default_roots
-from shardy_py.xla.taken import Taken, how_taken
-from shardy_py.xla.written_by_jax import is_written_by_jax
+from shardy_py.xla.prepare.taken import Taken, how_taken
+from shardy_py.xla.prepare.written_by_jax import is_written_by_jax
 
 if TYPE_CHECKING:
     from shardy_py.api.execution import Inputs, RunKeywords, RunResults
     from shardy_py.hardware import AxisPlacement, Hardware
-    from shardy_py.suggest import Suggestion
+    from shardy_py.search.suggest import Suggestion
 
 ValueKey = str | Value
 """A value, or its name, label or source location."""
@@ -387,7 +387,7 @@ class Program:
             ShardyError: no mesh or several, unknown hardware or names, an invalid limit, or no choice can
                 be scored.
         """
-        from shardy_py.api.suggesting import Wanted, suggest
+        from shardy_py.search.suggesting import Wanted, suggest
 
         kept = (keep,) if isinstance(keep, str | Value) else keep
         wanted = Wanted(hardware, memory, kept, time_limit, tries, seed, progress)

@@ -18,26 +18,26 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from shardy_py import releases
 from shardy_py.api.arguments import expect, program_remedy
 from shardy_py.api.program import Program
 from shardy_py.api.result import Result
 from shardy_py.api.values import Value
-from shardy_py.errors import Diagnostic, ShardyError, collected_warnings
-from shardy_py.graph.holders import attribute_list_shardings
-from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.symbols import function_name, functions_of
-from shardy_py.gspmd.understanding import require_understood
+from shardy_py.base import releases
+from shardy_py.base.errors import Diagnostic, ShardyError, collected_warnings
+from shardy_py.base.progress import progress as progress_of
+from shardy_py.base.session import without_collection
+from shardy_py.mlir.holders import attribute_list_shardings
+from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.symbols import function_name, functions_of
+from shardy_py.mlir.text.source import position_of
 from shardy_py.passes.options import check_options, options_of
 from shardy_py.passes.pipeline_options import PropagationPipelineOptions
 from shardy_py.passes.pipelines import PROPAGATION_PIPELINE, Calls
 from shardy_py.passes.runner import progress_observer, recording, run_passes
-from shardy_py.progress import progress as progress_of
-from shardy_py.session import without_collection
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.axis_lists import total_size
 from shardy_py.sharding.meshes import mesh_of
-from shardy_py.text.source import position_of
+from shardy_py.xla.gspmd.understanding import require_understood
 
 _REMEDY = (
     "choose other axes or another size, or keep it with "

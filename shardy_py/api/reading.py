@@ -1,7 +1,7 @@
 """Reads the modules of programs: with shardings of sdy, and taken as compiled or as written; says so once.
 
-Not here: files (`input_files.py`), the rule (`xla/taken.py`), the import (`gspmd/understanding.py`), programs
-(`program.py`).
+Not here: files (`input_files.py`), the rule (`xla/prepare/taken.py`), the import
+(`xla/gspmd/understanding.py`), programs (`program.py`).
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
-from shardy_py import releases
 from shardy_py.api import remarks
 from shardy_py.api.arguments import expect, program_remedy
-from shardy_py.dialects import parse_module
-from shardy_py.dialects.verification import verify_module
-from shardy_py.errors import ShardyError
-from shardy_py.graph.trip_counts import TripCounts, set_trip_counts
-from shardy_py.gspmd.understanding import understand
-from shardy_py.input_files import SUFFIXES, Source, source_of
-from shardy_py.releases import Release
-from shardy_py.session import without_collection
-from shardy_py.xla.taken import Taken, how_taken, run_steps
+from shardy_py.base import releases
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.input_files import SUFFIXES, Source, source_of
+from shardy_py.base.releases import Release
+from shardy_py.base.session import without_collection
+from shardy_py.mlir.dialects import parse_module
+from shardy_py.mlir.dialects.verification import verify_module
+from shardy_py.mlir.trip_counts import TripCounts, set_trip_counts
+from shardy_py.xla.gspmd.understanding import understand
+from shardy_py.xla.prepare.taken import Taken, how_taken, run_steps
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
-from shardy_py.terminal import without_controls
+from shardy_py.base.terminal import without_controls
 
 _LOGGER = logging.getLogger("shardy_py")
 

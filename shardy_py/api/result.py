@@ -17,48 +17,44 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from shardy_py import releases
-from shardy_py.advice import NO_ADVICE, Advice, Adviser, Placements, Remedy
 from shardy_py.api.arguments import expect, expect_one_of
 from shardy_py.api.comparison import ComparedResults, Comparison
 from shardy_py.api.foreign import MeshLike
+from shardy_py.api.pipeline import communication, forecast, partition, spmd_program
 from shardy_py.api.program import Edits, Program, ValueKey, pass_calls
 from shardy_py.api.remarks import say
 from shardy_py.api.values import Value, Values
-from shardy_py.errors import Diagnostic, ShardyError
-from shardy_py.graph.run_record import Lineage, Record
-from shardy_py.gspmd.understanding import require_reportable
+from shardy_py.base import releases
+from shardy_py.base.errors import Diagnostic, ShardyError
+from shardy_py.base.session import without_collection
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
-from shardy_py.partition.cost import DEFAULT, CostModel, cost_model
+from shardy_py.hardware.cost import DEFAULT, CostModel, cost_model
+from shardy_py.hlo.layout.formats import Target
 from shardy_py.passes.pipeline_options import PropagationPipelineOptions
-from shardy_py.pipeline import communication, forecast, partition, spmd_program
+from shardy_py.propagation.graph.run_record import Lineage, Record
 from shardy_py.report import summary_of
-from shardy_py.report.communication import (
-    PARTITIONERS,
-    CollectiveUse,
-    CommunicationReport,
-    Partitioner,
-    SpmdProgram,
-)
+from shardy_py.report.communication import PARTITIONERS, CollectiveUse, CommunicationReport, Partitioner
 from shardy_py.report.difference import difference
 from shardy_py.report.explain import MOST_CHAINS, Explainer, Explanations, Reasons, Side, WhyNot, sides
-from shardy_py.report.memory import MemoryReport, Target, memory_report
-from shardy_py.session import without_collection
+from shardy_py.report.memory import MemoryReport, memory_report
+from shardy_py.search.advice import NO_ADVICE, Advice, Adviser, Placements, Remedy
 from shardy_py.sharding import DeviceSlices
-from shardy_py.xla.missing import file_of, remarks_on_missing
+from shardy_py.xla.gspmd.understanding import require_reportable
+from shardy_py.xla.prepare.missing import file_of, remarks_on_missing
+from shardy_py.xla.spmd.from_program import SpmdProgram
 
 if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
-    from shardy_py.api.advising import Sources
-    from shardy_py.api.explorer import Explorer
     from shardy_py.api.local_program import LocalProgram
-    from shardy_py.api.model_explorer import ModelExplorerGraphs
-    from shardy_py.api.study import Study
     from shardy_py.check import Findings
-    from shardy_py.explorer import Subject
     from shardy_py.report.time import TimeReport
+    from shardy_py.search.advising import Sources
+    from shardy_py.search.studies import Study
+    from shardy_py.viewer.explorer import Subject
+    from shardy_py.viewer.explorer_file import Explorer
+    from shardy_py.viewer.model_explorer_graphs import ModelExplorerGraphs
 
 _COPIES_SHOWN = 8
 
@@ -346,7 +342,7 @@ class Result:
         Raises:
             ShardyError: the collective is of another program or partitioner.
         """
-        from shardy_py.api.advising import adviser_of
+        from shardy_py.search.advising import adviser_of
 
         expect(use, CollectiveUse, "a collective of this result", "result.communication().sending lists them")
         reports = (known for known, _ in self._advised_reports)
@@ -374,7 +370,7 @@ class Result:
         Raises:
             ShardyError: unknown value, or XLA's collectives cannot be planned.
         """
-        from shardy_py.api.advising import placements_of
+        from shardy_py.search.advising import placements_of
 
         value = self[key]
         among = range(len(value.shape or ())) if dimensions is None else dimensions
@@ -383,7 +379,7 @@ class Result:
     @cached_property
     def sources(self) -> Sources | None:
         """The source values of those of this program, for advice; None without exactly one mesh."""
-        from shardy_py.api.advising import Sources
+        from shardy_py.search.advising import Sources
 
         return Sources.of_result(self)
 
@@ -515,7 +511,7 @@ class Result:
         Raises:
             ShardyError: as `communication`.
         """
-        from shardy_py.api.explorer import explorer_of
+        from shardy_py.viewer.explorer_file import explorer_of
 
         if other is not None:
             expect(other, Result, "a result to compare with")
@@ -527,7 +523,7 @@ class Result:
         return explorer_of(*(result._subject(title, bill, has_sources) for result, title, bill in about))
 
     def _subject(self, title: str, report: CommunicationReport, has_sources: bool) -> Subject:
-        from shardy_py.explorer import Subject, source_lines
+        from shardy_py.viewer.explorer import Subject, source_lines
 
         table, why_not = self.values.table, self._why_not if self.record else None
         lines = source_lines(table, self.source.sources) if has_sources else None
@@ -549,8 +545,8 @@ class Result:
         Raises:
             ShardyError: as `communication`.
         """
-        from shardy_py.api.model_explorer import model_explorer_of
-        from shardy_py.explorer import Subject
+        from shardy_py.viewer.explorer import Subject
+        from shardy_py.viewer.model_explorer_graphs import model_explorer_of
 
         report = self.communication(model, partitioner=partitioner)
         memory = self.memory(partitioner=report.partitioner).memory_bytes
@@ -591,7 +587,7 @@ class Result:
         Raises:
             ShardyError: unknown mesh, or edits that `Program.annotate` rejects.
         """
-        from shardy_py.api.what_if import what_if
+        from shardy_py.search.what_if import what_if
 
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
@@ -600,6 +596,6 @@ class Result:
     @cached_property
     def _study(self) -> Study | None:
         from shardy_py.api.propagate import Options
-        from shardy_py.api.study import Study
+        from shardy_py.search.studies import Study
 
         return Study(self.source, self.options) if isinstance(self.options, Options) else None

@@ -20,14 +20,14 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from shardy_py import releases
 from shardy_py.api.arguments import expect
 from shardy_py.api.program import Program, restored_program
-from shardy_py.errors import Diagnostic, ShardyError
-from shardy_py.files import write_whole
+from shardy_py.base import releases
+from shardy_py.base.errors import Diagnostic, ShardyError
+from shardy_py.base.files import write_whole
+from shardy_py.base.terminal import json_text
 from shardy_py.passes.pipeline_options import DumpOptions
-from shardy_py.terminal import json_text
-from shardy_py.xla.taken import Taken
+from shardy_py.xla.prepare.taken import Taken
 
 if TYPE_CHECKING:
     from shardy_py.api.result import Result

@@ -16,14 +16,13 @@ from typing import overload
 from shardy_py.api.arguments import expect, shown, sizes
 from shardy_py.api.foreign import as_mesh
 from shardy_py.api.partition_spec import P
-from shardy_py.dialects.faults import Fault
-from shardy_py.dialects.sdy import verify_sharding
-from shardy_py.dialects.sdy.syntax_sharding import read_sharding
-from shardy_py.errors import Diagnostic, ShardyError, suggestion
-from shardy_py.gspmd.sharding.axes import HloDetails, from_hlo_sharding
-from shardy_py.gspmd.sharding.hlo_sharding import HloSharding
-from shardy_py.gspmd.sharding.proto import hlo_sharding_from_proto
-from shardy_py.gspmd.sharding.text import hlo_sharding_from_text
+from shardy_py.base.errors import Diagnostic, ShardyError, suggestion
+from shardy_py.mlir.dialects.faults import Fault
+from shardy_py.mlir.dialects.sdy import verify_sharding
+from shardy_py.mlir.dialects.sdy.syntax_sharding import read_sharding
+from shardy_py.mlir.text.cursor import Cursor
+from shardy_py.mlir.text.deep_stack import deep_stack
+from shardy_py.mlir.text.source import Source
 from shardy_py.sharding import (
     AxisRef,
     DeviceSlices,
@@ -34,9 +33,10 @@ from shardy_py.sharding import (
     local_shape,
 )
 from shardy_py.sharding.spelling import string_literal
-from shardy_py.text.cursor import Cursor
-from shardy_py.text.deep_stack import deep_stack
-from shardy_py.text.source import Source
+from shardy_py.xla.hlo_sharding.axes import HloDetails, from_hlo_sharding
+from shardy_py.xla.hlo_sharding.hlo_sharding import HloSharding
+from shardy_py.xla.hlo_sharding.proto import hlo_sharding_from_proto
+from shardy_py.xla.hlo_sharding.text import hlo_sharding_from_text
 
 Shape = tuple[int, ...]
 DynamicShape = tuple[int | None, ...]

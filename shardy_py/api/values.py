@@ -3,7 +3,7 @@
     program.values["%arg0"].shape
     program.values.of_op("stablehlo.dot_general")
 
-Not here: how names are made (`graph/value_table.py`).
+Not here: how names are made (`mlir/value_table.py`).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from xdsl.dialects.builtin import ModuleOp
 from shardy_py.api.arguments import expect
 from shardy_py.api.remarks import say
 from shardy_py.api.sharding import Sharding
-from shardy_py.errors import ShardyError
-from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.value_table import Role, ValueEntry, ValueTable, location_text
+from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.text.attribute_writer import attribute_text
+from shardy_py.mlir.value_table import Role, ValueEntry, ValueTable, location_text
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
-from shardy_py.text.attribute_writer import attribute_text
 
 
 @lru_cache(maxsize=4096)

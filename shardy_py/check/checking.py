@@ -16,13 +16,13 @@ from typing import Any, cast
 
 from shardy_py.api import Result
 from shardy_py.api.arguments import expect, shown
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.session import without_collection
+from shardy_py.base.terminal import json_text
 from shardy_py.check.expectations import Expectation, Met, without_expected
 from shardy_py.check.finding import LEVELS, Finding, Level
 from shardy_py.check.rules import RULES, Limits
 from shardy_py.check.shown import Findings
-from shardy_py.errors import ShardyError
-from shardy_py.session import without_collection
-from shardy_py.terminal import json_text
 
 BASELINE_VERSION = 1
 

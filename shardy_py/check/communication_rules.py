@@ -16,22 +16,22 @@ from shardy_py.check.finding import Finding
 from shardy_py.check.loops import body_around, is_invariant, is_only_accumulated
 from shardy_py.check.remedies import effect_of, remedy_of_reshard
 from shardy_py.check.rule import Limits, listed, rule, use_finding
-from shardy_py.graph.holders import RULE
-from shardy_py.graph.movements import DroppedRules
-from shardy_py.graph.plain import plain, tensor_type
-from shardy_py.graph.record import record_of
-from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.value_shardings import ShardingReader
-from shardy_py.graph.value_table import location_text, names_in
-from shardy_py.ir import operands_of, walk_pre_order, written_name
+from shardy_py.hardware.cost import DEFAULT, CostModel
+from shardy_py.mlir.holders import RULE
+from shardy_py.mlir.ir import operands_of, walk_pre_order, written_name
+from shardy_py.mlir.movements import DroppedRules
+from shardy_py.mlir.plain import plain, tensor_type
+from shardy_py.mlir.record import record_of
+from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.text.source import position_of
+from shardy_py.mlir.value_shardings import ShardingReader
+from shardy_py.mlir.value_table import location_text, names_in
 from shardy_py.ops import call_target
-from shardy_py.partition.cost import DEFAULT, CostModel
 from shardy_py.report.communication import HALO_EXCHANGE, CollectiveUse
 from shardy_py.report.tables import bytes_text
 from shardy_py.sharding import Mesh, ShardingRule, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.sharding.rule import factor_symbol
-from shardy_py.text.source import position_of
 
 _LINES_ADVISED = 8
 """The number of source lines with implicit reshards for which annotations are tried."""

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any, Literal
 
-from shardy_py.errors import Position
-from shardy_py.terminal import lines_text, utf8
+from shardy_py.base.errors import Position
+from shardy_py.base.terminal import lines_text, utf8
 
 Level = Literal["error", "warning", "note"]
 LEVELS: tuple[Level, ...] = ("note", "warning", "error")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
-from shardy_py.ir import operands_of
+from shardy_py.mlir.ir import operands_of
 from shardy_py.ops import TABLE, Control
 
 _LINEAR = frozenset(

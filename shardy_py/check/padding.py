@@ -20,14 +20,14 @@ from shardy_py.api import Result, Value
 from shardy_py.check import tensors
 from shardy_py.check.finding import Finding
 from shardy_py.check.rule import Limits, finding_of, listed, rule
-from shardy_py.dialects.sdy import ReshardOp, ShardingConstraintOp
-from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.record import record_of
-from shardy_py.ir import operands_of
+from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp
+from shardy_py.mlir.ir import operands_of
+from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.record import record_of
+from shardy_py.mlir.text.source import position_of
+from shardy_py.propagation.rules import derive_rule
 from shardy_py.report.tables import bytes_text
-from shardy_py.rules import derive_rule
 from shardy_py.sharding import AxisRef
-from shardy_py.text.source import position_of
 
 _WRITTEN = (ReshardOp, ShardingConstraintOp)
 _DEEPEST = 100

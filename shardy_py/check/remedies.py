@@ -1,6 +1,6 @@
 """Remedies of findings: annotations that have been tried with propagation and the planner of XLA.
 
-Not here: what is tried (`shardy_py.advice`), the findings (`rules.py`).
+Not here: what is tried (`shardy_py.search.advice`), the findings (`rules.py`).
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
-from shardy_py.advice import MOST_TRIES, MOST_VALUES, spec_text
 from shardy_py.api import P, Result, Value
+from shardy_py.base.errors import ShardyError
 from shardy_py.check import tensors
 from shardy_py.check.rule import Limits
-from shardy_py.errors import ShardyError
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.tables import bytes_text
+from shardy_py.search.advice import MOST_TRIES, MOST_VALUES, spec_text
 from shardy_py.sharding import TensorSharding
 
 _EXPLAINED = 3

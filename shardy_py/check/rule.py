@@ -14,11 +14,11 @@ from xdsl.ir import Operation
 from shardy_py.api import Result, Value
 from shardy_py.check import tensors
 from shardy_py.check.finding import Finding, Level
-from shardy_py.graph.value_table import names_in
-from shardy_py.partition.cost import CostModel
+from shardy_py.hardware.cost import CostModel
+from shardy_py.mlir.text.attribute_writer import attribute_text
+from shardy_py.mlir.text.source import position_of
+from shardy_py.mlir.value_table import names_in
 from shardy_py.report.communication import CollectiveUse, Partitioner
-from shardy_py.text.attribute_writer import attribute_text
-from shardy_py.text.source import position_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,23 +10,23 @@ from typing import Any
 
 from xdsl.dialects.func import FuncOp
 
-from shardy_py.advice import is_expressible
 from shardy_py.api import Result
 from shardy_py.check import communication_rules as communication_rules  # adds its rules
 from shardy_py.check import padding as padding  # adds its rule
 from shardy_py.check import remedies, tensors
 from shardy_py.check.finding import Finding
 from shardy_py.check.rule import Limits, finding_of, listed, rows, rule
-from shardy_py.dialects.sdy.interfaces import manual_axes
-from shardy_py.dialects.traits import is_constant
-from shardy_py.graph.holders import RULE
-from shardy_py.graph.record import record_of
-from shardy_py.graph.symbols import Symbols
+from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
+from shardy_py.mlir.dialects.traits import is_constant
+from shardy_py.mlir.holders import RULE
+from shardy_py.mlir.record import record_of
+from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.text.source import position_of
 from shardy_py.ops import call_target
+from shardy_py.propagation.rules import derive_rule
 from shardy_py.report.tables import bytes_text
-from shardy_py.rules import derive_rule
+from shardy_py.search.advice import is_expressible
 from shardy_py.sharding.spelling import string_literal
-from shardy_py.text.source import position_of
 
 _GSPMD = frozenset({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"})
 """Targets of custom calls that only annotate."""

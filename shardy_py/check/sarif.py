@@ -12,11 +12,11 @@ from typing import Any
 from urllib.parse import quote
 
 from shardy_py import __version__
+from shardy_py.base.errors import Position
 from shardy_py.check.finding import Finding
 from shardy_py.check.grouping import Group, grouped
 from shardy_py.check.rule import RuleRow
 from shardy_py.check.rules import RULES
-from shardy_py.errors import Position
 
 VERSION = "2.1.0"
 SCHEMA_URI = "https://json.schemastore.org/sarif-2.1.0.json"

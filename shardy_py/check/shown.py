@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from shardy_py.base.rows import Row, Rows, Tabular
 from shardy_py.check.finding import LEVELS, Finding
 from shardy_py.check.grouping import grouped
-from shardy_py.notebook import Row, Rows, Tabular, block, counted, short_repr, table_html
+from shardy_py.report.notebook import block, counted, short_repr, table_html
 from shardy_py.report.tables import bytes_text
 
 COLUMNS = (

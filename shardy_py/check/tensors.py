@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from xdsl.ir import BlockArgument
 
 from shardy_py.api import Result, Sharding, Value
-from shardy_py.dialects.sdy import ReshardOp, ShardingConstraintOp
-from shardy_py.dialects.sdy.interfaces import manual_axes
-from shardy_py.graph.plain import tensor_type
-from shardy_py.report.sizes import tensor_size
+from shardy_py.hardware.tensor_bytes import tensor_size
+from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp
+from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
+from shardy_py.mlir.plain import tensor_type
 from shardy_py.report.surroundings import is_manual, manual_computations_around
 from shardy_py.sharding import AxisRef, MeshAxis
 

@@ -8,7 +8,7 @@ does the work, `shell.py` prints failures.
 
 from __future__ import annotations
 
-from shardy_py import releases
+from shardy_py.base import releases
 from shardy_py.cli.flags import Command, help_text, parse_command
 from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, log, run_command
 from shardy_py.cli.version import version_text
@@ -26,7 +26,7 @@ def _run(command: Command, files: Files) -> int:
         case "version":
             return files.show(version_text("sdy-opt"))
         case "dialects":
-            from shardy_py.dialects import syntax_table
+            from shardy_py.mlir.dialects import syntax_table
 
             return files.show(f"Available Dialects: {','.join(sorted(syntax_table().dialects))}")
         case "":

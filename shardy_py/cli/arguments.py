@@ -5,7 +5,7 @@ Not here: LLVM's conventions for flags, which `sdy-opt` follows (`flags.py`).
 >>> command_parser("greet", "").parse_args(["--loud"])
 Traceback (most recent call last):
     ...
-shardy_py.errors.ShardyError: <command line>:0:0: error: unrecognized arguments: --loud
+shardy_py.base.errors.ShardyError: <command line>:0:0: error: unrecognized arguments: --loud
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from itertools import takewhile
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from shardy_py.base.errors import suggestion
+from shardy_py.base.source_files import default_roots
 from shardy_py.cli.shell import MOST_COLUMNS, STANDARD, Files, argument, usage_error
 from shardy_py.cli.version import version_text
-from shardy_py.errors import suggestion
-from shardy_py.source_files import default_roots
 
 if TYPE_CHECKING:
-    from shardy_py.partition.cost import CostModel
+    from shardy_py.hardware.cost import CostModel
 
 
 EXIT_CODES = "Exit codes: 0; 1: invalid input or command line; 2: internal error."
@@ -163,6 +163,6 @@ def source_roots(given: list[str] | None, program: str) -> tuple[str, ...]:
 
 def read_cost_model(text: str) -> CostModel:
     """The cost model of that text, as `cost_model` reads it, imported on demand."""
-    from shardy_py.partition.cost import cost_model
+    from shardy_py.hardware.cost import cost_model
 
     return cost_model(text)

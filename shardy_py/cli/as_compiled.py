@@ -1,7 +1,7 @@
 """`--as-compiled`, `--as-written` and `--jax` of the commands, and the remark on how a program is taken.
 
 XLA changes a program of JAX before it propagates shardings, so that its inner values get other shardings than
-those of the text. Not here: the rule (`xla/taken.py`).
+those of the text. Not here: the rule (`xla/prepare/taken.py`).
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from shardy_py import releases
+from shardy_py.base import releases
+from shardy_py.base.releases import NEWEST, RELEASES, named
 from shardy_py.cli.arguments import source_roots
 from shardy_py.cli.shell import argument, log
-from shardy_py.releases import NEWEST, RELEASES, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from shardy_py.api import Program
     from shardy_py.cli.shell import InputFile
-    from shardy_py.xla.taken import Taken
+    from shardy_py.xla.prepare.taken import Taken
 
 AS_COMPILED = "Take the program as JAX compiles it: change it first as XLA does before it propagates"
 AS_WRITTEN = "Take the program as it is written"
@@ -74,7 +74,7 @@ def program_of(source: InputFile, options: argparse.Namespace, *, has_steps: boo
     from shardy_py.api import Program
     from shardy_py.api.reading import read_module
     from shardy_py.cli.understood import write_remarks
-    from shardy_py.graph.trip_counts import TripCounts
+    from shardy_py.mlir.trip_counts import TripCounts
 
     with argument("--trip-count"):
         counts = TripCounts.parse(getattr(options, "trip_counts", ()))
@@ -90,7 +90,7 @@ def program_of(source: InputFile, options: argparse.Namespace, *, has_steps: boo
 def remark_on(taken: Taken, file: str, write: Callable[[str], object]) -> None:
     """Writes how a program is taken, and why, unless a flag decided."""
     from shardy_py.cli.understood import write_remarks
-    from shardy_py.xla.taken import IN_SHELL
+    from shardy_py.xla.prepare.taken import IN_SHELL
 
     if remark := taken.remark(IN_SHELL):
         write_remarks((remark,), file, write)

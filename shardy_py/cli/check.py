@@ -11,7 +11,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, cast
 
-from shardy_py.byte_sizes import byte_size
+from shardy_py.base.byte_sizes import byte_size
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.terminal import json_text
 from shardy_py.cli.arguments import (
     add_source_roots,
     checked_cost_model,
@@ -29,8 +31,6 @@ from shardy_py.cli.shell import (
     run_command,
     usage_error,
 )
-from shardy_py.errors import ShardyError
-from shardy_py.terminal import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,6 +11,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from shardy_py.base.progress import progress
+from shardy_py.base.terminal import json_text
 from shardy_py.cli.arguments import checked_cost_model, command_parser, read_cost_model
 from shardy_py.cli.as_compiled import add_flags, add_release, add_trip_counts, program_of
 from shardy_py.cli.shell import (
@@ -26,13 +28,11 @@ from shardy_py.cli.shell import (
     usage_error,
 )
 from shardy_py.cli.understood import write_remarks
-from shardy_py.progress import progress
-from shardy_py.terminal import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shardy_py.graph.value_table import ValueTable
+    from shardy_py.mlir.value_table import ValueTable
     from shardy_py.report.communication import Partitioner
     from shardy_py.report.difference import Figures
 
@@ -75,7 +75,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _run(options: argparse.Namespace, files: Files) -> int:
-    from shardy_py.notebook import csv_text
+    from shardy_py.base.rows import csv_text
     from shardy_py.report.difference import difference, difference_json, difference_text
     from shardy_py.report.difference_shown import COLUMNS, change_rows
 
@@ -97,7 +97,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 
 
 def _target(text: str) -> str:
-    from shardy_py.report.memory.chips import target_of
+    from shardy_py.xla.buffers.chips import target_of
 
     target_of(text)
     return text
@@ -107,12 +107,12 @@ def _program(
     source: InputFile, options: argparse.Namespace, begin: Callable[[str], None]
 ) -> tuple[ValueTable, Callable[[Partitioner | None], Figures]]:
     """The values of a program, propagated if requested, and its costs; calls `begin` for three steps."""
-    from shardy_py import pipeline
-    from shardy_py.graph.movements import recorded
-    from shardy_py.graph.value_table import ValueTable
+    from shardy_py.api import pipeline
+    from shardy_py.mlir.movements import recorded
+    from shardy_py.mlir.value_table import ValueTable
     from shardy_py.report.difference import Figures
     from shardy_py.report.memory import memory_report
-    from shardy_py.xla.missing import remarks_on_missing
+    from shardy_py.xla.prepare.missing import remarks_on_missing
 
     begin(f"reading {source.file}")
     program = program_of(source, options, has_steps=options.propagate)

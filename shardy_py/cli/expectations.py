@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from shardy_py.base.errors import Diagnostic, Position, ShardyError, located
 from shardy_py.cli.regular_expression import Regex
-from shardy_py.errors import Diagnostic, Position, ShardyError, located
 
 _COMMENT = re.compile(
     r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)? *+"

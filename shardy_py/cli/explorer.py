@@ -3,7 +3,7 @@
     shardy-explorer model.mlir -o model.html
     shardy-explorer before.mlir after.mlir -o both.html
 
-Not here: the page (`shardy_py.explorer`).
+Not here: the page (`shardy_py.viewer.explorer`).
 """
 
 from __future__ import annotations

@@ -14,16 +14,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from shardy_py.base.errors import ShardyError, closest, suggestion
+from shardy_py.base.releases import Release, named
 from shardy_py.cli.arguments import EXIT_CODES
 from shardy_py.cli.as_compiled import AS_COMPILED, AS_WRITTEN, JAX, JAX_RELEASES, TRIP_COUNTS
 from shardy_py.cli.pass_text import PipelineElement, build_step, is_pass_or_pipeline, parse_pipeline
 from shardy_py.cli.reports import REPORTS, ReportRow, Request, with_request
 from shardy_py.cli.shell import MOST_COLUMNS, argument, usage_error
-from shardy_py.errors import ShardyError, closest, suggestion
 from shardy_py.passes import PASSES, PassCall, pass_by_name
 from shardy_py.passes.options import Option
 from shardy_py.passes.pipelines import PIPELINES
-from shardy_py.releases import Release, named
 
 SPLIT_MARKER = "// -----"
 _SUMMARY = 34
@@ -300,7 +300,7 @@ def _read(flag: Flag, text: str) -> Any:
         case "nothing":
             raise _invalid(flag, f"does not allow a value! '{text}' specified.")
         case "counts":
-            from shardy_py.graph.trip_counts import TripCounts  # xDSL takes time to load
+            from shardy_py.mlir.trip_counts import TripCounts  # xDSL takes time to load
 
             with argument(_dashed(flag.name)):
                 TripCounts.parse([text])

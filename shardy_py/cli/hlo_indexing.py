@@ -3,7 +3,7 @@
     hlo-indexing module.hlo --op transpose.3 --direction input-to-output
     hlo-indexing module.hlo --fusion --json
 
-Not here: the maps (`analysis/`).
+Not here: the maps (`hlo/analysis/`).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from shardy_py.base.errors import Position, ShardyError, closest, collected_warnings, located, suggestion
+from shardy_py.base.terminal import json_text, lines_text
 from shardy_py.cli.arguments import EXIT_CODES, command_parser
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command
-from shardy_py.errors import Position, ShardyError, closest, collected_warnings, located, suggestion
-from shardy_py.terminal import json_text, lines_text
 
 if TYPE_CHECKING:
-    from shardy_py.analysis import Function, Grid
+    from shardy_py.hlo.analysis import Function, Grid
 
 OUTPUT_TO_INPUT, INPUT_TO_OUTPUT = "output-to-input", "input-to-output"
 _LEADING = re.compile(r"(?>(?:\s++|//[^\n]*+|/\*.*?\*/)*)", re.DOTALL)
@@ -48,7 +48,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     with collected_warnings() as warnings:
         entries = list(_entries(source.text, source.file, options))
     if warnings:
-        from shardy_py.text.source import render_all
+        from shardy_py.mlir.text.source import render_all
 
         start = Position(source.file, 1, 1)
         log(render_all([warning.at(start) for warning in warnings], files.texts) + "\n")
@@ -68,7 +68,7 @@ def is_hlo(text: str) -> bool:
 
 
 def _entries(text: str, file: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    from shardy_py.analysis import function_maps, node_maps
+    from shardy_py.hlo.analysis import function_maps, node_maps
 
     functions, main = _functions(text, file)
     wanted = (options.op or "").removeprefix("%").removeprefix("@")
@@ -104,14 +104,14 @@ def _entries(text: str, file: str, options: argparse.Namespace) -> Iterator[dict
 def _functions(text: str, file: str) -> tuple[dict[str, Function], str]:
     """All functions by name, including those nested in ops, and the name of the entry function."""
     if is_hlo(text):
-        from shardy_py.analysis import hlo_functions
-        from shardy_py.hlo import read_module
+        from shardy_py.hlo.analysis import hlo_functions
+        from shardy_py.hlo.text import read_module
 
         module = read_module(text, file)
         return hlo_functions(module), module.entry
-    from shardy_py.analysis import mlir_functions
-    from shardy_py.dialects import parse_module
-    from shardy_py.dialects.verification import verify_module
+    from shardy_py.hlo.analysis import mlir_functions
+    from shardy_py.mlir.dialects import parse_module
+    from shardy_py.mlir.dialects.verification import verify_module
 
     program = parse_module(text, file)
     verify_module(program)

@@ -5,7 +5,7 @@
 
 With `--interpret` it prints as `stablehlo-translate --interpret`, for StableHLO's and Shardy's test files.
 
-Not here: inputs and results (`api/execution.py`), the interpreter (`interpret/`).
+Not here: inputs and results (`api/execution.py`), the interpreter (`run/interpret/`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import re
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.progress import can_show, progress
 from shardy_py.cli.arguments import command_parser
 from shardy_py.cli.as_compiled import add_flags
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command, usage_error
 from shardy_py.cli.understood import understood
-from shardy_py.errors import ShardyError
-from shardy_py.progress import can_show, progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -108,9 +108,9 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 def _run_chunk(chunk: Chunk, file: str, given: Any, options: argparse.Namespace, files: Files) -> None:
     from shardy_py.api import Program
     from shardy_py.api.execution import arrays_of, random_inputs, run_arrays
-    from shardy_py.dialects import parse_module
-    from shardy_py.dialects.verification import verify_module
-    from shardy_py.xla.taken import how_taken, run_steps
+    from shardy_py.mlir.dialects import parse_module
+    from shardy_py.mlir.dialects.verification import verify_module
+    from shardy_py.xla.prepare.taken import how_taken, run_steps
 
     module = parse_module(chunk.text, file, first_line=chunk.first_line)
     verify_module(module)
@@ -172,7 +172,7 @@ def _given(options: argparse.Namespace, opened: ExitStack) -> dict[str, Any] | l
             return _arguments(options.args)
     if options.inputs is None:
         return {}
-    from shardy_py.interpret.array_files import array_file
+    from shardy_py.run.interpret.array_files import array_file
 
     with argument("--inputs"):
         return dict(opened.enter_context(array_file(options.inputs)))
@@ -184,10 +184,10 @@ _USAGE = "i.e. --args=[dense<1> : tensor<2xi32>, ...]"
 def _arguments(text: str) -> list[Any]:
     from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr
 
-    from shardy_py.interpret.constants import array_of
-    from shardy_py.text import syntax_table
-    from shardy_py.text.cursor import Cursor
-    from shardy_py.text.source import Source
+    from shardy_py.mlir.text import syntax_table
+    from shardy_py.mlir.text.cursor import Cursor
+    from shardy_py.mlir.text.source import Source
+    from shardy_py.run.interpret.constants import array_of
 
     try:
         attribute: Any = Cursor(Source(text, "--args"), syntax_table()).attribute()
@@ -205,8 +205,8 @@ def _arguments(text: str) -> list[Any]:
 def _observer(program: Program, options: argparse.Namespace) -> Generator[Observer | None]:
     """Traces values, or moves the progress bar with the ops of the function that runs."""
     from shardy_py.api.execution import Observer, arguments_owner
-    from shardy_py.dialects.traits import is_terminator
-    from shardy_py.graph.symbols import function_name, functions_of
+    from shardy_py.mlir.dialects.traits import is_terminator
+    from shardy_py.mlir.symbols import function_name, functions_of
 
     if options.trace:
         yield Observer(lambda op: bool(op.results), _tracer(program))
@@ -223,8 +223,8 @@ def _observer(program: Program, options: argparse.Namespace) -> Generator[Observ
 
 def _tracer(program: Program) -> Callable[..., None]:
     """Prints a line a value: its name, op, line, type, minimum, maximum, number of NaN."""
-    from shardy_py.graph.op_errors import place_of
-    from shardy_py.interpret.values import is_array
+    from shardy_py.mlir.op_errors import place_of
+    from shardy_py.run.interpret.values import is_array
 
     table = program.values.table
 
@@ -314,8 +314,8 @@ def _short_text(type_: Any, array: Any) -> str:
 
 
 def _whole_text(type_: Any, array: Any) -> str:
-    from shardy_py.interpret.printing import array_text
-    from shardy_py.interpret.values import is_array
+    from shardy_py.run.interpret.printing import array_text
+    from shardy_py.run.interpret.values import is_array
 
     if is_array(array):
         return array_text(array, type_)
@@ -329,9 +329,9 @@ def _dense_text(type_: Any, array: Any) -> str:
     import numpy as np
     from xdsl.dialects.builtin import TensorType
 
-    from shardy_py.interpret.printing import stored_type
-    from shardy_py.text.attribute_writer import attribute_text
-    from shardy_py.text.dense import make_dense
+    from shardy_py.mlir.text.attribute_writer import attribute_text
+    from shardy_py.mlir.text.dense import make_dense
+    from shardy_py.run.interpret.printing import stored_type
 
     if not hasattr(array, "dtype"):  # tokens, tuples
         return _whole_text(type_, array)

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from shardy_py.cursor import MAX_INTEGER_DIGITS
-from shardy_py.errors import ShardyError, suggestion
+from shardy_py.base.cursor import MAX_INTEGER_DIGITS
+from shardy_py.base.errors import ShardyError, suggestion
 from shardy_py.passes import PASSES, PassCall, PassRow, pass_by_name
 from shardy_py.passes.options import Option, OptionValue
 from shardy_py.passes.pipelines import PIPELINES, Calls, pipeline_by_name

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import NoReturn
 
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 
 _MOST_STATES = 10_000
 _MOST_NESTED = 50

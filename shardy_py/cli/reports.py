@@ -14,21 +14,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.terminal import json_text
 from shardy_py.cli.shell import in_flag
-from shardy_py.errors import ShardyError
-from shardy_py.terminal import json_text
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from shardy_py.hardware import AxisPlacement
-    from shardy_py.passes.partitioned import Partitioned
+    from shardy_py.localize.partitioned import Partitioned
     from shardy_py.passes.runner import Record
-    from shardy_py.proof import Shapes
-    from shardy_py.report.communication import CommunicationReport, Partitioner, SpmdProgram
+    from shardy_py.report.communication import CommunicationReport, Partitioner
     from shardy_py.report.explain import Explainer
     from shardy_py.report.time import TimeReport
-    from shardy_py.xla.taken import Taken
+    from shardy_py.run.proof import Shapes
+    from shardy_py.xla.prepare.taken import Taken
+    from shardy_py.xla.spmd.from_program import SpmdProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +145,8 @@ def with_request(requests: tuple[Request, ...], new: Request) -> tuple[Request, 
 
 
 def _memory(evidence: Evidence, target: str) -> Answer:
-    from shardy_py.gspmd.understanding import require_reportable
     from shardy_py.report.memory import memory_json, memory_report
+    from shardy_py.xla.gspmd.understanding import require_reportable
 
     require_reportable(evidence.after)
     report = memory_report(evidence.after, target, lambda: _sending(evidence)[0])
@@ -153,8 +154,8 @@ def _memory(evidence: Evidence, target: str) -> Answer:
 
 
 def _communication(evidence: Evidence, model: str) -> Answer:
-    from shardy_py.partition.cost import cost_model
-    from shardy_py.pipeline import communication
+    from shardy_py.api.pipeline import communication
+    from shardy_py.hardware.cost import cost_model
     from shardy_py.report.communication import communication_json, communication_text
     from shardy_py.report.explain import sides
 
@@ -193,9 +194,9 @@ def _chakra(evidence: Evidence, argument: str) -> Answer:
 
 
 def _time_report(evidence: Evidence, hardware: str) -> TimeReport:
-    from shardy_py.gspmd.understanding import require_reportable
     from shardy_py.hardware import placement_of
     from shardy_py.report.time import time_report
+    from shardy_py.xla.gspmd.understanding import require_reportable
 
     require_reportable(evidence.after)
     placement = placement_of(hardware)
@@ -207,8 +208,8 @@ def _sending(
     evidence: Evidence, placement: AxisPlacement | None = None
 ) -> tuple[SpmdProgram, CommunicationReport]:
     """The program with the collectives that the report on communication has, and that report."""
-    from shardy_py.partition.cost import DEFAULT, CostModel
-    from shardy_py.pipeline import sending_program
+    from shardy_py.api.pipeline import sending_program
+    from shardy_py.hardware.cost import DEFAULT, CostModel
 
     record = () if evidence.record is None else evidence.record.events
     partitioner, taken = evidence.partitioner, evidence.taken
@@ -230,7 +231,7 @@ def _why_not(evidence: Evidence, question: str) -> Answer:
 
 
 def _proof(evidence: Evidence, seed: str) -> Answer:
-    from shardy_py.proof import ProofOptions, bisected, prove
+    from shardy_py.run.proof import ProofOptions, bisected, prove
 
     assert evidence.partitioned is not None
     options = ProofOptions(seed=_seed(seed), shapes=evidence.proof_shapes)
@@ -249,13 +250,13 @@ def _seed(text: str) -> int:
 
 
 def _check_target(text: str) -> None:
-    from shardy_py.report.memory.chips import target_of
+    from shardy_py.xla.buffers.chips import target_of
 
     target_of(text)
 
 
 def _check_model(text: str) -> None:
-    from shardy_py.partition.cost import cost_model
+    from shardy_py.hardware.cost import cost_model
 
     cost_model(text)
 

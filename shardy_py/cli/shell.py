@@ -30,11 +30,11 @@ from dataclasses import dataclass, field, replace
 from errno import EBADF
 from typing import NoReturn, TypeVar
 
-from shardy_py.errors import Diagnostic, Position, ShardyError
-from shardy_py.files import staged, write_whole
-from shardy_py.input_files import source_of
-from shardy_py.releases import Release
-from shardy_py.terminal import without_controls
+from shardy_py.base.errors import Diagnostic, Position, ShardyError
+from shardy_py.base.files import staged, write_whole
+from shardy_py.base.input_files import source_of
+from shardy_py.base.releases import Release
+from shardy_py.base.terminal import without_controls
 
 SUCCESS, FAILURE, BUG, INTERRUPTED = 0, 1, 2, 130
 TROUBLE = 2
@@ -215,12 +215,12 @@ def argument(name: str = "", *values: str, parts_only: bool = False) -> Generato
     ...     raise ShardyError("expected a level")
     Traceback (most recent call last):
         ...
-    shardy_py.errors.ShardyError: <command line>:0:0: error: argument --level: expected a level
+    shardy_py.base.errors.ShardyError: <command line>:0:0: error: argument --level: expected a level
     >>> with argument("--mesh", "data=4,model=x"):
     ...     raise ShardyError.unexpected("", expected="a number", got="'x'")
     Traceback (most recent call last):
         ...
-    shardy_py.errors.ShardyError: <command line>:0:0: error: argument --mesh: expected a number, got 'x'
+    shardy_py.base.errors.ShardyError: <command line>:0:0: error: argument --mesh: expected a number, got 'x'
     data=4,model=x
                  ^
     """
@@ -289,7 +289,7 @@ def _rendered(name: str, error: ShardyError, files: Files) -> str:
     texts = [_plain(name, diagnostic) for diagnostic in error.diagnostics]
     if None not in texts:
         return "\n".join(map(str, texts))
-    from shardy_py.text.source import render_all
+    from shardy_py.mlir.text.source import render_all
 
     return render_all(error.diagnostics, {**files.texts, **texts_of(error)})
 

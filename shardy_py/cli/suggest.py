@@ -4,7 +4,7 @@
     sdy-suggest model.mlir --devices 32 -o annotated.mlir --diff changes.diff
     sdy-suggest model.mlir --output-dir plans
 
-Not here: the search (`shardy_py.suggest`).
+Not here: the search (`shardy_py.search.suggest`).
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from shardy_py.byte_sizes import byte_size
+from shardy_py.base.byte_sizes import byte_size
+from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.cli.arguments import EXIT_CODES, command_parser
 from shardy_py.cli.as_compiled import add_flags, add_release, add_trip_counts, program_of
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
-from shardy_py.errors import Diagnostic, ShardyError
 
 if TYPE_CHECKING:
-    from shardy_py.assignment import Outcome, Problem
+    from shardy_py.search.assignment import Outcome, Problem
+    from shardy_py.search.suggest import Suggestion
     from shardy_py.sharding import Mesh
-    from shardy_py.suggest import Suggestion
 
 _MOST_DEVICES = 1 << 16
 _MOST_BYTES = 1 << 60
@@ -98,7 +98,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 
 def _solve(options: argparse.Namespace, files: Files) -> int:
     """Solves problems of the contest; each takes at most the time limit."""
-    from shardy_py.assignment import problem_of, results_table, solution_text, solve
+    from shardy_py.search.assignment import problem_of, results_table, solution_text, solve
 
     results: list[tuple[Problem, Outcome]] = []
     for name in options.iopddl:
@@ -113,7 +113,7 @@ def _solve(options: argparse.Namespace, files: Files) -> int:
 
 
 def _suggest(options: argparse.Namespace, files: Files) -> int:
-    from shardy_py.api.suggesting import factorizations
+    from shardy_py.search.suggesting import factorizations
 
     source = files.read(options.program)
     program = program_of(source, options)

@@ -1,14 +1,14 @@
 """Shardings that reports do not read: imported, with a remark on standard error.
 
-Not here: the import, and which shardings those are (`gspmd/understanding.py`).
+Not here: the import, and which shardings those are (`xla/gspmd/understanding.py`).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shardy_py.base.terminal import without_controls
 from shardy_py.cli.shell import log
-from shardy_py.terminal import without_controls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +24,7 @@ def understood(module: ModuleOp, file: str, write: Callable[[str], object] = log
     Raises:
         ShardyError: they cannot be imported.
     """
-    from shardy_py.gspmd.understanding import understand
+    from shardy_py.xla.gspmd.understanding import understand
 
     write_remarks(understand(module), file, write)
     return module
@@ -34,7 +34,7 @@ def say_unread(
     module: ModuleOp, file: str, calls: Sequence[PassCall], write: Callable[[str], object]
 ) -> None:
     """Writes a remark if passes that propagate do not read the shardings of the module."""
-    from shardy_py.gspmd.understanding import split_imports, unread
+    from shardy_py.xla.gspmd.understanding import split_imports, unread
 
     if not split_imports(calls)[0]:
         write_remarks(unread(module), file, write)

@@ -11,7 +11,7 @@ Abbreviations of MLIR's syntax are expanded first: positions in errors refer to 
 >>> print(read_mesh_text('["x"=2]', Files()))
 <["x"=2]>
 
-Not here: descriptions and drawings (`report/`), the syntax of sdy (`dialects/sdy/`).
+Not here: descriptions and drawings (`report/`), the syntax of sdy (`mlir/dialects/sdy/`).
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from shardy_py.base.errors import Diagnostic, ShardyError, suggestion
+from shardy_py.base.terminal import json_text
 from shardy_py.cli.arguments import EXIT_CODES, command_parser
 from shardy_py.cli.as_compiled import add_flags
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command, usage_error
 from shardy_py.cli.understood import understood, write_remarks
-from shardy_py.errors import Diagnostic, ShardyError, suggestion
 from shardy_py.sharding.spelling import string_literal
-from shardy_py.terminal import json_text
 
 if TYPE_CHECKING:
+    from shardy_py.mlir.text.cursor import Cursor
     from shardy_py.report.view_words import Shape
     from shardy_py.sharding import Mesh, TensorSharding
-    from shardy_py.text.cursor import Cursor
 
 Value = TypeVar("Value")
 
@@ -49,9 +49,9 @@ def read_case(sharding_text: str, mesh_text: str | None, files: Files) -> tuple[
     Raises:
         ShardyError: invalid text, axes that do not fit the mesh, or no mesh; with the position.
     """
-    from shardy_py.dialects.faults import Fault
-    from shardy_py.dialects.sdy.syntax_sharding import read_sharding
-    from shardy_py.dialects.sdy.verify_sharding import check_priorities_and_axes
+    from shardy_py.mlir.dialects.faults import Fault
+    from shardy_py.mlir.dialects.sdy.syntax_sharding import read_sharding
+    from shardy_py.mlir.dialects.sdy.verify_sharding import check_priorities_and_axes
     from shardy_py.sharding import Mesh
 
     text = sharding_text[_SHARDING_HEAD.match(sharding_text).end() :]  # pyright: ignore[reportOptionalMemberAccess]
@@ -84,7 +84,7 @@ def read_mesh_text(text: str, files: Files) -> Mesh:
     Raises:
         ShardyError: it is none of these; with its position.
     """
-    from shardy_py.dialects.sdy.syntax_sharding import read_mesh
+    from shardy_py.mlir.dialects.sdy.syntax_sharding import read_mesh
 
     if _SIZES.fullmatch(text.strip()):  # x=2,y=4, as for sdy-suggest
         sizes = (part.strip().split("=") for part in text.split(","))
@@ -109,9 +109,9 @@ def read_shape(text: str) -> tuple[int, ...]:
 
 
 def _read(text: str, name: str, read: Callable[[Cursor], Value], files: Files) -> Value:
-    from shardy_py.text.cursor import Cursor
-    from shardy_py.text.deep_stack import deep_stack
-    from shardy_py.text.source import Source
+    from shardy_py.mlir.text.cursor import Cursor
+    from shardy_py.mlir.text.deep_stack import deep_stack
+    from shardy_py.mlir.text.source import Source
 
     files.texts[name] = text
     cursor = Cursor(Source(text, name))
@@ -180,12 +180,12 @@ def _show(
 
 
 def _show_program(options: argparse.Namespace, files: Files) -> int:
-    from shardy_py.dialects import parse_module
-    from shardy_py.dialects.verification import verify_module
-    from shardy_py.graph.value_table import ValueTable
+    from shardy_py.mlir.dialects import parse_module
+    from shardy_py.mlir.dialects.verification import verify_module
+    from shardy_py.mlir.value_table import ValueTable
     from shardy_py.report import local_shapes_data, local_shapes_text, local_values
     from shardy_py.sharding import TensorSharding
-    from shardy_py.xla.taken import how_taken, run_steps
+    from shardy_py.xla.prepare.taken import how_taken, run_steps
 
     source = files.read(options.program)
     module = parse_module(source.text, source.file)

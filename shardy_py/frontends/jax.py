@@ -4,7 +4,7 @@
     named_sharding(result["result 0"].sharding)
 
 Nothing is compiled and no device is needed: a mesh of any size can be an `AbstractMesh`. JAX is imported by
-the first call of a function. Not here: GSPMD's shardings (`shardy_py.gspmd.sharding`, HloSharding).
+the first call of a function. Not here: GSPMD's shardings (`shardy_py.xla.hlo_sharding`, HloSharding).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 
-from shardy_py import releases
 from shardy_py.api import Mesh, Options, P, Program, Result, Sharding, ShardyError, Value, propagate
 from shardy_py.api.remarks import say
-from shardy_py.dialects import parse_module
-from shardy_py.dialects.sdy import MeshOp
+from shardy_py.base import releases
+from shardy_py.base.session import without_collection
+from shardy_py.base.source_files import EVERYWHERE
 from shardy_py.frontends.jax_wrapped import filtered, is_module, unwrapped
-from shardy_py.session import without_collection
+from shardy_py.mlir.dialects import parse_module
+from shardy_py.mlir.dialects.sdy import MeshOp
 from shardy_py.sharding import AxisRef
-from shardy_py.source_files import EVERYWHERE
-from shardy_py.xla.taken import take
+from shardy_py.xla.prepare.taken import take
 
 PACKAGE = str(Path(__file__).parents[1]) + os.sep
 INSTALL = "JAX is not installed; `pip install 'shardy_py[jax]'`"
@@ -51,7 +51,7 @@ def program_of(lowered: Any, *, as_written: bool = False) -> Program:
     """The program of a `jax.stages.Lowered`, with the locations of the Python source.
 
     as_written: as JAX prints it, with its private functions; otherwise as JAX's compiler propagates it
-        (see `shardy_py.xla`).
+        (see `shardy_py.xla.prepare`).
 
     Raises `ShardyError` for anything else, and for a function lowered for GSPMD.
     """

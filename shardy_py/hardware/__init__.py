@@ -2,7 +2,7 @@
 
 `model.py` has the values, `table.py` the known devices, `names.py` their names, `toml.py` those of users,
 `placement.py` the links that axes of a mesh lie on. Imports `layout` and `sharding` only. Not here: costs of
-collectives (`partition/cost.py`), the time of a program (`report/time/`).
+collectives (`hardware/cost.py`), the time of a program (`report/time/`).
 """
 
 from shardy_py.hardware.model import Hardware, Link, NamedLink, Network

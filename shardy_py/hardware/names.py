@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from shardy_py.errors import ShardyError, closest, folded
+from shardy_py.base.errors import ShardyError, closest, folded
 from shardy_py.hardware.model import Hardware
 from shardy_py.hardware.table import HARDWARE
 

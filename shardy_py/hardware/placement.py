@@ -6,7 +6,7 @@ shares torus axes. Where a chip has several devices, the last axes take these fi
 of the chip, but the one that goes through its devices has them alone. Others go beyond the network, where
 every device has a link of its own. The bandwidth of an axis is the sum over its torus axes; a line that is no
 ring has half of it, and one with a stride, whose links carry the data of neighbours too, its part. Not here:
-costs of collectives (`partition/cost.py`).
+costs of collectives (`hardware/cost.py`).
 
 >>> from shardy_py.sharding import Mesh
 >>> for each in placement_of("tpu-v5p").links(Mesh.of(data=16, model=4)):
@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from math import gcd, prod
 
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 from shardy_py.hardware.model import Hardware, Link, NamedLink, Network
 from shardy_py.hardware.names import hardware_of
 from shardy_py.hardware.table import LINKS

@@ -1,24 +1,5 @@
-"""HLO text: a reader of modules as XLA dumps them, and their instructions as op records.
+"""XLA's own forms: HLO text (`text/`), layouts of arrays (`layout/`), indexing analysis (`analysis/`).
 
-Imports `ops` and `errors` only: no xDSL, no XLA.
+Not here: what XLA does to a program (`xla/`), MLIR text (`mlir/text/`). `analysis/from_mlir.py` is the only
+file that reads xDSL's IR.
 """
-
-from shardy_py.hlo.opcodes import OPCODES, Opcode
-from shardy_py.hlo.reader import read_module
-from shardy_py.hlo.record import fitting, leaf_types, record_of, row_of, tensor_type
-from shardy_py.hlo.values import Computation, HloModule, Instruction, Shape
-
-__all__ = [
-    "OPCODES",
-    "Computation",
-    "HloModule",
-    "Instruction",
-    "Opcode",
-    "Shape",
-    "fitting",
-    "leaf_types",
-    "read_module",
-    "record_of",
-    "row_of",
-    "tensor_type",
-]

@@ -1,6 +1,6 @@
 """Indexing maps: the elements of an operand that each element of a result reads, as symbolic affine maps.
 
-Not here: the maps of ops (`ops/`), sharding rules from maps (`rules/`).
+Not here: the maps of ops (`ops/`), sharding rules from maps (`propagation/rules/`).
 """
 
 from shardy_py.indexing.bounds import Constraint, Interval, bounds_of, extent

@@ -23,10 +23,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
+from shardy_py.base.session import SESSION
 from shardy_py.indexing.bounds import Constraint, Interval
 from shardy_py.indexing.expr import Expr, Variable, dim, range_var, runtime
 from shardy_py.indexing.rewrite import simplify_parts
-from shardy_py.session import SESSION
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ d0 + s0 in [0, 4]
 
 from __future__ import annotations
 
-from shardy_py.cursor import TokenCursor, token_expression
+from shardy_py.base.cursor import TokenCursor, token_expression
 from shardy_py.indexing.bounds import Interval
 from shardy_py.indexing.expr import Expr, constant, dim, range_var, runtime
 from shardy_py.indexing.index_map import IndexMap

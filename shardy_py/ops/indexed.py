@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from shardy_py.base.releases import Behaviour
 from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, constant, dim, range_var, runtime
 from shardy_py.ops.movement import broadcast_in_dim, reshape
 from shardy_py.ops.policy import (
@@ -40,7 +41,6 @@ from shardy_py.ops.reads import (
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.spec import OpSpec, Role, Storage
 from shardy_py.ops.work import look_ups, updates
-from shardy_py.releases import Behaviour
 
 
 def dynamic_slice(record: OpRecord) -> tuple[Reads, ...]:

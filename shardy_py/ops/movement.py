@@ -8,6 +8,7 @@ from math import prod
 from operator import mul
 from typing import Any
 
+from shardy_py.base.releases import Behaviour
 from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, constant, dim, range_var, weighted_sum
 from shardy_py.ops.elementwise import broadcast_along
 from shardy_py.ops.policy import MOVED_ALONG, PASS, WHOLE, DimensionRead, Policy, Treatment, by_relation
@@ -15,7 +16,6 @@ from shardy_py.ops.reads import Domain, Maps, Reads, coordinates, domain_of, ext
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.sketch import Sketch, TensorDim
 from shardy_py.ops.spec import OpSpec, Role, RuleSource
-from shardy_py.releases import Behaviour
 
 
 def transpose(record: OpRecord) -> tuple[Reads, ...]:

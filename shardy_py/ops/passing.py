@@ -15,13 +15,13 @@ dimensions, minor to major) it is a transpose to the order in memory, a reshape,
 
 from __future__ import annotations
 
+from shardy_py.base.releases import Behaviour
 from shardy_py.indexing import Expr, constant, dim
 from shardy_py.ops.elementwise import no_operands, pointwise
 from shardy_py.ops.movement import reshaped_point
 from shardy_py.ops.reads import Reads, all_results, coordinates, domain_of, names, shape_of
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.spec import Control, OpSpec, RuleSource, Storage
-from shardy_py.releases import Behaviour
 
 _NONE, _ALIAS = RuleSource.NONE, Storage.ALIAS
 

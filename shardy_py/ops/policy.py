@@ -20,7 +20,7 @@ MOVED_ALONG, WHOLE = FactorType.PERMUTATION, FactorType.NEED_REPLICATION
 
 
 class Relation(Enum):
-    """The relation of an operand dimension to the results: see the table in `rules/factors.py`."""
+    """The relation of an operand dimension to the results: see the table in propagation/rules/factors.py."""
 
     CARRIED = auto()
     MOVED = auto()

@@ -2,7 +2,7 @@
 
 A `Reads` describes a group of results: one map an operand, all over the same variables, so that a range
 variable in two maps is the same loop (the contracted dimension of a product). Not here: the maps of single
-ops (the family modules), sharding rules (`rules/`).
+ops (the family modules), sharding rules (`propagation/rules/`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Ops as plain records, from which maps, rules and costs are computed.
 
-Not here: records of xDSL ops (`graph/record.py`) and HLO instructions (`hlo/record.py`).
+Not here: records of xDSL ops (`mlir/record.py`) and HLO instructions (`hlo/text/record.py`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 
 
 @dataclass(frozen=True, slots=True)

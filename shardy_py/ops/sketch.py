@@ -2,8 +2,8 @@
 
 An *atom* is a piece of an iteration: a digit of a variable, or the private index of one operand dimension.
 Atoms that index the same tensor dimension belong to one factor. Not here: what makes the sketch
-(`rules/factors.py`), the adjustments of single ops (`policy` of their rows), the order of factors
-(`rules/derive.py`).
+(`propagation/rules/factors.py`), the adjustments of single ops (`policy` of their rows), the order of factors
+(`propagation/rules/derive.py`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The row of an op: the description of an op besides its dialect's row.
 
-The dialect's row (`dialects/`) holds definition, syntax, verifier and xDSL traits: effects, constant-ness,
-terminators, data flow. The row here holds what needs no xDSL. Engines ask these two and never name an op:
+The dialect's row (`mlir/dialects/`) holds definition, syntax, verifier and xDSL traits: effects,
+constant-ness, terminators, data flow. The row here holds what needs no xDSL. Engines ask these two and
+never name an op:
 
     TABLE[op.name].control is Control.LOOP
 
@@ -15,11 +16,11 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Literal
 
+from shardy_py.base.releases import Behaviour
 from shardy_py.ops.policy import BY_MAPS, Policy
 from shardy_py.ops.reads import Maps
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.work import WorkOf
-from shardy_py.releases import Behaviour
 from shardy_py.sharding import ShardingRule
 
 Reduction = Literal["", "sum", "product", "max", "min", "and", "or"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from shardy_py.base.releases import Behaviour
 from shardy_py.indexing import Constraint, Expr, Interval, dim, extent, range_var
 from shardy_py.ops.policy import MOVED_ALONG, PASS, REDUCED, WHOLE, Policy
 from shardy_py.ops.reads import (
@@ -24,7 +25,6 @@ from shardy_py.ops.record import OpRecord
 from shardy_py.ops.sketch import Atom, Sketch, TensorDim
 from shardy_py.ops.spec import OpSpec
 from shardy_py.ops.work import products_of, selections, window_folds
-from shardy_py.releases import Behaviour
 
 
 @dataclass(frozen=True)

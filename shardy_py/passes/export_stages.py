@@ -5,11 +5,11 @@ Not here: the pipeline (`pipelines.py`), and our own partitioner.
 
 from __future__ import annotations
 
+from shardy_py.base.releases import Behaviour
 from shardy_py.passes import PassCall, pass_call
 from shardy_py.passes.instrumentation import Calls
 from shardy_py.passes.options import OptionValue
 from shardy_py.passes.pipeline_options import STAGES, ExportPipelineOptions
-from shardy_py.releases import Behaviour
 
 DEVICES = ("replica_count", "partition_count")
 """The options that count processes."""

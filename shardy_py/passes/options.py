@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import TypeVar, cast
 
-from shardy_py.errors import ShardyError
-from shardy_py.releases import Behaviour
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.releases import Behaviour
 
 OptionValue = bool | int | str | tuple[str, ...]
 """The value of an option."""

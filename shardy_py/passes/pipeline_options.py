@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shardy_py.base.releases import Behaviour
 from shardy_py.passes.options import (
     CopyOptions,
     DebugInfoOptions,
@@ -15,7 +16,6 @@ from shardy_py.passes.options import (
     option,
     switch,
 )
-from shardy_py.releases import Behaviour
 
 _INLINE_MESHES = "replace mesh symbols in shardings by the meshes themselves"
 

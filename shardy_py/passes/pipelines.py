@@ -1,7 +1,8 @@
 """The pipelines: which passes run in which order, as functions from options to tuples of calls.
 
 Not here: their options (`pipeline_options.py`), the passes (`__init__.py` lists them).
-Like the list, this module loads no xDSL. `shardy_py.pipeline` runs pipelines from Python, `sdy-opt` by flag.
+Like the list, this module loads no xDSL. `shardy_py.api.pipeline` runs pipelines from Python, `sdy-opt` by
+flag.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from shardy_py.base.releases import Behaviour
 from shardy_py.passes import pass_call
 from shardy_py.passes.export_stages import (
     CANONICAL_COLLECTIVES,
@@ -36,7 +38,6 @@ from shardy_py.passes.pipeline_options import (
     PartitioningOptions,
     PropagationPipelineOptions,
 )
-from shardy_py.releases import Behaviour
 
 _DEFAULT_COPIES, _DEFAULT_PRIORITIES, _DEFAULT_IMPORT, _DEFAULT_EXPORT = (
     CopyOptions(),

@@ -1,12 +1,12 @@
 """Passes as the command line and the pipelines see them without loading any: `PassRow` and `PassCall`.
 
 A pass is a function on modules, called by the name of the pass. Loading one loads xDSL, which `sdy-opt
---help` must not wait for. Not here: the rows (`passes/__init__.py`), their options (`options.py`), the
+--help` must not wait for. Not here: the rows (`table.py`), their options (`options.py`), the
 classes of passes for xDSL (`universe.py`).
 
->>> row = PassRow("sdy-lift-inlined-meshes", "Converts inlined meshes to mesh symbols.", file="meshes")
+>>> row = PassRow("sdy-lift-inlined-meshes", "Converts inlined meshes.", "passes.import_.meshes")
 >>> row.module_name, row.stem, row.class_name
-('shardy_py.passes.meshes', 'lift_inlined_meshes', 'LiftInlinedMeshesPass')
+('shardy_py.passes.import_.meshes', 'lift_inlined_meshes', 'LiftInlinedMeshesPass')
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ if TYPE_CHECKING:
 MODULE, FUNCTION = "builtin.module", "func.func"
 """The ops that passes run on, in MLIR's syntax of pipelines; their classes would load xDSL."""
 
-_PACKAGES = {"xla-sdy-": "gspmd.passes", "stablehlo-ext-": "gspmd.passes", "xla-": "xla"}
-"""The packages of passes by the first of these prefixes that their names have; others are in `passes/`."""
+ANY = ""
+"""The anchor of passes that run on any op."""
 
 
 @dataclass(frozen=True, slots=True)
 class PassRow:
     """One pass; the name of its function follows from its name.
 
-    options_class: the dataclass of its options; None: it has none.
-    file: the module that holds it, in the package of its kind; empty: one named as the function.
+    module: the one that holds it, below `shardy_py`. options_class: the dataclass of its options; None: it
+    has
+        none.
     anchor: the op that MLIR runs it on; our passes take whole modules, so it matters only for what
         `--pass-pipeline` accepts. Empty: any op.
     needs: ops without any of which, and without options, the pass changes nothing; empty: none are known.
@@ -42,8 +43,8 @@ class PassRow:
 
     name: str
     summary: str
+    module: str
     options_class: type | None = None
-    file: str = ""
     anchor: str = MODULE
     needs: frozenset[str] = frozenset()
     adds: frozenset[str] | None = None
@@ -61,18 +62,13 @@ class PassRow:
     @property
     def stem(self) -> str:
         """The name of the function: that of the pass without the dialect's prefix, as Python spells it."""
-        prefix = "xla-" if self._package == "xla" else "sdy-"
+        prefix = "xla-" if self.module.startswith("xla.prepare.") else "sdy-"
         return self.name.removeprefix(prefix).replace("-", "_")
-
-    @property
-    def _package(self) -> str:
-        fits = (package for prefix, package in _PACKAGES.items() if self.name.startswith(prefix))
-        return next(fits, "passes")
 
     @property
     def module_name(self) -> str:
         """The module that holds the pass."""
-        return f"shardy_py.{self._package}.{self.file or self.stem}"
+        return f"shardy_py.{self.module}"
 
     @property
     def class_name(self) -> str:

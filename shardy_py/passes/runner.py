@@ -14,13 +14,13 @@ from typing import Literal
 
 from xdsl.dialects.builtin import ModuleOp
 
-from shardy_py.dialects.verification import verify_module
-from shardy_py.graph.movements import recorded
-from shardy_py.graph.run_record import Record
-from shardy_py.ir import limited_to, op_names
+from shardy_py.base.session import SESSION
+from shardy_py.mlir.dialects.verification import verify_module
+from shardy_py.mlir.ir import limited_to, op_names
+from shardy_py.mlir.movements import recorded
+from shardy_py.mlir.text.deep_stack import deep_stack
 from shardy_py.passes.registration import PassCall
-from shardy_py.session import SESSION
-from shardy_py.text.deep_stack import deep_stack
+from shardy_py.propagation.graph.run_record import Record
 
 Observer = Callable[[PassCall | None, ModuleOp], AbstractContextManager[object]]
 """Returns a context manager that is entered around a pass, or, given None, around the verifier."""

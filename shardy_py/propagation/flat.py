@@ -5,7 +5,8 @@ is an op, edge or barrier with a rule; it reads and writes its slots.
 
     %0 = stablehlo.add %arg0, %arg1         slots 1: %arg0, 2: %arg1, 3: %0       step 0: slots (1, 2, 3)
 
-Slot 0 is for values that cannot be sharded. Plain data without IR: `graph/build.py` builds it from a module.
+Slot 0 is for values that cannot be sharded. Plain data without IR: `propagation/graph/build.py` builds it
+from a module.
 """
 
 from __future__ import annotations

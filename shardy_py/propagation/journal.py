@@ -3,7 +3,7 @@
 Each step that changes something appends one tuple of existing objects: `(3, (1, 0, 0), step, ((2, 1),))` if
 step 3 read the shardings number 1, 0, 0 and changed that of its tensor 2 to number 1. `Arrivals` derives on
 demand which axis appeared where, along which factor of which step, and from which tensors. Not here:
-shardings that passes move (`graph/movements.py`), tracing an axis to its origin (`report/explain/`).
+shardings that passes move (`mlir/movements.py`), tracing an axis to its origin (`report/explain/`).
 """
 
 from __future__ import annotations

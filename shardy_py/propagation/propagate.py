@@ -2,7 +2,8 @@
 
     for each user priority: for each op priority: for each strategy: run the loop to its fixed point
 
-The four passes differ in which of the outer levels are on. Not here: IR (`graph/build.py`, the passes).
+The four passes differ in which of the outer levels are on. Not here: IR (`propagation/graph/build.py`, the
+passes).
 """
 
 from __future__ import annotations

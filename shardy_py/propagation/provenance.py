@@ -3,7 +3,7 @@
     add: [{"a"}], [{?}] -> [{?}]     "a" = operand-0 -> [operand-1, result-0]
 
 Also their form in `#sdy.propagation_edges`: by step, by axis and source, the targets. Not here: IR,
-tracking origins along moves (`passes/debug_trail.py`).
+tracking origins along moves (`passes/propagate/debug_trail.py`).
 """
 
 from __future__ import annotations

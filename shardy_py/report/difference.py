@@ -14,14 +14,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
+from shardy_py.base.terminal import lines_text
+from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.value_table import ValueEntry, ValueTable, location_text
 from shardy_py.report.communication import CommunicationReport, Partitioner
 from shardy_py.report.matching import match_values
 from shardy_py.report.memory import MemoryReport
 from shardy_py.report.tables import bytes_text, omission, seconds_text, table
 from shardy_py.sharding import Mesh, TensorSharding
-from shardy_py.terminal import lines_text
 
 SCHEMA = 2
 

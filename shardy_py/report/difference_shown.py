@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from shardy_py.notebook import Colours, Html, Row, Rows, sharding_html, table_html
+from shardy_py.base.rows import Row, Rows
 from shardy_py.report.difference import Change, Figures
+from shardy_py.report.notebook import Colours, Html, sharding_html, table_html
 from shardy_py.report.tables import bytes_text, seconds_text
 
 COLUMNS = ("value", "now", "before", "after", "location")

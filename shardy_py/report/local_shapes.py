@@ -22,11 +22,11 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
-from shardy_py.errors import ShardyError
-from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.value_shardings import ShardingReader
-from shardy_py.graph.value_table import ValueEntry, ValueTable
+from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.value_shardings import ShardingReader
+from shardy_py.mlir.value_table import ValueEntry, ValueTable
 from shardy_py.ops.record import TensorType
 from shardy_py.report.surroundings import RegionScope, Surroundings, within
 from shardy_py.report.tables import table, type_text

@@ -17,8 +17,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from shardy_py.graph.value_table import ValueEntry, ValueTable
-from shardy_py.ir import operands_of
+from shardy_py.mlir.ir import operands_of
+from shardy_py.mlir.value_table import ValueEntry, ValueTable
 
 MAX_EDITS = 2000
 """The limit of removals and additions in one function; beyond it, nothing between its ends is matched."""

@@ -23,13 +23,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
-from shardy_py.graph.holders import attribute_list_shardings
-from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.value_shardings import ShardingReader
-from shardy_py.ir import walk_pre_order
+from shardy_py.hardware.tensor_bytes import tensor_size
+from shardy_py.mlir.holders import attribute_list_shardings
+from shardy_py.mlir.ir import walk_pre_order
+from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.ops.record import TensorType
-from shardy_py.report.sizes import tensor_size
 from shardy_py.report.tables import bytes_text, meshes_text, table
 from shardy_py.sharding import AxisRef, TensorSharding
 from shardy_py.sharding.meshes import Meshes

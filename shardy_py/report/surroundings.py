@@ -18,12 +18,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from shardy_py.dialects.sdy.interfaces import manual_axes
-from shardy_py.graph.calls import calls_in, functions_top_down
-from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.symbols import callee_name, function_name
-from shardy_py.graph.value_table import ValueEntry
-from shardy_py.ir import operands_of, terminator_of, walk_pre_order
+from shardy_py.mlir.calls import calls_in, functions_top_down
+from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
+from shardy_py.mlir.ir import operands_of, terminator_of, walk_pre_order
+from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.symbols import callee_name, function_name
+from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.ops import TABLE, Control
 from shardy_py.sharding import DeviceSlices, Mesh, TensorSharding, device_slices
 from shardy_py.sharding.meshes import Meshes, mesh_of

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 
+from shardy_py.base.terminal import lines_text, without_controls
 from shardy_py.sharding.meshes import Meshes
 from shardy_py.sharding.slices import short_text
-from shardy_py.terminal import lines_text, without_controls
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 

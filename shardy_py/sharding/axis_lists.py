@@ -15,7 +15,7 @@ from enum import Enum
 from itertools import combinations, pairwise
 from math import prod
 
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.mesh import Mesh
 from shardy_py.sharding.spelling import unknown_axis

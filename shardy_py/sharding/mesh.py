@@ -15,7 +15,7 @@ from math import prod
 from operator import index
 from typing import SupportsIndex
 
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 from shardy_py.sharding.spelling import string_literal
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 from shardy_py.sharding.mesh import Mesh
 from shardy_py.sharding.tensor_sharding import TensorSharding
 

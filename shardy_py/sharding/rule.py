@@ -8,7 +8,8 @@ moved at one op, from which value to which others.
 >>> str(PropagationStep(2, (edge,)))
 '{step-2 = [{"x" = operand-0 -> [result-0]}]}'
 
-Not here: deriving rules (`rules/`), using them (`projection.py`), recording edges (`propagation/`).
+Not here: deriving rules (`propagation/rules/`), using them (`projection.py`), recording edges
+(`propagation/`).
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 from shardy_py.sharding.axes import AxisRef
 from shardy_py.sharding.axis_lists import Axes, check_axis_lists, difference, total_size
 from shardy_py.sharding.mesh import Mesh, MeshAxis

@@ -1,6 +1,6 @@
 r"""Names in the text of MLIR: string literals and symbols, escaped where necessary.
 
-Bytes that are not UTF-8 are surrogates in strings. Not here: parsing (`text/builtin_attributes.py`).
+Bytes that are not UTF-8 are surrogates in strings. Not here: parsing (`mlir/text/builtin_attributes.py`).
 
 >>> string_literal('a"\n'), symbol_text("a b")
 ('"a\\22\\0A"', '@"a b"')
@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from shardy_py.errors import ShardyError
-from shardy_py.terminal import utf8
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.terminal import utf8
 
 _BARE = re.compile(r"[A-Za-z_][\w$.]*\Z", re.ASCII)
 _PRINTABLE = re.compile(r"[ !#-\[\]-~]*\Z")

@@ -1,6 +1,6 @@
 """The sharding of a tensor over a mesh: `#sdy.sharding` as plain values.
 
-Not here: syntax (`dialects/sdy/syntax.py`), verification (`dialects/sdy/verify.py`), factors
+Not here: syntax (`mlir/dialects/sdy/syntax.py`), verification (`mlir/dialects/sdy/verify.py`), factors
 (`projection.py`).
 
 >>> x = AxisRef("x")

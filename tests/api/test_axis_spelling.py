@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.api import Program, propagate
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 
 PROGRAM = r"""
 sdy.mesh @mesh = <["a\22b"=2, "c"=2]>

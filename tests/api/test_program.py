@@ -167,7 +167,7 @@ def test_bytecode() -> None:
 
 def test_bytecode_that_ends_its_reader_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     reader = tmp_path / "reader.py"
-    monkeypatch.setattr("shardy_py.bytecode._READER", reader)
+    monkeypatch.setattr("shardy_py.base.bytecode._READER", reader)
     for line, why in (
         ("os.abort()", "its reader ended with exit code -6"),
         ("sys.exit(3)", "without jaxlib"),
@@ -182,8 +182,8 @@ def test_bytecode_may_take_processor_time_by_its_size(
 ) -> None:
     pytest.importorskip("resource", reason="no limits of processes on this platform")
     reader = tmp_path / "reader.py"
-    monkeypatch.setattr("shardy_py.bytecode._READER", reader)
-    monkeypatch.setattr("shardy_py.bytecode._SECONDS", 1)
+    monkeypatch.setattr("shardy_py.base.bytecode._READER", reader)
+    monkeypatch.setattr("shardy_py.base.bytecode._SECONDS", 1)
     limited = "import resource, sys\nresource.setrlimit(resource.RLIMIT_CPU, 2 * (int(sys.argv[1]),))\n"
     reader.write_text(f"{limited}sys.stdin.buffer.read()\nwhile True:\n  pass\n")
     with pytest.raises(ShardyError, match="no end within 1 s of processor time, the limit for 6 bytes"):

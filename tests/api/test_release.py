@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from shardy_py import Program, Result, ShardyError, propagate, releases
-from shardy_py.api.study import Study
-from shardy_py.bytecode import release_of
+from shardy_py import Program, Result, ShardyError, propagate
+from shardy_py.base import releases
+from shardy_py.base.bytecode import release_of
+from shardy_py.base.releases import Behaviour, Release, installed, written_by
 from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.check import main as sdy_check
-from shardy_py.releases import Behaviour, Release, installed, written_by
+from shardy_py.search.studies import Study
 
 UPDATE = """module @jit_f {
   sdy.mesh @mesh = <["a"=4, "b"=2]>

@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 
 from shardy_py.api import Mesh, Options, P, Program, Result, ShardyError, propagate
-from shardy_py.passes.auto_partition import auto_partitioner
 from shardy_py.passes.pipelines import PROPAGATION_PIPELINE
+from shardy_py.passes.propagate.auto_partition import auto_partitioner
 from tests.api.programs import MATMUL
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from shardy_py import Program, Result, propagate
 from shardy_py.api.saved import restored, saved
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 
 PROGRAM = """sdy.mesh @mesh = <["x"=4]>
 func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x4xf32> {

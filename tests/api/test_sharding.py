@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from shardy_py.api import Mesh, P, Sharding, ShardyError
-from shardy_py.gspmd.sharding.proto import hlo_sharding_to_proto
+from shardy_py.xla.hlo_sharding.proto import hlo_sharding_to_proto
 
 MESH = Mesh.of(data=4, model=2)
 

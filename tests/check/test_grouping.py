@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from shardy_py.api import Program, Result, ShardyError, propagate
+from shardy_py.base.errors import Position
 from shardy_py.check import (
     Choice,
     Expectation,
@@ -25,7 +26,6 @@ from shardy_py.check import (
     without_meant,
 )
 from shardy_py.cli.check import main
-from shardy_py.errors import Position
 
 SMALL = Limits(replicated_bytes=1, reshard_bytes=1)
 _HEAD = """sdy.mesh @mesh = <["fsdp"=4, "tp"=2]>

@@ -6,7 +6,7 @@ import pytest
 
 from shardy_py.api import Program, Result, propagate
 from shardy_py.check import Choice, Finding, Limits, check
-from shardy_py.partition.cost import cost_model
+from shardy_py.hardware.cost import cost_model
 
 MESH = 'sdy.mesh @mesh = <["x"=2, "slow"=2]>\n'
 LIMITS = Limits(1, 1, cost_model("tpu-v5p,slow=tpu-dcn"), padding_bytes=1)

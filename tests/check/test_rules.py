@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from shardy_py.api import Program, ShardyError, propagate
+from shardy_py.base.errors import Position
 from shardy_py.check import (
     RULES,
     Choice,
@@ -21,8 +22,7 @@ from shardy_py.check import (
     without_baseline,
 )
 from shardy_py.cli.check import main
-from shardy_py.errors import Position
-from shardy_py.partition.cost import cost_model
+from shardy_py.hardware.cost import cost_model
 
 SMALL = Limits(replicated_bytes=1, reshard_bytes=1, padding_bytes=1)
 

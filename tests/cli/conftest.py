@@ -10,7 +10,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
 
 import shardy_py.passes as passes
-from shardy_py.errors import Diagnostic, Position, ShardyError
+from shardy_py.base.errors import Diagnostic, Position, ShardyError
 from shardy_py.passes import PassRow
 from shardy_py.passes.options import option
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from shardy_py.api import Program
+from shardy_py.base.releases import NEWEST
 from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.check import main as sdy_check
 from shardy_py.cli.diff import main as sdy_diff
 from shardy_py.cli.interpret import main as stablehlo_interpret
 from shardy_py.cli.view import main as shardy_view
-from shardy_py.releases import NEWEST
 
 _COUNTS = "attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32}"
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from shardy_py.base.errors import Diagnostic, Position, ShardyError
 from shardy_py.cli.expectations import read_expectations, unmet
-from shardy_py.errors import Diagnostic, Position, ShardyError
 
 ERROR = Diagnostic("operand 0 is bad", Position("f", 3, 7))
 

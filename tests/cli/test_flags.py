@@ -4,8 +4,8 @@ from dataclasses import fields
 
 import pytest
 
+from shardy_py.base.errors import ShardyError
 from shardy_py.cli.flags import FLAGS, SPLIT_MARKER, Command, parse_command
-from shardy_py.errors import ShardyError
 
 
 def test_defaults() -> None:

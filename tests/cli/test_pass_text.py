@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from shardy_py.base.errors import ShardyError
 from shardy_py.cli.pass_text import build_step, parse_options, parse_pipeline
-from shardy_py.errors import ShardyError
 from shardy_py.passes.options import Option, OptionValue
 
 

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from shardy_py.base.errors import ShardyError
 from shardy_py.cli.regular_expression import Regex
-from shardy_py.errors import ShardyError
 
 PIECES = (
     *(

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from shardy_py.base.errors import ShardyError
 from shardy_py.cli import main
 from shardy_py.cli.driver import Outcome, run
 from shardy_py.cli.flags import parse_command
@@ -21,7 +22,6 @@ from shardy_py.cli.reports import (
     with_request,
 )
 from shardy_py.cli.shell import FAILURE, SUCCESS
-from shardy_py.errors import ShardyError
 
 PROGRAM = "module {\n  func.func @main(%arg0: tensor<8xf32>) {\n    return\n  }\n}\n"
 BAD = "module {\n  oops\n}\n"

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from shardy_py.base.errors import Diagnostic, Position, ShardyError
+from shardy_py.base.files import write_whole
 from shardy_py.cli.shell import (
     BUG,
     FAILURE,
@@ -20,8 +22,6 @@ from shardy_py.cli.shell import (
     run_command,
     usage_error,
 )
-from shardy_py.errors import Diagnostic, Position, ShardyError
-from shardy_py.files import write_whole
 
 
 def run(work: Callable[[Files], int]) -> int:

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from shardy_py.base.files import write_whole
 from shardy_py.cli import main
 from shardy_py.cli.check import main as check
 from shardy_py.cli.diff import main as diff
 from shardy_py.cli.hlo_indexing import main as hlo_indexing
 from shardy_py.cli.view import main as view
-from shardy_py.files import write_whole
 
 SMALL = "func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n  return %arg0 : tensor<4xf32>\n}\n"
 NAMES = ("hlo_indexing", "layout", "check", "diff", "explorer", "suggest", "view")
@@ -119,7 +119,7 @@ def main():
 )
 def test_an_interrupt_leaves_no_traceback(command: str, code: int, tmp_path: Path) -> None:
     (tmp_path / "interrupted.py").write_text(command)
-    script = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from shardy_py.commands import run; "
+    script = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from shardy_py.cli.commands import run; "
     finished = subprocess.run(
         [sys.executable, "-c", script + "sys.exit(run('interrupted'))"],
         capture_output=True,

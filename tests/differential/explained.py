@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from shardy_py.dialects import parse_module, print_module
-from shardy_py.graph.liveness import dead_ops
-from shardy_py.ir import walk_pre_order
+from shardy_py.mlir.dialects import parse_module, print_module
+from shardy_py.mlir.ir import walk_pre_order
+from shardy_py.propagation.graph.liveness import dead_ops
 
 SEVERAL, UNKNOWN = "several of these", "unknown"
 _MESH = re.compile(r'"(\w+)"=(\d+)')

@@ -9,10 +9,10 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from shardy_py.base.errors import ShardyError
 from shardy_py.cli.pass_text import build_step
-from shardy_py.dialects import parse_module, print_module
-from shardy_py.dialects.verification import verify_module
-from shardy_py.errors import ShardyError
+from shardy_py.mlir.dialects import parse_module, print_module
+from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.passes.runner import run_passes
 from tests.differential.explained import UNKNOWN, crash_cause, refusal_cause
 from tests.differential.meshes import Width

@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from shardy_py.base.errors import ShardyError
 from shardy_py.cli.driver import split_chunks
 from shardy_py.cli.flags import SPLIT_MARKER
-from shardy_py.errors import ShardyError
 from tests.differential.meshes import Width
 from tests.differential.modes import (
     DIFFERENT,

@@ -14,8 +14,8 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from shardy_py.errors import ShardyError
-from shardy_py.releases import RELEASES, Release, named
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.releases import RELEASES, Release, named
 
 VARIABLE = "SHARDY_REFERENCE_PYTHON"
 PYTHONS = tuple(f"python3.{minor}" for minor in range(11, 16))

@@ -12,7 +12,7 @@ import random
 import sys
 from collections import Counter
 
-from shardy_py import releases
+from shardy_py.base import releases
 from tests.differential import references
 from tests.differential.modes import MODES, OUTCOMES, Mode, compare, made_small
 from tests.differential.reference_process import ReferenceProcess

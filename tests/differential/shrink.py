@@ -15,9 +15,9 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
-from shardy_py.dialects import parse_module, print_module
-from shardy_py.dialects.verification import verify_module
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.dialects import parse_module, print_module
+from shardy_py.mlir.dialects.verification import verify_module
 
 Fails = Callable[[str], bool]
 SHARDING = re.compile(r"<@\w+, \[[^\]]*\][^>]*>")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py import releases
+from shardy_py.base import releases
 from tests.differential.modes import DIFFERENT, REFUSED, SAME, Mode, Outcome, Step, compare
 from tests.differential.partitioning import LOCAL, PAD, PASSES, RESOLVE, explained, outcome_of, random_cases
 from tests.differential.reference_process import ReferenceProcess

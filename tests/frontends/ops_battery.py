@@ -24,13 +24,13 @@ import torch
 
 from shardy_py import Mesh
 from shardy_py.frontends.torch import from_exported
-from shardy_py.spmd.model import Plan
+from shardy_py.xla.spmd.model import Plan
 from tests.frontends.battery_gradients import gradient_rows
 from tests.frontends.battery_operands import Row, operand_of
 from tests.frontends.battery_ops import op_rows
 from tests.frontends.battery_variants import variant_rows
-from tests.spmd.compiled import Hlo, partitioned
-from tests.spmd.hlo_programs import reported
+from tests.xla.spmd.compiled import Hlo, partitioned
+from tests.xla.spmd.hlo_programs import reported
 
 MESH = Mesh.of(dp=2, tp=4)
 DEVICES = 8

@@ -14,9 +14,9 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 # Examples are made with torch, so they come behind that line.
 # ruff: noqa: E402
 from shardy_py import ShardyError
-from shardy_py.builder import Tensor, TensorType, build, ops
 from shardy_py.frontends.aten import ROWS, find_row, keeps_whole, random, register_aten, unregister_aten
 from shardy_py.frontends.aten.elements import element_of_torch
+from shardy_py.frontends.builder import Tensor, TensorType, build, ops
 from shardy_py.frontends.torch.export import decomposed
 from tests.frontends.aten_examples import Call, calls
 from tests.frontends.run_stablehlo import interpreted, run

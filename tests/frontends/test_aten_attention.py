@@ -11,8 +11,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 # ruff: noqa: E402
 from shardy_py import ShardyError
-from shardy_py.builder import TensorType, build
 from shardy_py.frontends.aten import find_row
+from shardy_py.frontends.builder import TensorType, build
 
 pytestmark = pytest.mark.torch
 

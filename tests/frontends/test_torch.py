@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shardy_py import Mesh, P, Program, Sharding, ShardyError, propagate
-from shardy_py.builder import ops
+from shardy_py.frontends.builder import ops
 from shardy_py.frontends.torch import from_exported, placements_of, register_aten, unregister_aten
 from tests.frontends import torch_models
 from tests.frontends.run_stablehlo import interpreted, run

@@ -10,8 +10,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 # Models are made with torch, so their imports come behind that line.
 # ruff: noqa: E402
-from shardy_py.builder import ops
 from shardy_py.frontends.aten import register_aten, unregister_aten
+from shardy_py.frontends.builder import ops
 from shardy_py.frontends.torch import decompositions as torch_decompositions
 from shardy_py.frontends.torch import from_exported
 from shardy_py.frontends.torch.composites import rewrite_composites

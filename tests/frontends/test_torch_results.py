@@ -12,7 +12,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 # Models are made with torch, so their imports come behind that line.
 # ruff: noqa: E402
-from shardy_py import Mesh, Options, Program, ShardyError, propagate, releases
+from shardy_py import Mesh, Options, Program, ShardyError, propagate
+from shardy_py.base import releases
 from shardy_py.frontends.torch import from_exported, placements_of
 from shardy_py.frontends.torch.nodes import position_of
 from shardy_py.ops import names

@@ -1,6 +1,7 @@
 """Programs of the builder give what numpy gives for the same expression: run by the compiler that JAX has.
 
-Not in `tests/builder`: once JAX has compiled in a process, the C++ reference crashes on invalid text there.
+Not in `tests/frontends/builder`: once JAX has compiled in a process, the C++ reference crashes on invalid
+text there.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shardy_py import builder
-from shardy_py.builder import build, ops
+from shardy_py.frontends import builder
+from shardy_py.frontends.builder import build, ops
 from tests.frontends.run_stablehlo import run
 
 _random = np.random.default_rng(0)

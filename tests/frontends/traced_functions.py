@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from shardy_py import Mesh, Program
-from shardy_py.builder import Argument, build
+from shardy_py.frontends.builder import Argument, build
 from shardy_py.frontends.torch.export import Graph
 from shardy_py.frontends.torch.nodes import check, node_type
 from shardy_py.frontends.torch.trace import Places, trace
-from shardy_py.xla.populate_expanded_op_rules import populate_expanded_op_rules
+from shardy_py.xla.prepare.populate_expanded_op_rules import populate_expanded_op_rules
 
 
 def program_of_function(

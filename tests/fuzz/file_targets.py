@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from shardy_py import Program, Result, propagate
-from shardy_py.assignment.iopddl import problem_of, solution_of
-from shardy_py.byte_sizes import byte_size
+from shardy_py.base.byte_sizes import byte_size
 from shardy_py.cli.check import main as sdy_check
 from shardy_py.cli.explorer import main as explorer
 from shardy_py.cli.interpret import main as interpret
 from shardy_py.hardware.placement import placement_of
+from shardy_py.search.assignment.iopddl import problem_of, solution_of
 from tests.fuzz.judging import Fault, Outcome, Target, command, diagnosed, work_folder
 from tests.fuzz.mutation import damaged, damaged_bytes
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Literal
 
+from shardy_py.base.errors import ShardyError
 from shardy_py.cli.shell import TROUBLE
-from shardy_py.errors import ShardyError
 from tests.fuzz.mutation import damaged
 
 Outcome = Literal["output", "diagnostic"]

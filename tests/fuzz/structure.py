@@ -15,8 +15,8 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from shardy_py.dialects import chlo, parse_module, print_module, stablehlo
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.dialects import chlo, parse_module, print_module, stablehlo
 
 TYPES = (
     *(

@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from shardy_py.api import Mesh, P, Program, Sharding
+from shardy_py.base.errors import ShardyError
 from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.check import main as sdy_check
 from shardy_py.cli.diff import main as sdy_diff
@@ -24,8 +25,8 @@ from shardy_py.cli.hlo_indexing import main as hlo_indexing
 from shardy_py.cli.interpret import main as interpret
 from shardy_py.cli.layout import main as hlo_layout
 from shardy_py.cli.view import main as shardy_view
-from shardy_py.errors import ShardyError
-from shardy_py.gspmd.sharding.proto import (
+from shardy_py.passes import PASSES
+from shardy_py.xla.hlo_sharding.proto import (
     Value,
     decode,
     encode,
@@ -33,15 +34,14 @@ from shardy_py.gspmd.sharding.proto import (
     hlo_sharding_to_proto,
     unpack,
 )
-from shardy_py.gspmd.sharding.text import hlo_sharding_from_text
-from shardy_py.passes import PASSES
+from shardy_py.xla.hlo_sharding.text import hlo_sharding_from_text
 from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
 from tests.fuzz.file_targets import FILE_TARGETS
 from tests.fuzz.judging import Fault, Outcome, Target, command, diagnosed, work_folder
 from tests.fuzz.mutation import damaged, damaged_bytes
 from tests.fuzz.structure import restructured
-from tests.interpret.test_limits import TOO_MUCH, program_of
+from tests.run.interpret.test_limits import TOO_MUCH, program_of
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT.parent / "shared" / "corpus"

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from shardy_py import P, Program, propagate
+from shardy_py.base.errors import ShardyError
 from shardy_py.cli import main
 from shardy_py.cli.suggest import main as suggest
-from shardy_py.errors import ShardyError
 from shardy_py.hardware import ALIASES, HARDWARE, hardware_of, placement_of
-from shardy_py.partition.cost import cost_model
-from shardy_py.report.memory.chips import target_of
+from shardy_py.hardware.cost import cost_model
+from shardy_py.xla.buffers.chips import target_of
 
 SPELLINGS = [(name, name) for name in HARDWARE] + [(a, name) for name, all_ in ALIASES.items() for a in all_]
 PROGRAM = """

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 from shardy_py.hardware import Link, default_topology, placement_of
-from shardy_py.partition.cost import CostModel
+from shardy_py.hardware.cost import CostModel
 from shardy_py.sharding import Mesh, MeshAxis
 
 

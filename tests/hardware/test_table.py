@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 from shardy_py.hardware import HARDWARE, LINKS, Link, hardware_of
 
 

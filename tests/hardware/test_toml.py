@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 from shardy_py.hardware import HARDWARE, Hardware, placement_of
 from shardy_py.hardware.toml import parse
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 from shardy_py.indexing import Interval, parse_map, range_var, reads
 
 TEXT = """(d0, d1)[s0]{rt0} -> (d0, d1 + rt0, s0),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from shardy_py.base.session import SESSION
 from shardy_py.indexing import (
     Expr,
     IndexMap,
@@ -22,7 +23,6 @@ from shardy_py.indexing import (
     reads,
     simplify_expr,
 )
-from shardy_py.session import SESSION
 
 NINES = "d0 in [0, 9], d1 in [0, 9], d2 in [0, 9]"
 EXAMPLES = {

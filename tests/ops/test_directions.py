@@ -6,7 +6,7 @@ from time import process_time
 
 import pytest
 
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 from shardy_py.indexing import parse_map
 from shardy_py.ops import OpRecord, TensorType, input_to_output, is_exact, output_to_input, reads_everything
 from shardy_py.sharding import Factor, FactorType, ShardingRule

@@ -14,7 +14,7 @@ from shardy_py.indexing import parse_map, reads
 from shardy_py.ops import OpRecord, indexing_maps
 from shardy_py.ops.reads import shape_of
 from tests.ops.examples import CONVOLUTION, SCALAR, op, t
-from tests.rules import instances
+from tests.propagation.rules import instances
 
 I32 = t(element="i32")
 SLICE = {"start_indices": (5, 3, 0), "limit_indices": (10, 20, 50), "strides": (1, 7, 2)}

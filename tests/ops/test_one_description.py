@@ -6,50 +6,60 @@ import ast
 from pathlib import Path
 
 import shardy_py
-from shardy_py.dialects import check, chlo, interpreter, sdy, stablehlo
+from shardy_py.mlir.dialects import check, chlo, interpreter, sdy, stablehlo
+from shardy_py.mlir.text.builtin_forms import BUILTIN, FUNC
 from shardy_py.ops import TABLE
-from shardy_py.text.builtin_forms import BUILTIN, FUNC
 
 PACKAGE = Path(shardy_py.__file__).parent
 DESCRIBED = {name for name in TABLE if "@" not in name and not name.startswith(("hlo.", "mine."))}
 WITHOUT_CLASS = {"linalg.generic"}
 """Rows of ops of dialects that are not in this package."""
 
-DESCRIPTIONS = ("ops/", "compute/", "dialects/", "text/builtin_forms.py", "hlo/opcodes.py")
-"""Where ops are described: rows, computations, classes, syntax, verifiers; HLO opcodes by other names."""
+DESCRIPTIONS = (
+    "ops/",
+    "run/compute/",
+    "mlir/dialects/",
+    "mlir/text/builtin_forms.py",
+    "hlo/text/opcodes.py",
+    "passes/table.py",
+)
+"""Where ops are described: rows, computations, classes, syntax, verifiers; HLO opcodes by other names; what passes need and add."""
 
 LEFT: dict[str, tuple[int, str]] = {
     "passes/registration.py": (
         2,
         "the syntax of pipelines: `builtin.module(...)`, read without loading xDSL",
     ),
-    "partition/unreduced_terms.py": (13, "a row an op: which operands it is linear in"),
-    "partition/masks.py": (11, "a row an op: what it must not read of padding, and the reducers' identities"),
-    "passes/partitioner/identities.py": (7, "a row a reducer: its identity as bytes"),
-    "passes/partitioner/local_collectives.py": (6, "a row a collective of sdy: its local form"),
-    "passes/partitioner/local_indexed.py": (2, "a row an op: its local form"),
-    "passes/partitioner/local_ops.py": (21, "a row an op: its local form"),
-    "passes/partitioner/local_terms.py": (12, "a row an op: its local form"),
-    "passes/partitioner/local_windows.py": (4, "a row an op: its local form"),
-    "passes/partitioner/padded_ops.py": (14, "a row an op: its form on padded operands"),
-    "passes/partitioner/padding_masks.py": (
+    "localize/arithmetic/unreduced_terms.py": (13, "a row an op: which operands it is linear in"),
+    "localize/arithmetic/masks.py": (
+        11,
+        "a row an op: what it must not read of padding, and the reducers' identities",
+    ),
+    "localize/identities.py": (7, "a row a reducer: its identity as bytes"),
+    "localize/local_collectives.py": (6, "a row a collective of sdy: its local form"),
+    "localize/local_indexed.py": (2, "a row an op: its local form"),
+    "localize/local_ops.py": (21, "a row an op: its local form"),
+    "localize/local_terms.py": (12, "a row an op: its local form"),
+    "localize/local_windows.py": (4, "a row an op: its local form"),
+    "localize/padded_ops.py": (14, "a row an op: its form on padded operands"),
+    "localize/padding_masks.py": (
         5,
         "the reducer whose identity fills a mask, and the op that joins masks",
     ),
-    "passes/partitioner/reduction_factors.py": (7, "a row a reducer: the all-reduce that continues it"),
-    "passes/partitioner/whole_tensors.py": (10, "a row an op: the dimensions that no rule describes"),
-    "proof/zero_signs.py": (21, "a row an op that tells zeros of both signs apart"),
-    "advice/outcome.py": (2, "products, whose work is not the number of their elements"),
-    "proof/sized_ops.py": (19, "a row an op: how the sizes of its dimensions and attributes are related"),
+    "localize/reduction_factors.py": (7, "a row a reducer: the all-reduce that continues it"),
+    "localize/whole_tensors.py": (10, "a row an op: the dimensions that no rule describes"),
+    "run/proof/zero_signs.py": (21, "a row an op that tells zeros of both signs apart"),
+    "search/advice/outcome.py": (2, "products, whose work is not the number of their elements"),
+    "run/proof/sized_ops.py": (19, "a row an op: how the sizes of its dimensions and attributes are related"),
     "check/communication_rules.py": (1, "the op whose slices straddle shards"),
     "check/loops.py": (8, "ops that move no value between dimensions, through which a lint follows values"),
-    "report/memory/canonical.py": (9, "products and convolutions, and the ops of the copies made for them"),
-    "report/memory/fusion.py": (9, "the ops that XLA fuses in a way of their own"),
-    "report/memory/stored.py": (5, "the ops that XLA stores in a way of their own"),
-    "spmd/patterns.py": (5, "the ops that end a pattern of XLA, and its copies"),
-    "spmd/rotations.py": (2, "the ops of which XLA recognizes rotations"),
-    "spmd/handlers.py": (37, "a row an op: XLA's handler of it"),
-    "spmd/walk.py": (2, "the slice and the barrier whose operands XLA treats in a way of their own"),
+    "xla/buffers/canonical.py": (9, "products and convolutions, and the ops of the copies made for them"),
+    "xla/buffers/fusion.py": (9, "the ops that XLA fuses in a way of their own"),
+    "xla/buffers/stored.py": (5, "the ops that XLA stores in a way of their own"),
+    "xla/spmd/patterns.py": (5, "the ops that end a pattern of XLA, and its copies"),
+    "xla/spmd/rotations.py": (2, "the ops of which XLA recognizes rotations"),
+    "xla/spmd/handlers.py": (37, "a row an op: XLA's handler of it"),
+    "xla/spmd/walk.py": (2, "the slice and the barrier whose operands XLA treats in a way of their own"),
     "frontends/jax_devices.py": (1, "functions in a module of MLIR's Python bindings"),
 }
 """The number of names of ops in other files, and why. Entries may only shrink."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from shardy_py.cli.pass_text import build_step
-from shardy_py.dialects import parse_module, print_module
+from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.passes import PassCall, pass_call
 from shardy_py.passes.pipeline_options import PropagationPipelineOptions
 from shardy_py.passes.pipelines import (

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from shardy_py import releases
-from shardy_py.dialects import parse_module, print_module
-from shardy_py.ir import find_ops
+from shardy_py.base import releases
+from shardy_py.mlir.dialects import parse_module, print_module
+from shardy_py.mlir.ir import find_ops
 from shardy_py.passes import pass_call
-from shardy_py.passes.constraints import is_dictated, tail_of_chain
+from shardy_py.passes.import_.constraints import is_dictated, tail_of_chain
 from shardy_py.passes.runner import run_passes
 from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 

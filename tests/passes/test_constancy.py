@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py.dialects import parse_module
-from shardy_py.ir import walk_pre_order
-from shardy_py.passes.constants import Kind, is_preserving, kind_of
+from shardy_py.mlir.dialects import parse_module
+from shardy_py.mlir.ir import walk_pre_order
+from shardy_py.passes.import_.constants import Kind, is_preserving, kind_of
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shardy_py.dialects import parse_module
-from shardy_py.ir import find_ops
-from shardy_py.passes.constants import split_constants
+from shardy_py.mlir.dialects import parse_module
+from shardy_py.mlir.ir import find_ops
+from shardy_py.passes.import_.constants import split_constants
 
 
 def test_a_constant_of_one_use_is_not_copied() -> None:

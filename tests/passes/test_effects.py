@@ -1,4 +1,4 @@
-"""What `effects.py` says of passes holds on the programs of the tests of passes."""
+"""What the rows of passes say they need and add holds on the programs of the tests of passes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from shardy_py import ShardyError
-from shardy_py.dialects.registry import parse_module, print_module
-from shardy_py.errors import collected_warnings
-from shardy_py.ir import find_ops, limited_to, op_names
+from shardy_py.base.errors import collected_warnings
+from shardy_py.mlir.dialects.registry import parse_module, print_module
+from shardy_py.mlir.ir import find_ops, limited_to, op_names
 from shardy_py.passes import PASSES, pass_by_name, pass_call
-from shardy_py.passes.effects import EFFECTS
 from shardy_py.passes.pipelines import propagation_passes
 from shardy_py.passes.runner import run_passes
+
+EFFECTS = {row.name: (row.needs, row.adds) for row in PASSES if row.adds is not None}
 
 FOLDERS = ("passes", "pipeline")
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from shardy_py.base.releases import Behaviour
 from shardy_py.cli.pass_text import build_step
-from shardy_py.dialects import parse_module, print_module
+from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.passes import PassCall, pass_call
 from shardy_py.passes.pipeline_options import PartitioningOptions
 from shardy_py.passes.pipelines import export_passes
 from shardy_py.passes.runner import run_passes
-from shardy_py.releases import Behaviour
 from tests.conftest import Reference
 from tests.differential.reference_process import ReferenceProcess
 

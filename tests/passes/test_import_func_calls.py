@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from shardy_py.dialects import parse_module, print_module
-from shardy_py.errors import collected_warnings
-from shardy_py.ir import find_ops
-from shardy_py.passes.named_computations import export_named_computations, import_calls
+from shardy_py.base.errors import collected_warnings
+from shardy_py.mlir.dialects import parse_module, print_module
+from shardy_py.mlir.ir import find_ops
+from shardy_py.passes.import_.named_computations import export_named_computations, import_calls
 from shardy_py.passes.options import CopyOptions
 
 CALLED_THREE_TIMES = """

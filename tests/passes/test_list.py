@@ -51,7 +51,7 @@ def test_names_follow_the_rule() -> None:
     row = PassRow("sdy-some-new-pass", "Does.", options.UnflattenCallGraphOptions)
     assert (row.stem, row.class_name) == ("some_new_pass", "SomeNewPassPass")
     assert row.module_name == "shardy_py.passes.some_new_pass"
-    assert PassRow("xla-new", "Does.", file="shared").module_name == "shardy_py.xla.shared"
+    assert PassRow("xla-new", "Does.", file="shared").module_name == "shardy_py.xla.prepare.shared"
     assert [option.name for option in row.options] == ["dedup-functions-fully"]
 
 

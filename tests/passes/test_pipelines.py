@@ -6,13 +6,13 @@ import re
 
 import pytest
 
+from shardy_py.base.releases import Behaviour
 from shardy_py.cli.pass_text import build_step
 from shardy_py.passes.pipeline_options import ExportPipelineOptions, PropagationPipelineOptions
 from shardy_py.passes.pipelines import (
     export_passes,
     propagation_passes,
 )
-from shardy_py.releases import Behaviour
 from tests.differential.reference_process import ReferenceProcess
 
 WITHOUT_EFFECT = {"sdy-save-module"}  # writes debug files when a directory is given

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py.dialects import parse_module, print_module
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.passes import pass_call
 from shardy_py.passes.runner import run_passes
 from tests.differential.reference_process import ReferenceError, ReferenceProcess

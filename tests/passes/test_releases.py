@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from shardy_py import releases
+from shardy_py.base import releases
 from shardy_py.cli import main
 from tests.conftest import CORPUS
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from shardy_py.dialects import parse_module, print_module
+from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.passes import pass_call
 from shardy_py.passes.runner import run_passes
 from tests.differential.reference_process import ReferenceError, ReferenceProcess

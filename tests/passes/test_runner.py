@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from shardy_py import releases
-from shardy_py.dialects import parse_module, print_module
-from shardy_py.graph.movements import is_recording
+from shardy_py.base import releases
+from shardy_py.mlir.dialects import parse_module, print_module
+from shardy_py.mlir.movements import is_recording
 from shardy_py.passes import pass_call, pipelines
 from shardy_py.passes.runner import recording, run_passes
 from tests.propagation.random_programs import random_program

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from shardy_py.base.errors import collected_warnings
 from shardy_py.cli.pass_text import build_step
-from shardy_py.dialects import parse_module, print_module
-from shardy_py.errors import collected_warnings
+from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.passes.options import SaveModuleOptions
-from shardy_py.passes.propagating import save_module
+from shardy_py.passes.propagate.propagating import save_module
 from shardy_py.passes.runner import run_passes
 
 PROGRAM = """

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from xdsl.dialects.builtin import TensorType, f32
 
-from shardy_py.dialects import parse_module
-from shardy_py.dialects.sdy.syntax_sharding import read_sharding
-from shardy_py.dialects.stablehlo.attributes import TokenType
-from shardy_py.graph.symbols import Symbols
-from shardy_py.passes.manual_axes_cleanup import common_mesh, naming_all
-from shardy_py.passes.removal import without_size_one_axes
+from shardy_py.mlir.dialects import parse_module
+from shardy_py.mlir.dialects.sdy.syntax_sharding import read_sharding
+from shardy_py.mlir.dialects.stablehlo.attributes import TokenType
+from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.text.cursor import Cursor
+from shardy_py.mlir.text.source import Source
+from shardy_py.passes.export.removal import without_size_one_axes
+from shardy_py.passes.import_.manual_axes_cleanup import common_mesh, naming_all
 from shardy_py.sharding import AxisRef, Mesh, MeshAxis, TensorSharding
-from shardy_py.text.cursor import Cursor
-from shardy_py.text.source import Source
 
 MESH = Mesh((MeshAxis("x", 2), MeshAxis("one", 1), MeshAxis("y", 4)))
 

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from shardy_py.dialects import parse_module
-from shardy_py.errors import collected_warnings
-from shardy_py.graph.slots import Slots
-from shardy_py.ir import walk_pre_order
-from shardy_py.passes.constraints import synchronize_groups
+from shardy_py.base.errors import collected_warnings
+from shardy_py.mlir.dialects import parse_module
+from shardy_py.mlir.ir import walk_pre_order
+from shardy_py.passes.import_.constraints import synchronize_groups
+from shardy_py.propagation.graph.slots import Slots
 
 TEXT = """
 sdy.mesh @mesh = <["a"=2, "b"=2]>

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py.dialects import parse_module
-from shardy_py.graph.symbols import function_name
-from shardy_py.passes.call_graph import unreferenced_symbols
-from tests.graph.test_symbols import module_of
+from shardy_py.mlir.dialects import parse_module
+from shardy_py.mlir.symbols import function_name
+from shardy_py.passes.import_.call_graph import unreferenced_symbols
+from tests.mlir.test_symbols import module_of
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from shardy_py import pipeline
-from shardy_py.dialects import parse_module, print_module
-from shardy_py.ir import find_ops
-from shardy_py.passes.constants import renew_uses
+from shardy_py.api import pipeline
+from shardy_py.mlir.dialects import parse_module, print_module
+from shardy_py.mlir.ir import find_ops
+from shardy_py.passes.import_.constants import renew_uses
 
 BRANCHES = """
   func.func @main(%a: tensor<i32>, %b: tensor<i32>) -> tensor<i32> {

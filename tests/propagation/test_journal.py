@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py.dialects import parse_module
-from shardy_py.graph.build import build_program
-from shardy_py.passes.constraints import synchronize_groups
+from shardy_py.mlir.dialects import parse_module
+from shardy_py.passes.import_.constraints import synchronize_groups
 from shardy_py.passes.pipelines import import_passes, inline_passes
-from shardy_py.passes.propagating import rule_deriver
+from shardy_py.passes.propagate.propagating import rule_deriver
 from shardy_py.passes.runner import run_passes
+from shardy_py.propagation.graph.build import build_program
 from shardy_py.propagation.journal import Arrivals, Journal
 from shardy_py.propagation.propagate import propagate
 from shardy_py.sharding import TensorSharding

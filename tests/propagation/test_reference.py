@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from shardy_py.dialects import parse_module, print_module
+from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.passes import pass_call
 from shardy_py.passes.pipelines import propagation_passes
 from shardy_py.passes.runner import run_passes

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 from shardy_py.propagation.aggressive import aggressive
 from shardy_py.propagation.basic import StepOptions, Strategy, basic
 from shardy_py.propagation.flat import Direction, ManualBoundary

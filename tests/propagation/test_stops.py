@@ -6,15 +6,15 @@ from collections import Counter
 
 import pytest
 
-from shardy_py.dialects import parse_module
-from shardy_py.graph.build import build_program
-from shardy_py.passes.constraints import synchronize_groups
+from shardy_py.mlir.dialects import parse_module
+from shardy_py.passes.import_.constraints import synchronize_groups
 from shardy_py.passes.pipelines import import_passes, inline_passes
-from shardy_py.passes.propagating import rule_deriver
+from shardy_py.passes.propagate.propagating import rule_deriver
 from shardy_py.passes.runner import run_passes
 from shardy_py.propagation.aggressive import aggressive
 from shardy_py.propagation.basic import StepOptions, Strategy, basic
 from shardy_py.propagation.flat import UNSHARDABLE, Direction
+from shardy_py.propagation.graph.build import build_program
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.propagate import PropagationOptions, propagate
 from shardy_py.propagation.step import Step

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from shardy_py import Program, Result, propagate, testing
+from shardy_py.base.errors import ShardyError
 from shardy_py.check import (
     baseline_text,
     findings_github,
@@ -35,9 +36,8 @@ from shardy_py.check import (
     findings_text,
     without_baseline,
 )
-from shardy_py.dialects import parse_module
-from shardy_py.dialects.verification import verify_module
-from shardy_py.errors import ShardyError
+from shardy_py.mlir.dialects import parse_module
+from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.report import local_shapes_data, local_shapes_text, local_values, view
 from shardy_py.report.communication import PARTITIONERS, CommunicationReport, communication_json
 from shardy_py.report.memory import memory_json

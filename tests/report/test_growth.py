@@ -11,7 +11,7 @@ import pytest
 
 from shardy_py import Program, Result, propagate
 from shardy_py.check import check
-from shardy_py.graph.value_table import ValueTable
+from shardy_py.mlir.value_table import ValueTable
 from shardy_py.report.difference import difference
 from shardy_py.report.matching import matched
 
@@ -172,6 +172,6 @@ def test_sequences_with_nothing_in_common_are_compared_in_linear_time() -> None:
 def test_chains_are_fused_in_linear_time(report: Callable[[Result], object]) -> None:
     """A part of the report that is small for short chains."""
     small, large = (_sums(n) for n in (60, 240))
-    file = "report/memory/fusion.py"
+    file = "xla/buffers/fusion.py"
     lines = [executed_lines(lambda of=of: report(of), file) for of in (small, large)]
     assert 0 < lines[1] < 5 * lines[0]

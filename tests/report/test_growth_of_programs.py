@@ -9,8 +9,8 @@ import pytest
 from shardy_py import Program, Result, propagate
 from shardy_py.passes.pipelines import before_propagation_passes
 from shardy_py.passes.runner import run_passes
-from shardy_py.report.memory.stored import StoredBlock
-from shardy_py.spmd.program import Block
+from shardy_py.xla.buffers.stored import StoredBlock
+from shardy_py.xla.spmd.program import Block
 from tests.report.test_growth import executed_lines
 
 ROW = "tensor<8xf32>"
@@ -107,11 +107,11 @@ def _explore(result: Result) -> object:
         (_propagated(_constraints), _partition, ""),
         (_reshards, _canonicalize, ""),
         (_slices, _canonicalize, ""),
-        (_loops, _compile, "xla/loops.py"),
-        (_propagated(_loops), _explore, "model_graph/"),
-        (_propagated(_loops), _prove, "proof/cutting.py"),
-        (_propagated(_functions), _explore, "model_graph/"),
-        (_propagated(_functions), _partition, "graph/symbols.py"),
+        (_loops, _compile, "xla/prepare/loops.py"),
+        (_propagated(_loops), _explore, "viewer/model_graph/"),
+        (_propagated(_loops), _prove, "run/proof/cutting.py"),
+        (_propagated(_functions), _explore, "viewer/model_graph/"),
+        (_propagated(_functions), _partition, "mlir/symbols.py"),
     ],
 )
 def test_the_cost_is_linear(

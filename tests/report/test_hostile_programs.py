@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shardy_py import Program, Result, propagate
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 from shardy_py.report import view
 from shardy_py.sharding import Mesh, device_slices
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from shardy_py.dialects import parse_module
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.dialects import parse_module
 from shardy_py.report import LocalValue, local_shapes_data, local_shapes_text, local_values
 from shardy_py.sharding import Mesh, MeshAxis
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py.dialects import parse_module
+from shardy_py.hardware.tensor_bytes import tensor_size
+from shardy_py.mlir.dialects import parse_module
 from shardy_py.ops.record import TensorType
 from shardy_py.report import ReportedValue, collect_values, summarize
-from shardy_py.report.sizes import tensor_size
 from shardy_py.report.summary import GroupBytes
 from shardy_py.report.tables import bytes_text, seconds_text
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, MeshAxis, SubAxis, TensorSharding

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 from shardy_py.report.view import describe, describe_device, draw, to_svg
 from shardy_py.report.view_words import ids_text
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, MeshAxis, SubAxis, TensorSharding

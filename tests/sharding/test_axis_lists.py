@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 from shardy_py.sharding import AxisRef, Mesh, MeshAxis, SubAxis
 from shardy_py.sharding.axis_lists import (
     Axes,

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 from shardy_py.sharding import (
     AxisRef,
     DimensionSharding,

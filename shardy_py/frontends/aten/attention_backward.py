@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from shardy_py.api import ShardyError
-from shardy_py.builder import Tensor, TensorType, dot_general, ops, reduce_max, reduce_sum
 from shardy_py.frontends.aten.elements import Maybe, Outputs, convert, sizes, widened
 from shardy_py.frontends.aten.reductions import shaped, softmax, spread
+from shardy_py.frontends.builder import Tensor, TensorType, dot_general, ops, reduce_max, reduce_sum
 
 _LEADING = ((0, 1), (0, 1))
 """Batch and heads, of both operands."""

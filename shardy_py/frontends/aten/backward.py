@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shardy_py.builder import Tensor, TensorType, convolution, ops, reduce_sum
-from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers
 from shardy_py.frontends.aten.elements import Bound, Outputs, convert, converted, dimension, sizes, widened
 from shardy_py.frontends.aten.products import window
 from shardy_py.frontends.aten.shapes import part
+from shardy_py.frontends.builder import Tensor, TensorType, convolution, ops, reduce_sum
+from shardy_py.mlir.dialects.stablehlo.structs import ConvDimensionNumbers
 
 # ---------------------------------------------------------------------- convolution
 

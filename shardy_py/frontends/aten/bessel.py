@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.builder import Tensor, TensorType, ops
 from shardy_py.frontends.aten.chlo_ops import chlo
 from shardy_py.frontends.aten.elements import convert, widened
 from shardy_py.frontends.aten.series import (
@@ -26,6 +25,7 @@ from shardy_py.frontends.aten.series import (
     power_terms,
     summed,
 )
+from shardy_py.frontends.builder import Tensor, TensorType, ops
 
 _DEGREE = 40
 _NEAR, _NEAR_K = 8.0, 2.0

@@ -6,7 +6,7 @@ Not here: where they are (`../torch/boundaries.py`), the constraints that replac
 
 from __future__ import annotations
 
-from shardy_py.builder import Tensor, TensorType, ops
+from shardy_py.frontends.builder import Tensor, TensorType, ops
 
 TARGET = "shardy_py.boundary"
 """The custom call of a boundary; its `backend_config` is the name."""

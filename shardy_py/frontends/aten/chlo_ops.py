@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from shardy_py.builder import Tensor, emit
-from shardy_py.dialects.chlo import op_class
+from shardy_py.frontends.builder import Tensor, emit
+from shardy_py.mlir.dialects.chlo import op_class
 
 
 def chlo(name: str) -> Callable[..., Tensor]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.builder import Tensor, TensorType, dot_general, ops, reduce_max, reduce_sum
 from shardy_py.frontends.aten.einsum import einsum
 from shardy_py.frontends.aten.elements import convert, filled, sizes
 from shardy_py.frontends.aten.scatters import scatter_along
 from shardy_py.frontends.aten.shapes import indexed
+from shardy_py.frontends.builder import Tensor, TensorType, dot_general, ops, reduce_max, reduce_sum
 
 _FEW = 25
 """The most vectors whose Euclidean distances torch computes from differences."""

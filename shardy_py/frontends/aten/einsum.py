@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from shardy_py.builder import Tensor, TensorType, dot_general, ops, reduce_sum
 from shardy_py.frontends.aten.elements import converted, sizes
 from shardy_py.frontends.aten.shapes import diagonal, reordered
+from shardy_py.frontends.builder import Tensor, TensorType, dot_general, ops, reduce_sum
 
 Labels = list[str]
 """A label for each dimension: a letter, or `...k` for the k-th dimension of an ellipsis from the right."""

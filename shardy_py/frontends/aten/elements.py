@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from shardy_py.api import ShardyError
-from shardy_py.builder import Tensor, TensorType, ops
-from shardy_py.builder.types import dtype_of, element_of
+from shardy_py.frontends.builder import Tensor, TensorType, ops
+from shardy_py.frontends.builder.types import dtype_of, element_of
 
 Outputs = Sequence[TensorType]
 """The types of an op's results in torch."""

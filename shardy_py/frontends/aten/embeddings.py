@@ -16,14 +16,14 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.api import ShardyError
-from shardy_py.builder import Tensor, TensorType, ops, reduce, reduce_sum, scatter
-from shardy_py.builder.tensor import elementwise
-from shardy_py.dialects.stablehlo import BroadcastInDimOp, ConstantOp, op_class
-from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
 from shardy_py.frontends.aten.distances import norm
 from shardy_py.frontends.aten.elements import Maybe, convert, filled, sizes
 from shardy_py.frontends.aten.reductions import lowest
 from shardy_py.frontends.aten.scatters import scatter_along
+from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce, reduce_sum, scatter
+from shardy_py.frontends.builder.tensor import elementwise
+from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp, ConstantOp, op_class
+from shardy_py.mlir.dialects.stablehlo.structs import ScatterDimensionNumbers
 
 _SUM, _MEAN, _MAX = 0, 1, 2
 _Iota, _Multiply = op_class("iota"), op_class("multiply")

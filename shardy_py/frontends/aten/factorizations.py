@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from shardy_py.builder import Tensor, TensorType, ops, reduce_max
 from shardy_py.frontends.aten.elements import convert, filled, sizes
 from shardy_py.frontends.aten.matrices import (
     COMPLEX,
@@ -23,6 +22,7 @@ from shardy_py.frontends.aten.matrices import (
 )
 from shardy_py.frontends.aten.reductions import shaped
 from shardy_py.frontends.aten.shapes import part
+from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_max
 
 
 def _reflectors(self: Tensor) -> tuple[Tensor, Tensor]:

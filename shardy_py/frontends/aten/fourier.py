@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from shardy_py.builder import Tensor, TensorType, ops
 from shardy_py.frontends.aten.elements import convert, dimension, sizes
 from shardy_py.frontends.aten.shapes import part, reordered
+from shardy_py.frontends.builder import Tensor, TensorType, ops
 
 _MOST = 3
 """The most dimensions that one op of StableHLO transforms."""

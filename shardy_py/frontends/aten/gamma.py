@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.builder import Tensor, TensorType, ops, reduce, while_loop
-from shardy_py.builder.tensor import elementwise
-from shardy_py.builder.types import dtype_of
 from shardy_py.frontends.aten.chlo_ops import chlo
 from shardy_py.frontends.aten.elements import convert, filled, sizes, widened
+from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce, while_loop
+from shardy_py.frontends.builder.tensor import elementwise
+from shardy_py.frontends.builder.types import dtype_of
 
 _MOST = 2000
 """The most terms."""

@@ -14,11 +14,11 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from shardy_py.builder import Tensor, TensorType, ops, reduce_sum, scatter
-from shardy_py.builder.tensor import elementwise
-from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers, ScatterDimensionNumbers
 from shardy_py.frontends.aten.elements import Outputs, convert, filled, sizes, widened
 from shardy_py.frontends.aten.shapes import part
+from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_sum, scatter
+from shardy_py.frontends.builder.tensor import elementwise
+from shardy_py.mlir.dialects.stablehlo.structs import GatherDimensionNumbers, ScatterDimensionNumbers
 
 _BILINEAR, _NEAREST, _BICUBIC = range(3)
 _ZEROS, _BORDER, _REFLECTION = range(3)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shardy_py.builder import Tensor, TensorType, dot_general, emit, ops
-from shardy_py.dialects.chlo import RaggedDotOp
-from shardy_py.dialects.chlo.attributes import RaggedDotDimensionNumbers, RaggedDotDimensionNumbersAttr
 from shardy_py.frontends.aten.elements import Maybe, Outputs, convert, sizes
 from shardy_py.frontends.aten.shapes import part
+from shardy_py.frontends.builder import Tensor, TensorType, dot_general, emit, ops
+from shardy_py.mlir.dialects.chlo import RaggedDotOp
+from shardy_py.mlir.dialects.chlo.attributes import RaggedDotDimensionNumbers, RaggedDotDimensionNumbersAttr
 
 
 def _group_sizes(ends: Tensor) -> Tensor:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from shardy_py.api import ShardyError
-from shardy_py.builder import Tensor, TensorType, ops, reduce_prod, reduce_sum, while_loop
 from shardy_py.frontends.aten import matrices
 from shardy_py.frontends.aten.elements import convert, filled, sizes
 from shardy_py.frontends.aten.matrices import (
@@ -26,6 +25,7 @@ from shardy_py.frontends.aten.matrices import (
     with_batch,
 )
 from shardy_py.frontends.aten.shapes import along_dimension, diagonal, part
+from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_prod, reduce_sum, while_loop
 
 
 def _solved(

@@ -22,9 +22,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.builtin import TensorType as TensorAttr
 
-from shardy_py.builder import Tensor, TensorType, dot_general, ops
 from shardy_py.frontends.aten.elements import filled, sizes
-from shardy_py.rules import einsum_rule
+from shardy_py.frontends.builder import Tensor, TensorType, dot_general, ops
+from shardy_py.propagation.rules import einsum_rule
 
 _LETTERS = {"f32": "s", "f64": "d", "complex<f32>": "c", "complex<f64>": "z"}
 REAL = {"complex<f32>": "f32", "complex<f64>": "f64"}

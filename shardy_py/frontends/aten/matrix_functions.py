@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from math import log
 from typing import Any
 
-from shardy_py.builder import Tensor, TensorType, ops, reduce_max, reduce_sum, while_loop
 from shardy_py.frontends.aten.elements import convert, sizes
 from shardy_py.frontends.aten.factorizations import ROWS as FACTORS
 from shardy_py.frontends.aten.matrices import REAL, adjoint, identity, product, typed
+from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_max, reduce_sum, while_loop
 
 _DEGREE = 18
 """That of the Taylor polynomial of matrices."""

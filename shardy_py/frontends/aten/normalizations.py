@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from shardy_py.api import ShardyError
-from shardy_py.builder import Tensor, TensorType, ops
 from shardy_py.frontends.aten.elements import Maybe, Outputs, filled, sizes, widened
 from shardy_py.frontends.aten.products import along
 from shardy_py.frontends.aten.reductions import mean_over, shaped, spread
+from shardy_py.frontends.builder import Tensor, TensorType, ops
 
 
 def _normalized(input: Tensor, over: Sequence[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.builder import Tensor, TensorType, ops
-from shardy_py.builder.tensor import elementwise
 from shardy_py.frontends.aten.chlo_ops import chlo, erf, erf_inv
 from shardy_py.frontends.aten.elements import convert, converted, filled, promoted, sizes
+from shardy_py.frontends.builder import Tensor, TensorType, ops
+from shardy_py.frontends.builder.tensor import elementwise
 from shardy_py.ops import names
 
 Operand = Any

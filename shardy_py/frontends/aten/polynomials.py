@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from shardy_py.builder import Tensor, TensorType, ops, reduce_max, while_loop
 from shardy_py.frontends.aten.elements import convert, filled, sizes
+from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_max, while_loop
 
 
 @dataclass(frozen=True)

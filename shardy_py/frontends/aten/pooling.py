@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.builder import Tensor, TensorType, dot_general, ops, reduce, reduce_window
-from shardy_py.builder.tensor import elementwise
 from shardy_py.frontends.aten.elements import filled, sizes
 from shardy_py.frontends.aten.pointwise import trunc
 from shardy_py.frontends.aten.products import window
 from shardy_py.frontends.aten.reductions import first_greatest, lowest
 from shardy_py.frontends.aten.shapes import along_dimension, indexed, part
+from shardy_py.frontends.builder import Tensor, TensorType, dot_general, ops, reduce, reduce_window
+from shardy_py.frontends.builder.tensor import elementwise
 
 Dims = int | Sequence[int] | None
 

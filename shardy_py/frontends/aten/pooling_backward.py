@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.builder import Tensor, TensorType, ops, reduce_window, scatter, select_and_scatter
-from shardy_py.builder.tensor import elementwise
-from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
 from shardy_py.frontends.aten.elements import Maybe, filled, sizes
 from shardy_py.frontends.aten.pooling import averages
 from shardy_py.frontends.aten.products import window
 from shardy_py.frontends.aten.reductions import lowest
 from shardy_py.frontends.aten.resampling import weighted_along
+from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_window, scatter, select_and_scatter
+from shardy_py.frontends.builder.tensor import elementwise
+from shardy_py.mlir.dialects.stablehlo.structs import ScatterDimensionNumbers
 
 Dims = int | Sequence[int] | None
 _ADD = partial(elementwise, "add")

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from shardy_py.api import ShardyError
-from shardy_py.builder import Tensor, TensorType, convolution, dot_general, ops, reduce_sum
-from shardy_py.dialects.stablehlo.structs import ConvDimensionNumbers
 from shardy_py.frontends.aten.elements import Maybe, convert, dimension, sizes, widened
 from shardy_py.frontends.aten.reductions import softmax
+from shardy_py.frontends.builder import Tensor, TensorType, convolution, dot_general, ops, reduce_sum
+from shardy_py.mlir.dialects.stablehlo.structs import ConvDimensionNumbers
 
 
 def _mm(out: TensorType, self: Tensor, other: Tensor) -> Tensor:

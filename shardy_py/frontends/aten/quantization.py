@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from shardy_py.builder import Tensor, TensorType, ops
 from shardy_py.frontends.aten.elements import Maybe, convert, dimension, is_float, sizes
 from shardy_py.frontends.aten.products import along
+from shardy_py.frontends.builder import Tensor, TensorType, ops
 
 Scale = float | Tensor
 

@@ -14,12 +14,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from shardy_py.builder import Tensor, TensorType, ops, sort
-from shardy_py.builder.insertion import Trace, current_trace
 from shardy_py.frontends.aten.chlo_ops import erf_inv
 from shardy_py.frontends.aten.elements import convert, sizes
 from shardy_py.frontends.aten.reductions import cumulative, extremes
 from shardy_py.frontends.aten.shapes import part
+from shardy_py.frontends.builder import Tensor, TensorType, ops, sort
+from shardy_py.frontends.builder.insertion import Trace, current_trace
 
 _SEEDS: WeakKeyDictionary[Trace, int] = WeakKeyDictionary()
 """The number of ops of each program under construction that draw numbers."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from shardy_py.builder import Tensor, TensorType, ops, reduce_sum
 from shardy_py.frontends.aten import reductions, scatters, shapes
 from shardy_py.frontends.aten.elements import convert, dimension, is_float, sizes
 from shardy_py.frontends.aten.reductions import extremes, shaped, sorted_along
 from shardy_py.frontends.aten.shapes import along_dimension, part
+from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_sum
 
 
 def _kth_value(

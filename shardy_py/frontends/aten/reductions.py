@@ -10,19 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.builder import (
-    Tensor,
-    TensorType,
-    ops,
-    reduce,
-    reduce_max,
-    reduce_min,
-    reduce_sum,
-    reduce_window,
-    sort,
-)
-from shardy_py.builder.regions import bounds
-from shardy_py.builder.tensor import elementwise
 from shardy_py.frontends.aten.elements import (
     convert,
     dimension,
@@ -34,6 +21,19 @@ from shardy_py.frontends.aten.elements import (
     widened,
 )
 from shardy_py.frontends.aten.shapes import along_dimension, part
+from shardy_py.frontends.builder import (
+    Tensor,
+    TensorType,
+    ops,
+    reduce,
+    reduce_max,
+    reduce_min,
+    reduce_sum,
+    reduce_window,
+    sort,
+)
+from shardy_py.frontends.builder.regions import bounds
+from shardy_py.frontends.builder.tensor import elementwise
 
 Dims = int | Sequence[int] | None
 Start = Callable[[str], Any]

@@ -11,8 +11,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from shardy_py.builder import Tensor, TensorType, dot_general, ops
 from shardy_py.frontends.aten.elements import convert, sizes, widened
+from shardy_py.frontends.builder import Tensor, TensorType, dot_general, ops
 
 Filter = Callable[[Any], Any]
 

@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any
 
 from shardy_py.api import ShardyError
-from shardy_py.builder import Tensor, TensorType, ops, scatter
-from shardy_py.builder.tensor import elementwise
-from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
 from shardy_py.frontends.aten.elements import Bound, convert, dimension, filled, is_float, sizes
 from shardy_py.frontends.aten.pointwise import floor_quotient
 from shardy_py.frontends.aten.reductions import cumulative, highest, lowest
 from shardy_py.frontends.aten.shapes import adjacent, index_vectors, reordered
+from shardy_py.frontends.builder import Tensor, TensorType, ops, scatter
+from shardy_py.frontends.builder.tensor import elementwise
+from shardy_py.mlir.dialects.stablehlo.structs import ScatterDimensionNumbers
 
 Combine = Callable[[Tensor, Tensor], Tensor]
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from shardy_py.api import ShardyError
-from shardy_py.builder import Tensor, TensorType, ops, reduce_max, reduce_min, reduce_sum, scatter
-from shardy_py.builder.tensor import elementwise
-from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
 from shardy_py.frontends.aten.elements import Maybe, convert, dimension, filled, sizes
 from shardy_py.frontends.aten.reductions import cumulative
 from shardy_py.frontends.aten.shapes import part
+from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_max, reduce_min, reduce_sum, scatter
+from shardy_py.frontends.builder.tensor import elementwise
+from shardy_py.mlir.dialects.stablehlo.structs import ScatterDimensionNumbers
 
 _REDUCTIONS: dict[str, tuple[str, float]] = {
     "max": ("maximum", -np.inf),

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.builder import Tensor
-from shardy_py.builder.types import dtype_of
+from shardy_py.frontends.builder import Tensor
+from shardy_py.frontends.builder.types import dtype_of
 
 Array = Any
 

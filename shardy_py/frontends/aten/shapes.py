@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.builder import Tensor, TensorType, ops
-from shardy_py.builder.types import dtype_of
-from shardy_py.dialects.stablehlo.structs import GatherDimensionNumbers
 from shardy_py.frontends.aten.elements import Bound, convert, converted, dimension, filled, sizes
+from shardy_py.frontends.builder import Tensor, TensorType, ops
+from shardy_py.frontends.builder.types import dtype_of
+from shardy_py.mlir.dialects.stablehlo.structs import GatherDimensionNumbers
 
 
 def _reshape(out: TensorType, self: Tensor, *_: Any, **__: Any) -> Tensor:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from shardy_py.builder import Tensor, TensorType, ops, reduce, while_loop
-from shardy_py.builder.tensor import elementwise
-from shardy_py.builder.types import dtype_of
 from shardy_py.frontends.aten.chlo_ops import chlo, erf_inv
 from shardy_py.frontends.aten.elements import convert, is_float, sizes
+from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce, while_loop
+from shardy_py.frontends.builder.tensor import elementwise
+from shardy_py.frontends.builder.types import dtype_of
 
 
 def _is_nan(tensor: Tensor) -> Tensor:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from shardy_py.builder import Tensor, TensorType, ops, scatter
-from shardy_py.dialects.stablehlo.structs import ScatterDimensionNumbers
 from shardy_py.frontends.aten.elements import convert, sizes
 from shardy_py.frontends.aten.shapes import part
+from shardy_py.frontends.builder import Tensor, TensorType, ops, scatter
+from shardy_py.mlir.dialects.stablehlo.structs import ScatterDimensionNumbers
 
 
 @dataclass(frozen=True)

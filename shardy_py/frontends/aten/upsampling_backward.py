@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.builder import Tensor, TensorType
-from shardy_py.builder.types import dtype_of
 from shardy_py.frontends.aten.elements import convert, sizes, widened
 from shardy_py.frontends.aten.resampling import FILTERS, resampling_weights, weighted_along
+from shardy_py.frontends.builder import Tensor, TensorType
+from shardy_py.frontends.builder.types import dtype_of
 
 
 def _nearest(size: int, given: int, scale: Any, *, exact: bool) -> Any:

@@ -25,9 +25,6 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from shardy_py.api import Mesh, P, Program, Sharding, ShardyError, Value
 from shardy_py.api.annotate import DIRECTIONS, Editor
 from shardy_py.api.partition_spec import dim
-from shardy_py.dialects.sdy import PropagationBarrierOp, ShardingConstraintOp, TensorShardingAttr
-from shardy_py.dialects.stablehlo import CustomCallOp
-from shardy_py.dialects.verification import verify_module
 from shardy_py.frontends.aten.boundary import TARGET
 from shardy_py.frontends.torch.boundaries import (
     AGAIN,
@@ -41,17 +38,10 @@ from shardy_py.frontends.torch.gradients import divides, summed_values
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.plans import Group, Plan, StyledModule
 from shardy_py.frontends.torch.styles import Layouts
-from shardy_py.graph.module_paths import (
-    BACKWARD,
-    inputs_of,
-    is_backward,
-    is_in,
-    ops_by_module,
-    outer_name,
-    outputs_of,
-)
-from shardy_py.graph.plain import tensor_type
-from shardy_py.ir import (
+from shardy_py.mlir.dialects.sdy import PropagationBarrierOp, ShardingConstraintOp, TensorShardingAttr
+from shardy_py.mlir.dialects.stablehlo import CustomCallOp
+from shardy_py.mlir.dialects.verification import verify_module
+from shardy_py.mlir.ir import (
     build_operation,
     erase,
     find_ops,
@@ -61,6 +51,16 @@ from shardy_py.ir import (
     replace_uses,
     walk_pre_order,
 )
+from shardy_py.mlir.module_paths import (
+    BACKWARD,
+    inputs_of,
+    is_backward,
+    is_in,
+    ops_by_module,
+    outer_name,
+    outputs_of,
+)
+from shardy_py.mlir.plain import tensor_type
 from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 
 PHASES = ("clip", "optimizer")

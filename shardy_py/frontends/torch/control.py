@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from shardy_py.builder import Tensor, TensorType, if_, ops, while_loop
 from shardy_py.frontends.aten.elements import convert, filled, sizes
+from shardy_py.frontends.builder import Tensor, TensorType, if_, ops, while_loop
 from shardy_py.frontends.torch.flex import flex_attention
 
 Run = Callable[[Any, Sequence[Any]], tuple[Tensor, ...]]

@@ -25,10 +25,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block
 
 from shardy_py.api import Mesh, Program, ShardyError
-from shardy_py.builder import Argument, Tensor, TensorType, build, ops
-from shardy_py.builder.insertion import current_block
-from shardy_py.dialects.traits import is_dead_when_unused
 from shardy_py.frontends.aten import Row, find_row
+from shardy_py.frontends.builder import Argument, Tensor, TensorType, build, ops
+from shardy_py.frontends.builder.insertion import current_block
 from shardy_py.frontends.torch.control import control_of
 from shardy_py.frontends.torch.decompositions import all_nodes, decomposed
 from shardy_py.frontends.torch.effects import drop_tokens, is_token
@@ -36,9 +35,10 @@ from shardy_py.frontends.torch.nodes import blamed, check, location_of, node_typ
 from shardy_py.frontends.torch.numbers import function_of_numbers
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.storage import order_storage
-from shardy_py.graph.value_table import RESULT_INFO
-from shardy_py.ir import erase
-from shardy_py.xla.populate_expanded_op_rules import populate_expanded_op_rules
+from shardy_py.mlir.dialects.traits import is_dead_when_unused
+from shardy_py.mlir.ir import erase
+from shardy_py.mlir.value_table import RESULT_INFO
+from shardy_py.xla.prepare.populate_expanded_op_rules import populate_expanded_op_rules
 
 _VIEWS = ("aten.view.default", "aten.reshape.default", "aten._unsafe_view.default")
 _PRODUCTS = {"aten.linear.default": 0, "aten.mm.default": 0, "aten.addmm.default": 1}

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from shardy_py.api import ShardyError
-from shardy_py.errors import Diagnostic, Position
+from shardy_py.base.errors import Diagnostic, Position
 from shardy_py.frontends.torch.placements import torch_module
 
 _DEPENDS = r"data-dependent|GuardOnDataDependent|DynamicOutputShape|unbacked"

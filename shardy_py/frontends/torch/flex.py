@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.builder import Tensor, dot_general, ops
 from shardy_py.frontends.aten.elements import convert, sizes, widened
 from shardy_py.frontends.aten.products import for_all_heads
 from shardy_py.frontends.aten.reductions import softmax
+from shardy_py.frontends.builder import Tensor, dot_general, ops
 
 Run = Callable[..., tuple[Any, ...]]
 """(graph, tensors, shape of tensors in place of numbers) -> results."""

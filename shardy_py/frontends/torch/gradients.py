@@ -15,9 +15,9 @@ from typing import Any, cast
 
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.dialects.stablehlo import AddOp, ConvertOp, ReshapeOp, TransposeOp
-from shardy_py.graph.plain import tensor_type
-from shardy_py.ir import operands_of
+from shardy_py.mlir.dialects.stablehlo import AddOp, ConvertOp, ReshapeOp, TransposeOp
+from shardy_py.mlir.ir import operands_of
+from shardy_py.mlir.plain import tensor_type
 
 Dimensions = Mapping[str, int]
 """The dimension that each axis shards, the most major axis of a dimension first."""

@@ -15,12 +15,12 @@ from typing import Any, cast
 from xdsl.ir import Operation
 
 from shardy_py.api import ShardyError
-from shardy_py.dialects.sdy import ReshardOp
-from shardy_py.dialects.stablehlo import AddOp, ConvertOp, ReshapeOp, TransposeOp
 from shardy_py.frontends.torch.boundaries import INPUTS, PARTS
 from shardy_py.frontends.torch.constraints import GROUP
 from shardy_py.frontends.torch.plans import FullyShard
-from shardy_py.graph.module_paths import BACKWARD, is_in, outer_name
+from shardy_py.mlir.dialects.sdy import ReshardOp
+from shardy_py.mlir.dialects.stablehlo import AddOp, ConvertOp, ReshapeOp, TransposeOp
+from shardy_py.mlir.module_paths import BACKWARD, is_in, outer_name
 
 _REDUCING = ("all_reduce", "reduce_scatter")
 _LINEAR = (AddOp, ConvertOp, ReshapeOp, TransposeOp)

@@ -16,10 +16,10 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, NameLoc, StringAttr, 
 from xdsl.ir import Attribute
 
 from shardy_py.api import ShardyError
-from shardy_py.builder import TensorType
-from shardy_py.errors import Diagnostic, Position
+from shardy_py.base.errors import Diagnostic, Position
 from shardy_py.frontends.aten import find_row
 from shardy_py.frontends.aten.elements import element_of_torch
+from shardy_py.frontends.builder import TensorType
 from shardy_py.frontends.torch.control import control_of
 from shardy_py.frontends.torch.numbers import function_of_numbers
 from shardy_py.frontends.torch.placements import torch_module

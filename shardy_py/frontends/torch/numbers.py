@@ -10,9 +10,9 @@ import operator
 from collections.abc import Callable
 from typing import Any, cast
 
-from shardy_py.builder import Tensor, TensorType, ops
 from shardy_py.frontends.aten.elements import filled, promoted
 from shardy_py.frontends.aten.pointwise import floor_quotient
+from shardy_py.frontends.builder import Tensor, TensorType, ops
 
 Function = Callable[..., Any]
 

@@ -21,7 +21,7 @@ from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from shardy_py.api import Mesh, ShardyError
-from shardy_py.errors import closest
+from shardy_py.base.errors import closest
 from shardy_py.frontends.torch.styles import Style, style_of
 
 

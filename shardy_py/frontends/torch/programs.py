@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from shardy_py.api import Mesh, P, Program, Result, Sharding, ShardyError, Value
 from shardy_py.api.annotate import annotation_of
-from shardy_py.errors import closest
+from shardy_py.base.errors import closest
 from shardy_py.frontends.torch.constraints import planned
 from shardy_py.frontends.torch.export import program_of, tied_names
 from shardy_py.frontends.torch.exporting import export

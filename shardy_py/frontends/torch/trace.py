@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from shardy_py.api import ShardyError
-from shardy_py.errors import Diagnostic, Position
+from shardy_py.base.errors import Diagnostic, Position
 from shardy_py.frontends.aten import find_row, keeps_whole
 from shardy_py.frontends.torch.multi_head import heads_apart
 from shardy_py.frontends.torch.nodes import in_phase, phase_of

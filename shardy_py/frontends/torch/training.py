@@ -22,7 +22,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from shardy_py.api import Mesh, Program, ShardyError
-from shardy_py.builder import Argument, Tensor, build, sharding_group
+from shardy_py.frontends.builder import Argument, Tensor, build, sharding_group
 from shardy_py.frontends.torch.arguments import (
     Slot,
     call_of,
@@ -39,8 +39,8 @@ from shardy_py.frontends.torch.placements import as_mesh, torch_module
 from shardy_py.frontends.torch.plans import Plan, modules_of
 from shardy_py.frontends.torch.programs import annotated, shardings_by_label, under_plan
 from shardy_py.frontends.torch.trace import Places, TracedGraph, trace
-from shardy_py.graph.value_table import RESULT_INFO
-from shardy_py.xla.populate_expanded_op_rules import populate_expanded_op_rules
+from shardy_py.mlir.value_table import RESULT_INFO
+from shardy_py.xla.prepare.populate_expanded_op_rules import populate_expanded_op_rules
 
 ALIAS = "tf.aliasing_output"
 """The attribute of a donated argument, with the number of the result that takes its memory."""

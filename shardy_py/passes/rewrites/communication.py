@@ -1,7 +1,7 @@
 """Rewrites of collectives: chains become one, ops that undo each other are erased.
 
 all_slice of all_gather along the same axes     the operand
-all_slice of all_reduce                         reduce_scatter (see `partition/collectives.py`)
+all_slice of all_reduce                         reduce_scatter (see `reshard/collectives.py`)
 all_to_all of all_to_all in other dimensions    one all_to_all
 
 Not here: rewrites of reshards (`reshards.py`).
@@ -14,18 +14,18 @@ from typing import Any, cast
 
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
-from shardy_py.dialects import sdy
-from shardy_py.graph.movements import note_moved, replace_by_values, replace_op
-from shardy_py.graph.symbols import meshes_of, module_of
-from shardy_py.graph.value_shardings import ShardingReader
-from shardy_py.ir import build_operation, erase, operands_of, place_before
-from shardy_py.partition.collectives import scatter_fusion
-from shardy_py.partition.compare import is_equivalent
+from shardy_py.mlir.dialects import sdy
+from shardy_py.mlir.ir import build_operation, erase, operands_of, place_before
+from shardy_py.mlir.movements import note_moved, replace_by_values, replace_op
+from shardy_py.mlir.symbols import meshes_of, module_of
+from shardy_py.mlir.text.location_syntax import fuse
+from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.passes.rewrites.driver import Rewrite
+from shardy_py.reshard.collectives import scatter_fusion
+from shardy_py.reshard.compare import is_equivalent
 from shardy_py.sharding import Axes, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import sort_and_merge
 from shardy_py.sharding.meshes import mesh_of
-from shardy_py.text.location_syntax import fuse
 
 LABEL = "sdy-collective"
 Params = tuple[tuple[Axes, int, int], ...]

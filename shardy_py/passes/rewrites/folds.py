@@ -17,22 +17,22 @@ from typing import Any, cast
 from xdsl.ir import Operation
 from xdsl.traits import Commutative
 
-from shardy_py.dialects.chlo import op_class
-from shardy_py.dialects.sdy import ManualComputationOp, OpShardingRuleAttr, TensorShardingPerValueAttr
-from shardy_py.dialects.sdy.interfaces import manual_axes
-from shardy_py.dialects.stablehlo import CaseOp
-from shardy_py.dialects.traits import constant_of, is_foldable_constant
-from shardy_py.graph.holders import RULE
-from shardy_py.graph.movements import replace_op
-from shardy_py.graph.plain import plain, tensor_type
-from shardy_py.graph.symbols import meshes_of, module_of
-from shardy_py.ir import build_operation, inline_region, operands_of, replace_operand
+from shardy_py.mlir.dialects.chlo import op_class
+from shardy_py.mlir.dialects.sdy import ManualComputationOp, OpShardingRuleAttr, TensorShardingPerValueAttr
+from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
+from shardy_py.mlir.dialects.stablehlo import CaseOp
+from shardy_py.mlir.dialects.traits import constant_of, is_foldable_constant
+from shardy_py.mlir.holders import RULE
+from shardy_py.mlir.ir import build_operation, inline_region, operands_of, replace_operand
+from shardy_py.mlir.movements import replace_op
+from shardy_py.mlir.plain import plain, tensor_type
+from shardy_py.mlir.symbols import meshes_of, module_of
+from shardy_py.mlir.text.builtin_attributes import is_complex, is_integral
+from shardy_py.mlir.text.dense import element_size, make_dense, store_integer
+from shardy_py.mlir.text.float_formats import FORMATS
 from shardy_py.passes.rewrites.driver import Rewrite
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import common_mesh, resolve
-from shardy_py.text.builtin_attributes import is_complex, is_integral
-from shardy_py.text.dense import element_size, make_dense, store_integer
-from shardy_py.text.float_formats import FORMATS
 
 
 def _remove_unused_inputs(op: Operation) -> bool:

@@ -16,19 +16,19 @@ from typing import cast
 
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
-from shardy_py.dialects.sdy import ReshardOp
-from shardy_py.dialects.stablehlo import op_class
-from shardy_py.graph.cloning import clone
-from shardy_py.graph.movements import note_copies, note_moved, replace_by_values, replace_op
-from shardy_py.graph.plain import plain
-from shardy_py.graph.symbols import meshes_of, module_of
-from shardy_py.ir import build_operation, erase, operands_of, place_after, place_after_value
-from shardy_py.partition.compare import strides
-from shardy_py.passes.communication_ops import sizes_of
+from shardy_py.mlir.cloning import clone
+from shardy_py.mlir.dialects.sdy import ReshardOp
+from shardy_py.mlir.dialects.stablehlo import op_class
+from shardy_py.mlir.ir import build_operation, erase, operands_of, place_after, place_after_value
+from shardy_py.mlir.movements import note_copies, note_moved, replace_by_values, replace_op
+from shardy_py.mlir.plain import plain
+from shardy_py.mlir.symbols import meshes_of, module_of
+from shardy_py.mlir.text.location_syntax import fuse
+from shardy_py.passes.export.communication_ops import sizes_of
 from shardy_py.passes.rewrites.driver import Rewrite
+from shardy_py.reshard.compare import strides
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
-from shardy_py.text.location_syntax import fuse
 
 Reshape, Transpose = op_class("reshape"), op_class("transpose")
 

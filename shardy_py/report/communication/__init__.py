@@ -1,6 +1,6 @@
 """The communication of a sharded program: its collectives, their axes and costs, the lines that cause them.
 
-Not here: the passes that turn reshards into collectives (`passes/`), costs (`partition/cost.py`).
+Not here: the passes that turn reshards into collectives (`passes/`), costs (`hardware/cost.py`).
 
     print(communication_report(module, DEFAULT))
 """
@@ -21,7 +21,7 @@ from shardy_py.report.communication.report import (
     communication_report,
     communication_text,
 )
-from shardy_py.report.communication.spmd_program import SpmdProgram
+from shardy_py.xla.spmd.from_program import SpmdProgram
 
 __all__ = [
     "HALO_EXCHANGE",

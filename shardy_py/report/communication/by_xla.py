@@ -1,6 +1,6 @@
 """The collectives that XLA's SPMD partitioner sends for a propagated program, and those that it has already.
 
-Not here: XLA's choices (`spmd/`), the program as the planner reads it (`spmd_program.py`).
+Not here: XLA's choices (`xla/spmd/`), the program as the planner reads it (`spmd_program.py`).
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from typing import Any, cast
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from shardy_py.errors import Position
-from shardy_py.graph.symbols import function_name
-from shardy_py.graph.value_shardings import ShardingReader
-from shardy_py.graph.value_table import location_text
-from shardy_py.ir import blocks_of, operands_of, written_name
+from shardy_py.base.errors import Position
+from shardy_py.hardware.cost import CostModel
+from shardy_py.mlir.ir import blocks_of, operands_of, written_name
+from shardy_py.mlir.symbols import function_name
+from shardy_py.mlir.text.source import position_of
+from shardy_py.mlir.value_shardings import ShardingReader
+from shardy_py.mlir.value_table import location_text
 from shardy_py.ops import TABLE, TensorType
-from shardy_py.partition.cost import CostModel
 from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.collect import Axes, CollectiveUse, collect_collectives
-from shardy_py.report.communication.device_groups import UNKNOWN_AXIS, axes_of_collective
-from shardy_py.report.communication.loops import run_counts
 from shardy_py.report.communication.scattered import cost_of, is_scattered
-from shardy_py.report.communication.spmd_program import SpmdProgram
-from shardy_py.spmd.model import Collective
-from shardy_py.spmd.walk import Rematerialized, Sent
-from shardy_py.text.source import position_of
+from shardy_py.run.loops import run_counts
+from shardy_py.xla.spmd.device_groups import UNKNOWN_AXIS, axes_of_collective
+from shardy_py.xla.spmd.from_program import SpmdProgram
+from shardy_py.xla.spmd.model import Collective
+from shardy_py.xla.spmd.walk import Rematerialized, Sent
 
 
 @dataclass(frozen=True, slots=True)

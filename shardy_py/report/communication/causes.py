@@ -1,6 +1,6 @@
 """The causes of collectives: the op that requires one, in words, and its source line.
 
-Not here: the collectives (`collect.py`), the events of the passes (`graph/movements.py`).
+Not here: the collectives (`collect.py`), the events of the passes (`mlir/movements.py`).
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any, cast
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from shardy_py.dialects.sdy import ReshardOp, ShardingConstraintOp
-from shardy_py.errors import Position
-from shardy_py.graph.movements import Copies, Insertion, Movement
-from shardy_py.graph.value_table import location_text
-from shardy_py.ir import written_name
+from shardy_py.base.errors import Position
+from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp
+from shardy_py.mlir.ir import written_name
+from shardy_py.mlir.movements import Copies, Insertion, Movement
+from shardy_py.mlir.text.source import position_of
+from shardy_py.mlir.value_table import location_text
 from shardy_py.ops import TABLE, Collective
-from shardy_py.text.source import position_of
 
 
 @dataclass(frozen=True, slots=True)

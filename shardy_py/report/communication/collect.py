@@ -14,21 +14,21 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.graph.plain import plain, tensor_type
-from shardy_py.graph.value_shardings import ShardingReader
-from shardy_py.graph.value_table import ValueEntry, ValueTable
-from shardy_py.ir import op_names, operands_of
+from shardy_py.hardware.cost import AxisSize, Cost, CostModel
+from shardy_py.hardware.tensor_bytes import tensor_size
+from shardy_py.mlir.ir import op_names, operands_of
+from shardy_py.mlir.plain import plain, tensor_type
+from shardy_py.mlir.value_shardings import ShardingReader
+from shardy_py.mlir.value_table import ValueEntry, ValueTable
 from shardy_py.ops import TABLE, Collective, TensorType
-from shardy_py.partition.cost import AxisSize, Cost, CostModel
 from shardy_py.report.communication.causes import Cause, Causes
-from shardy_py.report.communication.device_groups import UNKNOWN_AXIS, axes_of_devices
 from shardy_py.report.communication.halos import KIND as HALO
 from shardy_py.report.communication.halos import Halo, Halos
-from shardy_py.report.communication.loops import run_counts
-from shardy_py.report.sizes import tensor_size
 from shardy_py.report.surroundings import manual_computations_around
+from shardy_py.run.loops import run_counts
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 from shardy_py.sharding.meshes import is_single_device, mesh_of, resolve
+from shardy_py.xla.spmd.device_groups import UNKNOWN_AXIS, axes_of_devices
 
 _KINDS = {row.collective.kind for row in TABLE.values() if row.collective is not None}
 SENDING_KINDS = tuple(sorted((_KINDS | {HALO}) - {"all_slice"}))

@@ -7,7 +7,7 @@ elements. Counted by the op's indexing maps, over-approximated by boxes: strided
     [halo] = Halos(meshes, ShardingReader()).of(convolution)
     halo.operand, halo.axes, halo.bytes          0, (("x", 4),), 4096
 
-Not here: collectives (`collect.py`), strides counted exactly (`analysis/communication.py`).
+Not here: collectives (`collect.py`), strides counted exactly (`hlo/analysis/communication.py`).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from math import prod
 import numpy as np
 from xdsl.ir import Operation
 
-from shardy_py.graph.record import record_of
-from shardy_py.graph.value_shardings import ShardingReader
+from shardy_py.hardware.cost import AxisSize
+from shardy_py.hlo.layout import layout_bytes
 from shardy_py.indexing import IndexMap, Interval, bounds_of, extent
-from shardy_py.ir import operands_of
-from shardy_py.layout import layout_bytes
+from shardy_py.mlir.ir import operands_of
+from shardy_py.mlir.record import record_of
+from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.ops import OpRecord, indexing_maps
-from shardy_py.partition.cost import AxisSize
-from shardy_py.rules import derive_rule
+from shardy_py.propagation.rules import derive_rule
 from shardy_py.sharding import DeviceSlices, FactorType, Mesh, ShardingRule, TensorSharding, device_slices
 from shardy_py.sharding.meshes import resolve
 from shardy_py.sharding.slices import MOST_LISTED

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from shardy_py.errors import Diagnostic, ShardyError
+from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse
 from shardy_py.report.communication.halos import KIND as HALO
 from shardy_py.report.communication.report import CommunicationReport

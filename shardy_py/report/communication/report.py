@@ -4,7 +4,7 @@
     report.total.bytes
     print(report)
 
-Not here: finding collectives (`collect.py`), their costs (`partition/cost.py`).
+Not here: finding collectives (`collect.py`), their costs (`hardware/cost.py`).
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from typing import Any, Literal, get_args
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from shardy_py.errors import Diagnostic
-from shardy_py.graph.symbols import Symbols
-from shardy_py.notebook import Rows, Tabular
-from shardy_py.partition.cost import DEFAULT, Cost, CostModel
+from shardy_py.base.errors import Diagnostic
+from shardy_py.base.rows import Rows, Tabular
+from shardy_py.base.terminal import lines_text
+from shardy_py.hardware.cost import DEFAULT, Cost, CostModel
+from shardy_py.hardware.tensor_bytes import json_fields
+from shardy_py.mlir.symbols import Symbols
 from shardy_py.report.communication import shown
 from shardy_py.report.communication.agreement import Disagreement, disagreements
 from shardy_py.report.communication.by_xla import Rematerialization, collectives_by_xla
 from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse, collect_collectives
-from shardy_py.report.communication.spmd_program import SpmdProgram
-from shardy_py.report.sizes import json_fields
 from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.spelling import unknown_axis
-from shardy_py.terminal import lines_text
+from shardy_py.xla.spmd.from_program import SpmdProgram
 
 SCHEMA = 1
 UNKNOWN_LOCATION = "(no location)"

@@ -1,7 +1,7 @@
 """All-reduces of which each device keeps its part only: XLA makes reduce-scatters of them later.
 
 They are counted as its partitioner sends them, and timed as what they become. Not here: the partitioner
-(`spmd/`).
+(`xla/spmd/`).
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from math import prod
 
-from shardy_py.partition.cost import AxisSize, Cost, CostModel
+from shardy_py.hardware.cost import AxisSize, Cost, CostModel
 from shardy_py.sharding import TensorSharding
-from shardy_py.spmd.model import Collective
-from shardy_py.spmd.walk import Sent
+from shardy_py.xla.spmd.model import Collective
+from shardy_py.xla.spmd.walk import Sent
 
 
 def cost_of(model: CostModel, collective: Collective, axes: tuple[AxisSize, ...], *, scattered: bool) -> Cost:

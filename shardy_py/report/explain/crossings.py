@@ -13,11 +13,11 @@ from itertools import takewhile
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.dialects.traits import data_flow
-from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.run_record import Propagation
-from shardy_py.ir import find_ops, operands_of, written_name
+from shardy_py.mlir.dialects.traits import data_flow
+from shardy_py.mlir.ir import find_ops, operands_of, written_name
+from shardy_py.mlir.plain import tensor_type
 from shardy_py.propagation.flat import Direction
+from shardy_py.propagation.graph.run_record import Propagation
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.propagation.stops import Stop, StopKind, stop
 from shardy_py.report.explain.explaining import Explainer

@@ -3,7 +3,7 @@
     %1 = sdy.reshard %0 <@mesh, [{"x"}]>          inserted because operand 0 of `call @f` must be sharded as
     call @f(%1)                                   argument 0 of @f: that argument is the answer
 
-Not here: tracing the axis from there (`tracing.py`), which reshards are needed (`partition/`).
+Not here: tracing the axis from there (`tracing.py`), which reshards are needed (`reshard/`).
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import cast
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.dialects.sdy.attributes import OpShardingRuleAttr
-from shardy_py.dialects.traits import data_flow, is_terminator
-from shardy_py.graph.data_flow import edge_owners, edge_sources
-from shardy_py.graph.holders import RULE, Holder, Place
-from shardy_py.graph.movements import Spot
-from shardy_py.graph.record import record_of
-from shardy_py.graph.symbols import Symbols
-from shardy_py.ir import operands_of
+from shardy_py.mlir.data_flow import edge_owners, edge_sources
+from shardy_py.mlir.dialects.sdy.attributes import OpShardingRuleAttr
+from shardy_py.mlir.dialects.traits import data_flow, is_terminator
+from shardy_py.mlir.holders import RULE, Holder, Place
+from shardy_py.mlir.ir import operands_of
+from shardy_py.mlir.movements import Spot
+from shardy_py.mlir.record import record_of
+from shardy_py.mlir.symbols import Symbols
+from shardy_py.propagation.rules import derive_rule
 from shardy_py.propagation.step import common_mesh
-from shardy_py.rules import derive_rule
 from shardy_py.sharding import AxisRef, Mesh, Projection, TensorSharding
 
 Shardings = tuple[TensorSharding | None, ...]

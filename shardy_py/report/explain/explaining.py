@@ -15,12 +15,13 @@ from itertools import islice
 
 from xdsl.dialects.builtin import ModuleOp
 
-from shardy_py.errors import warn
-from shardy_py.graph.holders import Holder, Place, read
-from shardy_py.graph.movements import Movement, Spot
-from shardy_py.graph.run_record import Propagation, Record
-from shardy_py.graph.value_shardings import holder_of
-from shardy_py.graph.value_table import ValueEntry, ValueTable, names_in
+from shardy_py.base.errors import warn
+from shardy_py.mlir.holders import Holder, Place, read
+from shardy_py.mlir.movements import Movement, Spot
+from shardy_py.mlir.text.source import position_of
+from shardy_py.mlir.value_shardings import holder_of
+from shardy_py.mlir.value_table import ValueEntry, ValueTable, names_in
+from shardy_py.propagation.graph.run_record import Propagation, Record
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.report.explain.agreements import Agreements, slot_at_end
 from shardy_py.report.explain.explanation import (
@@ -38,7 +39,6 @@ from shardy_py.report.explain.states import AtSpot, InSlot, Path, State, Transit
 from shardy_py.report.explain.tracing import Tracer, spots_of
 from shardy_py.sharding import AxisRef, ShardingRule, TensorSharding
 from shardy_py.sharding.rule import factor_symbol
-from shardy_py.text.source import position_of
 
 Subject = ValueEntry | Spot
 """The subject of a question: an entry of a `ValueTable`, a value, or the place of a function's result."""

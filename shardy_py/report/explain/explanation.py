@@ -23,9 +23,9 @@ from typing import Any, Literal, Self
 
 from xdsl.dialects.func import FuncOp
 
+from shardy_py.base.terminal import lines_text
 from shardy_py.report.explain import shown as showing
 from shardy_py.sharding import AxisRef
-from shardy_py.terminal import lines_text
 
 CHAINS_SHOWN = 4
 """Chains of an axis in the text; `to_json` has all."""

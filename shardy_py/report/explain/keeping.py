@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from shardy_py.graph.movements import Spot
-from shardy_py.graph.run_record import Propagation
+from shardy_py.mlir.movements import Spot
+from shardy_py.propagation.graph.run_record import Propagation
 from shardy_py.report.explain.demands import required_alike
 from shardy_py.report.explain.states import AtSpot, Path, Root, State, Transition
 from shardy_py.report.explain.tracing import Tracer, owner_of, spots_of

@@ -1,7 +1,7 @@
 """Names in the final program of what the record holds: values, ops, annotations.
 
 A value that passes replaced goes by the name of its replacement; an erased value by its op and source
-location. Not here: names of the values of a module as such (`graph/value_table.py`).
+location. Not here: names of the values of a module as such (`mlir/value_table.py`).
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from shardy_py.dialects.traits import data_flow
-from shardy_py.graph.holders import Holder
-from shardy_py.graph.movements import Copies, Merger, Spot
-from shardy_py.graph.record import name_of
-from shardy_py.graph.run_record import EDGES, Record
-from shardy_py.graph.symbols import function_name
-from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
-from shardy_py.ir import operands_of, owning_op
+from shardy_py.mlir.dialects.traits import data_flow
+from shardy_py.mlir.holders import Holder
+from shardy_py.mlir.ir import operands_of, owning_op
+from shardy_py.mlir.movements import Copies, Merger, Spot
+from shardy_py.mlir.record import name_of
+from shardy_py.mlir.symbols import function_name
+from shardy_py.mlir.value_table import ValueEntry, ValueTable, location_text
+from shardy_py.propagation.graph.run_record import EDGES, Record
 from shardy_py.report.explain.explanation import Annotation, NamedPlace
 from shardy_py.report.explain.states import Root, SpotKey, key_of
 

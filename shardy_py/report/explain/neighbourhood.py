@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from shardy_py.graph.run_record import Propagation
 from shardy_py.propagation.flat import UNSHARDABLE
+from shardy_py.propagation.graph.run_record import Propagation
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.report.explain.states import overlapping
 from shardy_py.sharding import AxisRef, ShardingRule

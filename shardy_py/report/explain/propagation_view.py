@@ -8,10 +8,10 @@ Not here: the messages (`refusals.py`, `crossings.py`).
 
 from __future__ import annotations
 
-from shardy_py.graph.run_record import Propagation
 from shardy_py.propagation.aggressive import aggressive
 from shardy_py.propagation.basic import StepOptions
 from shardy_py.propagation.flat import Direction
+from shardy_py.propagation.graph.run_record import Propagation
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.propagation.step import Step
 from shardy_py.report.explain.explaining import Explainer, factor_words

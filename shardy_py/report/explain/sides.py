@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from shardy_py.dialects.traits import is_terminator
-from shardy_py.ir import operands_of
-from shardy_py.notebook import short_repr
+from shardy_py.mlir.dialects.traits import is_terminator
+from shardy_py.mlir.ir import operands_of
 from shardy_py.report.explain.explaining import MOST_CHAINS, Explainer, Subject, final_sharding, spot_of
 from shardy_py.report.explain.explanation import Annotation
+from shardy_py.report.notebook import short_repr
 
 
 @dataclass(frozen=True, slots=True)

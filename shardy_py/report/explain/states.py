@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from shardy_py.graph.holders import Holder
-from shardy_py.graph.movements import Movement, Spot
+from shardy_py.mlir.holders import Holder
+from shardy_py.mlir.movements import Movement, Spot
 from shardy_py.propagation.journal import Arrival, Source
 from shardy_py.sharding import AxisRef, TensorSharding
 

@@ -15,10 +15,10 @@ from functools import cached_property
 
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.graph.holders import Holder, Place
-from shardy_py.graph.movements import Copies, Movement, Spot
-from shardy_py.graph.run_record import Propagation, Record
-from shardy_py.ir import operands_of
+from shardy_py.mlir.holders import Holder, Place
+from shardy_py.mlir.ir import operands_of
+from shardy_py.mlir.movements import Copies, Movement, Spot
+from shardy_py.propagation.graph.run_record import Propagation, Record
 from shardy_py.report.explain.demands import requiring_tensors
 from shardy_py.report.explain.states import (
     AtSpot,

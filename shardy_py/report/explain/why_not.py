@@ -17,14 +17,15 @@ from math import prod
 
 from xdsl.ir import Operation
 
-from shardy_py.dialects.sdy.interfaces import manual_axes
-from shardy_py.errors import ShardyError, warn
-from shardy_py.graph.holders import Holder
-from shardy_py.graph.movements import Movement, Spot
-from shardy_py.graph.run_record import Propagation
-from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.value_table import location_text
-from shardy_py.ir import owning_op
+from shardy_py.base.errors import ShardyError, warn
+from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
+from shardy_py.mlir.holders import Holder
+from shardy_py.mlir.ir import owning_op
+from shardy_py.mlir.movements import Movement, Spot
+from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.text.builtin_attributes import unescape
+from shardy_py.mlir.value_table import location_text
+from shardy_py.propagation.graph.run_record import Propagation
 from shardy_py.report.explain.crossings import Stopping
 from shardy_py.report.explain.explaining import Explainer, Subject, axis_text, final_sharding, spot_of
 from shardy_py.report.explain.explanation import Reason, Reasons
@@ -32,7 +33,6 @@ from shardy_py.report.explain.neighbourhood import Neighbourhood
 from shardy_py.report.explain.states import overlapping
 from shardy_py.sharding import AxisRef, Mesh, SubAxis, TensorSharding
 from shardy_py.sharding.spelling import string_literal, unknown_axis
-from shardy_py.text.builtin_attributes import unescape
 
 _QUESTION = re.compile(r'(.+),\s*(\d{1,9})\s*,(\s*"(?:[^"\\]|\\.)+".*|[^,]+)', re.DOTALL | re.ASCII)
 _AXIS = re.compile(r'(?:"((?:[^"\\]|\\.)+)"|([^":][^:]*))(?::\((\d{1,9})\)(\d{1,9}))?', re.DOTALL | re.ASCII)

@@ -3,15 +3,12 @@
     IR -> collect.py -> liveness.py -> report.py
 
 docs/memory.md describes the model. Not here: local shapes of one sharding (`sharding/slices.py`), layouts and
-their padding (`layout/`).
+their padding (`hlo/layout/`).
 
     print(memory_report(module, "tpu"))
 """
 
-from shardy_py.layout.formats import TARGETS, Target
-from shardy_py.report.memory.chips import CHIPS, Chip
-from shardy_py.report.memory.estimate import MemoryEstimate, estimate_memory
-from shardy_py.report.memory.liveness import LivenessAnalysis, Peak
+from shardy_py.hlo.layout.formats import TARGETS, Target
 from shardy_py.report.memory.report import (
     SCHEMA,
     EntryMemory,
@@ -23,6 +20,9 @@ from shardy_py.report.memory.report import (
     memory_report,
     memory_text,
 )
+from shardy_py.xla.buffers.chips import CHIPS, Chip
+from shardy_py.xla.buffers.estimate import MemoryEstimate, estimate_memory
+from shardy_py.xla.buffers.liveness import LivenessAnalysis, Peak
 
 __all__ = [
     "CHIPS",

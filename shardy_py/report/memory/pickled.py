@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from shardy_py.dialects import parse_module, print_module
-from shardy_py.errors import ShardyError
-from shardy_py.report.communication.spmd_program import SpmdProgram
-from shardy_py.report.memory.estimate import MemoryEstimate
-from shardy_py.session import without_collection
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.session import without_collection
+from shardy_py.mlir.dialects import parse_module, print_module
+from shardy_py.xla.buffers.estimate import MemoryEstimate
+from shardy_py.xla.spmd.from_program import SpmdProgram
 
 if TYPE_CHECKING:
     from shardy_py.report.memory.report import MemoryReport

@@ -19,28 +19,29 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from shardy_py.dialects.registry import syntax_table
-from shardy_py.dialects.traits import is_constant
-from shardy_py.errors import ShardyError
-from shardy_py.graph.record import name_of
-from shardy_py.graph.symbols import Symbols, function_name, functions_of
-from shardy_py.graph.value_table import RESULT_INFO, location_text
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.rows import Rows, Tabular
+from shardy_py.base.session import without_collection
+from shardy_py.base.terminal import lines_text
 from shardy_py.hardware import AxisPlacement, Hardware
-from shardy_py.ir import owning_op
-from shardy_py.notebook import Rows, Tabular
+from shardy_py.hardware.tensor_bytes import Target, TensorBytes, json_fields
+from shardy_py.mlir.dialects.registry import syntax_table
+from shardy_py.mlir.dialects.traits import is_constant
+from shardy_py.mlir.ir import owning_op
+from shardy_py.mlir.record import name_of
+from shardy_py.mlir.symbols import Symbols, function_name, functions_of
+from shardy_py.mlir.text.deep_stack import deep_stack
+from shardy_py.mlir.text.naming import ValueNames
+from shardy_py.mlir.value_table import RESULT_INFO, location_text
 from shardy_py.ops import record
-from shardy_py.report.communication.spmd_program import SpmdProgram
-from shardy_py.report.memory import collect, pickled, shown
-from shardy_py.report.memory.chips import CHIPS, Chip, target_of
-from shardy_py.report.memory.estimate import MemoryEstimate, estimate_memory
-from shardy_py.report.memory.liveness import LivenessAnalysis
-from shardy_py.report.sizes import Target, TensorBytes, json_fields
+from shardy_py.report.memory import pickled, shown
 from shardy_py.report.tables import bytes_text, meshes_text, omission, table, type_text
-from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh, TensorSharding
-from shardy_py.terminal import lines_text
-from shardy_py.text.deep_stack import deep_stack
-from shardy_py.text.naming import ValueNames
+from shardy_py.xla.buffers import collect
+from shardy_py.xla.buffers.chips import CHIPS, Chip, target_of
+from shardy_py.xla.buffers.estimate import MemoryEstimate, estimate_memory
+from shardy_py.xla.buffers.liveness import LivenessAnalysis
+from shardy_py.xla.spmd.from_program import SpmdProgram
 
 SCHEMA = 1
 _ROWS_SHOWN = 20

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shardy_py.errors import ShardyError
-from shardy_py.notebook import (
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.rows import Row, Rows
+from shardy_py.report.notebook import (
     Cell,
     Colours,
     Html,
-    Row,
-    Rows,
     block,
     colours_of,
     counted,

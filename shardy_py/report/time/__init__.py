@@ -3,7 +3,7 @@
     SpmdProgram -> graph.py (timed nodes) -> interval.py (overlapped and serial) -> report.py
 
 docs/time.md describes the model. Not here: devices and links (`hardware/`), costs of collectives
-(`partition/cost.py`), what is fused (`report/memory/`).
+(`hardware/cost.py`), what is fused (`report/memory/`).
 """
 
 from shardy_py.report.time.graph import TimedBlock, TimedNode

@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from shardy_py.errors import ShardyError
-from shardy_py.files import write_whole
-from shardy_py.partition.cost import AxisSize
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.files import write_whole
+from shardy_py.base.terminal import utf8
+from shardy_py.base.wire import bytes_field, integer_field, packed, varint
+from shardy_py.hardware.cost import AxisSize
 from shardy_py.report.communication import SENDING_KINDS
 from shardy_py.report.time.graph import TimedNode
 from shardy_py.report.time.unrolled import unrolled
 from shardy_py.sharding import Mesh
-from shardy_py.terminal import utf8
-from shardy_py.wire import bytes_field, integer_field, packed, varint
 
 if TYPE_CHECKING:
     from shardy_py.report.time.report import TimeReport

@@ -15,15 +15,15 @@ from typing import cast
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from shardy_py.dialects.sdy.interfaces import manual_axes
-from shardy_py.dialects.traits import is_dead_when_unused
-from shardy_py.report.communication.spmd_program import SpmdProgram
+from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
+from shardy_py.mlir.dialects.traits import is_dead_when_unused
 from shardy_py.report.time.local_work import NOTHING, DeviceWork, local_work, whole_work
 from shardy_py.report.time.program_work import block_work
 from shardy_py.sharding import Mesh
-from shardy_py.spmd.program import Block, Name, Step
-from shardy_py.spmd.tiling import Tiling
-from shardy_py.spmd.walk import Sent
+from shardy_py.xla.spmd.from_program import SpmdProgram
+from shardy_py.xla.spmd.program import Block, Name, Step
+from shardy_py.xla.spmd.tiling import Tiling
+from shardy_py.xla.spmd.walk import Sent
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """A partitioned program as timed nodes: groups of fused ops, collectives, loops and branches.
 
-Nodes are those that the memory estimate schedules (`report/memory/stored.py`), in program order, with the
+Nodes are those that the memory estimate schedules (`xla/buffers/stored.py`), in program order, with the
 nodes whose values they read. Not here: intervals (`interval.py`), the report (`report.py`).
 """
 
@@ -13,22 +13,22 @@ from typing import Any, Literal, cast
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from shardy_py.graph.value_table import location_text
 from shardy_py.hardware import Hardware
-from shardy_py.ir import written_name
+from shardy_py.hardware.cost import CostModel
+from shardy_py.mlir.ir import written_name
+from shardy_py.mlir.value_table import location_text
 from shardy_py.ops import TABLE, Control, Storage
-from shardy_py.partition.cost import CostModel
 from shardy_py.report.communication.by_xla import PlannedUses, is_written
 from shardy_py.report.communication.collect import CollectiveUse, collectives_by_op
-from shardy_py.report.communication.spmd_program import SpmdProgram
-from shardy_py.report.memory.local_sizes import LocalSizes
-from shardy_py.report.memory.schedule import Event
-from shardy_py.report.memory.stored import Setting, StoredBlock
 from shardy_py.report.time.counted import by_step, equal_steps, tilings_of
 from shardy_py.report.time.local_work import DeviceWork, local_work, read_shares, total_work
 from shardy_py.report.time.roofline import Roofline, roofline
-from shardy_py.spmd.program import Name, Step
-from shardy_py.spmd.walk import Sent
+from shardy_py.xla.buffers.local_sizes import LocalSizes
+from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.buffers.stored import Setting, StoredBlock
+from shardy_py.xla.spmd.from_program import SpmdProgram
+from shardy_py.xla.spmd.program import Name, Step
+from shardy_py.xla.spmd.walk import Sent
 
 Bound = Literal["compute", "memory", "communication", "loop", "branches"]
 

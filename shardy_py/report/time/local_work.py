@@ -13,13 +13,13 @@ from typing import Any, cast
 
 from xdsl.ir import Operation
 
-from shardy_py.graph.record import record_of
+from shardy_py.base.session import SESSION
+from shardy_py.mlir.record import record_of
 from shardy_py.ops import OpRecord, Work, indexing_maps, matching_attributes, work_of
 from shardy_py.ops.work import sort_flops
-from shardy_py.session import SESSION
-from shardy_py.spmd.program import Step
-from shardy_py.spmd.tiling import Tiling
-from shardy_py.spmd.walk import Sent
+from shardy_py.xla.spmd.program import Step
+from shardy_py.xla.spmd.tiling import Tiling
+from shardy_py.xla.spmd.walk import Sent
 
 _SUMS = frozenset(("all_reduce", "reduce_scatter"))
 _WORK: dict[int, tuple[OpRecord, Work]] = SESSION.table("work of ops")

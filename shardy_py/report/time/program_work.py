@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from shardy_py.ops import TABLE, Control
 from shardy_py.report.time.local_work import DeviceWork, total_work
-from shardy_py.spmd.program import Block, Step, used
+from shardy_py.xla.spmd.program import Block, Step, used
 
 WorkOfStep = Callable[[Step], DeviceWork]
 Times = Callable[[Step], int]

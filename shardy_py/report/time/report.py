@@ -16,16 +16,15 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from shardy_py.errors import ShardyError
-from shardy_py.files import write_whole
-from shardy_py.graph.symbols import function_name
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.files import write_whole
+from shardy_py.base.rows import Rows, Tabular
 from shardy_py.hardware import AxisLink, AxisPlacement, Hardware
-from shardy_py.notebook import Rows, Tabular
-from shardy_py.partition.cost import CostModel
-from shardy_py.partition.links import axis_links
+from shardy_py.hardware.cost import CostModel
+from shardy_py.hardware.links import axis_links
+from shardy_py.hardware.tensor_bytes import json_fields
+from shardy_py.mlir.symbols import function_name
 from shardy_py.report.communication import CommunicationReport
-from shardy_py.report.communication.spmd_program import SpmdProgram
-from shardy_py.report.sizes import json_fields
 from shardy_py.report.tables import bytes_text, seconds_text, table
 from shardy_py.report.time import shown
 from shardy_py.report.time.billed import billed
@@ -35,6 +34,7 @@ from shardy_py.report.time.interval import COMPUTE, MEMORY, Measure, measure
 from shardy_py.report.time.local_work import DeviceWork
 from shardy_py.report.time.trace import trace_text
 from shardy_py.sharding import Mesh
+from shardy_py.xla.spmd.from_program import SpmdProgram
 
 SCHEMA = 1
 _ROWS_SHOWN = 20

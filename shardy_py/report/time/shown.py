@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shardy_py.notebook import Row, Rows, block, short_repr, table_html
+from shardy_py.base.rows import Row, Rows
+from shardy_py.report.notebook import block, short_repr, table_html
 from shardy_py.report.tables import bytes_text, seconds_text
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from shardy_py.dialects import parse_module, print_module
+from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.passes import pass_call
 from shardy_py.passes.runner import run_passes
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from xdsl.ir import Operation
 
-from shardy_py.dialects import parse_module
-from shardy_py.dialects.registry import xdsl_context
-from shardy_py.dialects.verification import verify_module
-from shardy_py.ir import find_ops
+from shardy_py.mlir.dialects import parse_module
+from shardy_py.mlir.dialects.registry import xdsl_context
+from shardy_py.mlir.dialects.verification import verify_module
+from shardy_py.mlir.ir import find_ops
 from shardy_py.passes.rewrites import FOLDS, put_constants_last
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py import Program, pipeline, propagate
+from shardy_py import Program, propagate
+from shardy_py.api import pipeline
 from shardy_py.report.communication import communication_json
 from tests.conftest import corpus_names, corpus_text
 

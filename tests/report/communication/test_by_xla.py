@@ -9,9 +9,9 @@ import pytest
 from shardy_py.api import P, Program, Result, ShardyError, propagate
 from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.diff import main as sdy_diff
-from shardy_py.spmd.model import Plan
 from shardy_py.testing import assert_collectives
-from tests.spmd.compiled import Hlo, partitioned
+from shardy_py.xla.spmd.model import Plan
+from tests.xla.spmd.compiled import Hlo, partitioned
 
 pytestmark = pytest.mark.reference
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from shardy_py.api import Program, propagate
-from shardy_py.partition.cost import CostModel, Link
-from shardy_py.pipeline import forecast
+from shardy_py.api.pipeline import forecast
+from shardy_py.hardware.cost import CostModel, Link
 from shardy_py.report.communication import CollectiveUse
 
 MODEL = CostModel("test", Link(1e9, 1e-6))

@@ -11,10 +11,9 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shardy_py import pipeline
-from shardy_py.api import Options, Program, Result, Sharding, propagate
-from shardy_py.errors import ShardyError
-from shardy_py.partition.cost import CostModel, Link
+from shardy_py.api import Options, Program, Result, Sharding, pipeline, propagate
+from shardy_py.base.errors import ShardyError
+from shardy_py.hardware.cost import CostModel, Link
 from shardy_py.report.communication import CollectiveUse, CommunicationReport, communication_report
 from shardy_py.sharding import DeviceSlices, Mesh, TensorSharding
 from tests.sharding.random_shardings import random_sharding

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from shardy_py import pipeline
-from shardy_py.errors import ShardyError
-from shardy_py.graph.movements import recorded
-from shardy_py.partition.cost import CostModel, Link
+from shardy_py.api import pipeline
+from shardy_py.base.errors import ShardyError
+from shardy_py.hardware.cost import CostModel, Link
+from shardy_py.mlir.movements import recorded
 from shardy_py.report.communication import (
     CommunicationReport,
     communication_json,

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from shardy_py.graph.run_record import Propagation, Record
 from shardy_py.propagation.flat import StepKind
+from shardy_py.propagation.graph.run_record import Propagation, Record
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.propagate import propagate
 from shardy_py.propagation.stops import Stop, StopKind

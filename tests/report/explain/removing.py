@@ -13,18 +13,18 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Operation
 
-from shardy_py.dialects import parse_module
-from shardy_py.dialects.sdy.attributes import TensorShardingAttr
-from shardy_py.graph.holders import Holder
-from shardy_py.graph.value_table import ValueEntry
-from shardy_py.ir import owning_op, walk_pre_order
+from shardy_py.api.pipeline import finish, prepare, propagate
+from shardy_py.mlir.dialects import parse_module
+from shardy_py.mlir.dialects.sdy.attributes import TensorShardingAttr
+from shardy_py.mlir.holders import Holder
+from shardy_py.mlir.ir import owning_op, walk_pre_order
+from shardy_py.mlir.text.source import position_of
+from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.passes.runner import recording
-from shardy_py.pipeline import finish, prepare, propagate
 from shardy_py.report.explain import Explainer
 from shardy_py.report.explain.explaining import final_sharding, spot_of
 from shardy_py.report.explain.states import Root
 from shardy_py.sharding import AxisRef, TensorSharding
-from shardy_py.text.source import position_of
 
 SHARDING = "sdy.sharding"
 

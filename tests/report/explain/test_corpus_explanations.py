@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import pytest
 
-from shardy_py.dialects import parse_module
+from shardy_py.mlir.dialects import parse_module
 from tests.conftest import NO_CORPUS, corpus_names, corpus_text
 from tests.differential.programs import Width, wide_program
 from tests.propagation.random_programs import random_program

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from shardy_py import releases
-from shardy_py.dialects import parse_module
+from shardy_py.base import releases
+from shardy_py.mlir.dialects import parse_module
 from shardy_py.passes import pipelines
 from shardy_py.passes.pipeline_options import PropagationPipelineOptions
 from shardy_py.passes.runner import recording, run_passes

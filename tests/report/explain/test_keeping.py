@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from shardy_py.dialects import parse_module
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.dialects import parse_module
 from shardy_py.passes import pipelines
 from shardy_py.passes.runner import recording, run_passes
 from shardy_py.report.explain import AxisExplanation, Explainer

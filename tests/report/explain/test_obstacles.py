@@ -9,10 +9,10 @@ import os
 import random
 from collections import Counter, deque
 
-from shardy_py.dialects import parse_module
-from shardy_py.errors import ShardyError
-from shardy_py.graph.run_record import Propagation
+from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.dialects import parse_module
 from shardy_py.propagation.flat import UNSHARDABLE
+from shardy_py.propagation.graph.run_record import Propagation
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.report.explain.states import overlapping
 from tests.differential.programs import Width, wide_program

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shardy_py.dialects import parse_module
+from shardy_py.mlir.dialects import parse_module
 from shardy_py.report.explain import WhyNot
 from shardy_py.report.explain.explanation import KINDS
 from tests.report.explain.removing import explained

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from shardy_py import Program, Result, propagate
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 from shardy_py.report.explain.explaining import final_sharding
 from tests.report.explain.test_why_not import T, argument, arguments, function
 

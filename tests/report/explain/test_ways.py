@@ -9,7 +9,7 @@ import pytest
 from xdsl.dialects import test
 from xdsl.dialects.builtin import i64
 
-from shardy_py.graph.movements import Movement
+from shardy_py.mlir.movements import Movement
 from shardy_py.report.explain.states import AtSpot, Root, State, Transition
 from shardy_py.report.explain.ways import Causes, Node, Ways
 from shardy_py.sharding import AxisRef

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from shardy_py.dialects import parse_module
-from shardy_py.errors import ShardyError
-from shardy_py.graph.run_record import Record
+from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.dialects import parse_module
+from shardy_py.propagation.graph.run_record import Record
 from shardy_py.report.explain import Explainer, Reason, WhyNot
 from shardy_py.report.explain.explanation import KINDS
 from tests.report.explain.removing import explained

@@ -18,7 +18,7 @@ import pytest
 
 from shardy_py.api import Program, propagate
 from tests.eight_devices import run_on_eight_devices
-from tests.spmd.models import SETS
+from tests.xla.spmd.models import SETS
 
 CLOSE = 0.8, 1.25
 """The ratios of a good estimate."""
@@ -26,7 +26,7 @@ CLOSE = 0.8, 1.25
 _SCRIPT = """
 import json, sys
 import jax
-from tests.spmd.{set}_models import programs
+from tests.xla.spmd.{set}_models import programs
 
 names, found = json.load(sys.stdin), dict()
 for name, (function, arguments, results) in programs():

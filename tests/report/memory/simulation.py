@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from shardy_py.report.memory.liveness import MemoryComputation, MemoryStep, Nested
+from shardy_py.xla.buffers.liveness import MemoryComputation, MemoryStep, Nested
 
 
 @dataclass(eq=False)

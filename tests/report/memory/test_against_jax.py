@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shardy_py import pipeline
+from shardy_py.api import pipeline
 from shardy_py.report.memory import memory_report
 from tests.eight_devices import run_on_eight_devices
 

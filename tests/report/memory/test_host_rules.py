@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from shardy_py.api import Program, propagate
-from shardy_py.report.memory import MemoryEstimate
-from shardy_py.report.memory.carried import copied, with_copies
-from shardy_py.report.memory.schedule import Event, breadth_first_combined
+from shardy_py.xla.buffers.carried import copied, with_copies
+from shardy_py.xla.buffers.estimate import MemoryEstimate
+from shardy_py.xla.buffers.schedule import Event, breadth_first_combined
 from tests.eight_devices import run_on_eight_devices
 from tests.report.memory.allocated import CLOSE
 

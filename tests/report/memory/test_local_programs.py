@@ -10,8 +10,8 @@ import pytest
 from xdsl.dialects.func import FuncOp
 
 from shardy_py import Program, propagate
-from shardy_py.dialects import parse_module
-from shardy_py.graph.plain import tensor_type
+from shardy_py.mlir.dialects import parse_module
+from shardy_py.mlir.plain import tensor_type
 from shardy_py.passes.pipelines import before_propagation_passes
 from shardy_py.passes.runner import run_passes
 

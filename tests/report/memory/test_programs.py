@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from shardy_py.dialects import parse_module
-from shardy_py.errors import ShardyError
-from shardy_py.report.memory import EntryMemory, MemoryReport, Target, memory_report
+from shardy_py.base.errors import ShardyError
+from shardy_py.hlo.layout.formats import Target
+from shardy_py.mlir.dialects import parse_module
+from shardy_py.report.memory import EntryMemory, MemoryReport, memory_report
 
 MESH = 'sdy.mesh @mesh = <["x"=2, "y"=4]>\n'
 

@@ -4,8 +4,8 @@ import json
 import re
 from pathlib import Path
 
-from shardy_py import pipeline
-from shardy_py.dialects import parse_module
+from shardy_py.api import pipeline
+from shardy_py.mlir.dialects import parse_module
 from shardy_py.report.memory import SCHEMA, memory_json, memory_report, memory_text
 
 TWO = """

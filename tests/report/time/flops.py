@@ -14,13 +14,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from shardy_py.api import Program, propagate
-from shardy_py.pipeline import spmd_program
+from shardy_py.api.pipeline import spmd_program
 from shardy_py.report.time.counted import Counted, counted
 from tests.conftest import corpus_names, corpus_text
 from tests.eight_devices import run_on_eight_devices
-from tests.spmd.compiled import Partitioned, partitioned
-from tests.spmd.hlo_programs import device_count
-from tests.spmd.models import SETS, lowered
+from tests.xla.spmd.compiled import Partitioned, partitioned
+from tests.xla.spmd.hlo_programs import device_count
+from tests.xla.spmd.models import SETS, lowered
 
 CLOSE, FEW = 0.01, 100
 

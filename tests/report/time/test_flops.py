@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.report.time.flops import analyzed, comparisons
-from tests.spmd.compiled import partitioned
+from tests.xla.spmd.compiled import partitioned
 
 pytestmark = pytest.mark.reference
 

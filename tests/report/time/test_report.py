@@ -9,7 +9,7 @@ import pytest
 
 from shardy_py import Program, propagate
 from shardy_py.api.result import Result
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 from shardy_py.hardware import HARDWARE
 from shardy_py.report.communication import Partitioner
 from shardy_py.report.time import TimeReport, time_json

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from shardy_py import Program, propagate
-from shardy_py.errors import ShardyError
+from shardy_py.base.errors import ShardyError
 from shardy_py.report.time import TimeReport
 from shardy_py.report.time.trace import timeline
 from shardy_py.report.time.unrolled import unrolled

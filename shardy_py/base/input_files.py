@@ -1,0 +1,109 @@
+"""Files of programs that are read: MLIR text and bytecode, each also compressed by gzip.
+
+All commands and the Python API read programs by these functions. Not here: parsing (`mlir/text/`), bytecode
+itself (`bytecode.py`), files that are written (`files.py`).
+
+>>> import gzip
+>>> text_of(gzip.compress(b"module {}"), "x.mlir.gz")
+'module {}'
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from gzip import GzipFile
+from io import BytesIO
+from pathlib import Path
+
+from shardy_py.base.bytecode import is_bytecode, release_of, text_of_bytecode
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.releases import Release
+
+LARGEST = 1 << 30
+"""Bytes that a compressed file may hold, far more than any program: small files can be made to hold more."""
+SUFFIXES = (".mlir", ".mlirbc", ".txt", ".gz")
+"""How the names of programs end."""
+
+_CHUNK = 1 << 20
+_GZIP = b"\x1f\x8b"
+_OTHER_FORMATS = {
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\xfd7zXZ\x00": "xz",
+    b"BZh": "bzip2",
+    b"PK\x03\x04": "zip",
+}
+"""Formats that are not read, by the first bytes of a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text of a program, and the release of JAX that wrote it if the file tells: bytecode does."""
+
+    text: str
+    release: Release | None = None
+
+
+def source_in(path: str) -> Source:
+    """Returns the source of the program in a file.
+
+    Raises:
+        ShardyError: the file cannot be read, or is not that of a program.
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise ShardyError(f"cannot open input file '{path}': {error.strerror or error}") from None
+    except ValueError as error:
+        raise ShardyError(f"cannot open input file {path!r}: {error}") from None
+    return source_of(data, path)
+
+
+def text_of(data: bytes, file: str) -> str:
+    """Returns the text of a program, given the content of a file of that name, as `source_of` reads it."""
+    return source_of(data, file).text
+
+
+def source_of(data: bytes, file: str) -> Source:
+    """Returns the source of a program, given the content of a file of that name.
+
+    Raises:
+        ShardyError: the data is damaged, too large once decompressed, or neither text nor bytecode.
+    """
+    if data.startswith(_GZIP):
+        data = decompressed(data, file)
+    if is_bytecode(data):
+        return Source(text_of_bytecode(data), release_of(data))
+    try:
+        return Source(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        name = next((name for start, name in _OTHER_FORMATS.items() if data.startswith(start)), None)
+        got = f"invalid UTF-8 at byte {error.start}" if name is None else f"a file compressed by {name}"
+        remedy = "" if name is None else "decompress it, or compress it by gzip"
+        expected = "text or MLIR bytecode"
+        raise ShardyError.unexpected(file, expected=expected, got=got, remedy=remedy) from None
+
+
+def decompressed(data: bytes, file: str) -> bytes:
+    """Returns the content of a gzip file; never needs more memory than `LARGEST` asks for.
+
+    Raises:
+        ShardyError: the data is damaged, incomplete, or holds more than `LARGEST` bytes.
+    """
+    parts: list[bytes] = []
+    size = 0
+    try:
+        with GzipFile(fileobj=BytesIO(data)) as reader:
+            while part := reader.read(_CHUNK):
+                size += len(part)
+                if size > LARGEST:
+                    expected, got = f"at most {LARGEST:,} bytes of text", "more"
+                    what, remedy = f"{file}: decompressed by gzip", "decompress it first"
+                    raise ShardyError.unexpected(what, expected=expected, got=got, remedy=remedy)
+                parts.append(part)
+    except EOFError:
+        got = f"its end after {size:,} bytes of text"
+        raise ShardyError.unexpected(file, expected="a complete gzip file", got=got) from None
+    except (OSError, zlib.error) as error:
+        raise ShardyError.unexpected(file, expected="a gzip file", got=f"damaged data: {error}") from None
+    return b"".join(parts)

@@ -1,0 +1,133 @@
+"""The dimensions along which ops combine elements, and what to combine that changes nothing.
+
+Padding may hold anything. An op that passes it on leaves it padding; an op that combines elements along a
+padded dimension must find a neutral element there instead:
+
+    dot_general, convolution    0 in both operands, along contracted, feature and spatial dimensions
+    reduce                      the identity of its combiner; of a combiner without one, its initial value
+    scatter                     an index out of bounds, which is skipped; if indices have no components,
+                                the identity of the combiner in the updates
+
+Not here: inserting masks (`localize/padding_masks.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from shardy_py.base.errors import ShardyError
+from shardy_py.ops import OpRecord
+from shardy_py.ops.reads import integer, integers, structure
+
+Dimensions = tuple[int, ...]
+
+
+class Fill(Enum):
+    """The scalar that replaces padding; LOWEST and HIGHEST are infinite for floats."""
+
+    ZERO = auto()
+    ONE = auto()
+    LOWEST = auto()
+    HIGHEST = auto()
+    ALL_ONES = auto()
+    OUT_OF_BOUNDS = auto()
+    INITIAL = auto()
+
+
+IDENTITIES: Mapping[str, Fill] = {
+    "stablehlo.add": Fill.ZERO,
+    "stablehlo.multiply": Fill.ONE,
+    "stablehlo.maximum": Fill.LOWEST,
+    "stablehlo.minimum": Fill.HIGHEST,
+    "stablehlo.and": Fill.ALL_ONES,
+    "stablehlo.or": Fill.ZERO,
+    "stablehlo.xor": Fill.ZERO,
+}
+"""The identity of each combiner; `Fill.INITIAL` stands for that of any other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """The value that must replace the padding of an operand along `dimensions`."""
+
+    operand: int
+    dimensions: Dimensions
+    fill: Fill = Fill.ZERO
+
+
+Masks = tuple[Mask, ...]
+
+
+def _dot_general(record: OpRecord) -> Masks:
+    numbers = structure(record, "dot_dimension_numbers")
+    sides = ("lhs_contracting_dimensions", "rhs_contracting_dimensions")
+    return tuple(Mask(index, tuple(integers(numbers, side))) for index, side in enumerate(sides))
+
+
+def _dot(record: OpRecord) -> Masks:
+    lhs = record.operands[0]
+    assert lhs is not None
+    return Mask(0, (lhs.rank - 1,)), Mask(1, (0,))
+
+
+def _convolution(record: OpRecord) -> Masks:
+    numbers = structure(record, "dimension_numbers")
+    return tuple(
+        Mask(
+            index,
+            (
+                integer(numbers, f"{side}input_feature_dimension"),
+                *integers(numbers, f"{spatial}_spatial_dimensions"),
+            ),
+        )
+        for index, (side, spatial) in enumerate((("", "input"), ("kernel_", "kernel")))
+    )
+
+
+def _scatter(record: OpRecord) -> Masks:
+    numbers = structure(record, "scatter_dimension_numbers")
+    position = len(record.results)
+    indices = record.operands[position]
+    assert indices is not None
+    vector = integer(numbers, "index_vector_dim")
+    if vector < indices.rank and indices.shape[vector] == 0:
+        return _everywhere_updated(record, tuple(integers(numbers, "update_window_dims")))
+    dimensions = tuple(d for d in range(indices.rank) if d != vector)
+    return (Mask(position, dimensions, Fill.OUT_OF_BOUNDS),)
+
+
+def _everywhere_updated(record: OpRecord, windows: Dimensions) -> Masks:
+    """A scatter whose indices have no components: none is out of bounds, so the updates are masked."""
+    fill = IDENTITIES.get(str(record.attributes.get("context.combiner")))
+    if fill is None:
+        raise ShardyError.unsupported("uneven updates without indices that no known op combines")
+    first = len(record.results) + 1
+    updates = record.operands[first:]
+    return tuple(
+        Mask(first + index, tuple(d for d in range(update.rank) if d not in windows), fill)
+        for index, update in enumerate(updates)
+        if update is not None
+    )
+
+
+ROWS: Mapping[str, Callable[[OpRecord], Masks]] = {
+    "stablehlo.dot_general": _dot_general,
+    "stablehlo.dot": _dot,
+    "stablehlo.convolution": _convolution,
+    "stablehlo.scatter": _scatter,
+}
+"""The masks of each op but reduce, whose combiner is a region."""
+
+
+def reduce_masks(record: OpRecord, combiners: tuple[str | None, ...]) -> Masks:
+    """The masks of a reduce.
+
+    combiners: for each result, the op that alone combines its values, or None.
+    """
+    dimensions = tuple(record.attributes["dimensions"])
+    fills = [IDENTITIES.get(name or "", Fill.INITIAL) for name in combiners]
+    if Fill.INITIAL in fills:  # results may depend on each other's values
+        fills = [Fill.INITIAL] * len(fills)
+    return tuple(Mask(index, dimensions, fill) for index, fill in enumerate(fills))

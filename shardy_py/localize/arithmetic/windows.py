@@ -1,0 +1,233 @@
+"""Exchanges of the elements that windows read along a sharded dimension, and no others.
+
+    tensor<8> in parts of 2, window 3, padding 1 on both sides: part t reads elements 2t - 1 to 2t + 2
+    buffer: the last element of the left neighbour, one's own, the first of the right neighbour
+
+Positions count from the start of a part. The elements that some part reads are the buffer, a range of them
+the same for all parts. What a part reads starts at a position linear in its number, so it is cut out of the
+buffer at such an offset. Not here: the exchanges of whole parts that Shardy makes (`halo.py`).
+
+>>> conv = window_exchange(WindowReads(parts=4, size_in=8, size_out=8, window=Window(3, low=1, high=1)))
+>>> [tuple(piece) for piece in conv.pieces], conv.permutes, conv.is_cut
+([(-1, 1, 2), (0, 0, 2), (1, 0, 1)], 2, False)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shardy_py.localize.arithmetic.halo import Integers, Piece, SplitDimension, device_pairs
+from shardy_py.ops.windowed import Window
+from shardy_py.sharding import Mesh
+from shardy_py.sharding.axis_lists import Axes
+from shardy_py.sharding.slices import listed
+
+ELEMENT = Window(1)
+"""A window of one element, in its place."""
+MOST_PERMUTES = 8
+"""More are not exchanged if replication is possible: each takes its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowReads(SplitDimension):
+    """A dimension of `size_out` windows over one of `size_in` elements.
+
+    is_mirrored: window i is counted from the end, and so are the parts: part t reads what is near part
+    `parts - 1 - t`.
+    """
+
+    window: Window = ELEMENT
+    is_mirrored: bool = False
+
+    @property
+    def is_elementwise(self) -> bool:
+        """Whether window i is element i."""
+        return self.window == ELEMENT and self.size_in == self.size_out and not self.is_mirrored
+
+
+@dataclass(frozen=True, slots=True)
+class Rounded:
+    """`(part * step + shift) // divisor * scale`, where `shift` is not negative."""
+
+    step: int
+    shift: int
+    divisor: int
+    scale: int
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A position: `part * slope + base`, plus `rounded`.
+
+    >>> Start.of(0, 5, Rounded(step=6, shift=1, divisor=2, scale=4))
+    Start(slope=12, base=5, rounded=None)
+    """
+
+    slope: int
+    base: int
+    rounded: Rounded | None = None
+
+    @staticmethod
+    def of(slope: int, base: int, rounded: Rounded) -> Start:
+        """The sum; the rounded part is linear, too, if the divisor divides its step."""
+        step, shift, divisor, scale = rounded.step, rounded.shift, rounded.divisor, rounded.scale
+        if step % divisor == 0:
+            return Start(slope + step // divisor * scale, base + shift // divisor * scale)
+        turns = max(0, -(shift // divisor))
+        return Start(slope, base - turns * scale, Rounded(step, shift + turns * divisor, divisor, scale))
+
+    def at(self, part: Integers) -> Integers:
+        """The positions for an array of parts."""
+        linear = part * self.slope + self.base
+        if self.rounded is None:
+            return linear
+        by = self.rounded
+        return linear + (part * by.step + by.shift) // by.divisor * by.scale
+
+
+@dataclass(frozen=True, slots=True)
+class WindowExchange:
+    """How each part gets the elements that its windows read.
+
+    pieces: of the buffer. reads: [parts, 2], the first and the last element that a part reads; none if the
+    first is larger. is_masked: elements of the buffer beyond the ends of the operand are read: some are 0.
+
+    pads: elements of padding before and behind the buffer, and between its elements. A part takes `size`
+    elements from `start` on. window: of the part, with its own padding and dilation.
+    """
+
+    source: WindowReads
+    pieces: tuple[Piece, ...]
+    reads: Integers
+    is_masked: bool
+    pads: tuple[int, int, int]
+    start: Start
+    size: int
+    window: Window
+
+    @property
+    def first(self) -> int:
+        """The position of the first element of the buffer."""
+        return self.pieces[0].hop * self.source.part_in + self.pieces[0].start
+
+    @property
+    def length(self) -> int:
+        """The number of elements of the buffer."""
+        return sum(piece.stop - piece.start for piece in self.pieces)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a part reads less than the padded buffer."""
+        low, high, interior = self.pads
+        return self.size < low + (self.length - 1) * (interior + 1) + 1 + high
+
+    @property
+    def permutes(self) -> int:
+        """The number of pieces that come from other parts."""
+        return sum(bool(self._receives(piece).any()) for piece in self.pieces)
+
+    @property
+    def received(self) -> int:
+        """The largest number of elements that a part gets from others."""
+        got = [self._receives(piece) * (piece.stop - piece.start) for piece in self.pieces]
+        return int(np.sum(got, axis=0).max())
+
+    @property
+    def is_worthwhile(self) -> bool:
+        """Whether gathering the dimension takes more bytes, and the exchange not many more steps."""
+        whole = (self.source.parts - 1) * self.source.part_in
+        permutes = self.permutes
+        return permutes <= 2 or (permutes <= MOST_PERMUTES and self.received < whole)
+
+    def is_own(self, piece: Piece) -> bool:
+        """Whether every part has the piece itself."""
+        return piece.hop == 0 and not self.source.is_mirrored
+
+    def pairs(self, piece: Piece, mesh: Mesh, axes: Axes) -> Integers:
+        """[pairs, 2]: the devices between which a piece moves, from and to."""
+        source, reads = self._sources(piece)
+        targets = np.full(self.source.parts, -1)
+        targets[source[reads]] = np.flatnonzero(reads)
+        return device_pairs(mesh, axes, targets)
+
+    def _sources(self, piece: Piece) -> tuple[Integers, NDArray[np.bool_]]:
+        """[parts] each: the part that a piece comes from, and whether elements of it are read."""
+        part = listed(self.source.parts)
+        source = (part[::-1] if self.source.is_mirrored else part) + piece.hop
+        first, last = self.reads[:, 0], self.reads[:, 1]
+        start = source * self.source.part_in
+        return source, (first <= last) & (first < start + piece.stop) & (last >= start + piece.start)
+
+    def _receives(self, piece: Piece) -> NDArray[np.bool_]:
+        source, reads = self._sources(piece)
+        return reads & (source != np.arange(len(source)))
+
+
+def window_exchange(source: WindowReads) -> WindowExchange:
+    """The exchange for a dimension."""
+    window, count, own = source.window, source.part_out, source.part_in
+    base, low = window.base_dilation, window.low
+    part = listed(source.parts)
+    start = part * count * window.stride - low
+    windows = np.clip(source.size_out - part * count, 0, count)
+    spread = (window.size - 1) * window.dilation
+    end = start + (windows - 1) * window.stride + spread
+    first, last = -(-start // base), end // base
+    is_used = windows > 0
+    reads = np.stack([np.maximum(first, 0), np.minimum(last, source.size_in - 1)], axis=1)
+    reads[~is_used] = (0, -1)
+    lowest, highest = range_read(reads, part * own)
+    span = (count - 1) * window.stride + spread + 1
+    slope, offset, size, step, local = _local_window(source, span)
+    positions = (part * slope + offset)[is_used] if is_used.any() else np.zeros(1, np.int64)
+    before = lowest * step - int(positions.min())
+    behind = int(positions.max()) + size - (highest * step + 1)
+    at = part * own
+    beyond = (np.maximum(first, at + lowest) < 0) | (np.minimum(last, at + highest) >= source.size_in)
+    if source.is_mirrored:
+        reads = reads[::-1]
+    return WindowExchange(
+        source,
+        pieces_between(lowest, highest, own),
+        reads,
+        bool(np.any(beyond & is_used)) and not source.is_mirrored,
+        (before, behind, step - 1),
+        Start(slope, offset - lowest * step + before),
+        size,
+        local,
+    )
+
+
+def range_read(reads: Integers, at: Integers) -> tuple[int, int]:
+    """The first and last position that a part reads; those of the first element if none reads any."""
+    reading = reads[:, 0] <= reads[:, 1]
+    if not reading.any():
+        return 0, 0
+    return int((reads[:, 0] - at)[reading].min()), int((reads[:, 1] - at)[reading].max())
+
+
+def _local_window(source: WindowReads, span: int) -> tuple[int, int, int, int, Window]:
+    """Where a part starts to read: slope and offset; how much; in steps of elements; and its own window.
+
+    Parts that start at different places between the elements of a dilated operand read it dilated: the step
+    is then the dilation. Else the op dilates the elements of the part itself.
+    """
+    window, count, own = source.window, source.part_out, source.part_in
+    base = window.base_dilation
+    gap = window.low % base
+    size = (span - 1 - gap) // base + 1
+    if (count * window.stride) % base or size < 1:
+        local = Window(window.size, window.stride, dilation=window.dilation, is_reversed=window.is_reversed)
+        return count * window.stride - own * base, -window.low, span, base, local
+    high = span - gap - (size - 1) * base - 1
+    local = Window(window.size, window.stride, gap, high, base, window.dilation, window.is_reversed)
+    return count * window.stride // base - own, (gap - window.low) // base, size, 1, local
+
+
+def pieces_between(lowest: int, highest: int, own: int) -> tuple[Piece, ...]:
+    """The range of positions from `lowest` to `highest` by the parts they are in."""
+    hops = range(lowest // own, highest // own + 1)
+    return tuple(Piece(hop, max(lowest - hop * own, 0), min(highest + 1 - hop * own, own)) for hop in hops)

@@ -1,0 +1,340 @@
+"""What an op must do about padding of its operands and results: one row an op.
+
+    sdy collectives         pad what they slice, trim what they gather
+    pad, slice, gather      attributes with sizes follow the padded types
+    constants               get elements for the padding
+    ops that combine        find neutral elements in padding (`localize/arithmetic/masks.py`)
+
+Any other op takes padding for data: what it computes from it is padding of its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i32
+from xdsl.ir import Operation, SSAValue
+
+from shardy_py.base.errors import ShardyError
+from shardy_py.localize.arithmetic.masks import ROWS as MASKS
+from shardy_py.localize.arithmetic.masks import Fill, Mask, reduce_masks
+from shardy_py.localize.padding_masks import masked, scalar
+from shardy_py.mlir import ir
+from shardy_py.mlir.dialects import sdy
+from shardy_py.mlir.dialects.stablehlo import OPS
+from shardy_py.mlir.dialects.stablehlo.verify.view import View
+from shardy_py.mlir.dialects.stablehlo.verify.windows import convolution_sizes
+from shardy_py.mlir.ir import operands_of, replace_operand
+from shardy_py.mlir.movements import Insertion, note, replace_by_values
+from shardy_py.mlir.plain import plain
+from shardy_py.mlir.record import combiners_of, record_of
+from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
+from shardy_py.mlir.text.dense import element_size, is_splat, make_dense
+from shardy_py.mlir.value_shardings import ShardingReader
+from shardy_py.sharding import TensorSharding
+
+Sizes = tuple[int, ...]
+
+
+class Padded:
+    """The padded values of a module.
+
+    true_shapes: the shape of each without padding.
+    masks_all: whether padding is replaced also where Shardy leaves it.
+    """
+
+    def __init__(
+        self, true_shapes: dict[SSAValue, Sizes], reader: ShardingReader, *, masks_all: bool
+    ) -> None:
+        self._true_shapes = true_shapes
+        self._reader = reader
+        self.masks_all = masks_all
+        self.zeros: set[SSAValue] = set()
+        """The values whose padding is zero."""
+
+    def true_shape(self, value: SSAValue) -> Sizes:
+        """The shape without padding."""
+        return self._true_shapes.get(value) or shape_of(value)
+
+    def is_padded(self, value: SSAValue) -> bool:
+        """Whether the value has padding."""
+        return value in self._true_shapes
+
+    def sharding(self, value: SSAValue) -> TensorSharding | None:
+        """The sharding of a value."""
+        return self._reader.of(value)
+
+    def mask(self, op: Operation, mask: Mask) -> None:
+        """Replaces the padding of an operand."""
+        value = operands_of(op)[mask.operand]
+        if not self.is_padded(value) or (mask.fill is Fill.ZERO and value in self.zeros):
+            return
+        true, sizes = self.true_shape(value), shape_of(value)
+        if all(true[d] == sizes[d] for d in mask.dimensions):
+            return
+        sharding = self.sharding(value)
+        if mask.fill is Fill.OUT_OF_BOUNDS and element_size(element_of(value)) < element_size(i32):
+            # A narrow index may have no value out of bounds.
+            value = StablehloBuilder(op, sharding).convert(value, i32)
+        if mask.fill is Fill.INITIAL:
+            fill = operands_of(op)[mask.operand + len(op.results)]
+        else:
+            fill = scalar(StablehloBuilder(op), mask.fill, element_of(value))
+        new = masked(value, true, mask.dimensions, fill, op, sharding)
+        replace_operand(op, mask.operand, new)
+
+    def grow(self, op: Operation, shape: Sizes) -> bool:
+        """Pads operand 0 to `shape` with zeros; returns whether all its padding is zero."""
+        value = operands_of(op)[0]
+        is_zero = value in self.zeros
+        sizes = shape_of(value)
+        if sizes == shape:
+            return is_zero
+        build = StablehloBuilder(op, self.sharding(value))
+        zero = scalar(build, Fill.ZERO, element_of(value))
+        high = [new - old for new, old in zip(shape, sizes, strict=True)]
+        replace_operand(op, 0, build.pad(value, zero, (0,) * len(high), high))
+        return is_zero or not self.is_padded(value)
+
+    def replace(self, op: Operation, value: Value, *, is_zero: bool = False) -> None:
+        """Replaces the result of `op`, which may be padded, by `value`."""
+        true = self._true_shapes.pop(op.results[0], None)
+        if true is not None and true != shape_of(value):
+            self._true_shapes[value] = true
+        if is_zero:
+            self.zeros.add(value)
+        replace_by_values(op, (value,))
+
+
+def _slicing(op: Operation, padded: Padded) -> None:
+    """A collective after which dimensions are sharded further."""
+    result = op.results[0]
+    if padded.grow(op, shape_of(result)):
+        padded.zeros.add(result)
+
+
+def _gathering(op: Operation, padded: Padded) -> None:
+    """A collective after which some dimensions are sharded less: their padding is trimmed."""
+    result = op.results[0]
+    wanted = shape_of(result)
+    shape = tuple(map(max, shape_of(operands_of(op)[0]), wanted))
+    is_zero = padded.grow(op, shape)
+    if shape == wanted:
+        if is_zero:
+            padded.zeros.add(result)
+        return
+    new = ir.build_operation(
+        type(op),
+        operands_of(op),
+        (resized(result, shape),),
+        dict(op.properties),
+        dict(op.attributes),
+        op.location,
+    )
+    ir.place_before(new, op)
+    note(Insertion(new, op))
+    build = StablehloBuilder(op, padded.sharding(result))
+    trimmed = build.slice(new.results[0], (0,) * len(wanted), wanted)
+    padded.replace(op, trimmed, is_zero=is_zero)
+
+
+def _masked(op: Operation, padded: Padded) -> None:
+    for mask in MASKS[op.name](record_of(op)):
+        padded.mask(op, mask)
+
+
+def _masked_beyond_shardy(op: Operation, padded: Padded) -> None:
+    if padded.masks_all:
+        _masked(op, padded)
+
+
+def _reduce(op: Operation, padded: Padded) -> None:
+    if padded.masks_all:
+        for mask in reduce_masks(record_of(op), combiners_of(op)):
+            padded.mask(op, mask)
+
+
+def _convolution(op: Operation, padded: Padded) -> None:
+    """The result has the sizes that follow from padded operands, and is trimmed to those it should have."""
+    _masked(op, padded)
+    result = op.results[0]
+    wanted = shape_of(result)
+    made = tuple(size or 0 for size in convolution_sizes(View(op)))
+    if made == wanted:
+        return
+    if any(size < target for size, target in zip(made, wanted, strict=True)):
+        raise ShardyError.unexpected(
+            "result", expected=f"at least {list(wanted)} after padding its operands", got=f"{list(made)}"
+        )
+    build = StablehloBuilder(op, padded.sharding(result))
+    new = ir.build_operation(
+        type(op),
+        operands_of(op),
+        (resized(result, made),),
+        dict(op.properties),
+        dict(op.attributes),
+        op.location,
+    )
+    ir.place_before(new, op)
+    padded.replace(op, build.slice(new.results[0], (0,) * len(wanted), wanted))
+
+
+def _set(op: Operation, **attributes: Sequence[int]) -> None:
+    """Sets attributes that are lists of integers."""
+    slots = {slot.name: slot.kind for slot in OPS.rows[op.name.removeprefix("stablehlo.")].attribute_slots}
+    for name, value in attributes.items():
+        op.properties[name] = OPS.notation.encode(slots[name], tuple(value))
+
+
+def _pad(op: Operation, padded: Padded) -> None:
+    """The trailing padding is what is left of the result.
+
+    Elements of the operand's padding that land in the result must hold the padding value. Shardy replaces
+    them only where the trailing padding becomes smaller.
+    """
+    value = operands_of(op)[0]
+    low, high, interior = (
+        cast(Sizes, plain(op.properties[name]))
+        for name in ("edge_padding_low", "edge_padding_high", "interior_padding")
+    )
+    sizes, wanted, true = shape_of(value), shape_of(op.results[0]), padded.true_shape(value)
+    left = tuple(
+        result - before - size - max(size - 1, 0) * inner
+        for result, size, before, inner in zip(wanted, sizes, low, interior, strict=True)
+    )
+    is_reduced = any(new < old for new, old in zip(left, high, strict=True))
+    is_read = padded.masks_all and any(
+        size != kept and after > inner
+        for size, kept, after, inner in zip(sizes, true, high, interior, strict=True)
+    )
+    if is_reduced or is_read:
+        fill = operands_of(op)[1]
+        new = masked(value, true, range(len(sizes)), fill, op, padded.sharding(value))
+        replace_operand(op, 0, new)
+    _set(op, edge_padding_high=left)
+
+
+def _slice(op: Operation, padded: Padded) -> None:
+    result = op.results[0]
+    if not padded.is_padded(result):
+        return
+    starts, limits, strides = (
+        cast(Sizes, plain(op.properties[name])) for name in ("start_indices", "limit_indices", "strides")
+    )
+    true, sizes = padded.true_shape(result), shape_of(result)
+    new = [
+        limit if size == kept else start + (size - 1) * stride + 1
+        for start, limit, stride, size, kept in zip(starts, limits, strides, sizes, true, strict=True)
+    ]
+    _set(op, limit_indices=new)
+
+
+def _dynamic_slice(op: Operation, padded: Padded) -> None:
+    _set(op, slice_sizes=shape_of(op.results[0]))
+
+
+def _dynamic_update_slice(op: Operation, padded: Padded) -> None:
+    """The start indices of slices of dimensions with padding are clamped to the tensor without it."""
+    value, update = operands_of(op)[:2]
+    if not padded.masks_all:
+        return
+    sizes = zip(shape_of(value), padded.true_shape(value), padded.true_shape(update), strict=True)
+    for dimension, (size, true, part) in enumerate(sizes):
+        if true != size and part != true:
+            start = operands_of(op)[dimension + 2]
+            replace_operand(op, dimension + 2, _clamped(op, start, [true - part], 0, padded))
+
+
+def _gather(op: Operation, padded: Padded) -> None:
+    """Slices of whole dimensions grow with them; start indices are clamped to the tensor without padding."""
+    operand, indices = operands_of(op)[:2]
+    numbers = cast("Mapping[str, Any]", plain(op.properties["dimension_numbers"]))
+    sizes = list(cast(Sizes, plain(op.properties["slice_sizes"])))
+    true = padded.true_shape(operand)
+    dropped = (*numbers["collapsed_slice_dims"], *numbers["operand_batching_dims"])
+    kept = [dimension for dimension in range(len(sizes)) if dimension not in dropped]
+    index_map = cast(Sizes, numbers["start_index_map"])
+    last = [true[dimension] - sizes[dimension] for dimension in index_map]
+    result = shape_of(op.results[0])
+    for dimension, position in zip(kept, numbers["offset_dims"], strict=True):
+        sizes[dimension] = result[position]
+    _set(op, slice_sizes=sizes)
+    is_cut = any(shape_of(operand)[dimension] != true[dimension] for dimension in index_map)
+    if padded.masks_all and is_cut:
+        replace_operand(op, 1, _clamped(op, indices, last, numbers["index_vector_dim"], padded))
+
+
+def _clamped(op: Operation, indices: Value, last: Sequence[int], vector: int, padded: Padded) -> Value:
+    """`indices` clamped from 0 to `last`, which has an entry for each element of an index vector."""
+    build = StablehloBuilder(op, padded.sharding(indices))
+    element: Any = element_of(indices)
+    shape = shape_of(indices)
+    highest = (1 << element.width.data - (not str(element).startswith("ui"))) - 1
+    data = b"".join(min(entry, highest).to_bytes(element_size(element), "little") for entry in last)
+    if vector < len(shape):
+        bounds = build.dense(resized(indices, (len(last),)), data)
+        high = build.broadcast(bounds, shape, (vector,))
+    else:
+        high = build.broadcast(build.dense(resized(indices, ()), data), shape)
+    zero = build.broadcast(build.integer(0, element), shape)
+    return build.one("clamp", (zero, indices, high), indices.type)
+
+
+def _constant(op: Operation, padded: Padded) -> None:
+    """A constant that is not one repeated value gets zeros at the end of its dimensions."""
+    result = op.results[0]
+    value = cast("DenseIntOrFPElementsAttr", op.properties["value"])
+    data: bytes = value.data.data
+    if not is_splat(value):
+        size = element_size(element_of(result))
+        true, shape = padded.true_shape(result), shape_of(result)
+        array = np.frombuffer(data, np.dtype((np.void, size))).reshape(true)
+        larger = np.zeros(shape, array.dtype)
+        larger[tuple(map(slice, true))] = array
+        data = larger.tobytes()
+    op.properties["value"] = make_dense(result.type, data)
+
+
+def _dimension_size(op: Operation, padded: Padded) -> None:
+    dimension = cast(int, plain(op.properties["dimension"]))
+    size = padded.true_shape(operands_of(op)[0])[dimension]
+    replace_by_values(op, (StablehloBuilder(op).integer(size, i32),))
+
+
+def _reshape(op: Operation, padded: Padded) -> None:
+    operand, result = operands_of(op)[0], op.results[0]
+    if prod(shape_of(operand)) != prod(shape_of(result)):
+        raise ShardyError.unexpected(
+            "padding",
+            expected="uneven dimensions whose parts the reshape keeps together",
+            got=f"{list(padded.true_shape(operand))} to {list(padded.true_shape(result))}",
+            remedy="run sdy-resolve-permutation-factors before",
+        )
+
+
+ROWS: Mapping[str, Callable[[Operation, Padded], None]] = {
+    sdy.AllSliceOp.name: _slicing,
+    sdy.ReduceScatterOp.name: _slicing,
+    sdy.AllGatherOp.name: _gathering,
+    sdy.AllToAllOp.name: _gathering,
+    sdy.ShardedToUnreducedOp.name: _gathering,
+    sdy.ConstantOp.name: _constant,
+    "chlo.constant": _constant,
+    "stablehlo.constant": _constant,
+    "stablehlo.convolution": _convolution,
+    "stablehlo.dot": _masked_beyond_shardy,
+    "stablehlo.dot_general": _masked,
+    "stablehlo.dynamic_slice": _dynamic_slice,
+    "stablehlo.dynamic_update_slice": _dynamic_update_slice,
+    "stablehlo.gather": _gather,
+    "stablehlo.get_dimension_size": _dimension_size,
+    "stablehlo.pad": _pad,
+    "stablehlo.reduce": _reduce,
+    "stablehlo.reshape": _reshape,
+    "stablehlo.scatter": _masked_beyond_shardy,
+    "stablehlo.slice": _slice,
+}
+"""The ops that cannot take padding for data."""

@@ -1,0 +1,112 @@
+"""Runs the passes of the partitioner on a copy of a program, and keeps what corresponds to what.
+
+    partitioned = run_partitioner(module, calls)
+    partitioned.local, partitioned.grid
+
+Not here: which passes run (`pipelines.py`), reading the events (`shardy_py/run/proof/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from shardy_py.base.errors import Diagnostic, collected_warnings
+from shardy_py.mlir.cloning import clone
+from shardy_py.mlir.dialects.stablehlo import op_class
+from shardy_py.mlir.ir import find_ops
+from shardy_py.mlir.movements import Movement, recorded
+from shardy_py.mlir.symbols import meshes_of
+from shardy_py.passes.registration import PassCall
+from shardy_py.passes.runner import run_passes
+from shardy_py.reshard.process_grid import Grid
+from shardy_py.sharding import Mesh
+
+
+@dataclass(frozen=True, eq=False)
+class Partitioned:
+    """The program that each device runs, and what it was made from.
+
+    whole: the program before, unchanged. local: the program of each device.
+    origin: from values of `whole` to those of the copy that became `local`. events: of the passes, in order.
+    movements: to values of that copy, by passes that made `whole`: causes of its reshards.
+    originals: for each op of that copy, the op of the given module.
+    meshes: by name, also those that passes added. warnings: those of the passes. calls: the passes.
+    """
+
+    whole: ModuleOp
+    local: ModuleOp
+    origin: Mapping[SSAValue, SSAValue]
+    events: tuple[object, ...]
+    meshes: Mapping[str, Mesh]
+    warnings: tuple[Diagnostic, ...] = ()
+    movements: tuple[Movement, ...] = ()
+    originals: Mapping[Operation, Operation] = field(default_factory=dict[Operation, Operation])
+    calls: tuple[PassCall, ...] = ()
+
+    def again(self, module: ModuleOp) -> Partitioned:
+        """Returns the result of the same passes on another module, such as a part of `whole`.
+
+        Raises:
+            ShardyError: a pass rejects the program.
+        """
+        return run_partitioner(module, self.calls)
+
+    @property
+    def grid(self) -> Grid:
+        """The devices: replicas if the program asks for the replica only, else partitions."""
+        counts = (max(mesh.device_ids, default=-1) + 1 or mesh.device_count for mesh in self.meshes.values())
+        count = max(counts, default=1)
+        ids = {op.name for op in find_ops(self.local, _REPLICA, _PARTITION)}
+        return Grid(count, 1) if ids == {_REPLICA} else Grid(1, count)
+
+
+_REPLICA, _PARTITION = op_class("replica_id").name, op_class("partition_id").name
+
+
+def run_partitioner(
+    module: ModuleOp,
+    calls: Iterable[PassCall],
+    prepared: Callable[[ModuleOp], AbstractContextManager[object]] = nullcontext,
+) -> Partitioned:
+    """Returns the result of the passes; the module stays as it is.
+
+    prepared: entered around the passes, given the copy that they change; what it sets `whole` has, too.
+
+    Raises:
+        ShardyError: a pass rejects the program.
+    """
+    copy, calls = cast(ModuleOp, clone(module, {})), tuple(calls)
+    with prepared(copy), recorded() as events, collected_warnings() as warnings:
+        before = Before(copy)
+        run_passes(copy, calls, observers=(before.observer,))
+    return before.partitioned(calls, events, warnings)
+
+
+class Before:
+    """A copy of a module, taken before passes change it."""
+
+    def __init__(self, module: ModuleOp) -> None:
+        copies: dict[SSAValue, SSAValue] = {}
+        self._module = module
+        self._whole = cast(ModuleOp, clone(module, copies))
+        self._origin = {copy: value for value, copy in copies.items()}
+        self._meshes = dict[str, Mesh]()
+
+    def observer(self, call: PassCall | None, module: ModuleOp) -> AbstractContextManager[object]:
+        """Collects the meshes that the module has before each pass."""
+        self._meshes.update(meshes_of(module))
+        return nullcontext()
+
+    def partitioned(
+        self, calls: Iterable[PassCall], events: Iterable[object], warnings: Iterable[Diagnostic] = ()
+    ) -> Partitioned:
+        """Returns both programs, after the passes `calls`."""
+        meshes = {**self._meshes, **meshes_of(self._module)}
+        lists = tuple(events), meshes, tuple(warnings)
+        return Partitioned(self._whole, self._module, self._origin, *lists, calls=tuple(calls))

@@ -1,0 +1,264 @@
+"""`sdy-per-instruction-partitioning`: partitions single ops, each within a manual computation.
+
+    before  %0 = stablehlo.dot %a, %b {... [<@mesh, [{"x"}, {"y"}]>]} : ... -> tensor<8x16xf32>
+    after   %0 = sdy.manual_computation(%a, %b) in_shardings=... out_shardings=... manual_axes={"x", "y"}
+                (%arg0: tensor<4x32xf32>, %arg1: tensor<32x8xf32>) {
+              %1 = stablehlo.dot %arg0, %arg1 : ... -> tensor<4x8xf32>
+              sdy.return %1
+            }
+
+The rest of the program stays global: to find the op that is partitioned wrongly, partition half of them.
+Calls and ops of sdy other than reshards and constants are left as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import lcm
+from typing import cast
+
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import ReturnOp as FuncReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from shardy_py.base.cursor import MAX_INTEGER_DIGITS
+from shardy_py.base.errors import ShardyError
+from shardy_py.localize.arithmetic.masks import Fill
+from shardy_py.localize.padding_masks import scalar
+from shardy_py.mlir import ir
+from shardy_py.mlir.cloning import clone
+from shardy_py.mlir.dialects import sdy
+from shardy_py.mlir.dialects.faults import Fault
+from shardy_py.mlir.dialects.traits import is_terminator
+from shardy_py.mlir.holders import Holder, Place, write_all
+from shardy_py.mlir.ir import operands_of, place_at_end, place_before, terminator_of
+from shardy_py.mlir.nesting import free_values
+from shardy_py.mlir.op_errors import errors_at
+from shardy_py.mlir.plain import plain, tensor_type
+from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, shape_of
+from shardy_py.mlir.symbols import functions_of, meshes_of, top_level_ops
+from shardy_py.mlir.text.type_reader import ranked_tensor
+from shardy_py.mlir.value_shardings import ShardingReader, rank_of
+from shardy_py.passes import pass_call
+from shardy_py.passes.options import PerInstructionOptions
+from shardy_py.reshard.divisible import divisible_shape
+from shardy_py.sharding import TensorSharding
+from shardy_py.sharding.axis_lists import total_size
+from shardy_py.sharding.meshes import Meshes, common_mesh, resolve
+
+_SDY = (sdy.ReshardOp, sdy.ConstantOp)
+_GSPMD_TARGETS = ("Sharding", "mhlo.sharding")
+_SELECTION = re.compile(r"(selectLow|selectHigh|func|function)=\s*(.*)")
+
+
+@dataclass(frozen=True)
+class Filter:
+    """The ops that are meant: names that theirs contain (none: all), first and last number, function.
+
+    >>> Filter.parse("dot, selectLow=2")
+    Filter(names=('dot',), low=2, high=None, function='')
+    """
+
+    names: tuple[str, ...] = ()
+    low: int | None = None
+    high: int | None = None
+    function: str = ""
+
+    @staticmethod
+    def parse(text: str) -> Filter:
+        """Reads comma-separated names, `selectLow=N`, `selectHigh=N` and `func=NAME`, perhaps in quotes."""
+        result = Filter()
+        for token in filter(None, (part.strip() for part in text.strip().strip("'\"").split(","))):
+            match = _SELECTION.fullmatch(token)
+            if match is None:
+                result = replace(result, names=(*result.names, token))
+            elif match[1].startswith("func"):
+                result = replace(result, function=match[2])
+            elif match[2].isdecimal() and len(match[2]) <= MAX_INTEGER_DIGITS:
+                result = replace(result, **{match[1].removeprefix("select").lower(): int(match[2])})
+            else:
+                raise ShardyError.unexpected(
+                    "filter", expected=f"a number after {match[1]}=", got=match[2][:60]
+                )
+        return result
+
+    def accepts(self, op: Operation, number: int) -> bool:
+        """Whether the op with that number is meant."""
+        if (self.low is not None and number < self.low) or (self.high is not None and number > self.high):
+            return False
+        return not self.names or any(name in op.name for name in self.names)
+
+
+def per_instruction_partitioning(module: ModuleOp, options: PerInstructionOptions) -> None:
+    """Partitions the ops that the filter names.
+
+    Raises:
+        ShardyError: the filter is invalid, an op has tensors on several meshes, or it cannot be partitioned.
+    """
+    wanted = Filter.parse(options.filter)
+    partitioning = _Partitioning(module, options)
+    number = 0
+    chosen: list[Operation] = []
+    for function in functions_of(module):
+        if wanted.function and function.sym_name.data != wanted.function:
+            continue
+        for op in [op for block in function.body.blocks for op in block.ops]:
+            if partitioning.is_candidate(op):
+                if wanted.accepts(op, number):
+                    chosen.append(op)
+                number += 1
+    for op in chosen:
+        with errors_at(op):
+            partitioning.partition(op)
+
+
+class _Partitioning:
+    def __init__(self, module: ModuleOp, options: PerInstructionOptions) -> None:
+        self._options = options
+        self._meshes: Meshes = meshes_of(module)
+        self._mesh_ops = [op for op in top_level_ops(module) if isinstance(op, sdy.MeshOp)]
+        self._reader = ShardingReader()
+
+    def is_candidate(self, op: Operation) -> bool:
+        """Whether the op has a sharded operand or result, and is one that can be partitioned alone."""
+        if is_terminator(op) or isinstance(op, CallOp):
+            return False
+        if op.name.startswith("sdy.") and not isinstance(op, _SDY):
+            return False
+        target = op.properties.get("call_target_name")
+        if target is not None and plain(target) in _GSPMD_TARGETS:
+            return False
+        shardings = map(self._reader.of, (*op.results, *operands_of(op)))
+        return any(s is not None and not s.is_fully_replicated for s in shardings)
+
+    def partition(self, op: Operation) -> None:
+        """Replaces `op` by a manual computation, with padding around it where dimensions are uneven."""
+        captured = dict.fromkeys(free_values(op)) if op.regions else ()
+        values = (*operands_of(op), *captured)
+        given = [self._reader.of(value) for value in (*values, *op.results)]
+        mesh = common_mesh(given, self._meshes)
+        if mesh is None:
+            raise ShardyError.unexpected("shardings", expected="one mesh", got="several meshes")
+        shardings = [
+            TensorSharding.fully_closed(mesh, rank_of(v.type)) if s is None else s
+            for v, s in zip((*values, *op.results), given, strict=True)
+        ]
+        ins, outs = shardings[: len(values)], shardings[len(values) :]
+        shape = self._reshard_shape(op, shardings) if isinstance(op, sdy.ReshardOp) else None
+        padded_types = [
+            self._padded(v.type, s) if shape is None else ranked_tensor(shape, element_of(v))
+            for v, s in zip((*values, *op.results), shardings, strict=True)
+        ]
+        operands = [
+            self._pad(value, type_, sharding, op)
+            for value, type_, sharding in zip(values, padded_types, ins, strict=False)
+        ]
+        is_exact = shape is None
+        types = [v.type for v in (*values, *op.results)] if is_exact else padded_types
+        try:
+            local = self._local_function(op, values, types, ins, outs)
+        except Fault:  # the op is invalid with padding, as a grouped convolution is
+            local = self._local_function(op, values, types, ins, outs, gathers=True)
+        axes = [axis.name for axis in resolve(mesh, self._meshes).axes]
+        body = _body_of(local)
+        manual = sdy.ManualComputationOp(operands, ins, outs, axes, body, padded_types[len(values) :])
+        manual.location = op.location
+        place_before(manual, op)
+        for old, new, sharding in zip(op.results, manual.results, outs, strict=True):
+            build = StablehloBuilder(op, sharding)
+            if new.type is not old.type and new.type != old.type:
+                ir.replace_uses(old, build.slice(new, (0,) * sharding.rank, shape_of(old)))
+            else:
+                ir.replace_uses(old, new)
+        ir.erase(op)
+
+    def _padded(self, type_: Attribute, sharding: TensorSharding) -> Attribute:
+        tensor = tensor_type(type_)
+        if tensor is None or None in tensor.shape:
+            return type_
+        mesh = resolve(sharding.mesh, self._meshes)
+        shape = divisible_shape(cast("tuple[int, ...]", tensor.shape), sharding, mesh)
+        return type_ if shape == tensor.shape else ranked_tensor(shape, type_.element_type)  # pyright: ignore
+
+    def _reshard_shape(self, op: Operation, shardings: Sequence[TensorSharding]) -> tuple[int, ...]:
+        """The shape that both shardings of a reshard divide: its operand and result have one type."""
+        counts = [
+            [total_size(d.axes, resolve(s.mesh, self._meshes)) for d in s.dimensions] for s in shardings
+        ]
+        steps = [lcm(*pair) for pair in zip(*counts, strict=True)]
+        return tuple(-(-size // n) * n for size, n in zip(shape_of(op.results[0]), steps, strict=True))
+
+    def _pad(
+        self, value: SSAValue, type_: Attribute, sharding: TensorSharding, before: Operation
+    ) -> SSAValue:
+        if value.type == type_:
+            return value
+        build = StablehloBuilder(before, sharding)
+        new = cast("tuple[int, ...]", cast("object", tensor_type(type_)).shape)  # pyright: ignore
+        high = [large - small for large, small in zip(new, shape_of(value), strict=True)]
+        zero = scalar(build, Fill.ZERO, element_of(value))
+        return build.pad(value, zero, (0,) * len(high), high)
+
+    def _local_function(
+        self,
+        op: Operation,
+        values: Sequence[SSAValue],
+        types: Sequence[Attribute],
+        ins: Sequence[TensorSharding],
+        outs: Sequence[TensorSharding],
+        *,
+        gathers: bool = False,
+    ) -> FuncOp:
+        """The function that runs `op` on the parts of its operands, in a module of its own.
+
+        gathers: whether tensors are gathered first that no reshard along factors makes local.
+        """
+        inputs, outputs = types[: len(values)], types[len(values) :]
+        block = Block()
+        arguments = ir.append_arguments(block, [(type_, op.location) for type_ in inputs])
+        count = len(operands_of(op))
+        copy = clone(op, dict(zip(values[count:], arguments[count:], strict=True)))
+        for index, argument in enumerate(arguments[:count]):
+            ir.replace_operand(copy, index, argument)
+        for result, type_ in zip(copy.results, outputs, strict=True):
+            ir.set_type(result, type_)
+        place_at_end(copy, block)
+        place_at_end(FuncReturnOp(*copy.results), block)
+        function = FuncOp("partitioned", FunctionType.from_lists(inputs, outputs), Region(block))
+        for side, shardings in ((Place.ARGUMENT, ins), (Place.FUNCTION_RESULT, outs)):
+            write_all((Holder(side, function, index), s) for index, s in enumerate(shardings))
+        module = ModuleOp([*(clone(mesh, {}) for mesh in self._mesh_ops), function])
+        for inner in (function, terminator_of(function.body), module):
+            cast(Operation, inner).location = op.location
+        counts = {name: getattr(self._options, name) for name in ("replica_count", "partition_count")}
+        halo = self._options.enable_halo_exchange
+        for call in (
+            *((pass_call("sdy-gather-whole-tensors"),) if gathers else ()),
+            pass_call("sdy-resolve-permutation-factors", enable_halo_exchange=halo, **counts),
+            pass_call("sdy-insert-explicit-reshards", enable_full_version=True),
+            pass_call("sdy-resolve-reduction-factors"),
+            pass_call("sdy-reshard-to-collectives"),
+            pass_call("sdy-pad-for-divisibility", pad_inputs_and_outputs=True, mask_all_padding=True),
+            pass_call("sdy-convert-global-to-local", **counts),
+        ):
+            call.run(module)
+        return function
+
+
+def _body_of(function: FuncOp) -> Region:
+    """A copy of the body of a function, as that of a manual computation."""
+    block, new = function.body.block, Block()
+    types = [(argument.type, argument.location) for argument in block.args]
+    mapping: dict[SSAValue, SSAValue] = dict(zip(block.args, ir.append_arguments(new, types), strict=True))
+    for op in block.ops:
+        if is_terminator(op):
+            copy: Operation = sdy.ReturnOp(*(mapping[value] for value in operands_of(op)))
+            copy.location = op.location
+        else:
+            copy = clone(op, mapping)
+            copy.attributes.pop("sdy.sharding", None)
+        place_at_end(copy, new)
+    return Region(new)

@@ -1,0 +1,175 @@
+"""The pass that makes permutation factors local: exchanges where there are any, replication elsewhere.
+
+A permutation factor shards an op whose parts of the result need other parts of the operand than the device
+has: windows, pads, slices, reversals, and reshapes with uneven parts. Shardy's forms are in
+`permutation_moves.py` and `permutation_reshapes.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from shardy_py.base.releases import Behaviour
+from shardy_py.localize.device_ids import DeviceCounts, next_channel
+from shardy_py.localize.fallbacks import warn_whole
+from shardy_py.localize.halo_exchange import Devices
+from shardy_py.localize.permutation_convolutions import convolution_windows, with_whole_kernels
+from shardy_py.localize.permutation_joins import concatenated_parts, erase_unused
+from shardy_py.localize.permutation_moves import (
+    exchange_pad,
+    exchange_slice,
+    is_local_pad,
+    is_local_slice,
+    reverse_mesh,
+)
+from shardy_py.localize.permutation_reshapes import resolve_reshape
+from shardy_py.localize.permutation_selects import selecting_windows
+from shardy_py.localize.permutation_windows import EXCHANGED, NOT_SHARDED
+from shardy_py.localize.random_parts import resolve_random_bits
+from shardy_py.localize.resolution import Resolution
+from shardy_py.localize.window_exchange import exchange_windows
+from shardy_py.mlir.dialects.sdy import ReshardOp
+from shardy_py.mlir.dialects.stablehlo import (
+    ConcatenateOp,
+    ConvolutionOp,
+    DynamicUpdateSliceOp,
+    PadOp,
+    ReshapeOp,
+    ReverseOp,
+    RngBitGeneratorOp,
+    SelectAndScatterOp,
+    SliceOp,
+)
+from shardy_py.mlir.dialects.traits import is_terminator
+from shardy_py.mlir.ir import operands_of, walk_post_order
+from shardy_py.mlir.movements import inserting_for
+from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.value_shardings import ShardingReader
+from shardy_py.passes.export.reshard_insertion import insert_reshards
+from shardy_py.passes.options import ResolvePermutationFactorsOptions
+from shardy_py.reshard import reshard_plan as plans
+from shardy_py.sharding import FactorType, ShardingRule, TensorSharding
+from shardy_py.sharding.meshes import common_mesh, resolve
+
+_EXCHANGES: dict[str, Callable[[Operation, Resolution], bool]] = {
+    PadOp.name: exchange_pad,
+    ReverseOp.name: reverse_mesh,
+    SliceOp.name: exchange_slice,
+}
+"""Resolves an op; returns whether it did, so that it needs no replication."""
+
+_DESCRIPTIONS = {
+    **EXCHANGED,
+    ConcatenateOp.name: concatenated_parts,
+    ConvolutionOp.name: convolution_windows,
+    SelectAndScatterOp.name: selecting_windows,
+}
+"""The elements that the windows of an op read."""
+
+_WITHOUT_FACTORS: dict[str, Callable[[Operation, Resolution], None]] = {
+    ReshapeOp.name: resolve_reshape,
+    RngBitGeneratorOp.name: resolve_random_bits,
+}
+"""Resolves an op whose parts do not follow from the factors of its rule."""
+
+_LOCAL: dict[str, Callable[[Operation, TensorSharding, int, Resolution], bool]] = {
+    PadOp.name: is_local_pad,
+    SliceOp.name: is_local_slice,
+}
+"""Whether an op reads elements of its own part only, along a dimension."""
+
+_LOCAL_FORMS = (DynamicUpdateSliceOp.name,)
+"""Ops whose local form takes parts, at any start: what they need whole is (`whole_tensors.py`)."""
+
+
+def resolve_permutation_factors(module: ModuleOp, options: ResolvePermutationFactorsOptions) -> None:
+    """`sdy-resolve-permutation-factors`: exchanges elements between neighbours where an op reads them.
+
+    %arg0: [{"x"}] on 2 devices
+    before  %0 = stablehlo.slice %arg0 [1:9] : (tensor<9xf32>) -> tensor<8xf32>
+    after   %0 = stablehlo.pad %arg0 ... : tensor<10xf32>
+        %1 = sdy.manual_computation(%0, ...) manual_axes={"x"} (%arg1: tensor<5xf32>, ...) {
+          %2 = "stablehlo.collective_permute"(%arg1), the part of the right neighbour
+          ... concatenate, pad, dynamic_slice
+        }
+
+    Ops without an exchange, and those that would gather the whole dimension, get replicated operands.
+    """
+    is_narrow = Behaviour.POSITIONS_ARE_NARROW.holds and not options.enable_windowed_halo_exchange
+    counts = DeviceCounts(options.replica_count, options.partition_count, is_narrow)
+    state = Resolution(Symbols(module), ShardingReader(), Devices(next_channel(module), counts), options)
+    for op in list(walk_post_order(module, include_root=False)):
+        if op.name.startswith("stablehlo.") and not is_terminator(op):
+            with inserting_for(op):
+                _resolve(op, state)
+
+
+def _resolve(op: Operation, state: Resolution) -> None:
+    own = _WITHOUT_FACTORS.get(op.name)
+    if own is not None:
+        own(op, state)
+        return
+    rule = state.rule(op)
+    if rule is None or rule.is_custom:
+        return
+    if state.options.enable_windowed_halo_exchange and op.name in _DESCRIPTIONS:
+        reason = exchange_described(op, rule, state)
+        if reason:
+            _replicate(op, rule, state, reason)
+        return
+    if all(factor.type is not FactorType.PERMUTATION for factor in rule.factors):
+        return
+    if state.options.enable_windowed_halo_exchange and op.name in _LOCAL_FORMS:
+        return
+    exchange = _EXCHANGES.get(op.name) if state.options.enable_halo_exchange else None
+    if exchange is None or not exchange(op, state):
+        _replicate(op, rule, state, "its parts need elements of other parts")
+
+
+def exchange_described(op: Operation, rule: ShardingRule, state: Resolution) -> str:
+    """Exchanges what the windows of an op read; returns why that is not done, or an empty string."""
+    if op.name == ConvolutionOp.name:
+        op = with_whole_kernels(op, rule, state)
+    description = _DESCRIPTIONS[op.name](op, state)
+    if description is NOT_SHARDED:
+        return ""
+    if isinstance(description, str):
+        reason = description
+    else:
+        sources = [value for value in operands_of(op) if isinstance(value.owner, ReshardOp)]
+        reason = exchange_windows(description.replaces or op, description, state)
+        if not reason and description.replaces not in (None, op):
+            erase_unused(op.results)
+        elif not reason:
+            erase_unused(list(dict.fromkeys(sources)))
+    return reason
+
+
+def _replicate(op: Operation, rule: ShardingRule, state: Resolution, reason: str) -> None:
+    """Reshards operands and results so that no permutation factor is sharded that is not local, and warns."""
+    operands = tuple(map(state.reader.of, operands_of(op)))
+    results = tuple(map(state.reader.of, op.results))
+    name = common_mesh(operands + results, state.meshes)
+    if name is None or (mesh := resolve(name, state.meshes)).is_maximal:
+        return
+    tensors = plans.OpShardings(rule, operands, results, (), name, mesh)
+    before = after = tensors.project()
+    is_local = _LOCAL.get(op.name)
+    for number, factor in enumerate(rule.factors):
+        if factor.type is not FactorType.PERMUTATION:
+            continue
+        if is_local is not None and operands[0] is not None:
+            dimension = next(i for i, found in enumerate(rule.operands[0]) if number in found)
+            if is_local(op, operands[0], dimension, state):
+                continue
+        after = after.updated(number, ())
+    changed = frozenset(after.changed_since(before))
+    if changed:
+        values = (*operands_of(op), *op.results)
+        warn_whole(op, reason, [values[index] for index in sorted(changed)])
+        nothing = ((),) * len(rule.factors)
+        plan = plans.plan_for(tensors, after, changed, nothing, state.meshes)
+        insert_reshards(op, plan, state.reader, state.meshes)

@@ -1,0 +1,136 @@
+"""Concatenations along a sharded dimension: each part takes what it holds of every operand, and selects.
+
+Explicit reshards gather the dimension, and shard the result again. These are looked through: an operand is
+padded to the result, which is a window of one element each, or, if it is small, sliced from the gathered one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.ir import Operation
+
+from shardy_py.localize.arithmetic.windows import WindowReads, window_exchange
+from shardy_py.localize.fallbacks import warn_whole
+from shardy_py.localize.halo_exchange import LocalBuilder, cut, zero_of
+from shardy_py.localize.permutation_moves import integer
+from shardy_py.localize.permutation_windows import NOT_SHARDED, Description
+from shardy_py.localize.resolution import Resolution
+from shardy_py.localize.window_exchange import Operand, Parts, Windowed, positions
+from shardy_py.mlir import ir
+from shardy_py.mlir.dialects import sdy
+from shardy_py.mlir.ir import operands_of
+from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, shape_of
+from shardy_py.ops.windowed import Window
+from shardy_py.passes.export.communication_ops import only_user
+from shardy_py.sharding import TensorSharding
+from shardy_py.sharding.axis_lists import Axes, total_size
+
+
+def concatenated_parts(op: Operation, state: Resolution) -> Description:
+    """`concatenate`: element i is element i - offset of one operand."""
+    dimension = integer(op, "dimension")
+    made = _sharded_result(op, dimension, state)
+    found = None if made is None else state.sharded(made.results[0])
+    if made is None or found is None:
+        return NOT_SHARDED
+    sharding, mesh = found
+    axes, total = sharding.dimensions[dimension].axes, shape_of(op.results[0])[dimension]
+    parts, operands, offsets = total_size(axes, mesh), list[Operand](), [0]
+    for value in operands_of(op):
+        size = shape_of(value)[dimension]
+        window = Window(1, low=offsets[-1], high=total - offsets[-1] - size)
+        read = WindowReads(parts, size, total, window)
+        operand = _operand(value, sharding, dimension, read, state)
+        if operand is None:
+            return _gathered(op, dimension, state)
+        operands.append(operand)
+        offsets.append(offsets[-1] + size)
+    if not any(operand.reads for operand in operands):
+        return NOT_SHARDED
+    count = -(-total // parts)
+
+    def local(inner: LocalBuilder, given: Parts) -> Sequence[Value]:
+        index = positions(inner, count, axes, count, 0)
+        result: Value | None = None
+        for operand, value, offset in zip(operands, given.gathered, offsets, strict=False):
+            own = value if operand.reads else _slice(inner, value, dimension, axes, count, offset)
+            if result is None:
+                result = own
+                continue
+            bound = inner.plain.broadcast(inner.plain.integer(offset), [count])
+            before = inner.plain.compare("LT", index, bound)
+            shape = shape_of(own)
+            result = inner.build.select(inner.build.broadcast(before, shape, [dimension]), result, own)
+        assert result is not None
+        return [result]
+
+    return Windowed(mesh, operands, [(made.results[0], sharding)], local, replaces=made)
+
+
+def _gathered(op: Operation, dimension: int, state: Resolution) -> Description:
+    """Warns of the operands that explicit reshards gather along the dimension."""
+    gathered: list[Value] = []
+    for value in operands_of(op):
+        maker = value.owner
+        source = state.reader.of(operands_of(maker)[0]) if isinstance(maker, sdy.ReshardOp) else None
+        if source is not None and source.dimensions[dimension].axes:
+            gathered.append(value)
+    if gathered:
+        warn_whole(op, "its operands are sharded in several ways", gathered)
+    return NOT_SHARDED
+
+
+def _sharded_result(op: Operation, dimension: int, state: Resolution) -> Operation | None:
+    """`op` if its result is sharded along the dimension, or the reshard that shards it."""
+    user = only_user(op)
+    for candidate in (op, user if isinstance(user, sdy.ReshardOp) else None):
+        sharding = None if candidate is None else state.reader.of(candidate.results[0])
+        if sharding is not None and sharding.dimensions[dimension].axes:
+            return candidate
+    return None
+
+
+def _operand(
+    value: Value, result: TensorSharding, dimension: int, read: WindowReads, state: Resolution
+) -> Operand | None:
+    """An operand sharded as the result, else whole along the dimension; None if others differ."""
+    exchanged = bool(shape_of(value)[dimension]) and window_exchange(read).is_worthwhile
+    maker = value.owner if isinstance(value.owner, sdy.ReshardOp) else None
+    for source in (value, *(operands_of(maker) if maker is not None else ())):
+        sharding = state.reader.of(source)
+        if sharding is not None and _layout(sharding) == _layout(result) and exchanged:
+            return Operand(source, sharding, {dimension: read}, is_filled=False)
+    dimensions = list(result.dimensions)
+    dimensions[dimension] = replace(dimensions[dimension], axes=())
+    whole = replace(result, dimensions=tuple(dimensions))
+    sharding = state.reader.of(value)
+    if sharding is None or _layout(sharding) != _layout(whole):
+        return None
+    return Operand(value, sharding)
+
+
+def _layout(sharding: TensorSharding) -> tuple[object, ...]:
+    axes = tuple(dimension.axes for dimension in sharding.dimensions)
+    return sharding.mesh, axes, sharding.unreduced_axes, sharding.reduction
+
+
+def _slice(inner: LocalBuilder, value: Value, dimension: int, axes: Axes, count: int, offset: int) -> Value:
+    """The elements of a whole operand that a part of the result holds; others are padding."""
+    build: StablehloBuilder = inner.build
+    edge, none = [0] * len(shape_of(value)), [0] * len(shape_of(value))
+    edge[dimension] = count
+    padded = build.pad(value, zero_of(inner.plain, value), edge, edge, none)
+    start = inner.linear(axes, count, count - offset)
+    return cut(build, padded, dimension, start, count, inner.plain.integer(0))
+
+
+def erase_unused(values: Sequence[Value]) -> None:
+    """Erases the ops of values without uses, and then reshards that only they used."""
+    for value in values:
+        op = value.owner
+        if isinstance(op, Operation) and all(result.first_use is None for result in op.results):
+            before = [v for v in operands_of(op) if isinstance(v.owner, sdy.ReshardOp)]
+            ir.erase(op)
+            erase_unused(list(dict.fromkeys(before)))

@@ -1,0 +1,390 @@
+"""`sdy-gather-whole-tensors`: replicates tensors of ops that reshards along factors cannot make local.
+
+    before  %0 = stablehlo.custom_call @unknown(%a) {... [<@mesh, [{"x"}]>]}         %a: [{"x"}]
+    after   %0 = sdy.reshard %a <@mesh, [{}]>
+            %1 = stablehlo.custom_call @unknown(%0) {... [<@mesh, [{}]>]}
+            %2 = sdy.reshard %1 <@mesh, [{"x"}]>
+
+Those are ops without a sharding rule, unless they compute each element by itself (`chlo.erf`), regions of ops
+through which shardings do not propagate, generators of
+random numbers without known counters (each device would generate its own), and tensors of other meshes than
+that of the result of the op.
+Custom rules, whose reshards Shardy leaves to its partitioner, become rules like any other; composites become
+their decompositions. Runs before `sdy-insert-explicit-reshards`.
+
+`sdy-split-mesh-changes`, after it, makes reshards between meshes with different axes a gather and a slice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from shardy_py.localize.arithmetic.unreduced_terms import without_unreduced
+from shardy_py.localize.composites import inline_composites
+from shardy_py.localize.fallbacks import warn_whole
+from shardy_py.localize.manual_borders import align_manual_borders
+from shardy_py.localize.random_parts import unsupported_generator
+from shardy_py.localize.window_exchange import is_zero_constant
+from shardy_py.mlir.dialects import sdy
+from shardy_py.mlir.dialects.sdy import OpShardingRuleAttr
+from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, SelectAndScatterOp
+from shardy_py.mlir.dialects.stablehlo.structs import ScatterDimensionNumbers
+from shardy_py.mlir.dialects.traits import data_flow, is_terminator
+from shardy_py.mlir.holders import RULE
+from shardy_py.mlir.ir import find_ops, operands_of, replace_operand, terminator_of, walk_pre_order
+from shardy_py.mlir.movements import Movement, note, replace_by_values
+from shardy_py.mlir.op_errors import errors_at
+from shardy_py.mlir.record import combiner_of, record_of
+from shardy_py.mlir.stablehlo_builder import StablehloBuilder
+from shardy_py.mlir.symbols import meshes_of
+from shardy_py.mlir.value_shardings import ShardingReader, set_sharding
+from shardy_py.ops import call_target
+from shardy_py.passes.export.communication_ops import chain_after_result, chain_before_use, sizes_of
+from shardy_py.passes.options import GatherWholeTensorsOptions
+from shardy_py.propagation.rules import derive_rule, pointwise_rule
+from shardy_py.reshard.compound_dimensions import Shardings, compound_factors, evenly_divided
+from shardy_py.reshard.steps import Reshard
+from shardy_py.sharding import ShardingRule, TensorSharding
+from shardy_py.sharding.meshes import (
+    Meshes,
+    is_single_device,
+    mesh_of,
+    mesh_to_work_in,
+    meshes_with_axes,
+    resolve,
+)
+from shardy_py.sharding.rule import FactorType
+
+_RESHAPE, _SCATTER = "stablehlo.reshape", "stablehlo.scatter"
+_SELECTING = frozenset({"chlo.top_k", "mhlo.topk"})
+"""Ops, and targets of custom calls, that select along the last dimension, even if they select all."""
+_SEARCHING = frozenset({"ApproxTopK", "PartialReduce"})
+"""Targets whose rules shard the dimension that is searched: each device would return the best of its part."""
+_RANDOM: Mapping[str, Callable[[Operation], str]] = {
+    "stablehlo.rng_bit_generator": unsupported_generator,
+    "stablehlo.rng": lambda _op: "each device needs the random numbers of the whole tensor",
+}
+"""Why a generator of random numbers is whole; empty if parts are generated (`random_parts.py`)."""
+_PASSED_OVER = (FuncOp, CallOp, sdy.MeshOp)
+
+
+def gather_whole_tensors(module: ModuleOp, options: GatherWholeTensorsOptions) -> None:
+    """Replicates the tensors of all such ops, with a warning each."""
+    for barrier in find_ops(module, sdy.PropagationBarrierOp.name):
+        replace_by_values(barrier, operands_of(barrier))
+    inline_composites(module)
+    gathering = _Gathering(module, options)
+    for op in list(walk_pre_order(module, include_root=False)):
+        if isinstance(op, sdy.ManualComputationOp):
+            align_manual_borders(op, gathering.meshes)
+        is_sdy = op.name.startswith("sdy.") and not isinstance(op, sdy.ConstantOp)
+        if not (is_sdy or isinstance(op, _PASSED_OVER) or is_terminator(op) or data_flow(op) is not None):
+            gathering.visit(op)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """The sharding rule that an op is partitioned by.
+
+    attribute: the rule for the op, if it is not the one the op has. compound: see `compound_dimensions.py`.
+    """
+
+    rule: ShardingRule
+    attribute: OpShardingRuleAttr | None
+    compound: frozenset[int]
+
+    @staticmethod
+    def of(given: ShardingRule | None, names: Collection[str]) -> _Rule | None:
+        """The corrected rule; None for an op without one."""
+        if given is None:
+            return None
+        rule = _corrected(given, names)
+        return _Rule(rule, None if rule is given else OpShardingRuleAttr(rule), compound_factors(rule))
+
+
+class _Gathering:
+    def __init__(self, module: ModuleOp, options: GatherWholeTensorsOptions) -> None:
+        self.meshes = meshes_of(module)
+        self._reader = ShardingReader()
+        self._keeps_random = options.rng_bit_generator_unsafe
+        self._has_single_devices = any(mesh.is_maximal for mesh in self.meshes.values())
+        self._has_meshes = len(set(meshes_with_axes(self.meshes).values())) > 1
+        self._rules: dict[tuple[int, int], tuple[_Rule | None, object]] = {}
+
+    def visit(self, op: Operation) -> None:
+        for region in op.regions:
+            terminator = terminator_of(region)
+            if terminator is not None:
+                count = len(operands_of(terminator))
+                self._replicate(terminator, range(count), "values of its region are whole")
+        values = (*operands_of(op), *op.results)
+        shardings = tuple(map(self._reader.of, values))
+        if not any(s is not None and not s.is_fully_replicated for s in shardings):
+            return
+        if self._has_single_devices and any(is_single_device(s, self.meshes) for s in shardings):
+            return
+        if op.name in _RANDOM:
+            reason = _RANDOM[op.name](op)
+            if reason and not self._keeps_random:
+                self._gather(op, reason)
+        elif (rule := self._rule(op)) is None:
+            if operands_of(op):  # constants and iotas are local as they are
+                self._gather(op, "the op has no sharding rule")
+        elif self._has_meshes and mesh_to_work_in(shardings, self.meshes) is None:
+            self._bring_to_one_mesh(op)
+        else:
+            if op.name == _SCATTER and combiner_of(op) == "stablehlo.multiply":
+                updates = range(len(op.results), len(operands_of(op)))
+                self._replicate(op, updates, "sdy has no product over devices")
+            row = _WHOLE_DIMENSIONS.get(op.name)
+            if row is not None:
+                whole, reason = row
+                self._reshard(op, tuple(map(_without_axes, self._shardings(op), whole(op))), reason)
+            unreduced = shardings[-1].unreduced_axes if op.results and shardings[-1] is not None else ()
+            if unreduced:
+                operands = self._shardings(op)[: len(operands_of(op))]
+                found = without_unreduced(rule.rule, operands, unreduced)
+                self._reshard(op, found, "the result is unreduced along the axes of a dimension")
+            if rule.compound and op.name != _RESHAPE:
+                shardings = self._shardings(op)
+                mesh = mesh_to_work_in(shardings, self.meshes)
+                if mesh is not None:
+                    found = evenly_divided(rule.rule, shardings, rule.compound, resolve(mesh, self.meshes))
+                    self._reshard(op, found, "its compound dimensions are uneven")
+            if op.name not in _LOOKED_THROUGH:
+                self._warn_of_factors(op, rule.rule)
+
+    def _shardings(self, op: Operation) -> Shardings:
+        """The shardings of the operands, then of the results."""
+        return tuple(map(self._reader.of, (*operands_of(op), *op.results)))
+
+    def _reshard(self, op: Operation, shardings: Sequence[TensorSharding | None], reason: str) -> None:
+        """Gives the operands, then the results, these shardings, with a warning if any changes."""
+        values, gathered = operands_of(op), list[SSAValue]()
+        for index, (value, new) in enumerate(zip(values, shardings, strict=False)):
+            if new is not None and new != self._reader.of(value):
+                chain_before_use(op, index, (Reshard(new),))
+                gathered.append(value)
+        for result, new in zip(op.results, shardings[len(values) :], strict=False):
+            old = self._reader.of(result)
+            if old is not None and new is not None and new != old:
+                set_sharding(result, new)
+                chain_after_result(result, (Reshard(old),), op)
+                gathered.append(result)
+        if gathered:
+            warn_whole(op, reason, gathered)
+
+    def _warn_of_factors(self, op: Operation, rule: ShardingRule) -> None:
+        """Warns of operands that explicit reshards gather, as a factor of the rule must be whole."""
+        whole = {n for n, factor in enumerate(rule.factors) if factor.type is FactorType.NEED_REPLICATION}
+        gathered: list[SSAValue] = []
+        for value, dimensions in zip(operands_of(op), rule.operands, strict=False) if whole else ():
+            sharding = self._reader.of(value)
+            if sharding is not None and any(
+                by.axes and not whole.isdisjoint(factors)
+                for by, factors in zip(sharding.dimensions, dimensions, strict=True)
+            ):
+                gathered.append(value)
+        if gathered:
+            warn_whole(op, "each part needs whole dimensions", gathered)
+
+    def _rule(self, op: Operation) -> _Rule | None:
+        """The sharding rule of an op; the op gets the corrected one, unless that is the derived one."""
+        given = op.attributes.get(RULE)
+        record = record_of(op)
+        key = id(record), id(given)
+        known = self._rules.get(key)
+        if known is None:
+            if isinstance(given, OpShardingRuleAttr):
+                rule = given.data
+            else:
+                with errors_at(op):
+                    rule = derive_rule(record)
+            names = {record.name, call_target(record) or ""}
+            if rule is None and (own := pointwise_rule(record)) is not None:
+                found = replace(cast(_Rule, _Rule.of(own, names)), attribute=OpShardingRuleAttr(own))
+            else:
+                found = _Rule.of(rule, names)
+            known = self._rules[key] = found, (record, given)
+        rule, _ = known
+        if rule is not None and rule.attribute is not None:
+            op.attributes[RULE] = rule.attribute
+        return rule
+
+    def _gather(self, op: Operation, reason: str) -> None:
+        gathered = self._replicate_operands(op, range(len(operands_of(op))))
+        for result in op.results:
+            sharding = self._reader.of(result)
+            if sharding is not None and not sharding.is_fully_replicated:
+                gathered.append(result)
+                whole = TensorSharding.fully_closed(sharding.mesh, sharding.rank)
+                set_sharding(result, whole)
+                note(Movement(result, result, _PASS, op, old=sharding, new=whole))
+                chain_after_result(result, (Reshard(sharding),), op)
+        warn_whole(op, reason, gathered)
+
+    def _bring_to_one_mesh(self, op: Operation) -> None:
+        """Replicates operands that are sharded on other meshes than the first result, or operand."""
+        values = (*op.results, *operands_of(op))
+        first = next(s for s in map(self._reader.of, values) if s is not None and not s.is_fully_replicated)
+        mesh = mesh_of(first, self.meshes)
+        gathered: list[SSAValue] = []
+        for index, value in enumerate(operands_of(op)):
+            sharding = self._reader.of(value)
+            if sharding is not None and mesh_of(sharding, self.meshes).axes != mesh.axes:
+                steps = (Reshard(TensorSharding.fully_closed(first.mesh, sharding.rank)),)
+                chain_before_use(op, index, steps)
+                gathered.append(value)
+        for result in op.results:
+            sharding = self._reader.of(result)
+            if sharding is not None and mesh_of(sharding, self.meshes).axes != mesh.axes:
+                gathered.append(result)
+                set_sharding(result, TensorSharding.fully_closed(first.mesh, sharding.rank))
+                chain_after_result(result, (Reshard(sharding),), op)
+        warn_whole(op, "its tensors are on several meshes", gathered)
+
+    def _replicate(self, op: Operation, indices: Iterable[int], reason: str) -> None:
+        """Replicates operands, with a warning if any was sharded."""
+        gathered = self._replicate_operands(op, indices)
+        if gathered:
+            warn_whole(op, reason, gathered)
+
+    def _replicate_operands(self, op: Operation, indices: Iterable[int]) -> list[SSAValue]:
+        """Returns the operands that were sharded; those that were unreduced only are summed."""
+        gathered: list[SSAValue] = []
+        for index in indices:
+            value = operands_of(op)[index]
+            sharding = self._reader.of(value)
+            if sharding is None or (sharding.is_fully_replicated and not sharding.unreduced_axes):
+                continue
+            if not sharding.is_fully_replicated:
+                gathered.append(value)
+            whole = TensorSharding.fully_closed(sharding.mesh, sharding.rank)
+            chain_before_use(op, index, (Reshard(whole),))
+        return gathered
+
+
+def _corrected(rule: ShardingRule, names: Collection[str]) -> ShardingRule:
+    """The rule, in which factors must be whole that Shardy leaves to its partitioner or shards wrongly.
+
+    Those of custom rules and of searches that are in no operand, or in no result, and the last dimension of
+    a selection. names: of the op, and of the target of a custom call.
+    """
+    is_selecting = not _SELECTING.isdisjoint(names)
+    is_one_sided = rule.is_custom or not _SEARCHING.isdisjoint(names)
+    if not is_one_sided and not is_selecting:
+        return rule
+    sides = [
+        {factor for tensor in side for dimension in tensor for factor in dimension}
+        for side in (rule.operands, rule.results)
+    ]
+    whole = set(range(len(rule.factors))) - (sides[0] & sides[1]) if is_one_sided else set[int]()
+    if is_selecting:
+        whole |= set(rule.operands[0][-1])
+    factors = tuple(
+        replace(factor, type=FactorType.NEED_REPLICATION)
+        if index in whole and factor.type is FactorType.PASS_THROUGH
+        else factor
+        for index, factor in enumerate(rule.factors)
+    )
+    return replace(rule, factors=factors, is_custom=False)
+
+
+def _without_axes(old: TensorSharding | None, whole: Collection[int]) -> TensorSharding | None:
+    """The sharding in which the dimensions `whole` have no axes."""
+    if old is None or not whole:
+        return old
+    kept = tuple(replace(d, axes=()) if i in whole else d for i, d in enumerate(old.dimensions))
+    return replace(old, dimensions=kept)
+
+
+def _unit_dimensions(op: Operation) -> list[Collection[int]]:
+    """Those of one element, on all but one device padding, which the op would mix with data."""
+    values = (*operands_of(op), *op.results)
+    return [[dim for dim, size in enumerate(sizes_of(value)) if size == 1] for value in values]
+
+
+def _partly_updated(op: Operation) -> list[Collection[int]]:
+    """The dimensions of an update that are smaller than those of the operand."""
+    operand, update, *starts = operands_of(op)
+    pairs = enumerate(zip(sizes_of(operand), sizes_of(update), strict=True))
+    return [(), [dim for dim, (size, part) in pairs if part != size], *(() for _ in starts), ()]
+
+
+def _indexed_windows(op: Operation) -> list[Collection[int]]:
+    """The dimensions along which windows of updates begin at an index: they may reach out of any part.
+
+    Windows of whole dimensions at constant indices of zero stay within their parts.
+    """
+    count = len(op.results)
+    shape, updated = sizes_of(operands_of(op)[0]), sizes_of(operands_of(op)[count + 1])
+    begins_at_zero = is_zero_constant(operands_of(op)[count])
+    numbers: ScatterDimensionNumbers = cast(Any, op.properties["scatter_dimension_numbers"]).data
+    outside = (*numbers.inserted_window_dims, *numbers.input_batching_dims)
+    windowed = [dim for dim in range(len(sizes_of(operands_of(op)[0]))) if dim not in outside]
+    pairs = zip(windowed, numbers.update_window_dims, strict=True)
+    indexed = [
+        (own, its)
+        for own, its in pairs
+        if own in numbers.scatter_dims_to_operand_dims and not (begins_at_zero and shape[own] == updated[its])
+    ]
+    inputs, updates = [dim for dim, _ in indexed], [dim for _, dim in indexed]
+    return [*[inputs] * count, (), *[updates] * count, *[inputs] * count]
+
+
+_UNIT = _unit_dimensions, "dimensions of one element are whole"
+_WHOLE_DIMENSIONS: Mapping[str, tuple[Callable[[Operation], Sequence[Collection[int]]], str]] = {
+    "stablehlo.broadcast_in_dim": _UNIT,
+    "stablehlo.convolution": _UNIT,
+    "stablehlo.dynamic_update_slice": (_partly_updated, "updates of slices are whole"),
+    "stablehlo.pad": _UNIT,
+    _RESHAPE: _UNIT,
+    _SCATTER: (_indexed_windows, "windows of updates begin at an index"),
+}
+"""By op, the dimensions of each operand, then of each result, that are whole whatever the rule says; why."""
+
+_LOOKED_THROUGH = (ConcatenateOp.name, SelectAndScatterOp.name)
+"""Ops that undo gathers by explicit reshards: `sdy-resolve-permutation-factors` warns where it does not."""
+
+_PASS = "sdy-gather-whole-tensors"
+
+
+def split_mesh_changes(module: ModuleOp) -> None:
+    """`sdy-split-mesh-changes`: gathers tensors on one mesh before they are sharded on another.
+
+    before  %1 = sdy.reshard %0 <@b, [{"y"}]>          %0: <@a, [{"x"}]>
+    after   %1 = sdy.reshard %0 <@a, [{}]>
+            %2 = stablehlo.reshape %1 {... <@b, [{}]>}
+            %3 = sdy.reshard %2 <@b, [{"y"}]>
+
+    The reshape to the same shape stands for a replicated tensor that is seen on another mesh. A tensor that
+    moves to a single device is gathered, too.
+    """
+    meshes, reader = meshes_of(module), ShardingReader()
+    for op in find_ops(module, sdy.ReshardOp.name):
+        source, target = reader.of(operands_of(op)[0]), reader.of(op.results[0])
+        if source is None or target is None or not _changes_mesh(source, target, meshes):
+            continue
+        if not source.is_fully_replicated:
+            whole = TensorSharding.fully_closed(source.mesh, source.rank)
+            warn_whole(op, "its meshes have other axes", operands_of(op))
+            chain_before_use(op, 0, (Reshard(whole),))
+        if mesh_of(target, meshes).is_maximal:
+            continue
+        build = StablehloBuilder(op, TensorSharding.fully_closed(target.mesh, target.rank))
+        value = build.reshape(operands_of(op)[0], sizes_of(op.results[0]))
+        if target.is_fully_replicated:
+            replace_by_values(op, (value,))
+        else:
+            replace_operand(op, 0, value)
+
+
+def _changes_mesh(source: TensorSharding, target: TensorSharding, meshes: Meshes) -> bool:
+    mine, its = mesh_of(source, meshes), mesh_of(target, meshes)
+    return mine.axes != its.axes and not mine.is_maximal

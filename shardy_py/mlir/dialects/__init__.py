@@ -1,0 +1,5 @@
+"""Text <-> IR: the dialects, and reading and printing with all of them."""
+
+from shardy_py.mlir.dialects.registry import parse_module, print_module, register_dialect, syntax_table
+
+__all__ = ["parse_module", "print_module", "register_dialect", "syntax_table"]

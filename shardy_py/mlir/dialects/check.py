@@ -1,0 +1,189 @@
+"""The dialect `check` of StableHLO's tests: ops that compare values while a program runs.
+
+    check.expect_eq_const %0, dense<[1, 2]> : tensor<2xi32>
+    check.expect_close %0, %1, max_ulp_difference = 3 : tensor<f32>, tensor<f32>
+
+Not here: the comparisons (`run/interpret/`).
+
+>>> op_class("expect_eq").name
+'check.expect_eq'
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import (
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    TensorType,
+    UnrankedTensorType,
+    f64,
+)
+from xdsl.ir import Operation
+
+from shardy_py.mlir.dialects import encoding as encodings
+from shardy_py.mlir.dialects.definition import OpRow
+from shardy_py.mlir.dialects.faults import Fault
+from shardy_py.mlir.dialects.kinds import (
+    KINDS,
+    AttributeKind,
+    Notation,
+    TypeKind,
+    held_kind,
+    is_of,
+    typed_spelling,
+)
+from shardy_py.mlir.dialects.op_table import OpTable
+from shardy_py.mlir.dialects.stablehlo.type_kinds import TYPE_KINDS
+from shardy_py.mlir.dialects.stablehlo.verify.tensors import is_complex, is_float
+from shardy_py.mlir.dialects.stablehlo.verify.view import View
+from shardy_py.mlir.dialects.template import Template
+from shardy_py.mlir.dialects.type_tails import read_types
+from shardy_py.mlir.text import DialectSyntax
+from shardy_py.mlir.text.assembly import OPERAND_TYPE, Draft, Element
+from shardy_py.mlir.text.op_writer import OpWriter
+from shardy_py.mlir.text.reader import OpReader
+
+_TENSORS: Any = (TensorType, UnrankedTensorType)
+
+
+def _is_float_or_complex(type_: Any) -> bool:
+    is_tensor = isinstance(type_, _TENSORS)
+    return is_tensor and (is_float(type_.element_type) or is_complex(type_.element_type))
+
+
+def _check_one_type(view: View) -> None:
+    if len(set(view.operand_types)) > 1:
+        raise Fault("requires all operands to have the same type")
+
+
+def _check_actual_type(view: View) -> None:
+    shapes = {tensor.sizes for tensor in view.operands}
+    for what, different in (("type", set(view.operand_types)), ("shape", shapes)):
+        if len(different) > 1:
+            raise Fault(f"failed to verify that all of {{actual, expected}} have same {what}")
+
+
+def _check_type_of_value(view: View) -> None:
+    value: Any = view.op.properties["value"]
+    if value.type != view.operand_types[0]:
+        raise Fault("failed to verify that all of {lhs, value} have same type")
+
+
+def _read_value_type(reader: OpReader, draft: Draft) -> None:
+    value: Any = draft.properties["value"]
+    draft.operand_types = [value.type]
+
+
+_VALUE_TYPE = Element(_read_value_type, lambda writer, op: None)
+"""Nothing: the operand has the type of the constant `value`."""
+
+
+def _read_operand_types(reader: OpReader, draft: Draft) -> None:
+    draft.operand_types = read_types(reader)
+
+
+def _write_operand_types(writer: OpWriter, op: Operation) -> None:
+    writer.write(" ")
+    writer.types(op.operands)
+
+
+_OPERAND_TYPES = Element(_read_operand_types, _write_operand_types)
+"""` type, type` behind a colon of the form."""
+
+
+_UI64, _UI32 = (IntegerType(bits, Signedness.UNSIGNED) for bits in (64, 32))
+
+
+def _unsigned(type_: IntegerType) -> AttributeKind:
+    return held_kind(
+        f"{type_.width.data}-bit unsigned integer attribute",
+        lambda attribute: is_of(attribute, IntegerAttr, type=type_),
+        IntegerAttr,
+        encodings.integer_encoding(type_),
+        typed_spelling(IntegerAttr, type_),
+    )
+
+
+_TOLERANCE = "tolerance?:f64=1e-4"
+_ALMOST = "<, tolerance = $tolerance>"
+
+ROWS = (
+    OpRow(
+        f"expect_almost_eq(lhs:float_complex rhs:float_complex) <{_TOLERANCE}>",
+        Template(f" $lhs, $rhs{_ALMOST}", OPERAND_TYPE),
+        verify=(_check_one_type,),
+    ),
+    OpRow(
+        f"expect_almost_eq_const(lhs:float_complex) <value:elements {_TOLERANCE}>",
+        Template(f" $lhs, $value{_ALMOST}", _VALUE_TYPE),
+        verify=(_check_type_of_value,),
+    ),
+    OpRow(
+        "expect_close(actual:float_complex expected:float_complex)"
+        " <max_ulp_difference:ui64=1 min_ulp_difference?:ui64=0>",
+        Template(
+            " $actual, $expected, max_ulp_difference = $max_ulp_difference"
+            "<, min_ulp_difference = $min_ulp_difference> :",
+            _OPERAND_TYPES,
+        ),
+        verify=(_check_actual_type,),
+    ),
+    OpRow(
+        "expect_eq(lhs:tensor rhs:tensor)", Template(" $lhs, $rhs", OPERAND_TYPE), verify=(_check_one_type,)
+    ),
+    OpRow(
+        "expect_eq_const(lhs:tensor) <value:elements>",
+        Template(" $lhs, $value", _VALUE_TYPE),
+        verify=(_check_type_of_value,),
+    ),
+    OpRow(
+        "expect_serialized_eq(expected:tensor) <probe_id:string iteration?:ui32=0u32>",
+        Template(" $expected, probe_id = $probe_id<, iter = $iteration>", OPERAND_TYPE),
+    ),
+)
+"""The rows."""
+
+NOTATION = Notation(
+    "check",
+    kinds={
+        **KINDS,
+        "f64": held_kind(
+            "64-bit float attribute",
+            lambda attribute: is_of(attribute, FloatAttr, type=f64),
+            FloatAttr,
+            encodings.FLOAT64,
+            typed_spelling(FloatAttr, f64),
+        ),
+        "ui64": _unsigned(_UI64),
+        "ui32": _unsigned(_UI32),
+    },
+    types={
+        **TYPE_KINDS,
+        "float_complex": TypeKind("tensor of floating-point or complex-type values", _is_float_or_complex),
+    },
+    defaults={
+        "1e-4": FloatAttr(1e-4, f64),
+        "0": IntegerAttr(0, _UI64),
+        "1": IntegerAttr(1, _UI64),
+        "0u32": IntegerAttr(0, _UI32),
+    },
+)
+"""The notation of the rows."""
+
+OPS = OpTable(ROWS, NOTATION)
+"""Every op of the dialect."""
+
+CHECK = DialectSyntax("check", OPS.syntax)
+"""The dialect's syntax."""
+
+__getattr__ = OPS.class_named
+op_class = OPS.op_class
+xdsl_dialect = OPS.xdsl_dialect
+"""Returns the dialect for xDSL, with the classes of all ops."""
+
+
+__all__ = ["CHECK", "OPS", "op_class", "xdsl_dialect"]

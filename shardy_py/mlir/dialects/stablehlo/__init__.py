@@ -1,0 +1,46 @@
+"""The StableHLO dialect: ops from rows, attributes, their syntax.
+
+`rows/` lists the ops. Their classes are made when first used: `from shardy_py.mlir.dialects.stablehlo import
+AddOp`.
+
+>>> op_class("dot_general").name
+'stablehlo.dot_general'
+"""
+
+from xdsl.ir import Dialect
+
+from shardy_py.mlir.dialects.op_table import OpTable
+from shardy_py.mlir.dialects.stablehlo.attributes import ATTRIBUTES, ENCLOSED, TYPES
+from shardy_py.mlir.dialects.stablehlo.notation import NOTATION
+from shardy_py.mlir.dialects.stablehlo.rows import ROWS
+from shardy_py.mlir.text import DialectSyntax
+
+OPS = OpTable(ROWS, NOTATION)
+"""Every op of the dialect."""
+
+STABLEHLO = DialectSyntax(
+    "stablehlo",
+    OPS.syntax,
+    ATTRIBUTES,
+    TYPES,
+    ENCLOSED,
+    unknown_attribute="unknown StableHLO attribute",
+    unknown_type="unknown stablehlo type: {0}",
+)
+"""The dialect's syntax."""
+
+
+QUANT = DialectSyntax("quant", lambda name: None, is_opaque=True)
+"""The dialect of quantized element types, whose types are kept as text."""
+
+
+__getattr__ = OPS.class_named
+op_class = OPS.op_class
+
+
+def xdsl_dialect() -> Dialect:
+    """The dialect for xDSL, with the classes of all ops."""
+    return OPS.xdsl_dialect(ATTRIBUTES, TYPES, ENCLOSED)
+
+
+__all__ = ["OPS", "QUANT", "STABLEHLO", "op_class", "xdsl_dialect"]

@@ -1,0 +1,100 @@
+"""xDSL's IR as this package reads, walks, builds and changes it; only this package uses its private fields.
+
+xDSL's public properties and methods check and copy at each call; a pass over 20,000 ops makes millions of
+calls. Ops built here equal those that xDSL builds: tests compare all fields, for the pinned version.
+
+- reading: `operands_of`, `type_of`, `next_use`, `terminator_of`, `owning_op`, `blocks_of`, `written_name`
+- walking: `walk_pre_order`, `walk_post_order`, `find_ops`; no recursion
+- building: `build_operation`, `attach_operands`, `append_arguments`; nothing is verified. Fields are set one
+  by one, so that CPython stores them in the object: as a dictionary they take twice the memory and time
+- names: `file_names`, `keep_file_name`, `copy_file_names`, `add_file_names`
+- changing: `set_type`, `replace_uses`, `place_before`, `take_out`, `erase`
+
+Uses of a value stay in MLIR's order (newest use first), because passes and propagation visit users in it. A
+walk reads the next operation before it yields, so the caller may erase or move the yielded operation, and no
+other.
+"""
+
+from shardy_py.mlir.ir.building import append_arguments, attach_operands, build_operation
+from shardy_py.mlir.ir.changing import (
+    OperandChanges,
+    erase,
+    inline_region,
+    operands_set_together,
+    place_after,
+    place_after_value,
+    place_at_end,
+    place_at_start,
+    place_before,
+    replace_operand,
+    replace_uses,
+    set_operands,
+    set_order,
+    set_type,
+    take_out,
+)
+from shardy_py.mlir.ir.file_names import add_file_names, copy_file_names, file_names, keep_file_name
+from shardy_py.mlir.ir.reading import (
+    blocks_of,
+    next_op,
+    next_use,
+    operands_of,
+    owning_op,
+    terminator_of,
+    type_of,
+    user_of,
+    written_name,
+)
+from shardy_py.mlir.ir.text import printed_names, resume_parser
+from shardy_py.mlir.ir.walking import (
+    find_ops,
+    find_ops_where,
+    limited_to,
+    op_names,
+    ops_with_regions,
+    walk_post_order,
+    walk_pre_order,
+)
+
+__all__ = [
+    "OperandChanges",
+    "add_file_names",
+    "append_arguments",
+    "attach_operands",
+    "blocks_of",
+    "build_operation",
+    "copy_file_names",
+    "erase",
+    "file_names",
+    "find_ops",
+    "find_ops_where",
+    "inline_region",
+    "keep_file_name",
+    "limited_to",
+    "next_op",
+    "next_use",
+    "op_names",
+    "operands_of",
+    "operands_set_together",
+    "ops_with_regions",
+    "owning_op",
+    "place_after",
+    "place_after_value",
+    "place_at_end",
+    "place_at_start",
+    "place_before",
+    "printed_names",
+    "replace_operand",
+    "replace_uses",
+    "resume_parser",
+    "set_operands",
+    "set_order",
+    "set_type",
+    "take_out",
+    "terminator_of",
+    "type_of",
+    "user_of",
+    "walk_post_order",
+    "walk_pre_order",
+    "written_name",
+]

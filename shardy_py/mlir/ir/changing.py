@@ -1,0 +1,191 @@
+"""Types, operands, uses and places of operations that exist."""
+
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, Use
+from xdsl.ir.core import SSAValues
+
+from shardy_py.mlir.ir.file_names import add_file_names
+from shardy_py.mlir.ir.reading import terminator_of
+
+
+def set_type(value: SSAValue, type_: Attribute) -> None:
+    """Set the type of `value`; its uses stay."""
+    value._type = type_
+
+
+OperandChanges = dict[Operation, list[SSAValue]]
+"""The new operands of ops with many, until they are set."""
+
+_MANY = 16
+
+
+@contextmanager
+def operands_set_together() -> Generator[OperandChanges]:
+    """Sets the operands that `replace_operand` puts into these changes, when the block ends.
+
+    Operands are a tuple: replacing all n of an op one by one copies it n times. Uses change at once. Within
+    the block, all changes of an op with 16 or more operands are among these, and no changed operand is read.
+    """
+    changes: OperandChanges = {}
+    try:
+        yield changes
+    finally:
+        set_operands(changes)
+
+
+def set_operands(changes: OperandChanges) -> None:
+    """Sets the operands of `changes`, which are then none."""
+    for op, operands in changes.items():
+        op._operands = SSAValues(operands)
+    changes.clear()
+
+
+def replace_operand(
+    op: Operation, index: int, value: SSAValue, changes: OperandChanges | None = None
+) -> None:
+    """Set operand `index` of `op` to `value`, as the newest use of `value`; see `operands_set_together`."""
+    use = op._operand_uses[index]
+    operands = None if changes is None else changes.get(op)
+    if operands is None:
+        operands = list(op._operands)
+        if changes is not None and len(operands) >= _MANY:
+            changes[op] = operands
+    operands[index].remove_use(use)
+    operands[index] = value
+    value.add_use(use)
+    if changes is None or len(operands) < _MANY:
+        op._operands = SSAValues(operands)
+
+
+def replace_uses(
+    old: SSAValue,
+    new: SSAValue,
+    *,
+    but_not_in: Operation | None = None,
+    only: Callable[[Use], bool] | None = None,
+    changes: OperandChanges | None = None,
+) -> None:
+    """Replace the uses of `old` by `new`, except those in one op and those that `only` rejects.
+
+    With all uses, `new` gets the names of `old` in the file, too.
+    """
+    use = old.first_use
+    if but_not_in is None and only is None:  # the value that takes the place of a named one
+        add_file_names(old, new)
+    while use is not None:
+        following = use._next_use
+        user = use._operation
+        if user is not but_not_in and (only is None or only(use)):
+            replace_operand(user, use._index, new, changes)
+        use = following
+
+
+def place_before(op: Operation, anchor: Operation) -> None:
+    """Place a detached op right before `anchor`."""
+    block, previous = anchor.parent, anchor._prev_op
+    assert block is not None
+    op.parent, op._prev_op, op._next_op = block, previous, anchor
+    anchor._prev_op = op
+    if previous is None:
+        block._first_op = op
+    else:
+        previous._next_op = op
+
+
+def place_after(op: Operation, anchor: Operation) -> None:
+    """Place a detached op right after `anchor`."""
+    assert anchor.parent is not None
+    if anchor._next_op is None:
+        place_at_end(op, anchor.parent)
+    else:
+        place_before(op, anchor._next_op)
+
+
+def place_at_start(op: Operation, block: Block) -> None:
+    """Place a detached op at the start of `block`."""
+    if block._first_op is None:
+        place_at_end(op, block)
+    else:
+        place_before(op, block._first_op)
+
+
+def place_at_end(op: Operation, block: Block) -> None:
+    """Place a detached op at the end of `block`."""
+    last = block._last_op
+    op.parent, op._prev_op, op._next_op = block, last, None
+    block._last_op = op
+    if last is None:
+        block._first_op = op
+    else:
+        last._next_op = op
+
+
+def place_after_value(op: Operation, value: SSAValue) -> None:
+    """Place a detached op right after the definition of `value`."""
+    if isinstance(value, OpResult):
+        place_after(op, value.op)
+    else:
+        assert isinstance(value.owner, Block)
+        place_at_start(op, value.owner)
+
+
+def take_out(op: Operation) -> None:
+    """Detach an op from its block; its operands and uses stay."""
+    block, previous, following = op.parent, op._prev_op, op._next_op
+    assert block is not None
+    if previous is None:
+        block._first_op = following
+    else:
+        previous._next_op = following
+    if following is None:
+        block._last_op = previous
+    else:
+        following._prev_op = previous
+    op.parent = op._prev_op = op._next_op = None
+
+
+def set_order(block: Block, ops: Sequence[Operation]) -> None:
+    """Put the ops of `block`, all of which are given, into another order."""
+    previous: Operation | None = None
+    for op in ops:
+        op._prev_op = previous
+        if previous is None:
+            block._first_op = op
+        else:
+            previous._next_op = op
+        previous = op
+    if previous is not None:
+        previous._next_op = None
+    block._last_op = previous
+
+
+def inline_region(op: Operation, region: Region, arguments: Sequence[SSAValue] = ()) -> None:
+    """Replaces `op` by the ops of `region`, and its results by the values that the region returns."""
+    block, end = region.blocks[0], terminator_of(region)
+    assert end is not None
+    with operands_set_together() as changes:
+        for argument, value in zip(block.args, arguments, strict=True):
+            replace_uses(argument, value, changes=changes)
+    with operands_set_together() as changes:
+        for result, value in zip(op.results, end._operands, strict=True):
+            replace_uses(result, value, changes=changes)
+    while (inner := block._first_op) is not None and inner is not end:
+        take_out(inner)
+        place_before(inner, op)
+    erase(op)
+
+
+def erase(op: Operation) -> None:
+    """Erase an op without uses, with its regions, and drop its operands."""
+    take_out(op)
+    if op.regions:
+        op.drop_all_references()
+        return
+    for operand, use in zip(op._operands, op._operand_uses, strict=True):
+        operand.remove_use(use)
+    op._operand_uses = ()

@@ -1,0 +1,60 @@
+"""Numbers that equal attributes share, the keys of tables about attributes and ops.
+
+Objects are looked up by identity first, new ones by structure. Numbers are never reused. Not here: tables
+with such keys (`mlir/record.py`, `mlir/dialects/verification/walk.py`).
+
+>>> from xdsl.dialects.builtin import StringAttr
+>>> number_of(StringAttr("a")) == number_of(StringAttr("a"))
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from itertools import count
+from typing import Any, cast
+
+from xdsl.ir import Attribute, ParametrizedAttribute
+
+from shardy_py.base.session import SESSION, Identities
+
+LARGE_BYTES = 1 << 14
+"""Attributes with more data have a number per object: the table would keep the data of all programs."""
+
+_BY_IDENTITY: Identities[int] = SESSION.identities("attribute numbers by identity")
+_BY_STRUCTURE: dict[Attribute, int] = SESSION.table("attribute numbers")
+_NEW = count()
+
+
+def number_of(attribute: Attribute | None) -> int:
+    """A number that equal attributes share; -1 for None."""
+    if attribute is None:
+        return -1
+    known = _BY_IDENTITY.get(id(attribute))
+    return known[0] if known is not None else _BY_IDENTITY.remember(attribute, _number(attribute))
+
+
+def _number(attribute: Attribute) -> int:
+    known = _BY_STRUCTURE.get(attribute)
+    if known is None:
+        known = next(_NEW)
+        size = data_bytes(attribute)
+        if size <= LARGE_BYTES:
+            known = _BY_STRUCTURE.setdefault(attribute, known)
+            SESSION.charge(size // 32)
+    return known
+
+
+def data_bytes(attribute: Attribute) -> int:
+    """The bytes that an attribute holds: characters, data, and references to its parts."""
+    size, pending = 0, list[Any]([attribute])
+    while pending:
+        part = pending.pop()
+        data: Any = part.parameters if isinstance(part, ParametrizedAttribute) else getattr(part, "data", ())
+        if isinstance(data, str | bytes):
+            size += len(data)
+        elif isinstance(data, tuple | Mapping):
+            parts = cast("Collection[Any]", data.values() if isinstance(data, Mapping) else data)
+            size += 8 * len(parts)
+            pending += parts
+    return size

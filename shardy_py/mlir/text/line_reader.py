@@ -1,0 +1,170 @@
+"""Reads ops whose lines are known: an op's line without the names of its values is its signature.
+
+The first op of a signature is read token by token (`reader.py`); every further one costs a dictionary look-up
+and the creation of the op (see `recipes.py` for why that is sound). Runs of such lines are read in one loop.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.ir import Attribute, Operation, Region
+
+from shardy_py.mlir.ir import build_operation, keep_file_name, type_of
+from shardy_py.mlir.text.cursor import TOKEN
+from shardy_py.mlir.text.location_aliases import LocationAliases
+from shardy_py.mlir.text.location_syntax import PendingLocation
+from shardy_py.mlir.text.recipes import LONGEST_LINE, VALUE, Recipe, follower, repeated_signature
+from shardy_py.mlir.text.region_reader import RegionReader
+from shardy_py.mlir.text.source import Source, source_location
+from shardy_py.mlir.text.syntax import SyntaxTable
+
+_ALIAS_LOCATION = " loc(#"
+_SPACE = re.compile(r"[ \t\r\n]*+")
+
+
+class LineReader(RegionReader, ABC):
+    """Reads lines of known signatures.
+
+    recipes: signatures of lines, by the dialect whose name may be left out.
+    later_locations: those behind the module, None until its first op is read.
+    remake: makes the regions of the op read last, where its line describes them completely.
+    """
+
+    __slots__ = ("later_locations", "recipes", "remake", "use_recipes")
+
+    def __init__(self, source: Source, syntax: SyntaxTable, *, allow_unregistered: bool = False) -> None:
+        super().__init__(source, syntax)
+        self.allow_unregistered = allow_unregistered
+        self.recipes: dict[str, dict[str, Recipe]] = {}
+        self.remake: Callable[[Attribute], Sequence[Region]] | None = None
+        self.use_recipes = True
+        self.later_locations: LocationAliases | None = None
+
+    def known_recipes(self) -> dict[str, Recipe]:
+        """The recipes by signature, where the cursor is."""
+        return self.recipes.setdefault(self.default_dialects[-1], {})
+
+    def known_lines(self) -> bool:
+        """Reads ops from the cursor on, one a line, up to the first of an unknown signature.
+
+        Returns whether there was one.
+        """
+        text, aliases, recipes = self.text, self.aliases, self.known_recipes()
+        later = self.later_locations.locations if self.later_locations is not None else {}
+        find, split, space = text.find, VALUE.split, _SPACE.match
+        start = self.offset
+        previous_end = -1
+        while self.use_recipes and (end := find("\n", start, start + LONGEST_LINE)) >= 0:
+            line, alias, at = split_location(text[start:end])
+            parts = split(line)
+            recipe = recipes.get("%".join(parts[::2]))
+            if recipe is None:
+                if len(set(parts[1::2])) == len(parts) // 2:
+                    break
+                recipe = recipes.get(repeated_signature(parts))
+                if recipe is None:
+                    break
+            following = space(text, end).end()  # pyright: ignore[reportOptionalMemberAccess]
+            if text[following : following + 1] not in recipe.followers:
+                token = TOKEN.match(text, end)
+                if token is None or follower(token[1]) not in recipe.followers:
+                    break
+                following = token.start(1)
+            if alias is None:
+                location: Any = recipe.location
+            else:
+                location = aliases.get(alias) or later.get(alias) or PendingLocation(alias, start + at)
+            if not self._repeat(recipe, parts, start, location):
+                break
+            start, previous_end = following, end
+        if previous_end < 0:
+            return False
+        self.move_to(start)
+        self.previous_end = previous_end
+        return True
+
+    def _repeat(self, recipe: Recipe, parts: list[str], start: int, location: Any) -> bool:
+        """Makes the op of a known signature; False where a name or type requires reading the line."""
+        count = recipe.name_count
+        if len(parts) != 2 * (count + len(recipe.operand_types)) + 1:
+            return False  # a `%` without a name looks like one in the signature
+        values = self.values
+        try:
+            operands = [values[name] for name in parts[1 + 2 * count :: 2]]
+        except KeyError:
+            return False
+        if [*map(type_of, operands)] != recipe.operand_types:
+            return False
+        names = parts[1 : 2 * count : 2]
+        for name in names:
+            if name in values:
+                return False
+        if self.forward and not self.forward.keys().isdisjoint(names):
+            return False
+        if location is None:
+            lead = len(parts[1]) if count == 1 else sum(map(len, parts[: 2 * count]))
+            location = source_location(self.source, start + lead + recipe.name_shift)
+        remake = recipe.remake
+        op = build_operation(
+            recipe.op_class,
+            operands,
+            recipe.result_types,
+            recipe.properties.copy(),
+            recipe.attributes.copy(),
+            location,
+            self.block,
+            () if remake is None else remake(location),
+        )
+        if type(location) is PendingLocation:
+            self.remake = remake
+            self.locate(op, location)
+        if count == 1 and len(op.results) == 1:
+            (result,), name = op.results, names[0]
+            values[name] = result
+            keep_file_name(result, name)
+            self.defined.append((name, start))
+        elif count:
+            self.define_results(op, [(n, c, start) for n, c in zip(names, recipe.result_counts, strict=True)])
+        return True
+
+    def define_results(self, op: Operation, names: list[tuple[str, int, int]]) -> None:
+        """Binds names, each with its number of results and its offset, to the results of `op`."""
+        results = iter(op.results)
+        for name, count, offset in names:
+            value = next(results)
+            self.define(name, value, offset)
+            keep_file_name(value, f"{name}#0" if count > 1 else name)
+            if count > 1:
+                self.define(f"{name}#0", value, offset)
+                for index in range(1, count):
+                    value, part = next(results), f"{name}#{index}"
+                    self.define(part, value, offset)
+                    keep_file_name(value, part)
+
+    def locate(self, op: Operation, location: Any) -> None:
+        """Gives an op, and the regions that its line describes, an explicit location."""
+        holders: list[Any] = [op]
+        if self.remake is not None and op.regions:
+            block = op.regions[0].block
+            holders += [*block.args, *block.ops]
+        for holder in holders:
+            holder.location = location
+            if type(location) is PendingLocation:
+                self.pending_locations.append((holder, location))
+
+
+def split_location(line: str) -> tuple[str, str | None, int]:
+    """A line without a location that is an alias, the alias, and the offset of its `#`.
+
+    >>> split_location("%0 = add %a, %b loc(#loc3)")
+    ('%0 = add %a, %b', 'loc3', 20)
+    """
+    if line[-1] == ")" and (at := line.rfind(_ALIAS_LOCATION)) >= 0:
+        alias = line[at + len(_ALIAS_LOCATION) : -1]
+        if ")" not in alias:
+            return line[:at], alias, at + len(_ALIAS_LOCATION) - 1
+    return line, None, 0

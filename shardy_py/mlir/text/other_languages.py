@@ -1,0 +1,39 @@
+"""Recognises texts of other languages that are given for MLIR. Not here: HLO text, which `reader.py` knows.
+
+>>> other_language("import jax\\n", "model.mlir")
+'Python'
+"""
+
+from __future__ import annotations
+
+import re
+
+from shardy_py.base.errors import Diagnostic, Position, ShardyError
+
+_LOWER = 'jax.jit(f).trace(*arguments).lower(lowering_platforms=("cpu",)).as_text(debug_info=True)'
+_REMEDIES = {
+    "Python": f"run it and pass the function to Program.from_jax or from_torch, or save what {_LOWER} prints",
+    "a jaxpr": f"pass the function to Program.from_jax, or save what {_LOWER} prints",
+    "JSON": "pass the program itself as MLIR text or bytecode",
+}
+_STARTS = {
+    "Python": re.compile(r'(?:\s*#[^\n]*\n)*\s*(?:import|from|def|class|async|@\w+|"""|r""")[\s\w"]'),
+    "a jaxpr": re.compile(r"\s*\{ lambda\b"),
+    "JSON": re.compile(r'\s*[\[{]\s*"'),
+}
+
+
+def other_language(text: str, file: str) -> str:
+    """Returns the name of the language of a text that is not MLIR; empty if it is not recognised."""
+    if file.endswith((".py", ".ipynb")):
+        return "Python"
+    return next((name for name, start in _STARTS.items() if start.match(text)), "")
+
+
+def explained(error: ShardyError, text: str, file: str, first_line: int) -> ShardyError:
+    """Returns the error for a text that could not be read: that it is another language, if it is."""
+    language = other_language(text, file)
+    if not language:
+        return error
+    where = Position(file, first_line, 1)
+    return ShardyError(Diagnostic("", where, expected="MLIR", got=language, remedy=_REMEDIES[language]))

@@ -1,0 +1,184 @@
+"""Source texts, places in them, and diagnostics as MLIR prints them.
+
+A `Source` maps offsets to lines and columns; a diagnostic is printed as `file:line:column: error: message`,
+the source line, a caret. Not here: what a location prints as (`location_syntax.py`).
+
+>>> source = {"x.mlir": "module {\\n  oops\\n}\\n"}
+>>> print(render(Diagnostic("expected operation name in quotes", Position("x.mlir", 2, 3)), source))
+x.mlir:2:3: error: expected operation name in quotes
+  oops
+  ^
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+
+from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, IntAttr, NameLoc, StringAttr
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
+
+from shardy_py.base.cursor import NumberedText
+from shardy_py.base.errors import Diagnostic, Position
+from shardy_py.base.session import SESSION, Identities
+from shardy_py.base.terminal import without_controls
+
+
+@irdl_attr_definition
+class FileRangeLoc(ParametrizedAttribute):
+    """`"file":1:2 to 3:4`: the location of a stretch of text, which xDSL has no attribute for."""
+
+    name = "builtin.file_line_range"
+
+    filename: StringAttr
+    start_line: IntAttr
+    start_column: IntAttr
+    end_line: IntAttr
+    end_column: IntAttr
+
+
+class Source(NumberedText):
+    """A text, the name of its file, and that name as an attribute."""
+
+    @cached_property
+    def file_attribute(self) -> StringAttr:
+        """The name of the file as an attribute."""
+        return StringAttr(self.file)
+
+
+_new = object.__new__
+_integers: dict[int, IntAttr] = SESSION.table("lines and columns")
+
+
+def numeral(value: int) -> IntAttr:
+    """The integer attribute of a line or column, one object a value."""
+    found = _integers.get(value)
+    if found is None:
+        found = _integers[value] = IntAttr(value)
+    return found
+
+
+def source_location(source: Source, offset: int) -> FileLineColLoc:
+    """The location attribute of `offset` in `source`, made without xDSL's checks: every op has one."""
+    starts = source.line_starts
+    line = bisect_right(starts, offset)
+    location = _new(FileLineColLoc)
+    vars(location).update(
+        filename=source.file_attribute,
+        line=numeral(line - 1 + source.first_line),
+        column=numeral(offset - starts[line - 1] + 1),
+    )
+    return location
+
+
+def call_site(callee: Attribute, caller: Attribute) -> CallSiteLoc:
+    """`callsite(callee at caller)`, made without xDSL's checks, which do not know every location."""
+    location = _new(CallSiteLoc)
+    vars(location).update(callee=callee, caller=caller)
+    return location
+
+
+_FRAMEWORK = re.compile(
+    r"[/\\](?:site|dist)-packages[/\\]"
+    r"(?:chex|einops|equinox|flax|haiku|jax|jaxlib|keras|numpyro|optax|penzai|praxis)[/\\]"
+)
+"""Files of packages that build models: users look for lines of their own model."""
+
+
+_PLACES: Identities[tuple[Position, Position] | None] = SESSION.identities("places of locations")
+
+
+def position_of(location: Attribute) -> Position | None:
+    """The innermost file position that a location attribute names, None if it names none.
+
+    Positions in packages that build models, such as flax, are used only if there is no other.
+    """
+    stretch = stretch_of(location)
+    return None if stretch is None else stretch[0]
+
+
+def stretch_of(location: Attribute) -> tuple[Position, Position] | None:
+    """The position of `position_of` and the end of its stretch of text; the end is the start if unknown."""
+    known = _PLACES.get(id(location))
+    return _PLACES.remember(location, _stretch_of(location)) if known is None else known[0]
+
+
+def _stretch_of(location: Attribute) -> tuple[Position, Position] | None:
+    if isinstance(location, NameLoc) and not isinstance(location.location, NameLoc):
+        return stretch_of(location.location)  # known once for the many names of one place
+    first: tuple[Position, Position] | None = None
+    for stretch in _stretches(location):
+        if not _FRAMEWORK.search(stretch[0].file):
+            return stretch
+        first = first or stretch
+    return first
+
+
+def _stretches(location: Attribute) -> Iterator[tuple[Position, Position]]:
+    """All stretches of files in a location, the innermost frame first."""
+    waiting: list[Attribute] = [location]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, FileLineColLoc):
+            start = Position(found.filename.data, found.line.data, found.column.data)
+            yield start, start
+        elif isinstance(found, FileRangeLoc):
+            file = found.filename.data
+            start = Position(file, found.start_line.data, found.start_column.data)
+            yield start, Position(file, found.end_line.data, found.end_column.data)
+        elif isinstance(found, ArrayAttr):
+            members: tuple[Attribute, ...] = found.data  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+            waiting.extend(reversed(members))
+        elif isinstance(found, ParametrizedAttribute):
+            waiting.extend(reversed(found.parameters))
+
+
+def _placed(position: Position) -> Position:
+    """The position as it is shown: a file without a line, as MLIR writes it, at its start."""
+    return position if position.line else Position(position.file, 1, 1)
+
+
+_TAB_STOP = 8
+
+
+_SHOWN = 200
+"""Characters of a source line that are shown at most."""
+
+
+def render(diagnostic: Diagnostic, sources: Mapping[str, str]) -> str:
+    """A diagnostic with its notes; `sources` holds the text of each file by its name in positions."""
+    return render_all((diagnostic,), sources)
+
+
+def render_all(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> str:
+    """Diagnostics with their notes, one after the other; each source is split into lines once."""
+    return "\n".join(_lines(diagnostics, sources, {}))
+
+
+def _lines(
+    diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], split: dict[str, list[str]]
+) -> Iterator[str]:
+    for diagnostic in diagnostics:
+        position, message = diagnostic.where, diagnostic.message
+        place = without_controls(str(_placed(position)), lines=False) if position else "<unknown>:0"
+        yield f"{place}: {diagnostic.severity}: {without_controls(message, lines=False)}"
+        if position is not None and position.file in sources:
+            if position.file not in split:
+                split[position.file] = sources[position.file].split("\n")
+            if 0 < position.line <= len(split[position.file]):
+                yield from _excerpt(split[position.file][position.line - 1].rstrip("\r"), position.column)
+        yield from _lines(diagnostic.notes, sources, split)
+
+
+def _excerpt(line: str, column: int) -> Iterator[str]:
+    """The source line, or the part around the column, and the caret under the column."""
+    start = max(0, min(column - 1, len(line)) - _SHOWN // 2) if len(line) > _SHOWN else 0
+    end = start + _SHOWN
+    head, tail = "..." if start else "", "..." if end < len(line) else ""
+    before = without_controls((head + line[start : column - 1]).expandtabs(_TAB_STOP))
+    after = without_controls(line[max(start, column - 1) : end])
+    yield f"{(before + after).expandtabs(_TAB_STOP)}{tail}"
+    yield " " * len(before) + "^"

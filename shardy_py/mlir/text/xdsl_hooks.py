@@ -1,0 +1,107 @@
+"""The base classes of this package's ops and attributes, with the hooks of xDSL's parser, printer, verifier.
+
+All hooks go through the syntax table: xDSL's own tools read, print and verify our dialects as `sdy-opt` does.
+
+Not here: the readers and writers behind the hooks (`xdsl_bridge.py`, imported when a hook is called).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from typing_extensions import override
+from xdsl.ir import Attribute, Data, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
+from xdsl.irdl import IRDLOperation, irdl_op_definition
+
+from shardy_py.base.errors import InternalError
+from shardy_py.mlir.text.syntax import AttributeSyntax, syntax_table
+
+if TYPE_CHECKING:
+    from xdsl.parser import AttrParser, Parser
+    from xdsl.printer import Printer
+
+T = TypeVar("T")
+OpT = TypeVar("OpT", bound=IRDLOperation)
+
+
+class DialectOp(IRDLOperation):
+    """An op that prints in generic form only."""
+
+
+class PrettyOp(DialectOp):
+    """An op with an assembly form."""
+
+    @classmethod
+    @override
+    def parse(cls, parser: Parser) -> Self:
+        from shardy_py.mlir.text.xdsl_bridge import parse_op
+
+        return parse_op(cls, parser)
+
+    @override
+    def print(self, printer: Printer) -> None:
+        from shardy_py.mlir.text.xdsl_bridge import print_op
+
+        print_op(self, printer)
+
+
+def define_op(op_class: type[OpT]) -> type[OpT]:
+    """The decorator of op classes: `irdl_op_definition`, and the dialect's verifier before IRDL's.
+
+    The verifiers of the dialects have MLIR's messages; those of IRDL would hide them.
+    """
+    defined = irdl_op_definition(op_class)
+    declared = defined.verify_
+
+    def verify_(self: OpT) -> None:
+        syntax_table().verify(self)
+        declared(self)
+
+    defined.verify_ = verify_
+    return defined
+
+
+class DialectAttribute(Data[T]):
+    """An attribute around a frozen value."""
+
+    @classmethod
+    @override
+    def parse_parameter(cls, parser: AttrParser) -> Any:
+        from shardy_py.mlir.text.xdsl_bridge import parse_attribute
+
+        made: Any = parse_attribute(_syntax_of(cls), parser)
+        return made.data
+
+    @override
+    def print_parameter(self, printer: Printer) -> None:
+        text = _syntax_of(type(self)).write(self)
+        is_spaced = isinstance(self, SpacedOpaqueSyntaxAttribute)  # xDSL itself prints the space
+        printer.print_string(text.removeprefix(" ") if is_spaced else text)
+
+    def plain(self) -> Any:
+        """The value."""
+        return self.data
+
+
+class DialectType(ParametrizedAttribute, TypeAttribute):
+    """A type, with or without parameters."""
+
+    @classmethod
+    @override
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        from shardy_py.mlir.text.xdsl_bridge import parse_attribute
+
+        made: Any = parse_attribute(_syntax_of(cls), parser)
+        return made.parameters
+
+    @override
+    def print_parameters(self, printer: Printer) -> None:
+        printer.print_string(_syntax_of(type(self)).write(self))
+
+
+def _syntax_of(attribute_class: type) -> AttributeSyntax:
+    found = syntax_table().prefix_and_syntax(attribute_class)
+    if found is None:
+        raise InternalError(f"no dialect has a syntax for {attribute_class.__name__}")
+    return found[1]

@@ -1,0 +1,328 @@
+"""All values of a module with their names: SSA name, label, source location.
+
+Not here: shardings (`value_shardings.py`), reports on values (`report/`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any, Literal, cast
+
+from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, DictionaryAttr, ModuleOp, NameLoc, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+
+from shardy_py.base.errors import Diagnostic, ShardyError, closest
+from shardy_py.mlir.dialects.registry import syntax_table
+from shardy_py.mlir.holders import Holder, Place, read
+from shardy_py.mlir.ir import blocks_of, file_names, type_of, walk_pre_order
+from shardy_py.mlir.module_paths import name_in, ops_by_module, outputs_of
+from shardy_py.mlir.symbols import function_name, functions_of
+from shardy_py.mlir.text.naming import ValueNames
+from shardy_py.mlir.text.source import position_of
+from shardy_py.mlir.value_shardings import holder_of
+from shardy_py.sharding import TensorSharding
+
+_NAMES = (
+    "an SSA name as printed or in the file ('%3', '%x', '@f:%3'), 'result 0', the name of an argument, "
+    "jax.result_info, a source location ('model.py:12'), a module ('layers.0.mlp'), or all of an op "
+    "('op=dot_general')"
+)
+_OP = "op="
+_WORD = re.compile(r"\w+")
+_PLACE = re.compile(r":\d+$")
+_LISTED = 6
+"""Names that an error lists at most, where none is like the unknown one."""
+RESULT_INFO = "jax.result_info"
+
+Role = Literal["argument", "result", "intermediate"]
+"""Argument or result of a function; results of ops and block arguments in it are intermediates."""
+
+
+@dataclass(slots=True, eq=False, repr=False)  # not frozen, which would triple the time to make it
+class ValueEntry:
+    """One value of a module; never changed.
+
+    name: `%3`, `%arg0`, `%0#1`; of a function's result `result 0`.
+    function: the symbol of the function around it, without `@`; "" outside of functions.
+    op: the defining op; for an argument, the function or the op with the region.
+    index: its index among the results of `op`, or among the arguments.
+    value: None for results of functions, which are not SSA values.
+    label: JAX's name of an argument (its location) or result (`jax.result_info`), or "".
+    """
+
+    name: str
+    function: str
+    role: Role
+    type: Attribute
+    op: Operation
+    index: int
+    value: SSAValue | None
+    label: str = ""
+
+    @property
+    def location(self) -> Attribute:
+        """Its location in the source."""
+        source = self.op if self.role != "argument" else self.value
+        return cast(Any, source).location
+
+    @property
+    def holder(self) -> Holder | None:
+        """The place of its sharding; None if it cannot have one."""
+        if self.value is None:
+            return Holder(Place.FUNCTION_RESULT, self.op, self.index)
+        return holder_of(self.value)
+
+    @property
+    def sharding(self) -> TensorSharding | None:
+        """Its sharding in the IR; None if it has none."""
+        holder = self.holder
+        return None if holder is None else read(holder)
+
+    @property
+    def file_name(self) -> str:
+        """Its name in the file that it was read from, which may differ from `name`; "" if it has none."""
+        return next(iter(self.file_names), "")
+
+    @property
+    def file_names(self) -> tuple[str, ...]:
+        """Its name in the file, then those of the values that it has replaced."""
+        return () if self.value is None else file_names(self.value)
+
+    def __str__(self) -> str:
+        return self.name if self.function in ("", "main") else f"@{self.function}:{self.name}"
+
+    def __repr__(self) -> str:
+        return f"<ValueEntry {self} of {self.op.name}>"
+
+
+@dataclass(eq=False)
+class ValueTable:
+    """The values of `module` in program order; the module must not change while the table is in use."""
+
+    module: ModuleOp
+
+    @cached_property
+    def entries(self) -> tuple[ValueEntry, ...]:
+        """All values: for each function its arguments, then the values inside, then its results."""
+        return tuple(self._collect())
+
+    @cached_property
+    def by_value(self) -> dict[int, ValueEntry]:
+        """The entry of each SSA value, by identity."""
+        return {id(entry.value): entry for entry in self.entries if entry.value is not None}
+
+    @cached_property
+    def functions(self) -> tuple[str, ...]:
+        """The symbols of the functions, in program order."""
+        return tuple(map(function_name, functions_of(self.module)))
+
+    def find_all(self, key: str) -> Sequence[ValueEntry]:
+        """All values named `key`: a name, `@function:name`, label, source `file:line[:column]`, `op=NAME`,
+        and the outputs of a module.
+
+        Values of @main take precedence over values of other functions, and names as they are printed over
+        those of the file; `other_meaning` tells where they differ.
+        """
+        if _PLACE.search(key):  # of the whole program, which the index of names would take time for
+            named = [e for e in self.entries if key in (e.name, e.label) or (e.label and key in _names_of(e))]
+            found: Sequence[ValueEntry] = named or self._at_place(key)
+        else:
+            found = self._by_name.get(key) or self._by_file_name.get(key) or ()
+        if not found and key.startswith(_OP):
+            found = self.of_op(key.removeprefix(_OP))
+        found = found or self._of_module(key)
+        return _main_first(found)
+
+    def other_meaning(self, key: str) -> Diagnostic | None:
+        """A remark on a name as printed that another value has in the file; None the next time."""
+        inside = self._by_name.get(key) if "%" in key and key not in self._remarked else None
+        if not inside or _main_first(inside)[0].file_name == key.rpartition(":")[2]:
+            return None  # most files have the names that are printed: they need no index of others
+        inside, others = _main_first(inside), _main_first(self._by_file_name.get(key) or ())
+        if not others or others[0] in inside:
+            return None
+        self._remarked.add(key)
+        shown, other = (f"{entry} = {entry.op.name}" for entry in (inside[0], others[0]))
+        fact = f"'{key}' is taken as it is printed, {shown}; in the file it is the name of {other}"
+        return Diagnostic(fact, position_of(others[0].location), "remark")
+
+    @cached_property
+    def _remarked(self) -> set[str]:
+        return set()
+
+    def of_op(self, name: str) -> Sequence[ValueEntry]:
+        """The results of all ops of that name, with or without dialect."""
+        return self._by_op.get(name.strip(), ())
+
+    def find(self, key: str) -> ValueEntry:
+        """The value named `key`; raises `ShardyError` if there is none or several."""
+        found = self.find_all(key)
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise ShardyError(
+                Diagnostic(f"unknown value '{key}'", expected=_NAMES, remedy=self._hint(key), subject=key)
+            )
+        names = [f"@{entry.function}:{entry.name}" for entry in found]
+        remedy = "use one of these names"
+        if len(set(names)) < len(names):  # values of different regions of a function may share a name
+            places = (filter(None, (entry.op.name, location_text(entry.location))) for entry in found)
+            names = [f"{name} ({', '.join(parts)})" for name, parts in zip(names, places, strict=True)]
+            remedy = "use a location (model.py:12), or values.named(key) in Python"
+        more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+        got = f"{len(found)} values: {', '.join(names[:8])}{more}"
+        raise ShardyError.unexpected(f"ambiguous name '{key}'", expected="one value", got=got, remedy=remedy)
+
+    def _hint(self, key: str) -> str:
+        """The names that are like an unknown one; if there are none, some of the program."""
+        if close := self._similar(key):
+            return f"did you mean {' or '.join(map(repr, close))}?"
+        some = [repr(entry.file_name or entry.name) for entry in self.entries[:_LISTED]]
+        more = f" and {len(self.entries) - _LISTED:,} more" if len(self.entries) > _LISTED else ""
+        return f"the program has {', '.join(some)}{more}" if some else ""
+
+    def _similar(self, key: str) -> list[str]:
+        """At most three keys: with all words of `key` (`up`: `params['up']`), else of similar spelling."""
+        if key.startswith(_OP):
+            return [f"{_OP}{name}" for name in closest(key.removeprefix(_OP), self._by_op, 3)]
+        if key in self._by_op:
+            return [f"{_OP}{key}"]
+        words = set(_WORD.findall(key))
+        names = dict.fromkeys((*self._by_file_name, *self._by_name))
+        containing = (name for name in names if words and words <= {*_WORD.findall(name)})
+        return [*islice(containing, 3)] or closest(key, names, 3)
+
+    @cached_property
+    def _by_op(self) -> dict[str, list[ValueEntry]]:
+        results = [entry for entry in self.entries if isinstance(entry.value, OpResult)]
+        return _listed((name, e) for e in results for name in {e.op.name, e.op.name.partition(".")[2]})
+
+    @cached_property
+    def _by_file_name(self) -> dict[str, list[ValueEntry]]:
+        """The values whose names in the file are not those that are printed; own names take precedence."""
+        named = [entry for entry in self.entries if entry.file_names]
+        own = _listed((key, entry) for entry in named for key in _keys_of(entry, entry.file_name))
+        others = ((entry, name) for entry in named for name in entry.file_names[1:])
+        return _listed((key, entry) for entry, name in others for key in _keys_of(entry, name)) | own
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[ValueEntry]]:
+        return _listed((key, entry) for entry in self.entries for key in _names_of(entry))
+
+    def _of_module(self, path: str) -> Sequence[ValueEntry]:
+        """The outputs of the module of that path, as `layers.0.mlp`; () unless ops have such names."""
+        outputs = outputs_of(self._by_module.get(path, ()) if path else (), path)
+        return [self.by_value[id(value)] for value in outputs]
+
+    @cached_property
+    def _by_module(self) -> Mapping[str, list[Operation]]:
+        return ops_by_module(walk_pre_order(self.module, include_root=False))
+
+    def _at_place(self, key: str) -> list[ValueEntry]:
+        known = self._places.get(key)
+        if known is None:
+            is_there: dict[int, bool] = {}  # by identity of locations, which the ops keep alive
+            known = self._places[key] = []
+            for entry in self.entries:
+                if entry.role == "intermediate":
+                    location = entry.location
+                    here = is_there.get(id(location))
+                    if here is None:
+                        here = is_there[id(location)] = key in _places_of(location)
+                    if here:
+                        known.append(entry)
+        return known
+
+    @cached_property
+    def _places(self) -> dict[str, list[ValueEntry]]:
+        """The values of the places asked for so far."""
+        return {}
+
+    def _collect(self) -> Iterator[ValueEntry]:
+        names = ValueNames(self.module, syntax_table()).of
+        function: Operation | None = None
+        symbol = ""
+        for op in walk_pre_order(self.module, include_root=False):
+            if op.__class__ is FuncOp:
+                yield from _results(function)
+                function, symbol = op, function_name(op)
+            for index, result in enumerate(op.results):
+                name = names.get(id(result), "")
+                yield ValueEntry(name, symbol, "intermediate", type_of(result), op, index, result)
+            for block in blocks_of(op) if op.regions else ():
+                for index, argument in enumerate(block.args):
+                    role: Role = "argument" if op is function else "intermediate"
+                    label = name_in(argument.location) if op is function else ""
+                    name = names.get(id(argument), "")
+                    yield ValueEntry(name, symbol, role, argument.type, op, index, argument, label)
+        yield from _results(function)
+
+
+def _results(function: Operation | None) -> Iterator[ValueEntry]:
+    if function is None:
+        return
+    types = cast(Any, function.properties["function_type"]).outputs.data
+    attributes = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get("res_attrs"))
+    symbol = function_name(function)
+    for index, type_ in enumerate(types):
+        info = attributes.data[index].data.get(RESULT_INFO) if attributes is not None else None
+        label = info.data if isinstance(info, StringAttr) else ""
+        yield ValueEntry(f"result {index}", symbol, "result", type_, function, index, None, label)
+
+
+def _listed(pairs: Iterable[tuple[str, ValueEntry]]) -> dict[str, list[ValueEntry]]:
+    by_key: dict[str, list[ValueEntry]] = {}
+    for key, entry in pairs:
+        by_key.setdefault(key, []).append(entry)
+    return by_key
+
+
+def _names_of(entry: ValueEntry) -> Iterator[str]:
+    for name in filter(None, (entry.name, entry.label)):
+        yield from (name, f"@{entry.function}:{name}")
+
+
+def _keys_of(entry: ValueEntry, name: str) -> Iterator[str]:
+    """What finds a value by a name that the file gave it."""
+    if name != entry.name:
+        group = name.removesuffix("#0")  # the name of several results is that of the first, too
+        for each in {name, group}:
+            yield from (each, f"@{entry.function}:{each}")
+
+
+def _main_first(found: Sequence[ValueEntry]) -> Sequence[ValueEntry]:
+    """The values of @main; all if there are none."""
+    return [entry for entry in found if entry.function == "main"] or found
+
+
+def _places_of(location: Attribute) -> Iterator[str]:
+    position = position_of(location)
+    if position is not None:
+        for file in {position.file, position.file.rpartition("/")[2]}:
+            yield f"{file}:{position.line}"
+            yield f"{file}:{position.line}:{position.column}"
+
+
+def names_in(location: Any) -> tuple[str, ...]:
+    """The names in a location, of the outermost call first: of an inlined op also that of the call."""
+    found: list[str] = []
+    while isinstance(location, CallSiteLoc):
+        found += names_in(location.callee)[::-1]
+        location = location.caller
+    if isinstance(location, NameLoc):
+        found.append(location.desc.data)
+    return tuple(reversed(found))
+
+
+def location_text(location: Any) -> str:
+    """A location in one line: its innermost position in the model and its name; "" if it has neither.
+
+    `loc("jit(f)/dot"("model.py":12:3))` gives `model.py:12:3 jit(f)/dot`.
+    """
+    position = position_of(location)
+    return " ".join(filter(None, (str(position) if position else "", name_in(location))))

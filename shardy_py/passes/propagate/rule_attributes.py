@@ -1,0 +1,25 @@
+"""The attributes that hold derived sharding rules: one object for each, by which passes know them.
+
+An attribute that another pass or the text of a program gave an op is another object, though it may be equal.
+"""
+
+from __future__ import annotations
+
+from shardy_py.base.session import SESSION
+from shardy_py.mlir.dialects.sdy import OpShardingRuleAttr
+from shardy_py.sharding import ShardingRule
+
+_DERIVED: dict[int, tuple[ShardingRule, OpShardingRuleAttr]] = SESSION.table("rule attributes")
+
+
+def derived_rule_attribute(rule: ShardingRule) -> OpShardingRuleAttr:
+    """The attribute that holds `rule`, for ops for which `rule` is derived; one for each rule object."""
+    known = _DERIVED.get(id(rule))
+    if known is None:
+        known = _DERIVED[id(rule)] = (rule, OpShardingRuleAttr(rule))
+    return known[1]
+
+
+def derived_rule_attributes() -> frozenset[int]:
+    """The identities of all attributes of derived rules, until the next program."""
+    return frozenset(id(attribute) for _, attribute in _DERIVED.values())

@@ -1,0 +1,10 @@
+"""From indexing maps to sharding rules.
+
+`derive_rule` returns the rule of an op with a row, `derive_from_maps` that of any op with maps, `einsum_rule`
+that of a user's notation for a custom call.
+"""
+
+from shardy_py.propagation.rules.derive import derive_from_maps, derive_rule, pointwise_rule, unknown_warning
+from shardy_py.propagation.rules.einsum import einsum_rule
+
+__all__ = ["derive_from_maps", "derive_rule", "einsum_rule", "pointwise_rule", "unknown_warning"]

@@ -1,0 +1,115 @@
+"""Regions as functions of arrays, for ops that apply them to elements (`compute.Body`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from shardy_py.mlir.record import record_of
+from shardy_py.ops.table import is_elementwise, row_name
+from shardy_py.run.compute import COMPUTE, Array
+from shardy_py.run.compute.lanes import Term, lanes_of
+from shardy_py.run.compute.quantization import is_quantized
+from shardy_py.run.interpret.build import Nested
+from shardy_py.run.interpret.machine import Devices
+from shardy_py.run.interpret.plan import Plan
+from shardy_py.run.interpret.values import Value, lanes_of_values, repeated
+
+Terms = tuple[Term | Array | int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """The computation of a region, as far as faster ways use it.
+
+    combiner, terms: see `compute.Body`. pairwise: the computation of an elementwise combiner; else None.
+    """
+
+    combiner: str
+    terms: Terms
+    pairwise: Callable[[Array, Array], Array] | None = None
+
+    @staticmethod
+    def of(plan: Plan) -> Form:
+        """Returns the form of a region."""
+        terms = _terms(plan)
+        (first, *others) = terms or (0,)
+        if others or not isinstance(first, Term) or set(first.operands) != {0, 1} or len(first.operands) != 2:
+            return Form("", terms)
+        record = first.record
+        function = partial(COMPUTE[row_name(record)], record) if is_elementwise(record) else None
+        return Form(row_name(record), terms, function)
+
+
+def _terms(plan: Plan) -> Terms:
+    """The returned values as terms; () if some op is not a function of elements."""
+    known: dict[int, Term | Array | int] = {
+        slot: value for slot, value in enumerate(plan.frame) if value is not None
+    }
+    known |= {slot: number for number, slot in enumerate(plan.inputs)}
+    for step in plan.steps:
+        if step.op.regions or len(step.results) != 1:
+            return ()
+        record = record_of(step.op)
+        if row_name(record) not in COMPUTE or not all(slot in known for slot in step.operands):
+            return ()
+        if any(map(is_quantized, record.operands)):
+            # Its function is not that of the stored integers.
+            return ()
+        known[step.results[0]] = Term(record, tuple(known[slot] for slot in step.operands))
+    return tuple(known[slot] for slot in plan.returned)
+
+
+@dataclass(frozen=True, eq=False)
+class RegionBody:
+    """A region with the values that it captures from the operands of a step."""
+
+    nested: Nested
+    devices: Devices
+    captured: list[Value]
+    form: Form
+
+    @property
+    def combiner(self) -> str:
+        """The name of the only op; else ""."""
+        return self.form.combiner
+
+    @property
+    def terms(self) -> Terms:
+        """The returned values as expressions; () if the region captures values."""
+        return () if self.captured else self.form.terms
+
+    @property
+    def lanes(self) -> int:
+        """The lanes of the captured values."""
+        return lanes_of_values(self.captured)
+
+    def __call__(self, *arguments: Array) -> tuple[Array, ...]:
+        """Applies the region to all lanes at once."""
+        lanes, devices, captured = lanes_of(*arguments), self.devices, self.captured
+        if lanes % devices.count == 0:
+            times = lanes // devices.count
+            within = devices.times(times)
+            captured = [repeated(value, times) for value in captured]
+        else:
+            within = Devices(devices.machine, devices.world, np.zeros(lanes, np.intp))
+        plain = Nested(self.nested.plan, tuple(range(len(captured))))
+        return tuple(plain(within, list(arguments), captured))
+
+    def combined(self, left: Array, right: Array) -> Array:
+        """Applies a region of two scalars and one result to arrays of equal shape, element by element."""
+        if self.form.pairwise is not None:
+            return self.form.pairwise(left, right)
+        (result,) = self(left.reshape(-1), right.reshape(-1))
+        return np.broadcast_to(result, (left.size,)).reshape(left.shape)
+
+
+def body_maker(nested: Nested) -> Callable[[Devices, list[Value]], RegionBody]:
+    """Returns what makes the body of a region from the operands of its step."""
+    form = Form.of(nested.plan)
+    return lambda devices, operands: RegionBody(
+        nested, devices, [operands[position] for position in nested.captured], form
+    )

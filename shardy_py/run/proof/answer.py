@@ -1,0 +1,240 @@
+"""The answer of a proof: what was proven, on which shapes, within which bound; or the first wrong value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from shardy_py.base.errors import Diagnostic, Position, ShardyError
+from shardy_py.localize.partitioned import Partitioned
+from shardy_py.mlir.dialects.registry import syntax_table
+from shardy_py.mlir.op_errors import place_of
+from shardy_py.mlir.text.naming import ValueNames
+from shardy_py.run.proof.comparison import Tally, Wrong
+from shardy_py.run.proof.rounding import ROUNDINGS
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The first wrong value.
+
+    name: of the value in the local program, with its op. where: the line of the op in the source.
+    device: its id; None: it is of no single device. index, whole_index: in the device's part, and in the
+    whole tensor. execution: how often the device had executed the op before. source: the value of the whole
+    program.
+    """
+
+    name: str
+    where: Position | None
+    what: str
+    device: int | None
+    index: tuple[int, ...] | None
+    whole_index: tuple[int, ...] | None
+    execution: int
+    expected: str
+    got: str
+    source: SSAValue | None = None
+
+    @property
+    def diagnostic(self) -> Diagnostic:
+        """The fault as an error with its place."""
+        where = "" if self.device is None else f" on device {self.device}"
+        if self.index is not None:
+            where += f" at {list(self.index)}"
+            if self.whole_index not in (None, self.index):
+                where += f", {list(self.whole_index or ())} of the whole tensor"
+        if self.execution:
+            where += f", execution {self.execution}"
+        what = f"{self.name}: {self.what}{where}"
+        return Diagnostic(what, self.where, expected=self.expected, got=self.got)
+
+    def __str__(self) -> str:
+        return str(self.diagnostic)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the program that fails alone.
+
+    text: the program of it, with its shardings. ops: their number. fault: its first wrong value.
+    command: proves it again.
+    """
+
+    text: str
+    ops: int
+    fault: str
+    command: str
+
+    def __str__(self) -> str:
+        count = "1 op" if self.ops == 1 else f"{self.ops} ops"
+        return f"smallest part that fails, {count}: {self.command}\n{self.fault}\n{self.text}"
+
+
+def fault_of(wrong: Wrong, local: ModuleOp, whole: ModuleOp, sources: Mapping[SSAValue, SSAValue]) -> Fault:
+    """Returns the fault with names of values.
+
+    sources: from values of `whole` to those that it is a copy of.
+    """
+    first = wrong.counterpart.whole[0]
+    names = [
+        ValueNames(module, syntax_table()).of.get(id(value), "a value")
+        for module, value in ((local, wrong.counterpart.value), (whole, first))
+    ]
+    source = first.owner
+    op = wrong.op
+    place = place_of(op)
+    return Fault(
+        f"{names[0]} = {op.name}, the part of {names[1]} = {getattr(source, 'name', 'an argument')}",
+        place,
+        wrong.what,
+        wrong.device,
+        wrong.at,
+        wrong.whole_at,
+        wrong.execution,
+        wrong.expected,
+        wrong.got,
+        sources.get(first, first),
+    )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The values that a proof compared, and the first wrong one if any.
+
+    fault: the first wrong value; None: there is none. seed: of the inputs. devices: their number.
+    local_values: results of ops of the local program that stand for one of the whole program.
+    tally: what was compared. is_wide: whether both ran in f64.
+    runs: the runs of both programs, by what differs: padding, inputs.
+    sizes: from the program's own size to that of the proof, where they differ.
+    same_ops: whether the local program of those sizes has the same ops; None: the sizes are its own, or those
+        of several programs.
+    parts: the number of one-op programs that were proven; 0: the program was proven whole.
+    branches: the number of one-op programs that were proven for branches that were not taken.
+    left: ops that were not proven, with the reason, of those that were proven alone.
+    partitioned: the programs that ran. smallest: a part that fails alone, if one was searched for.
+    untaken: the values of the whole program that no device computed, in branches that were not taken.
+    """
+
+    fault: Fault | None
+    seed: int
+    devices: int
+    local_values: int
+    tally: Tally
+    is_wide: bool = True
+    runs: tuple[str, ...] = ("padding NaN",)
+    sizes: tuple[tuple[int, int], ...] = ()
+    same_ops: bool | None = None
+    parts: int = 0
+    branches: int = 0
+    left: tuple[str, ...] = ()
+    partitioned: Partitioned | None = field(default=None, repr=False)
+    smallest: Part | None = None
+    untaken: frozenset[SSAValue] = field(default=frozenset(), repr=False)
+
+    @property
+    def is_equal(self) -> bool:
+        """Returns whether no value was wrong."""
+        return self.fault is None
+
+    def check(self) -> None:
+        """Raises `ShardyError` if a value was wrong: with its place, and what was compared before."""
+        if self.fault is not None:
+            lines = [line.strip() for line in self._lines()]
+            if self.smallest is not None:
+                lines.append(str(self.smallest))
+            notes = tuple(Diagnostic(line, severity="note") for line in lines)
+            raise ShardyError(replace(self.fault.diagnostic, notes=notes))
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the answer for JSON."""
+        tally = self.tally
+        return {
+            "is_equal": self.is_equal,
+            "fault": None if self.fault is None else str(self.fault),
+            "seed": self.seed,
+            "devices": self.devices,
+            "local_values": self.local_values,
+            "compared_values": len(tally.compared),
+            "elements": tally.elements,
+            "exact_elements": tally.exact,
+            "padding": tally.padded,
+            "largest_difference": tally.largest,
+            "unknown": len(tally.unknown),
+            "unmatched": len(tally.unmatched),
+            "loose": len(tally.loose),
+            "runs": list(self.runs),
+            "sizes": dict(self.sizes),
+            "same_ops": self.same_ops,
+            "parts": self.parts,
+            "untaken": len(self.untaken),
+            "branches": self.branches,
+            "left": list(self.left),
+            "smallest": None if self.smallest is None else self.smallest.text,
+        }
+
+    def __bool__(self) -> bool:
+        return self.is_equal
+
+    def __str__(self) -> str:
+        found = (self.fault, self.smallest)
+        return "\n".join([*self._lines(), *(str(part) for part in found if part is not None)])
+
+    def _lines(self) -> list[str]:
+        tally = self.tally
+        kind = "f64" if self.is_wide else "the program's own types"
+        rounding = f"{ROUNDINGS} roundings and {ROUNDINGS} times the effect of rounded inputs"
+        lines = [
+            f"{'equal' if self.is_equal else 'different'}: {len(tally.compared):,} of {self.local_values:,} "
+            f"values compared, {tally.elements:,} elements on {self.devices} devices",
+            f"  inputs: seed {self.seed}, {self._shapes()}; {tally.padded:,} elements of padding poisoned",
+            f"  floats: run in {kind}, bound {rounding}, largest difference {_share(tally.largest)} of it",
+            f"  integers: {tally.exact:,} elements compared, all must be equal; replicas bit for bit",
+        ]
+        if self.parts:
+            lines.insert(
+                1, f"  {self.parts:,} ops, each as a program of its own; no loops, calls and order of ops"
+            )
+        if self.sizes:
+            pairs = ", ".join(f"{old} -> {new}" for old, new in self.sizes)
+            same = {
+                None: "",
+                True: "; the local program has the same ops",
+                False: "; the local program has others",
+            }
+            lines.insert(2 if self.parts else 1, f"  smaller sizes: {pairs}{same[self.same_ops]}")
+        if self.untaken:
+            proven = f": their {self.branches:,} different ops were proven alone" if self.branches else ""
+            lines.append(f"  {len(self.untaken):,} values are in branches that were not taken{proven}")
+        if self.runs[1:]:
+            lines.append(f"  runs: {', '.join(self.runs)}")
+        if tally.nans:
+            lines.append(f"  {tally.nans:,} tensors hold NaN")
+        if tally.loose:
+            lines.append(
+                f"  {len(tally.loose):,} values have bounds above 0.001 of their largest element: "
+                "rounded inputs change them that much"
+            )
+        if tally.unknown or tally.unmatched:
+            lines.append(
+                f"  not compared: {len(tally.unknown):,} values of unknown sharding, "
+                f"{len(tally.unmatched):,} with other numbers of executions"
+            )
+        lines += (f"  not proven: {reason}" for reason in self.left)
+        return lines
+
+    def _shapes(self) -> str:
+        return "smaller shapes" if self.sizes else "the program's own shapes"
+
+
+def _share(largest: float) -> str:
+    """The next power of ten from 0.0001 on: the digits depend on the order in which a processor sums.
+
+    >>> _share(0.00032), _share(0.0), _share(7.0)
+    ('below 0.001', 'below 0.0001', 'below 10')
+    """
+    return f"below {max(10.0 ** math.ceil(math.log10(largest)), 1e-4) if largest else 1e-4:g}"

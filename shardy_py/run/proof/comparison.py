@@ -1,0 +1,321 @@
+"""Compares what all devices compute with the whole program, op by op, while the local program runs.
+
+The k-th execution of
+an op by a device corresponds to the k-th one of the whole program: iterations of loops, calls.
+
+Not here: the correspondences (`correspondences.py`), running the programs (`proving.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.ir import Operation, SSAValue
+
+from shardy_py.base.errors import ShardyError
+from shardy_py.reshard.device_groups import replica_groups
+from shardy_py.run.compute import Array
+from shardy_py.run.interpret.machine import Devices
+from shardy_py.run.interpret.values import is_array
+from shardy_py.run.proof.correspondences import Counterpart
+from shardy_py.run.proof.expected import Expected, Integers, Seen, of_execution
+from shardy_py.run.proof.rounding import allowed, differs, is_float, largest, wide
+from shardy_py.run.proof.shards import Shards
+from shardy_py.sharding.meshes import Meshes, resolve
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wrong:
+    """The first wrong value.
+
+    op: of the local program. index: the number of its result. device: its id. at: the index in the device's
+    part; () for a fault of the whole part. whole_at: the index in the whole tensor. execution: how often the
+    device had executed the op before. expected, got: the elements, or what is wrong with the part.
+    """
+
+    what: str
+    op: Operation
+    index: int
+    counterpart: Counterpart
+    execution: int = 0
+    device: int | None = None
+    at: tuple[int, ...] | None = None
+    whole_at: tuple[int, ...] | None = None
+    expected: str = ""
+    got: str = ""
+
+
+class WrongValue(Exception):
+    """Ends a run at the first wrong value."""
+
+    def __init__(self, wrong: Wrong) -> None:
+        super().__init__(wrong.what)
+        self.wrong = wrong
+
+
+_LOOSE = 1e-3
+
+
+@dataclass(eq=False)
+class Tally:
+    """What was compared.
+
+    values, elements: compared tensors, and elements on all devices. padded: elements of padding left out.
+    exact: elements that must be equal. largest: the largest difference as a share of the bound.
+    unknown: values without a known sharding. unmatched: executions that the whole program does not have.
+    nans: tensors of which an element is NaN. loose: values with a bound above a thousandth of their largest
+    element, because rounded inputs change them that much.
+    """
+
+    values: int = 0
+    elements: int = 0
+    padded: int = 0
+    exact: int = 0
+    largest: float = 0.0
+    nans: int = 0
+    unknown: set[SSAValue] = field(default_factory=set[SSAValue])
+    unmatched: set[SSAValue] = field(default_factory=set[SSAValue])
+    compared: set[SSAValue] = field(default_factory=set[SSAValue])
+    loose: set[SSAValue] = field(default_factory=set[SSAValue])
+
+    def add_run(self, other: Tally) -> None:
+        """Adds another run of the same programs: the largest difference, and what no run compares well."""
+        self.largest = max(self.largest, other.largest)
+        self.nans = min(self.nans, other.nans)
+        self.loose &= other.loose
+        self.compared |= other.compared
+
+    def add(self, other: Tally) -> None:
+        """Adds the tally of other programs."""
+        for name in ("values", "elements", "padded", "exact", "nans"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.largest = max(self.largest, other.largest)
+        for name in ("unknown", "unmatched", "compared", "loose"):
+            getattr(self, name).update(getattr(other, name))
+
+
+_REDUCE: dict[str, Callable[..., Any]] = {
+    "sum": np.add.reduce,
+    "product": np.multiply.reduce,
+    "prod": np.multiply.reduce,
+    "max": np.maximum.reduce,
+    "min": np.minimum.reduce,
+    "and": np.bitwise_and.reduce,
+    "or": np.bitwise_or.reduce,
+    "xor": np.bitwise_xor.reduce,
+}
+
+
+@dataclass(eq=False)
+class Comparison:
+    """Observes the local program.
+
+    moved: the values of the whole program after inputs were changed by a rounding. count: of devices.
+    """
+
+    found: Mapping[SSAValue, Counterpart]
+    expected: Expected
+    moved: Expected | None
+    meshes: Meshes
+    count: int
+    tally: Tally = field(default_factory=Tally)
+    _executions: dict[tuple[int, int], Integers] = field(default_factory=dict[tuple[int, int], Integers])
+    _shards: dict[tuple[Any, ...], Shards] = field(default_factory=dict[tuple[Any, ...], Shards])
+    _series: dict[tuple[SSAValue, ...], tuple[list[Seen], list[Seen]]] = field(
+        default_factory=dict[tuple[SSAValue, ...], "tuple[list[Seen], list[Seen]]"]
+    )
+
+    def observed(self, op: Operation) -> bool:
+        """Returns whether a result of the op has a counterpart."""
+        return any(result in self.found for result in op.results)
+
+    def observe(self, op: Operation, devices: Devices, results: list[Any]) -> None:
+        """Compares the results of an op on these devices. Raises `WrongValue`."""
+        members = devices.members.astype(np.int64)
+        for index, (value, array) in enumerate(zip(op.results, results, strict=True)):
+            counterpart = self.found.get(value)
+            if counterpart is not None and is_array(array):
+                self._compare(op, index, counterpart, members, array)
+
+    def _compare(
+        self, op: Operation, index: int, counterpart: Counterpart, members: Integers, array: Array
+    ) -> None:
+        done = self._executions.setdefault(counterpart.series, np.zeros(self.count, np.int64))
+        execution = done[members]
+        done[members] += 1
+        series, moved = self._series_of(counterpart)
+        for number in np.unique(execution).tolist():
+            lanes = np.flatnonzero(execution == number)
+            found = of_execution(series, members[lanes], number)
+            if found is None:
+                self.tally.unmatched.add(counterpart.value)
+                continue
+            whole, whole_lanes = found
+            if counterpart.sharding is None and array.shape[1:] != whole.shape[1:]:
+                self.tally.unknown.add(counterpart.value)
+                continue
+            change = of_execution(moved, members[lanes], number)
+            part = array if len(array) == 1 else array[lanes]
+            one = _One(self, op, index, counterpart, number, members[lanes])
+            one.compare(part, whole, whole_lanes, None if change is None else change[0])
+
+    def _series_of(self, counterpart: Counterpart) -> tuple[list[Seen], list[Seen]]:
+        known = self._series.get(counterpart.whole)
+        if known is None:
+            moved = [] if self.moved is None else self.moved.series(counterpart)
+            known = self._series[counterpart.whole] = (self.expected.series(counterpart), moved)
+        return known
+
+    def shards(self, counterpart: Counterpart, shape: tuple[int, ...], local: tuple[int, ...]) -> Shards:
+        """Returns the parts of a tensor. Raises `ShardyError` if parts of that shape do not hold it."""
+        sharding = counterpart.sharding
+        key = (sharding, shape, local)
+        shards = self._shards.get(key)
+        if shards is None:
+            mesh = None if sharding is None else resolve(sharding.mesh, self.meshes)
+            shards = self._shards[key] = Shards.of(sharding, mesh, shape, local, self.count)
+        return shards
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _One:
+    """One comparison: a result of an op, of one execution on some devices."""
+
+    comparison: Comparison
+    op: Operation
+    index: int
+    counterpart: Counterpart
+    execution: int
+    members: Integers
+
+    def compare(self, part: Array, whole: Array, lanes: Integers, moved: Array | None) -> None:
+        """Raises `WrongValue`; part: [1 or members, *part]."""
+        tally = self.comparison.tally
+        pending = self.counterpart.pending
+        if pending is not None:
+            reduced = self._reduced(part)
+            if reduced is None:
+                tally.unknown.add(self.counterpart.value)
+                return
+            part = reduced
+        # A bitcast keeps the width of its result, which a copy in the other program may not have.
+        if part.dtype != whole.dtype and not (is_float(part.dtype) and is_float(whole.dtype)):
+            raise WrongValue(self._wrong("element types differ", expected=whole.dtype, got=part.dtype))
+        try:
+            shards = self.comparison.shards(self.counterpart, whole.shape[1:], part.shape[1:])
+        except ShardyError as error:
+            first = error.first
+            raise WrongValue(
+                self._wrong(first.what or "the part", expected=first.expected, got=first.got)
+            ) from None
+        is_same = len(part) == 1 and shards.is_whole and (lanes == lanes[0]).all()
+        members, lanes = (self.members[:1], lanes[:1]) if is_same else (self.members, lanes)
+        wanted = shards.parts(whole, lanes, members)
+        inside = shards.inside(members)
+        different, bound = self._different(part, wanted, whole, moved)
+        bad = different & inside
+        if bad.any():
+            raise WrongValue(self._at(bad, part, wanted, shards, bound))
+        if pending is None and not is_same and len(part) > 1:
+            self._compare_replicas(part, shards, inside, lanes)
+        count = np.broadcast(inside, wanted).size if inside.size > 1 else wanted.size * len(members)
+        true = int(np.count_nonzero(inside)) * (count // max(inside.size, 1))
+        tally.values += 1
+        tally.compared.add(self.counterpart.value)
+        tally.elements += true
+        tally.padded += count - true
+        if bound is None:
+            tally.exact += true
+        else:
+            tally.nans += bool(np.isnan(wide(whole)).any())
+            if bound > _LOOSE * largest(whole):
+                tally.loose.add(self.counterpart.value)
+
+    def _different(
+        self, part: Array, wanted: Array, whole: Array, moved: Array | None
+    ) -> tuple[NDArray[np.bool_], float | None]:
+        """Which elements differ by more than allowed, and the bound; None: they must be equal."""
+        if not is_float(part.dtype):
+            return part != wanted, None
+        bound = allowed(whole, moved)
+        different = differs(part, wanted, bound, largest(whole))
+        tally = self.comparison.tally
+        if bound and not different.all():
+            distance = np.abs(wide(part) - wide(wanted))
+            close = distance[~different & (distance <= bound)]
+            tally.largest = max(tally.largest, float(np.max(close, initial=0.0)) / bound)
+        return different, bound
+
+    def _compare_replicas(
+        self, part: Array, shards: Shards, inside: NDArray[np.bool_], lanes: Integers
+    ) -> None:
+        """Devices with the same part hold the same bits."""
+        place = np.full(self.comparison.count, -1)
+        place[self.members] = np.arange(len(self.members))
+        first = place[shards.first_holders[self.members]]
+        other = np.flatnonzero((first >= 0) & (first != np.arange(len(self.members))))
+        other = other[lanes[other] == lanes[first[other]]]
+        if not len(other):
+            return
+        mine, its = part[other], part[first[other]]
+        bits = np.dtype(f"V{part.dtype.itemsize}")
+        different = np.ascontiguousarray(mine).view(bits) != np.ascontiguousarray(its).view(bits)
+        if is_float(part.dtype):
+            different &= ~(np.isnan(wide(mine)) & np.isnan(wide(its)))
+        different = different & (inside if len(inside) == 1 else inside[other])
+        if different.any():
+            index = _first(different)
+            device, source = int(self.members[other[index[0]]]), int(self.members[first[other[index[0]]]])
+            raise WrongValue(
+                self._wrong(
+                    f"replicas on devices {source} and {device} differ",
+                    device=device,
+                    at=index[1:],
+                    whole_at=shards.global_index(device, index[1:]),
+                    expected=str(its[index]),
+                    got=str(mine[index]),
+                )
+            )
+
+    def _reduced(self, part: Array) -> Array | None:
+        """The part with its pending reduction done; None if not all devices take part."""
+        comparison, pending = self.comparison, self.counterpart.pending
+        sharding = self.counterpart.sharding
+        assert pending is not None
+        if sharding is None or len(self.members) != comparison.count:
+            return None
+        groups = replica_groups(resolve(sharding.mesh, comparison.meshes), pending.axes)
+        every = np.broadcast_to(part, (comparison.count, *part.shape[1:]))
+        reduced = _REDUCE[pending.reduction](every[groups], axis=1)
+        result = np.empty_like(every)
+        result[groups] = reduced[:, None].astype(part.dtype)
+        return result
+
+    def _at(
+        self, bad: NDArray[np.bool_], part: Array, wanted: Array, shards: Shards, bound: float | None
+    ) -> Wrong:
+        index = _first(bad)
+        lane, at = index[0], index[1:]
+        device = int(self.members[lane])
+        got = np.broadcast_to(part, bad.shape)[index]
+        expected = np.broadcast_to(wanted, bad.shape)[index]
+        return self._wrong(
+            "wrong value" if bound is None else f"differs by more than {bound:.2g}",
+            device=device,
+            at=at,
+            whole_at=shards.global_index(device, at),
+            expected=str(expected),
+            got=str(got),
+        )
+
+    def _wrong(self, what: str, expected: Any = "", got: Any = "", **place: Any) -> Wrong:
+        texts: dict[str, Any] = {"expected": str(expected), "got": str(got)}
+        return Wrong(what, self.op, self.index, self.counterpart, self.execution, **texts, **place)
+
+
+def _first(bad: NDArray[np.bool_]) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))

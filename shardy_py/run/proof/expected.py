@@ -1,0 +1,96 @@
+"""The values of the whole program, kept while it runs.
+
+Not here: what they are compared with (`comparison.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.ir import Operation, SSAValue
+
+from shardy_py.run.compute import Array
+from shardy_py.run.interpret.machine import Devices
+from shardy_py.run.interpret.values import is_array
+from shardy_py.run.proof.correspondences import Counterpart
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """A value when it was computed.
+
+    time: counts all values seen. members: the devices of a manual computation, None for the one logical
+    device. array: [1 or members, *shape].
+    """
+
+    time: int
+    members: Integers | None
+    array: Array
+
+
+@dataclass(eq=False)
+class Expected:
+    """The values of the whole program.
+
+    wanted: the values to keep. observe: sees the results of an op, as the interpreter calls it.
+    """
+
+    wanted: frozenset[SSAValue]
+    seen: dict[SSAValue, list[Seen]] = field(default_factory=dict[SSAValue, "list[Seen]"])
+    bytes: int = 0
+    _time: int = 0
+
+    def observed(self, op: Operation) -> bool:
+        """Returns whether a result of the op is wanted."""
+        return any(result in self.wanted for result in op.results)
+
+    def observe(self, op: Operation, devices: Devices, results: list[Any]) -> None:
+        """Keeps the wanted results."""
+        members = devices.members.astype(np.int64) if devices.world.is_manual else None
+        for value, array in zip(op.results, results, strict=True):
+            if value in self.wanted and is_array(array):
+                self._time += 1
+                self.bytes += array.nbytes
+                self.seen.setdefault(value, []).append(Seen(self._time, members, array))
+
+    def keep(self, argument: SSAValue, array: Any) -> None:
+        """Keeps an argument of the main function, if it is wanted."""
+        if argument in self.wanted and is_array(array):
+            self.seen[argument] = [Seen(0, None, array)]
+
+    def series(self, counterpart: Counterpart) -> list[Seen]:
+        """Returns what a counterpart is compared with, execution by execution."""
+        first, *others = counterpart.whole
+        if not others:
+            return self.seen.get(first, [])
+        every = [seen for value in counterpart.whole for seen in self.seen.get(value, ())]
+        return sorted(every, key=lambda seen: seen.time)
+
+
+def of_execution(series: list[Seen], members: Integers, number: int) -> tuple[Array, Integers] | None:
+    """The arrays of the whole program at an execution, and the lane of each device; None if there is none."""
+    if number < len(series) and series[number].members is None:
+        return series[number].array, np.zeros(len(members), np.int64)
+    left = np.full(len(members), number)
+    lanes = np.full(len(members), -1)
+    rows: list[Array] = []
+    for seen in series:
+        if seen.members is None:
+            return None
+        place = {int(device): lane for lane, device in enumerate(seen.members)}
+        for position, device in enumerate(members.tolist()):
+            lane = place.get(device)
+            if lane is None or lanes[position] >= 0:
+                continue
+            if left[position] == 0:
+                lanes[position] = len(rows)
+                rows.append(seen.array[lane if len(seen.array) > 1 else 0])
+            left[position] -= 1
+        if (lanes >= 0).all():
+            return np.stack(rows), lanes.astype(np.int64)
+    return None

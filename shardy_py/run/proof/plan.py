@@ -1,0 +1,122 @@
+"""On which shapes a program is proven: its own, smaller ones, or op by op.
+
+    answer = prove(partitioned)
+    answer.is_equal, print(answer)
+
+A run keeps every tensor of the whole program, twice, so large programs are proven with smaller sizes. What
+was proven on which sizes is in the answer. Not here: the runs (`proving.py`), the sizes (`shrinking.py`),
+programs of one op (`signatures.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from xdsl.dialects.builtin import ModuleOp
+
+from shardy_py.base.errors import ShardyError
+from shardy_py.localize.partitioned import Partitioned
+from shardy_py.mlir.ir import find_ops_where
+from shardy_py.mlir.record import record_of
+from shardy_py.ops.reads import shape_of
+from shardy_py.propagation.rules import derive_rule
+from shardy_py.run.compute import Array
+from shardy_py.run.loops import run_counts
+from shardy_py.run.proof.answer import Answer
+from shardy_py.run.proof.case import Case
+from shardy_py.run.proof.proving import DEFAULT, ProofOptions, prove_as_is
+from shardy_py.run.proof.shrinking import Shrunk, shrunk
+from shardy_py.run.proof.signatures import prove_ops
+
+MOST_ELEMENTS = 1 << 24
+"""Of all results of the whole program, and of those of all devices: 128 MB a run."""
+MOST_OPERATIONS = 1 << 32
+"""Multiplications and additions of one of the programs: seconds."""
+LARGER = 8
+"""How much more it may be with smaller sizes, or with its own if its local program has other ops then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The elements of the results of all ops, and the points of their iteration spaces."""
+
+    elements: int
+    operations: int
+
+    def exceeds(self, times: int) -> bool:
+        """Returns whether it is more than so many times what a proof does unless asked for."""
+        return self.elements > times * MOST_ELEMENTS or self.operations > times * MOST_OPERATIONS
+
+
+def work_of(module: ModuleOp, devices: int = 1) -> Work:
+    """Returns the work of a run; loops whose number of iterations is unknown count once."""
+    runs = run_counts(module)
+    elements = operations = 0
+    for op in find_ops_where(module, lambda op: op.results):
+        record = record_of(op)
+        if not record.is_static:
+            continue
+        times = runs(op)[0] * devices
+        results = [prod(shape_of(tensor)) for tensor in record.results if tensor is not None]
+        elements += sum(results) * times
+        rule = derive_rule(record)
+        operations += max([0, *results] if rule is None else [prod(rule.factor_sizes)]) * times
+    return Work(elements, operations)
+
+
+def is_large(partitioned: Partitioned, times: int = 1) -> bool:
+    """Returns whether a program is too large to be proven on its own shapes, unless that is asked for.
+
+    times: how much more work than usual it may be.
+    """
+    sides = (partitioned.whole, 1), (partitioned.local, partitioned.grid.size)
+    return any(work_of(*side).exceeds(times) for side in sides)
+
+
+def prove(partitioned: Partitioned, options: ProofOptions = DEFAULT, inputs: Sequence[Array] = ()) -> Answer:
+    """Returns whether all devices compute what the whole program does, and how it was found out.
+
+    inputs: of the whole program, instead of random ones; it is then proven on its own shapes.
+
+    Raises:
+        ShardyError: one of the programs cannot run, or inputs are given for other shapes than its own.
+    """
+    shapes = options.shapes
+    if inputs and shapes in ("small", "ops"):
+        raise ShardyError.unexpected("inputs", expected="none for smaller shapes", got=f"{len(inputs)}")
+    if shapes == "own" or inputs or (shapes == "auto" and not is_large(partitioned)):
+        return _with_branches(prove_as_is(partitioned, options, inputs), options)
+    if shapes != "ops":
+        smaller = shrunk(Case.of(partitioned))
+        is_same = smaller is not None and smaller.same_ops
+        if shapes == "auto" and not is_same and not is_large(partitioned, LARGER):
+            return _with_branches(prove_as_is(partitioned, options), options)
+        if smaller is not None and (shapes == "small" or not is_large(smaller.partitioned, LARGER)):
+            return _with_branches(_prove_smaller(smaller, options), options)
+        if shapes == "small":
+            raise ShardyError.unsupported("a proof on smaller shapes: no size can be smaller")
+    return prove_ops(Case.of(partitioned), options, lambda part: _prove_part(part, options))
+
+
+def _with_branches(answer: Answer, options: ProofOptions) -> Answer:
+    """The answer with proofs of each op that no device executed: of branches that were not taken."""
+    if answer.fault is not None or not answer.untaken or answer.partitioned is None:
+        return answer
+    case = Case.of(answer.partitioned)
+    parts = prove_ops(case, options, lambda part: _prove_part(part, options), answer.untaken)
+    answer = replace(answer, branches=parts.parts, left=parts.left)
+    if parts.fault is not None:
+        answer = replace(answer, fault=parts.fault, partitioned=parts.partitioned)
+    return answer
+
+
+def _prove_part(part: Partitioned, options: ProofOptions) -> Answer:
+    smaller = shrunk(Case.of(part))
+    return prove_as_is(part, options) if smaller is None else _prove_smaller(smaller, options)
+
+
+def _prove_smaller(smaller: Shrunk, options: ProofOptions) -> Answer:
+    answer = prove_as_is(smaller.partitioned, options)
+    return replace(answer, sizes=smaller.sizes, same_ops=smaller.same_ops)

@@ -1,0 +1,244 @@
+"""Runs the whole and the local program on the same inputs, and compares them op by op.
+
+Both run in f64. Inputs come from a seed; their padding, which no result may depend on, is poisoned.
+
+Not here: the comparison of one op (`comparison.py`), on which shapes programs are proven (`plan.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import OpResult, SSAValue
+
+from shardy_py.localize.partitioned import Partitioned
+from shardy_py.mlir.ir import type_of
+from shardy_py.mlir.op_errors import place_of
+from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.symbols import function_name
+from shardy_py.run.compute import Array
+from shardy_py.run.compute.lanes import TOKEN
+from shardy_py.run.interpret import Executable, Limits, Settings
+from shardy_py.run.interpret.inputs import random_array
+from shardy_py.run.interpret.values import is_array
+from shardy_py.run.proof.answer import Answer, Fault, fault_of
+from shardy_py.run.proof.case import Case, arguments_of, main_of, results_of
+from shardy_py.run.proof.comparison import Comparison, Tally, WrongValue
+from shardy_py.run.proof.expected import Expected
+from shardy_py.run.proof.rounding import allowed, differs, is_float, largest
+from shardy_py.run.proof.shards import poison
+from shardy_py.run.proof.widening import can_widen
+
+MOST_STEPS = 1 << 20
+"""Ops that a proof runs by default: seconds, where a loop does not end."""
+_REMEDY = 'shapes="ops" (--prove-shapes=ops) proves each op alone'
+Shapes = Literal["auto", "own", "small", "ops"]
+"""Of the programs that are run: see `ProofOptions`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProofOptions:
+    """How to prove.
+
+    seed: of the inputs. max_elements, max_steps: limits of a run, as in `Program.run`.
+    shapes: "own": the program as it is; "small": with smaller sizes; "ops": each op alone, with smaller
+        sizes if it is large; "auto": the first of them that is small enough to run.
+    """
+
+    seed: int = 0
+    shapes: Shapes = "auto"
+    max_elements: int = Limits().elements
+    max_steps: int = MOST_STEPS
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of a run."""
+        return Limits(self.max_elements, self.max_steps, _REMEDY)
+
+
+DEFAULT = ProofOptions()
+
+
+def prove_as_is(
+    partitioned: Partitioned, options: ProofOptions = DEFAULT, inputs: Sequence[Array] = ()
+) -> Answer:
+    """Returns whether all devices compute what the whole program does, on its own shapes.
+
+    inputs: of the whole program, instead of random ones.
+
+    Raises:
+        ShardyError: one of the programs cannot run.
+    """
+    case = Case.of(partitioned)
+    is_wide = can_widen(partitioned.whole)
+    if is_wide:
+        case = case.widened()
+    given = _with_tokens(partitioned.whole, inputs) or random_inputs(partitioned.whole, options.seed)
+    with np.errstate(all="ignore"):
+        runs = _runs(case, options, [_as_run(array, is_wide) for array in given], has_inputs=bool(inputs))
+    last = runs[-1]
+    tally = runs[0].comparison.tally
+    for run in runs[1:]:
+        tally.add_run(run.comparison.tally)
+    return Answer(
+        fault=last.fault,
+        seed=options.seed,
+        devices=partitioned.grid.size,
+        local_values=sum(isinstance(value, OpResult) for value in case.found),
+        tally=tally,
+        is_wide=is_wide,
+        runs=tuple(run.name for run in runs),
+        partitioned=partitioned,
+        untaken=_untaken(case, tally) if last.fault is None else frozenset(),
+    )
+
+
+def _untaken(case: Case, tally: Tally) -> frozenset[SSAValue]:
+    """The values of the whole program, before copies, that no device computed: in branches not taken."""
+    done = tally.compared | tally.unknown | tally.unmatched
+    reached = {whole for value in done for whole in case.found[value].whole}
+    ops = [entry for entry in case.found.values() if isinstance(entry.value, OpResult)]
+    missing = {whole for entry in ops for whole in entry.whole if whole not in reached}
+    return frozenset(case.sources.get(value, value) for value in missing)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    """A run of both programs. name: of its inputs and padding."""
+
+    name: str
+    comparison: Comparison
+    fault: Fault | None
+
+
+def _runs(case: Case, options: ProofOptions, inputs: list[Any], *, has_inputs: bool) -> list[_Run]:
+    """The runs, up to the first one with a fault.
+
+    Comparisons with NaN are false, so a leak of NaN may pass unseen: uneven inputs run with finite padding,
+    too. What is NaN in the whole program hides leaks as well: positive inputs have roots and logarithms.
+    """
+    wholes = _Wholes.of(case, options, inputs)
+    runs = [_run(case, options, wholes, "padding NaN", is_finite=False)]
+    if runs[-1].fault is None and any(shards is not None and shards.has_padding for shards in case.inputs()):
+        runs.append(_run(case, options, wholes, "padding 1e30", is_finite=True))
+    if runs[-1].fault is None and runs[0].comparison.tally.nans and not has_inputs:
+        positive = [_magnitudes(array) for array in inputs]
+        wholes = _Wholes.of(case, options, positive)
+        runs.append(_run(case, options, wholes, "positive inputs", is_finite=False))
+    return runs
+
+
+def random_inputs(module: ModuleOp, seed: int) -> list[Any]:
+    """Returns inputs for the main function: normal floats, integers from 0 to 9; tokens are None."""
+    random = np.random.default_rng(seed)
+    types = [tensor_type(type_of(argument)) for argument in arguments_of(module)]
+    return [None if tensor is None else random_array(random, tensor) for tensor in types]
+
+
+def _with_tokens(module: ModuleOp, inputs: Sequence[Array]) -> list[Any]:
+    """The inputs with None for each token; [] if there are none."""
+    if not inputs:
+        return []
+    arrays = iter(inputs)
+    return [next(arrays) if tensor_type(type_of(value)) else None for value in arguments_of(module)]
+
+
+def _as_run(array: Any, is_wide: bool) -> Any:
+    if array is None or not is_wide or not is_float(array.dtype):
+        return array
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def _magnitudes(array: Any) -> Any:
+    if array is None or not is_float(array.dtype):
+        return array
+    return np.abs(array).astype(array.dtype)
+
+
+def _perturbed(array: Any, seed: int) -> Any:
+    """Changes each float by one rounding."""
+    if array is None or not is_float(array.dtype):
+        return array
+    signs = np.random.default_rng(seed).choice((-1.0, 1.0), array.shape)
+    epsilon = float(np.finfo(np.float64 if array.dtype.kind in "fc" else np.float32).eps)
+    return (array * (1 + epsilon * signs)).astype(array.dtype)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Wholes:
+    """Two runs of the whole program: on the inputs, and on inputs changed by a rounding.
+
+    values, results: of both; results of the main function.
+    """
+
+    inputs: list[Any]
+    values: tuple[Expected, Expected]
+    results: tuple[list[Any], list[Any]]
+
+    @staticmethod
+    def of(case: Case, options: ProofOptions, inputs: list[Any]) -> _Wholes:
+        """Runs the whole program twice."""
+        moved = [_perturbed(array, options.seed + 1) for array in inputs]
+        pairs = [_run_whole(case, options, arrays) for arrays in (inputs, moved)]
+        return _Wholes(inputs, (pairs[0][0], pairs[1][0]), (pairs[0][1], pairs[1][1]))
+
+
+def _run_whole(case: Case, options: ProofOptions, inputs: list[Any]) -> tuple[Expected, list[Any]]:
+    expected = Expected(frozenset(value for found in case.found.values() for value in found.whole))
+    settings = Settings(
+        limits=options.limits, observed=expected.observed, observe=expected.observe, seed=options.seed
+    )
+    lanes = [TOKEN if array is None else array[None] for array in inputs]
+    for argument, array in zip(arguments_of(case.whole), lanes, strict=True):
+        expected.keep(argument, array)
+    return expected, Executable(case.whole, function_name(main_of(case.whole)), settings).run(lanes)
+
+
+def _run(case: Case, options: ProofOptions, wholes: _Wholes, name: str, *, is_finite: bool) -> _Run:
+    partitioned = case.partitioned
+    comparison = Comparison(case.found, *wholes.values, partitioned.meshes, partitioned.grid.size)
+    local = [
+        TOKEN if shards is None else shards.split(array, poison(array.dtype, is_finite=is_finite))
+        for shards, array in zip(case.inputs(), wholes.inputs, strict=True)
+    ]
+    settings = Settings(
+        grid=partitioned.grid,
+        limits=options.limits,
+        observed=comparison.observed,
+        observe=comparison.observe,
+        seed=options.seed,
+    )
+    try:
+        made = Executable(case.local, function_name(main_of(case.local)), settings).run(local)
+    except WrongValue as error:
+        return _Run(name, comparison, fault_of(error.wrong, case.local, case.whole, case.sources))
+    return _Run(name, comparison, _result_fault(case, wholes.results, made))
+
+
+def _result_fault(case: Case, wholes: tuple[list[Any], list[Any]], local: list[Any]) -> Fault | None:
+    """Compares what the programs return, also where nothing is known of how it was computed."""
+    values = results_of(case.whole)
+    for number, (wanted, change, made, parts) in enumerate(zip(*wholes, local, case.outputs(), strict=True)):
+        value, source = f"result {number}", values[number]
+        place = place_of(source.op) if isinstance(source, OpResult) else None
+        source = case.sources.get(source, source)
+        if parts is None or not is_array(wanted):
+            continue
+        if made.shape[1:] != parts.local_shape:
+            shapes = str(list(parts.local_shape)), str(list(made.shape[1:]))
+            fact = "another shape than its type"
+            return Fault(value, place, fact, None, None, None, 0, *shapes, source=source)
+        got, expected = parts.joined(made), wanted[0]
+        if is_float(got.dtype):
+            bad = differs(got, expected, allowed(expected, change[0]), largest(expected))
+        else:
+            bad = got != expected
+        if bad.any():
+            at = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
+            texts = str(expected[at]), str(got[at])
+            return Fault(value, place, "wrong value", None, at, at, 0, *texts, source=source)
+    return None

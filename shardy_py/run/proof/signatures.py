@@ -1,0 +1,87 @@
+"""Proves each op alone: once for each combination of attributes, types and shardings.
+
+A program of many layers has a few hundred of them. Not proven then: that control flow and calls execute the
+same ops on the same values. Not here: cutting ops out (`cutting.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable
+from dataclasses import replace
+
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from shardy_py.base.errors import ShardyError
+from shardy_py.localize.partitioned import Partitioned
+from shardy_py.mlir.dialects.sdy import ManualComputationOp
+from shardy_py.mlir.dialects.traits import data_flow, is_constant
+from shardy_py.mlir.ir import operands_of, walk_pre_order
+from shardy_py.mlir.numbering import number_of
+from shardy_py.mlir.record import signature_of
+from shardy_py.run.proof.answer import Answer
+from shardy_py.run.proof.case import Case
+from shardy_py.run.proof.comparison import Tally
+from shardy_py.run.proof.cutting import Cutting, outside_manual_computations
+from shardy_py.run.proof.proving import ProofOptions
+
+
+def prove_ops(
+    case: Case,
+    options: ProofOptions,
+    prove: Callable[[Partitioned], Answer],
+    values: Collection[SSAValue] | None = None,
+) -> Answer:
+    """Returns whether each op that computes is partitioned right.
+
+    prove: proves one part. values: of the whole program, whose ops are meant; None: all.
+    """
+    cutting, tally = Cutting(case), Tally()
+    answer = Answer(None, options.seed, case.partitioned.grid.size, 0, tally)
+    sizes: dict[int, int] = {}
+    left: list[str] = []
+    for op in _first_of_each(_executed(case, values), cutting):
+        try:
+            part = prove(case.partitioned.again(cutting.program([op])))
+        except ShardyError as error:
+            left.append(f"{op.name}: {error.first.what}")
+            continue
+        tally.add(part.tally)
+        sizes |= dict(part.sizes)
+        answer = replace(
+            answer,
+            parts=answer.parts + 1,
+            local_values=answer.local_values + part.local_values,
+            is_wide=answer.is_wide and part.is_wide,
+        )
+        if part.fault is not None:
+            answer = replace(answer, fault=part.fault, partitioned=part.partitioned)
+            break
+    return replace(answer, sizes=tuple(sorted(sizes.items())), left=tuple(left))
+
+
+def _executed(case: Case, wanted: Collection[SSAValue] | None) -> Iterable[Operation]:
+    """The ops of the whole program whose values the local one has, each once, without control flow."""
+    values = [value for counterpart in case.found.values() for value in counterpart.whole]
+    if wanted is not None:
+        values = [value for value in values if value in wanted]
+    ops = dict.fromkeys(
+        outside_manual_computations(value.op) for value in values if isinstance(value, OpResult)
+    )
+    return (op for op in ops if not (_is_control(op) or is_constant(op)))
+
+
+def _is_control(op: Operation) -> bool:
+    if isinstance(op, ManualComputationOp):
+        return False
+    return isinstance(op, CallOp) or (bool(op.regions) and data_flow(op) is not None)
+
+
+def _first_of_each(ops: Iterable[Operation], cutting: Cutting) -> list[Operation]:
+    """The first op with each signature: attributes, types, regions, and shardings of its values."""
+    first: dict[Hashable, Operation] = {}
+    for op in ops:
+        inner = tuple(signature_of(nested, number_of) for nested in walk_pre_order(op))
+        shardings = tuple(map(cutting.sharding, (*operands_of(op), *op.results)))
+        first.setdefault((inner, shardings), op)
+    return list(first.values())

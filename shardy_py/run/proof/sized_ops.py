@@ -1,0 +1,356 @@
+"""How the sizes of an op's operands, results and attributes depend on one another.
+
+A row an op whose dimensions differ in size, or whose attributes hold sizes; all other relations follow from
+the sharding rule, in which dimensions of one factor have its size.
+
+Not here: solving the relations (`sizes.py`), changing the program (`resizing.py`).
+
+>>> from shardy_py.ops import TensorType
+>>> half = OpRecord("stablehlo.slice", (TensorType((64,)),), (TensorType((32,)),),
+...                 {"start_indices": (32,), "limit_indices": (64,), "strides": (1,)})
+>>> resized_attributes(half, [(10,)], [(5,)])
+{'start_indices': (5,), 'limit_indices': (10,)}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from shardy_py.ops import OpRecord
+from shardy_py.ops.reads import integer, integers, shape_of, structure
+from shardy_py.ops.windowed import Window, windows_of
+from shardy_py.run.proof.size_relations import AtMost, Pad, Product, Slice, Sum, Windows
+from shardy_py.run.proof.sizes import Problem
+from shardy_py.sharding import ShardingRule
+
+Shape = tuple[int, ...]
+Variables = tuple[int, ...]
+"""Those of the dimensions of a tensor; () for other values."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizedOp:
+    """An op with the variables of its dimensions, and of the factors of its rule."""
+
+    record: OpRecord
+    operands: tuple[Variables, ...]
+    results: tuple[Variables, ...]
+    factors: Variables = ()
+
+    @property
+    def variables(self) -> tuple[int, ...]:
+        """All of them."""
+        return (
+            *(v for side in (self.operands, self.results) for tensor in side for v in tensor),
+            *self.factors,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SizeRow:
+    """What the rule does not say of an op.
+
+    relate: adds the relations of its dimensions. attributes: those with sizes, for new shapes of operands and
+    results; None: it has none.
+    """
+
+    relate: Callable[[SizedOp, Problem], None]
+    attributes: Callable[[OpRecord, Sequence[Shape], Sequence[Shape]], Mapping[str, Shape]] | None = None
+
+
+def relate(op: SizedOp, rule: ShardingRule | None, problem: Problem) -> None:
+    """Adds all relations of an op. Sizes of dimensions that nothing describes stay."""
+    row = SIZE_ROWS.get(op.record.name)
+    if row is not None:
+        row.relate(op, problem)
+    if rule is not None:
+        _relate_by_rule(op, rule, problem, is_described=row is not None)
+    elif row is None:
+        _relate_alike(op, problem)
+
+
+def resized_attributes(
+    record: OpRecord, operands: Sequence[Shape], results: Sequence[Shape]
+) -> Mapping[str, Shape]:
+    """Returns the attributes of an op that change with the shapes of its operands and results."""
+    row = SIZE_ROWS.get(record.name)
+    return {} if row is None or row.attributes is None else row.attributes(record, operands, results)
+
+
+def _relate_by_rule(op: SizedOp, rule: ShardingRule, problem: Problem, *, is_described: bool) -> None:
+    tensors = (*op.operands, *op.results)
+    for variables, mapping in zip(tensors, rule.tensors, strict=True):
+        for variable, factors in zip(variables, mapping, strict=True):
+            of_factors = tuple(op.factors[factor] for factor in factors)
+            size = problem.sizes[variable]
+            if size == 1 or not factors:
+                continue  # one element stays one, and what no factor describes the row does, or the verifier
+            if prod(map(problem.sizes.__getitem__, of_factors)) != size:
+                if not is_described:
+                    problem.pin(variable, *of_factors)
+            elif len(factors) == 1:
+                problem.tie(variable, of_factors[0])
+            else:
+                problem.relate(Product(variable, of_factors))
+
+
+def _relate_alike(op: SizedOp, problem: Problem) -> None:
+    """An op without a rule, as a collective: operands as their results, or of a multiple of their sizes."""
+    if not op.operands:
+        return
+    if len(op.operands) != len(op.results) or tuple(map(len, op.operands)) != tuple(map(len, op.results)):
+        problem.pin(*op.variables)
+        return
+    for operand, result in zip(op.operands, op.results, strict=True):
+        for pair in zip(operand, result, strict=True):
+            problem.tie(*pair)
+
+
+def _at_most(part: int, whole: int, problem: Problem) -> None:
+    if problem.sizes[part] == problem.sizes[whole]:
+        problem.tie(part, whole)
+    else:
+        problem.relate(AtMost(part, whole))
+
+
+# ---------------------------------------------------------------------- slices, pads, concatenations
+
+
+def _slice(op: SizedOp, problem: Problem) -> None:
+    bounds = (op.record.attributes[name] for name in ("start_indices", "limit_indices", "strides"))
+    for operand, result, *row in zip(op.operands[0], op.results[0], *bounds, strict=True):
+        if row == [0, problem.sizes[operand], 1]:
+            problem.tie(operand, result)
+        else:
+            problem.relate(Slice(operand, result, *row))
+
+
+def _slice_attributes(
+    record: OpRecord, operands: Sequence[Shape], results: Sequence[Shape]
+) -> Mapping[str, Shape]:
+    old = shape_of(record.operands[0])
+    given = zip(record.attributes["start_indices"], record.attributes["limit_indices"], strict=True)
+    bounds = [
+        Slice(0, 1, start, limit).bounds(size, new) or (start, limit)
+        for size, new, (start, limit) in zip(old, operands[0], given, strict=True)
+    ]
+    return {
+        "start_indices": tuple(start for start, _ in bounds),
+        "limit_indices": tuple(limit for _, limit in bounds),
+    }
+
+
+def _padding(record: OpRecord) -> list[tuple[int, int, int]]:
+    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    return list(zip(*(record.attributes[name] for name in names), strict=True))
+
+
+def _pad(op: SizedOp, problem: Problem) -> None:
+    for operand, result, edges in zip(op.operands[0], op.results[0], _padding(op.record), strict=True):
+        if any(edges):
+            problem.relate(Pad(operand, result, *edges))
+        else:
+            problem.tie(operand, result)
+
+
+def _pad_attributes(
+    record: OpRecord, operands: Sequence[Shape], results: Sequence[Shape]
+) -> Mapping[str, Shape]:
+    old = shape_of(record.results[0])
+    edges = [
+        Pad(0, 1, *given).edges(size, new) or given[:2]
+        for size, new, given in zip(old, results[0], _padding(record), strict=True)
+    ]
+    return {
+        "edge_padding_low": tuple(low for low, _ in edges),
+        "edge_padding_high": tuple(high for _, high in edges),
+    }
+
+
+def _concatenate(op: SizedOp, problem: Problem) -> None:
+    along = integer(op.record.attributes, "dimension")
+    for operand in op.operands:
+        for dimension, pair in enumerate(zip(operand, op.results[0], strict=True)):
+            if dimension != along:
+                problem.tie(*pair)
+    problem.relate(Sum(op.results[0][along], tuple(operand[along] for operand in op.operands)))
+
+
+# ---------------------------------------------------------------------- slices at run-time offsets
+
+
+def _dynamic_slice(op: SizedOp, problem: Problem) -> None:
+    for operand, result in zip(op.operands[0], op.results[0], strict=True):
+        _at_most(result, operand, problem)
+
+
+def _result_shape(
+    record: OpRecord, operands: Sequence[Shape], results: Sequence[Shape]
+) -> Mapping[str, Shape]:
+    return {"slice_sizes": results[0]}
+
+
+def _dynamic_update_slice(op: SizedOp, problem: Problem) -> None:
+    for operand, update in zip(op.operands[0], op.operands[1], strict=True):
+        _at_most(update, operand, problem)
+
+
+def _windows_in(rank: int, numbers: Mapping[str, Any], dropped: Sequence[str]) -> list[int]:
+    """The dimensions of an operand that are dimensions of its slices, too."""
+    outside = {dimension for name in dropped for dimension in integers(numbers, name)}
+    return [dimension for dimension in range(rank) if dimension not in outside]
+
+
+_GATHERED = ("collapsed_slice_dims", "operand_batching_dims")
+_SCATTERED = ("inserted_window_dims", "input_batching_dims")
+
+
+def _gather(op: SizedOp, problem: Problem) -> None:
+    numbers = structure(op.record, "dimension_numbers")
+    kept = _windows_in(len(op.operands[0]), numbers, _GATHERED)
+    for dimension, offset in zip(kept, integers(numbers, "offset_dims"), strict=True):
+        _at_most(op.results[0][offset], op.operands[0][dimension], problem)
+
+
+def _gather_attributes(
+    record: OpRecord, operands: Sequence[Shape], results: Sequence[Shape]
+) -> Mapping[str, Shape]:
+    numbers, sizes = structure(record, "dimension_numbers"), list(record.attributes["slice_sizes"])
+    kept = _windows_in(len(sizes), numbers, _GATHERED)
+    for dimension, offset in zip(kept, integers(numbers, "offset_dims"), strict=True):
+        sizes[dimension] = results[0][offset]
+    return {"slice_sizes": tuple(sizes)}
+
+
+def _scatter(op: SizedOp, problem: Problem) -> None:
+    numbers = structure(op.record, "scatter_dimension_numbers")
+    kept = _windows_in(len(op.operands[0]), numbers, _SCATTERED)
+    windows = integers(numbers, "update_window_dims")
+    count = len(op.results)
+    for operand, update in zip(op.operands[:count], op.operands[count + 1 :], strict=True):
+        for dimension, window in zip(kept, windows, strict=True):
+            _at_most(update[window], operand[dimension], problem)
+
+
+# ---------------------------------------------------------------------- windows
+
+
+def _relate_windows(
+    triples: Sequence[tuple[int, int | None, int]], windows: Sequence[Window], problem: Problem
+) -> None:
+    """triples: operand, window if its size is one of a tensor, and result, of each dimension."""
+    for (operand, window, result), row in zip(triples, windows, strict=True):
+        if row == Window(1):
+            problem.tie(operand, result)
+            continue
+        padding = row.low + row.high
+        relation = (row.size, row.stride, padding, row.base_dilation, row.dilation)
+        problem.relate(Windows(operand, window, result, *relation))
+        for variable in (operand, result):
+            problem.reach(variable, min((row.size - 1) * row.dilation + 1, _FARTHEST))
+
+
+_FARTHEST = 8
+"""Windows larger than that read all parts anyhow, as those of the gradients of kernels."""
+
+
+def _convolution(op: SizedOp, problem: Problem) -> None:
+    attributes, numbers = op.record.attributes, structure(op.record, "dimension_numbers")
+    kernel = [op.operands[1][d] for d in integers(numbers, "kernel_spatial_dimensions")]
+    operands = [op.operands[0][d] for d in integers(numbers, "input_spatial_dimensions")]
+    results = [op.results[0][d] for d in integers(numbers, "output_spatial_dimensions")]
+    sizes = tuple(problem.sizes[variable] for variable in kernel)
+    windows = windows_of(attributes, sizes, "lhs_dilation", "rhs_dilation")
+    _relate_windows(list(zip(operands, kernel, results, strict=True)), windows, problem)
+
+
+def _reduce_window(op: SizedOp, problem: Problem) -> None:
+    attributes = op.record.attributes
+    windows = windows_of(
+        attributes, tuple(attributes["window_dimensions"]), "base_dilations", "window_dilations"
+    )
+    for operand, result in zip(op.operands, op.results, strict=False):
+        _relate_windows([(a, None, b) for a, b in zip(operand, result, strict=True)], windows, problem)
+    for operand in op.operands[1 : len(op.results)]:
+        for pair in zip(op.operands[0], operand, strict=True):
+            problem.tie(*pair)
+
+
+def _select_and_scatter(op: SizedOp, problem: Problem) -> None:
+    """The source has an element for each window; the result is as large as the operand."""
+    attributes, (operand, source, *_) = op.record.attributes, op.operands
+    sizes = tuple(attributes.get("window_dimensions") or (1,) * len(operand))
+    windows = windows_of(attributes, sizes, "", "")
+    _relate_windows([(a, None, b) for a, b in zip(operand, source, strict=True)], windows, problem)
+    for pair in zip(operand, op.results[0], strict=True):
+        problem.tie(*pair)
+
+
+# ---------------------------------------------------------------------- sizes in attributes and operands
+
+
+def _fixed(op: SizedOp, problem: Problem) -> None:
+    problem.pin(*op.variables)
+
+
+def _fft(op: SizedOp, problem: Problem) -> None:
+    """A spectrum of n real elements has n // 2 + 1."""
+    operand, result = op.operands[0], op.results[0]
+    ties = list(zip(operand, result, strict=True))
+    kind = op.record.attributes["fft_type"]
+    if kind in ("RFFT", "IRFFT"):
+        real, halved = ties.pop() if kind == "RFFT" else reversed(ties.pop())
+        # As many as windows of one element at each second place, of n + 1.
+        problem.relate(Windows(real, None, halved, size=1, stride=2, padding=1, base_dilation=1, dilation=1))
+    for pair in ties:
+        problem.tie(*pair)
+
+
+def _fft_length(record: OpRecord, operands: Sequence[Shape], results: Sequence[Shape]) -> Mapping[str, Shape]:
+    real = results[0] if record.attributes["fft_type"] == "IRFFT" else operands[0]
+    return {"fft_length": real[-len(record.attributes["fft_length"]) :]}
+
+
+def _top_k(op: SizedOp, problem: Problem) -> None:
+    for result in op.results:
+        _at_most(result[-1], op.operands[0][-1], problem)
+        for pair in zip(result[:-1], op.operands[0][:-1], strict=True):
+            problem.tie(*pair)
+
+
+def _found_count(
+    record: OpRecord, operands: Sequence[Shape], results: Sequence[Shape]
+) -> Mapping[str, Shape]:
+    return {"k": results[0][-1:]}
+
+
+SIZE_ROWS: Mapping[str, SizeRow] = {
+    "chlo.top_k": SizeRow(_top_k, _found_count),
+    "stablehlo.concatenate": SizeRow(_concatenate),
+    "stablehlo.convolution": SizeRow(_convolution),
+    "stablehlo.dynamic_slice": SizeRow(_dynamic_slice, _result_shape),
+    "stablehlo.dynamic_update_slice": SizeRow(_dynamic_update_slice),
+    "stablehlo.fft": SizeRow(_fft, _fft_length),
+    "stablehlo.gather": SizeRow(_gather, _gather_attributes),
+    "stablehlo.pad": SizeRow(_pad, _pad_attributes),
+    "stablehlo.reduce_window": SizeRow(_reduce_window),
+    "stablehlo.scatter": SizeRow(_scatter),
+    "stablehlo.select_and_scatter": SizeRow(_select_and_scatter),
+    "stablehlo.slice": SizeRow(_slice, _slice_attributes),
+    **dict.fromkeys(
+        (
+            "stablehlo.dynamic_broadcast_in_dim",
+            "stablehlo.dynamic_conv",
+            "stablehlo.dynamic_gather",
+            "stablehlo.dynamic_iota",
+            "stablehlo.dynamic_pad",
+            "stablehlo.dynamic_reshape",
+            "stablehlo.real_dynamic_slice",
+        ),
+        SizeRow(_fixed),
+    ),
+}
+"""By op. Those whose sizes are values, or in other places, keep them."""

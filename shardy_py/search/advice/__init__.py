@@ -1,0 +1,49 @@
+"""Advice: annotations to change where a program communicates, each tried before it is given.
+
+Start at `adviser.py`; `sites.py` finds expressions to constrain, `variants.py` other shardings, `rewrites.py`
+ops in place of others, `proposals.py` edits, `outcome.py` what a program costs, `remedy.py` the words,
+`placement.py` remedies for tensors that are not sharded.
+"""
+
+from shardy_py.search.advice.adviser import MOST_VALUES, SHOWN, Adviser
+from shardy_py.search.advice.outcome import Outcome, group_key, outcome_of
+from shardy_py.search.advice.placement import (
+    MOST_TRIES,
+    NO_PLACEMENTS,
+    Holding,
+    Placement,
+    Placements,
+    placements,
+)
+from shardy_py.search.advice.proposals import Proposal, Proposer
+from shardy_py.search.advice.remedy import NO_ADVICE, Advice, Edit, Effect, Remedy, is_expressible, spec_text
+from shardy_py.search.advice.rewrites import Rewrite
+from shardy_py.search.advice.sites import Site, Sites, is_backward
+
+__all__ = [
+    "MOST_TRIES",
+    "MOST_VALUES",
+    "NO_ADVICE",
+    "NO_PLACEMENTS",
+    "SHOWN",
+    "Advice",
+    "Adviser",
+    "Edit",
+    "Effect",
+    "Holding",
+    "Outcome",
+    "Placement",
+    "Placements",
+    "Proposal",
+    "Proposer",
+    "Remedy",
+    "Rewrite",
+    "Site",
+    "Sites",
+    "group_key",
+    "is_backward",
+    "is_expressible",
+    "outcome_of",
+    "placements",
+    "spec_text",
+]

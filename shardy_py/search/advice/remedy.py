@@ -1,0 +1,193 @@
+"""Remedies: changes of annotations with what they cost before and after, in the words of JAX or of MLIR.
+
+Not here: which changes are proposed (`proposals.py`), trying them (`adviser.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from shardy_py.base.terminal import lines_text
+from shardy_py.hardware.cost import Cost
+from shardy_py.mlir.text.source import position_of
+from shardy_py.mlir.value_table import ValueEntry, location_text
+from shardy_py.report.tables import bytes_text
+from shardy_py.search.advice.rewrites import Rewrite
+from shardy_py.search.advice.sites import Site
+from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
+from shardy_py.sharding.spelling import string_literal
+
+EditKind = Literal["argument", "result", "constraint", "rewrite"]
+_LISTED = 3
+"""The number of edits of a remedy in the text."""
+_NUMBER = re.compile(r"\[\d+\]")
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One annotation to change, or one op to rewrite.
+
+    values: of the source program, which all get the sharding; the result of the op. sharding: None removes
+    the annotation. site: the expression that is constrained; None: arguments, results, or an existing
+    constraint. rewrite: of the op.
+    """
+
+    kind: EditKind
+    values: tuple[ValueEntry, ...]
+    sharding: TensorSharding | None
+    site: Site | None = None
+    rewrite: Rewrite | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for edits that change the program alike."""
+        return tuple(map(id, self.values)), self.sharding, self.rewrite
+
+    def words(self, *, is_jax: bool) -> str:
+        """Returns the edit as an instruction; is_jax: in terms of JAX's API."""
+        if self.rewrite is not None:
+            return self.rewrite.words(self.values[0].op)
+        return self._words_of_jax() if is_jax else self._words_of_mlir()
+
+    def _words_of_jax(self) -> str:
+        if self.kind == "constraint":
+            return self._constraint_of_jax()
+        by_kind = {"argument": "in_shardings", "result": "out_shardings"}
+        parts: list[str] = []
+        for role, keyword in by_kind.items():
+            labels = [entry.label or entry.name for entry in self.values if entry.role == role]
+            if labels:
+                parts.append(f"{keyword}= of {_family(labels)}")
+        spec = "None" if self.sharding is None else spec_text(self.sharding)
+        return f"{' and '.join(parts)}: {spec}"
+
+    def _constraint_of_jax(self) -> str:
+        first = self.values[0]
+        place = position_of(first.location) if self.site is None else self.site.place
+        at = (
+            f"{place.file}:{place.line}"
+            if place is not None and place.file
+            else location_text(first.location)
+        )
+        if self.sharding is None:
+            return f"remove with_sharding_constraint at {at}"
+        spec = spec_text(self.sharding)
+        if self.site is None:
+            return f"with_sharding_constraint at {at}: {spec}"
+        if self.site.name:
+            return f"{self.site.name} = with_sharding_constraint({self.site.name}, {spec}) after {at}"
+        what = self.site.text or f"result of {self.site.op}"
+        return f"with_sharding_constraint({what}, {spec}) at {at}"
+
+    def _words_of_mlir(self) -> str:
+        first = self.values[0]
+        more = f" and {len(self.values) - 1} more" if len(self.values) > 1 else ""
+        place = location_text(first.location) if self.kind == "constraint" else ""
+        label = f" ({first.label})" if first.label else f" [{place}]" if place else ""
+        what = f"{first}{label}{more}"
+        if self.kind == "constraint":
+            given = "remove the constraint on" if self.sharding is None else "constrain"
+        else:
+            given = "remove the sharding of" if self.sharding is None else "shard"
+        return f"{given} {what}" + ("" if self.sharding is None else f": {self.sharding}")
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a program costs: of all collectives, of those concerned, and the bytes kept on each device.
+
+    kept_bytes: of arguments and results.
+    """
+
+    total: Cost
+    own_bytes: int
+    kept_bytes: int
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """Edits that make a collective cheaper, and the program with it.
+
+    words: the edits as an instruction. before, after: the costs without and with them.
+    """
+
+    edits: tuple[Edit, ...]
+    words: str
+    before: Effect
+    after: Effect
+
+    def __str__(self) -> str:
+        old, new = self.before, self.after
+        text = f"{self.words}  ({bytes_text(old.total.bytes)} -> {bytes_text(new.total.bytes)}"
+        if new.kept_bytes > old.kept_bytes:
+            kept = f"{bytes_text(old.kept_bytes)} -> {bytes_text(new.kept_bytes)}"
+            text += f"; arguments and results {kept} on each device"
+        return lines_text((f"{text})",))
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The best remedies for a collective, best first, and how many were tried."""
+
+    remedies: tuple[Remedy, ...]
+    tried: int
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The remedies, a line each, or that none was found."""
+        if self.remedies:
+            return tuple(map(str, self.remedies))
+        return (f"no single annotation helps ({self.tried} tried)",) if self.tried else ()
+
+
+NO_ADVICE = Advice((), 0)
+
+
+def words_of(edits: Sequence[Edit], *, is_jax: bool) -> str:
+    """Returns edits as an instruction."""
+    texts = list(dict.fromkeys(edit.words(is_jax=is_jax) for edit in edits))
+    more = f"; and {len(texts) - _LISTED} more alike" if len(texts) > _LISTED else ""
+    return "; ".join(texts[:_LISTED]) + more
+
+
+def spec_text(sharding: TensorSharding) -> str:
+    """Returns a sharding as JAX's `PartitionSpec`; open dimensions without axes are unconstrained.
+
+    >>> x = AxisRef("x")
+    >>> spec_text(TensorSharding("mesh", (DimensionSharding((x,), True), DimensionSharding((), True))))
+    'P("x", None)'
+    """
+    return f"P({', '.join(map(_entry_text, sharding.dimensions))})"
+
+
+def _entry_text(dimension: DimensionSharding) -> str:
+    names = [string_literal(axis.name) for axis in dimension.axes]
+    if not names:
+        return "None" if dimension.is_closed else "P.UNCONSTRAINED"
+    return names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+
+def is_expressible(sharding: TensorSharding) -> bool:
+    """Returns whether a `PartitionSpec` can express a sharding: whole axes only."""
+    axes: list[AxisRef] = [axis for dimension in sharding.dimensions for axis in dimension.axes]
+    return all(axis.sub_axis is None for axis in axes)
+
+
+def family_name(label: str) -> str:
+    """Returns the label of an argument or result without the numbers of layers.
+
+    >>> family_name("params[3]['up']")
+    "params[*]['up']"
+    """
+    return _NUMBER.sub("[*]", label)
+
+
+def _family(labels: Sequence[str]) -> str:
+    """One name for labels that differ in numbers only."""
+    if len(labels) == 1:
+        return labels[0]
+    names = list(dict.fromkeys(map(family_name, labels)))
+    return ", ".join(names)

@@ -1,0 +1,102 @@
+"""Rewrites of ops that send because of how they are written: the same values by ops that propagate.
+
+| op | rewrite |
+|---|---|
+| a concatenate of one value, several times | `broadcast_in_dim` and a reshape, through which shardings pass |
+| a composite | a call of its decomposition |
+
+Not here: whether that helps (`adviser.py` tries it), edits of annotations (`proposals.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.dialects.builtin import DenseArrayBase, FlatSymbolRefAttr, TensorType, i64
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+
+from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp
+from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp, ConcatenateOp, op_class
+from shardy_py.mlir.ir import build_operation, erase, operands_of, place_before, replace_uses
+from shardy_py.mlir.plain import plain, tensor_type
+from shardy_py.mlir.value_table import location_text
+
+_COMPOSITE = op_class("composite")
+_RESHAPE = op_class("reshape")
+_NEAREST = 4
+"""How many ops before one that sends are looked at."""
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """A rewrite of an op. words: of it, as an instruction. apply: changes a program that has the op."""
+
+    words: Callable[[Operation], str]
+    apply: Callable[[Operation], None]
+
+
+def rewrite_of(op: Operation) -> Rewrite | None:
+    """Returns the rewrite of an op; None if it has none."""
+    if isinstance(op, ConcatenateOp) and len(operands_of(op)) > 1 and len({*operands_of(op)}) == 1:
+        return _REPEATED
+    return _DECOMPOSED if isinstance(op, _COMPOSITE) else None
+
+
+def near(op: Operation) -> Iterator[SSAValue]:
+    """Returns the results of an op and of those that its operands come from, through changes of shardings."""
+    pending = [op]
+    for _ in range(_NEAREST):
+        if not pending:
+            return
+        current = pending.pop(0)
+        yield from current.results
+        if isinstance(current, ReshardOp | ShardingConstraintOp | _RESHAPE) or current is op:
+            pending += [value.op for value in operands_of(current) if isinstance(value, OpResult)]
+
+
+def _repeated(op: Operation) -> None:
+    value, (result,) = operands_of(op)[0], op.results
+    tensor, at = tensor_type(value.type), cast("int", plain(op.properties["dimension"]))
+    assert tensor is not None
+    sizes = [size or 0 for size in tensor.shape]
+    wide = [*sizes[:at], len(operands_of(op)), *sizes[at:]]
+    kept = [i for i in range(len(wide)) if i != at]
+    dimensions: dict[str, Attribute] = {
+        "broadcast_dimensions": cast("Attribute", DenseArrayBase.from_list(i64, kept))
+    }
+    type_ = TensorType(cast("Any", value.type).element_type, wide)
+    location = cast("Any", op).location
+    copies = build_operation(BroadcastInDimOp, [value], [type_], dimensions, {}, location)
+    flat = build_operation(_RESHAPE, copies.results, [result.type], {}, dict(op.attributes), location)
+    _replace(op, copies, flat)
+
+
+def _decomposed(op: Operation) -> None:
+    callee: dict[str, Attribute] = {"callee": cast("FlatSymbolRefAttr", op.properties["decomposition"])}
+    types = [result.type for result in op.results]
+    _replace(op, build_operation(CallOp, operands_of(op), types, callee, {}, cast("Any", op).location))
+
+
+def _replace(op: Operation, *new: Operation) -> None:
+    for each in new:
+        place_before(each, op)
+    for old, made in zip(op.results, new[-1].results, strict=True):
+        replace_uses(old, made)
+    erase(op)
+
+
+def _at(op: Operation) -> str:
+    place = location_text(cast("Any", op).location)
+    return f" at {place}" if place else ""
+
+
+_REPEATED = Rewrite(
+    lambda op: f"repeat by broadcast_in_dim and reshape instead of the concatenate{_at(op)}", _repeated
+)
+_DECOMPOSED = Rewrite(
+    lambda op: f"call @{op.properties['decomposition'].string_value()} in place of the composite{_at(op)}",  # pyright: ignore
+    _decomposed,
+)

@@ -1,0 +1,188 @@
+"""Expressions of the source program whose values can be constrained: `x @ w` at `model.py:36`.
+
+A constraint that a user writes around an expression applies wherever JAX evaluates it: in each layer that
+calls the function, when it is rematerialized, and to its cotangent in the backward pass. A site has all
+these values. Not here: which constraints are proposed (`proposals.py`).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
+
+from shardy_py.base.errors import Position
+from shardy_py.base.source_files import SourceFiles
+from shardy_py.mlir.dialects.sdy import ManualComputationOp, ShardingConstraintOp
+from shardy_py.mlir.dialects.traits import is_terminator
+from shardy_py.mlir.ir import operands_of, written_name
+from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.text.source import position_of, stretch_of
+from shardy_py.mlir.value_table import ValueEntry, ValueTable, location_text
+
+_LONGEST = 60
+"""Longer expressions are not shown."""
+_NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*\Z")
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """An expression and its values.
+
+    place: where it starts. text: of the expression, "" if it cannot be read. name: the variable that it is
+    assigned to, "" if none. op: the last op of the expression. values: all its values, cotangents included.
+    """
+
+    place: Position
+    text: str
+    name: str
+    op: str
+    values: tuple[ValueEntry, ...]
+
+
+def is_backward(location: Attribute) -> bool:
+    """Returns whether JAX's name stack of an op says that it computes a cotangent."""
+    text = location_text(location)
+    return "transpose(" in text and "rematted_computation" not in text
+
+
+@dataclass(frozen=True)
+class Sites:
+    """The sites of a program with the locations of its source, whose files are among `sources`."""
+
+    table: ValueTable
+    sources: SourceFiles
+    _by_place: dict[Position, list[ValueEntry]] = field(default_factory=dict[Position, list[ValueEntry]])
+    _known: dict[Position, Site | None] = field(default_factory=dict[Position, Site | None])
+
+    def __post_init__(self) -> None:
+        """Sorts the values by position."""
+        for entry in self.table.entries:
+            if entry.role == "intermediate" and entry.value in entry.op.results:
+                place = position_of(entry.location)
+                if place is not None and tensor_type(entry.type) is not None and not _is_manual(entry.op):
+                    self._by_place.setdefault(place, []).append(entry)
+
+    def at(self, place: Position | None) -> Site | None:
+        """Returns the site of an expression; None if it has no value, or several, or is constrained."""
+        if place is None or place not in self._by_place:
+            return None
+        if place not in self._known:
+            self._known[place] = self._site(place)
+        return self._known[place]
+
+    def of(self, entry: ValueEntry) -> Site | None:
+        """Returns the site of the expression that computes a value; None as `at`."""
+        place = position_of(entry.location)
+        return self.at(place) if place is not None else self.alone(entry)
+
+    def alone(self, entry: ValueEntry) -> Site:
+        """Returns a value without a position as a site."""
+        return Site(Position("", 0, 0), "", "", written_name(entry.op), (entry,))
+
+    def operands(self, place: Position | None) -> Iterator[ValueEntry]:
+        """Returns the tensors that the expression reads, in order."""
+        inside = (
+            [entry for entry in self._by_place.get(place, ()) if not is_backward(entry.location)]
+            if place
+            else ()
+        )
+        own = {id(entry.value) for entry in inside}
+        for value in dict.fromkeys(value for entry in inside for value in operands_of(entry.op)):
+            entry = self.table.by_value.get(id(value))
+            if entry is not None and id(value) not in own and _rank(entry):
+                yield entry
+
+    def products(self) -> Iterator[Site]:
+        """Returns the sites of products, in program order."""
+        places = dict.fromkeys(position_of(entry.location) for entry in self.table.of_op("dot_general"))
+        yield from (site for place in places if (site := self.at(place)) is not None)
+
+    def _site(self, place: Position) -> Site | None:
+        entries = self._by_place[place]
+        forward = [entry for entry in entries if not is_backward(entry.location)]
+        results = [entry for entry in forward if _rank(entry) and _escapes(entry, place)]
+        types = {entry.type for entry in results}
+        if len(types) != 1 or any(map(_is_constrained, results)):
+            return None
+        cotangents = self._cotangents(entries, types.pop())
+        stretch = stretch_of(results[0].location)
+        text, name = ("", "") if stretch is None else self._expression(*stretch)
+        values = tuple(dict.fromkeys((*results, *cotangents)))
+        return Site(place, text, name, written_name(results[0].op), values)
+
+    def _expression(self, start: Position, end: Position) -> tuple[str, str]:
+        """Returns the text of a stretch of a source file, and the variable that it is assigned to.
+
+        Columns count bytes from 0, as Python's do. Both are "" unless the text is an expression.
+        """
+        if start.line != end.line or not start.column < end.column:
+            return "", ""
+        lines = self.sources.lines(start.file)[start.line - 1 : start.line] if start.line > 0 else ()
+        line = lines[0].encode() if lines else b""
+        if end.column > len(line):
+            return "", ""
+        return _named_expression(line[: start.column], line[start.column : end.column], line[end.column :])
+
+    def _cotangents(self, entries: Iterable[ValueEntry], type_: Attribute) -> Iterator[ValueEntry]:
+        """Returns what the backward ops of an expression read of the type of its result."""
+        for entry in entries:
+            for value in operands_of(entry.op) if is_backward(entry.location) else ():
+                known = self.table.by_value.get(id(value))
+                if known is not None and known.type == type_ and _is_cotangent(value):
+                    yield known
+
+
+def _rank(entry: ValueEntry) -> int:
+    type_ = tensor_type(entry.type)
+    return 0 if type_ is None else len(type_.shape)
+
+
+def _is_manual(op: Operation | None) -> bool:
+    """Returns whether an op is inside a manual computation, where tensors are local."""
+    while (op := None if op is None else op.parent_op()) is not None:
+        if isinstance(op, ManualComputationOp):
+            return True
+    return False
+
+
+def _is_cotangent(value: SSAValue) -> bool:
+    if isinstance(value, BlockArgument):
+        return not isinstance(value.block.parent_op(), FuncOp)
+    return isinstance(value, OpResult) and is_backward(value.op.location)  # type: ignore[attr-defined]
+
+
+def _is_constrained(entry: ValueEntry) -> bool:
+    """Returns whether a constraint reads a value: that one is to be changed."""
+    assert entry.value is not None
+    return any(isinstance(use.operation, ShardingConstraintOp) for use in entry.value.uses)
+
+
+def _escapes(entry: ValueEntry, place: Position) -> bool:
+    """Returns whether forward ops of other expressions use a value."""
+    assert entry.value is not None
+    for use in entry.value.uses:
+        op = use.operation
+        if isinstance(op, ReturnOp) or is_terminator(op):
+            return True
+        location: Attribute = op.location  # type: ignore[attr-defined]
+        if position_of(location) != place and not is_backward(location):
+            return True
+    return False
+
+
+def _named_expression(before: bytes, text: bytes, after: bytes) -> tuple[str, str]:
+    """Returns an expression as text, and the variable that it is assigned to; "" for what is unknown."""
+    shown = text.decode(errors="replace")
+    try:
+        ast.parse(shown, mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return "", ""
+    named = _NAMED.match(before.decode(errors="replace"))
+    is_whole = not after.strip() or after.strip().startswith(b"#")
+    name = named[1] if named is not None and is_whole else ""
+    return (shown if len(shown) <= _LONGEST else ""), name

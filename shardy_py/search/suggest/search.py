@@ -1,0 +1,90 @@
+"""Improves a choice by single changes, while there is time: the first change that helps is kept.
+
+The order of changes, and so the answer, depends only on the seed and the number of tries, unless the time
+limit ends the search. Not here: what may change (`moves.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from time import monotonic
+
+from shardy_py.search.study import StepCost
+from shardy_py.search.suggest.moves import Move
+from shardy_py.search.suggest.schemes import Choice
+
+Rank = tuple[int, float, float, int]
+
+
+def rank(cost: StepCost, memory_limit: int | None) -> Rank:
+    """Returns a key: least above the limit of memory, then fastest, then smallest."""
+    excess = 0 if memory_limit is None else max(0, cost.memory_bytes - memory_limit)
+    return excess, cost.serial, cost.overlapped, cost.memory_bytes
+
+
+@dataclass
+class Budget:
+    """How long to search: seconds, and choices that are scored; is_spent: whether it ended the search."""
+
+    seconds: float
+    tries: int
+    is_spent: bool = field(default=False, init=False)
+    _end: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Starts the clock."""
+        self._end = monotonic() + self.seconds
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return max(0.0, self._end - monotonic())
+
+    def take(self) -> bool:
+        """Returns whether one more choice may be scored, and counts it."""
+        self.tries -= 1
+        self.is_spent = self.is_spent or self.tries < 0 or monotonic() >= self._end
+        return not self.is_spent
+
+
+Score = Callable[[Choice, float], StepCost | None]
+"""What a choice costs; None if it is invalid, or a step takes longer than the given seconds."""
+
+
+def search(
+    start: Choice,
+    cost: StepCost,
+    moves: Sequence[Move],
+    score: Score,
+    budget: Budget,
+    *,
+    is_valid: Callable[[Choice], bool],
+    memory_limit: int | None = None,
+    seed: int = 0,
+) -> Choice:
+    """Returns a choice that no single change improves, or the best when the budget ends.
+
+    cost: of the start.
+    """
+    best, held = start, rank(cost, memory_limit)
+    known = {start}
+    order = list(moves)
+    if seed:
+        Random(seed).shuffle(order)
+    since = 0
+    while since < len(order):
+        move = order.pop(0)
+        order.append(move)
+        since += 1
+        changed = move.applied(best)
+        if changed in known or not is_valid(changed):
+            continue
+        if not budget.take():
+            break
+        known.add(changed)
+        found = score(changed, held[1] if held[0] == 0 else float("inf"))
+        if found is not None and rank(found, memory_limit) < held:
+            best, held, since = changed, rank(found, memory_limit), 0
+    return best

@@ -1,0 +1,201 @@
+"""The answer: a few plans, the fastest first, each as code; beside the named schemes and what the user has.
+
+Not here: finding them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import unified_diff
+from typing import Any
+
+from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
+from shardy_py.search.study import StepCost
+from shardy_py.search.suggest.coarse import CoarseOutcome
+from shardy_py.search.suggest.code import Code, Constraint, Row
+from shardy_py.search.suggest.roles import Roles
+from shardy_py.search.suggest.schemes import Choice, Spec
+from shardy_py.search.suggest.search import rank
+from shardy_py.sharding import Mesh
+
+_ALL_SHOWN = 40
+_LAST_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Shardings of arguments and results, constraints on values inside, and what they cost.
+
+    name: of its scheme, or of where the search began. kept, removed: the program's own constraints.
+    """
+
+    name: str
+    choice: Choice
+    cost: StepCost
+    mesh: Mesh
+    roles: Roles = field(repr=False, compare=False)
+    kept: tuple[Constraint, ...] = field(default=(), repr=False)
+    removed: tuple[Constraint, ...] = field(default=(), repr=False)
+
+    @property
+    def specs(self) -> Mapping[str, Spec]:
+        """The axes of each dimension, by the name of the argument, result or value; of all annotated ones."""
+        own = {
+            name: own
+            for tensor, own in zip(self.roles.tensors, self.choice, strict=True)
+            for name in ([name for name, _ in tensor.values] or [tensor.name])
+            if own is not None
+        }
+        given = ((each.name, each.of) for each in self.roles.returned if each.of is not None)
+        results = ((name, self.choice[of]) for name, of in given)
+        return own | {name: spec for name, spec in results if spec is not None}
+
+    def code(self) -> str:
+        """Returns Python for JAX: the mesh, a `PartitionSpec` for each argument and result, constraints.
+
+        It defines `mesh`, `in_specs`, `out_specs` if results are annotated, and a function that makes
+        shardings of them; comments say how it is called, and which constraints to add and remove, and where.
+        """
+        roles, tensors = self.roles, self.roles.tensors
+        first = zip(tensors[: roles.arguments], self.choice, strict=False)
+        pairs = list(zip(tensors, self.choice, strict=True))
+        constraints = [
+            Constraint(type_text(t.shape, t.element), own, t.values)
+            for t, own in pairs
+            if t.is_point and own is not None
+        ]
+        return Code(
+            self.mesh,
+            tuple(Row(t.name, t.path, t.label, type_text(t.shape, t.element), own) for t, own in first),
+            tuple(
+                Row(r.name, r.path, r.label, type_text(r.shape, r.element), own)
+                for r in roles.returned
+                for own in (None if r.of is None else self.choice[r.of],)
+            ),
+            tuple(constraints),
+            self.kept,
+            self.removed,
+        ).text()
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """Plans that no other beats in both time and memory, the fastest first.
+
+    schemes: all named schemes that apply. absent: why the others do not, by name. current: what the program's
+    own annotations cost, None if they are invalid; own: as code. tried: choices that were propagated.
+    is_complete: whether the search ended before its budget. hardware: what times are of. memory_limit: in
+    bytes on a device. coarse: how well coarse models were solved. note: on what the figures are of.
+    """
+
+    plans: tuple[Plan, ...]
+    schemes: tuple[Plan, ...]
+    absent: Mapping[str, str]
+    current: StepCost | None
+    own: Code | None
+    tried: int
+    is_complete: bool
+    hardware: str
+    memory_limit: int | None
+    coarse: tuple[CoarseOutcome, ...]
+    _annotate: Callable[[Plan], Any] = field(repr=False, compare=False)
+    _explain: Callable[[Suggestion], str] = field(repr=False, compare=False)
+    note: str = ""
+
+    @property
+    def best(self) -> Plan:
+        """The fastest plan."""
+        return self.plans[0]
+
+    @property
+    def fits(self) -> bool:
+        """Whether the plans are within the limit of memory."""
+        return self.memory_limit is None or self.best.cost.memory_bytes <= self.memory_limit
+
+    def program(self, plan: Plan | None = None) -> Any:
+        """Returns the program annotated with a plan, by default the best one."""
+        return self._annotate(self.best if plan is None else plan)
+
+    def diff(self, plan: Plan | None = None) -> str:
+        """Returns a unified diff of code, from the program's annotations to a plan, by default the best one.
+
+        It is empty if nothing changes, or the program has no mesh.
+        """
+        plan = self.best if plan is None else plan
+        if self.own is None:
+            return ""
+        name = f"plan {self.plans.index(plan) + 1}" if plan in self.plans else plan.name
+        before, after = [*self.own.lines()], plan.code().split("\n")
+        return "\n".join(unified_diff(before, after, "the program's annotations", name, lineterm=""))
+
+    def explain(self) -> str:
+        """Returns why the best plan is better: bills side by side, and what changes from the program."""
+        return self._explain(self)
+
+    def __str__(self) -> str:
+        title = f"Suggested shardings for {self.hardware}: {self.tried} choices scored by propagation"
+        if not self.is_complete:
+            title += "; the search was ended by its limit or an interrupt"
+        if not self.fits:
+            title += "\nno choice within the limit of memory was found: plan 1 exceeds it least"
+        title = "\n".join((title, *filter(None, (self.note,)), *map(str, self.coarse)))
+        rows = [("plan", "mesh", "no overlap", "overlap", "memory", "received")]
+        named = [(f"plan {n}: from {plan.name}", plan) for n, plan in enumerate(self.plans, 1)]
+        rows += [_row(name, plan.mesh, plan.cost) for name, plan in named]
+        if self.current is not None:
+            rows.append(_row("the program's annotations", "", self.current))
+        rows += [_row(plan.name, plan.mesh, plan.cost) for plan in self.schemes]
+        parts = [title, table(rows, left=(0, 1)), *self._reasons()]
+        parts += [f"plan {n}:\n{_shortened(plan.code())}" for n, plan in enumerate(self.plans, 1)]
+        if self.current is not None and (difference := self.diff()):
+            parts.append(f"from the program's annotations to plan 1:\n{_shortened(difference)}")
+        return "\n\n".join(parts)
+
+    def _reasons(self) -> Iterable[str]:
+        lines = [f"{plan.name}: {reason}" for plan in self.schemes if (reason := self._loses(plan.cost))]
+        if lines:
+            yield "why the schemes lose to plan 1:\n" + "\n".join(f"  {line}" for line in lines)
+        if self.absent:
+            rows = (f"  {name}: {reason}" for name, reason in self.absent.items())
+            yield "schemes that do not apply:\n" + "\n".join(rows)
+
+    def _loses(self, cost: StepCost) -> str:
+        best, reasons = self.best.cost, list[str]()
+        if self.memory_limit is not None and cost.memory_bytes > self.memory_limit:
+            reasons.append(
+                f"needs {bytes_text(cost.memory_bytes)}, the limit is {bytes_text(self.memory_limit)}"
+            )
+        if cost.serial > best.serial:
+            reasons.append(f"{cost.serial / best.serial:.2f} times as long")
+            if cost.received_bytes > best.received_bytes:
+                reasons.append(f"receives {bytes_text(cost.received_bytes - best.received_bytes)} more")
+        return "; ".join(reasons)
+
+
+def pareto(plans: Iterable[Plan], memory_limit: int | None, most: int = 4) -> tuple[Plan, ...]:
+    """Returns the plans that no other beats in both time and memory, the fastest first.
+
+    If none is within the limit of memory: the one that exceeds it least.
+    """
+    ordered = sorted(plans, key=lambda plan: rank(plan.cost, memory_limit))
+    fitting = [plan for plan in ordered if rank(plan.cost, memory_limit)[0] == 0]
+    found: list[Plan] = []
+    for plan in fitting or ordered[:1]:
+        if not found or plan.cost.memory_bytes < found[-1].cost.memory_bytes:
+            found.append(plan)
+    return tuple(found if len(found) <= most else (*found[: most - 1], found[-1]))
+
+
+def _row(name: str, mesh: object, cost: StepCost) -> tuple[str, ...]:
+    times = seconds_text(cost.serial), seconds_text(cost.overlapped)
+    return name, str(mesh), *times, bytes_text(cost.memory_bytes), bytes_text(cost.received_bytes)
+
+
+def _shortened(text: str) -> str:
+    lines = text.split("\n")
+    if len(lines) <= _ALL_SHOWN:
+        return text
+    left = len(lines) - _ALL_SHOWN + 1
+    first, last = lines[: _ALL_SHOWN - 1 - _LAST_SHOWN], lines[-_LAST_SHOWN:]
+    return "\n".join((*first, f"    ... {left} more lines, which --output-dir writes", *last))

@@ -1,0 +1,97 @@
+"""The program's own annotations as a suggestion shows them.
+
+Not here: the code of plans (`shardy_py.search.suggest`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+from shardy_py.api.program import Program
+from shardy_py.api.values import Value
+from shardy_py.mlir.dialects.sdy import ManualComputationOp
+from shardy_py.mlir.text.source import position_of, stretch_of
+from shardy_py.report.tables import type_text
+from shardy_py.search.suggest import Code, Constraint, Row, Spec
+from shardy_py.sharding import Mesh
+
+NUMBER = re.compile(r"(?<=[\[_./])\d+|(?<=[a-z])\d+(?=[\].'/])")
+"""Numbers in JAX's names of values, as those of layers."""
+
+
+def path_of(value: Value) -> str:
+    """Returns JAX's name of a value with numbers, as of layers, replaced by *; "" if it has none."""
+    return NUMBER.sub("*", value.label)
+
+
+def place_of(value: Value) -> str:
+    """Returns where a value is computed, as `file:line:column to :column`; else its location as text."""
+    stretch, position = stretch_of(value.entry.location), position_of(value.entry.location)
+    if position is None or stretch is None:
+        return value.location if position is None else str(position)
+    start, end = stretch
+    return f"{start} to {end.line if end.line != start.line else ''}:{end.column}"
+
+
+def values_of_main(program: Program) -> dict[str, Value]:
+    """Returns the values of @main by their printed names, which files may give to others."""
+    return {value.name: value for value in program.values if value.function == "main"}
+
+
+def own_spec(value: Value) -> Spec | None:
+    """Returns the axes of each dimension of a value, sub-axes in the syntax of sdy; None: no sharding."""
+    sharding = value.entry.sharding
+    if sharding is None:
+        return None
+    return tuple(
+        tuple(axis.name if axis.sub_axis is None else str(axis) for axis in dimension.axes)
+        for dimension in sharding.dimensions
+    )
+
+
+def own_constraints(program: Program) -> tuple[Constraint, ...]:
+    """Returns the constraints inside @main, those of equal types and shardings together."""
+    return _constraints(v for v in program.values if v.function == "main" and not is_manual(v))
+
+
+def removed_constraints(program: Program, kept: Collection[str]) -> tuple[Constraint, ...]:
+    """Returns the constraints in all functions but those on values of these names."""
+    return _constraints(v for v in program.values if v.name not in kept and not is_manual(v))
+
+
+def is_manual(value: Value) -> bool:
+    """Returns whether a sharding belongs to a manual computation: it says what its body computes."""
+    return isinstance(value.entry.op, ManualComputationOp)
+
+
+def _constraints(values: Iterable[Value]) -> tuple[Constraint, ...]:
+    found: dict[tuple[str, Spec], list[tuple[str, str]]] = {}
+    for value in values:
+        spec = own_spec(value)
+        if value.role == "intermediate" and spec is not None and not _is_open(value):
+            type_ = type_text(value.shape or (), value.element_type or "")
+            found.setdefault((type_, spec), []).append((value.name, place_of(value)))
+    return tuple(Constraint(type_, spec, tuple(values)) for (type_, spec), values in found.items())
+
+
+def _is_open(value: Value) -> bool:
+    """Whether a constraint asks for nothing, as those that XLA makes around loops."""
+    sharding = value.entry.sharding
+    if sharding is None or sharding.replicated_axes or sharding.unreduced_axes:
+        return sharding is None
+    return not any(each.axes or each.is_closed for each in sharding.dimensions)
+
+
+def own_code(program: Program, mesh: Mesh) -> Code:
+    """Returns the annotations of a program."""
+    values = [v for v in program.values if v.function == "main" and v.shape is not None]
+
+    def rows(role: str) -> tuple[Row, ...]:
+        given = (v for v in values if v.role == role)
+        return tuple(
+            Row(v.name, path_of(v), v.label, type_text(v.shape or (), v.element_type or ""), own_spec(v))
+            for v in given
+        )
+
+    return Code(mesh, rows("argument"), rows("result"), kept=own_constraints(program))

@@ -1,0 +1,107 @@
+"""Why a suggested plan is better: bills of the program, the plan and schemes side by side, and what changes.
+
+Not here: the suggestion (`suggesting.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from shardy_py.api.program import Program
+from shardy_py.api.propagate import propagate
+from shardy_py.api.result import Result
+from shardy_py.api.values import Value
+from shardy_py.hardware import AxisPlacement
+from shardy_py.report.communication import CommunicationReport
+from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
+from shardy_py.report.time import TimeReport
+from shardy_py.search.suggest import Plan, Suggestion, spec_text
+from shardy_py.search.suggest_code import own_spec, values_of_main
+
+_RIVALS = 3
+"""The fastest named schemes that are shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Bill:
+    """One column: a propagated program."""
+
+    name: str
+    result: Result
+    placement: AxisPlacement
+
+    @cached_property
+    def time(self) -> TimeReport:
+        return self.result.time(self.placement, partitioner="xla")
+
+    @cached_property
+    def communication(self) -> CommunicationReport:
+        return self.result.communication(partitioner="xla")
+
+
+def explained(
+    program: Program, annotate: Callable[[Plan], Program], placement: AxisPlacement, suggestion: Suggestion
+) -> str:
+    """Returns the bills and the changes as text."""
+    best, seen = suggestion.best, {suggestion.best.choice}
+    programs = [("yours", program)] if suggestion.current is not None else []
+    programs.append(("plan 1", annotate(best)))
+    for plan in sorted(suggestion.schemes, key=lambda plan: plan.cost.serial):
+        if plan.choice not in seen and len(seen) <= _RIVALS:
+            seen.add(plan.choice)
+            programs.append((plan.name, annotate(plan)))
+    bills = [_Bill(name, propagate(each, record=False, progress=False), placement) for name, each in programs]
+    parts = ["bill of a step on each device:\n" + table(_rows(bills), left=(0,))]
+    changes = [*_changes(program, best)]
+    if changes:
+        rows = [("values", "yours", "plan 1"), *changes]
+        parts.append("what changes from the program's annotations:\n" + table(rows, left=(0, 1, 2)))
+    return "\n\n".join(parts)
+
+
+def _rows(bills: Sequence[_Bill]) -> list[tuple[str, ...]]:
+    links = dict.fromkeys(axes for bill in bills for axes in bill.time.by_axes)
+    kinds = dict.fromkeys(total.key for bill in bills for total in bill.communication.by_kind)
+    rows = [("", *(bill.name for bill in bills))]
+    rows.append(("no overlap", *(seconds_text(bill.time.serial) for bill in bills)))
+    rows.append(("  compute", *(seconds_text(bill.time.compute) for bill in bills)))
+    rows.append(("  memory", *(seconds_text(bill.time.memory_bound) for bill in bills)))
+    for axes in links:
+        seconds = (bill.time.by_axes.get(axes, 0.0) for bill in bills)
+        rows.append((f"  links of {axes}", *map(seconds_text, seconds)))
+    rows.append(("perfect overlap", *(seconds_text(bill.time.overlapped) for bill in bills)))
+    for kind in kinds:
+        rows.append((f"{kind}", *(_sent(bill.communication, kind) for bill in bills)))
+    return rows
+
+
+def _sent(report: CommunicationReport, kind: str) -> str:
+    found = next((total for total in report.by_kind if total.key == kind), None)
+    return "-" if found is None else bytes_text(found.cost.bytes)
+
+
+def _changes(program: Program, plan: Plan) -> Iterator[tuple[str, ...]]:
+    """The arguments whose sharding the plan changes, alike ones together; constraints that are new."""
+    found: dict[tuple[str, ...], int] = {}
+    values = values_of_main(program)
+    for tensor, own in zip(plan.roles.tensors, plan.choice, strict=True):
+        kind = type_text(tensor.shape, tensor.element)
+        if tensor.values:
+            if own is not None:
+                where = "inside" if tensor.is_point else "results"
+                found[f"{where}: {kind}", "-", spec_text(own)] = len(tensor.values)
+            continue
+        before, after = _annotation(values[tensor.name]), spec_text(own)
+        if before != after:
+            name = tensor.path or kind
+            found[name, before, after] = found.get((name, before, after), 0) + 1
+    for (name, before, after), count in found.items():
+        yield (f"{count} x {name}" if count > 1 else name), before, after
+
+
+def _annotation(value: Value) -> str:
+    """The annotation of an argument, with sub-axes as sdy writes them."""
+    own = own_spec(value)
+    return "-" if own is None else spec_text(own)

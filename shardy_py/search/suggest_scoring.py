@@ -1,0 +1,226 @@
+"""What choices of shardings cost on one mesh: by a study of the program, and from scratch for what is shown.
+
+A study takes a constraint on a value inside for the sharding of the value itself, so plans with constraints
+are scored again by propagating them. Not here: which choices (`shardy_py.search.suggest`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import inf, prod
+
+from shardy_py.api.partition_spec import P
+from shardy_py.api.program import Program
+from shardy_py.api.values import Value
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.session import without_collection
+from shardy_py.hardware import AxisPlacement
+from shardy_py.hardware.links import axis_links
+from shardy_py.search.studies import Study
+from shardy_py.search.study import StepCost
+from shardy_py.search.suggest import (
+    Budget,
+    Choice,
+    CoarseModel,
+    Constraint,
+    Plan,
+    Prices,
+    Roles,
+    Spec,
+    Tensor,
+    Variables,
+    coarse_model,
+    divides,
+    schemes,
+)
+from shardy_py.search.suggest_code import is_manual, own_spec, removed_constraints, values_of_main
+from shardy_py.search.suggest_variables import variables_of
+from shardy_py.sharding import Mesh
+
+
+@dataclass(eq=False)
+class Scorer:
+    """The choices of one mesh that were scored.
+
+    kept: values whose annotation stays. begin: is called with the name of each choice. constraints: the
+    program's own ones inside, if they stay too.
+    """
+
+    source: Program
+    mesh_name: str
+    mesh: Mesh
+    placement: AxisPlacement
+    kept: frozenset[str]
+    begin: Callable[[str], None]
+    constraints: tuple[Constraint, ...] = ()
+    costs: dict[Choice, StepCost] = field(default_factory=dict[Choice, StepCost])
+    names: dict[Choice, str] = field(default_factory=dict[Choice, str])
+    named: list[Plan] = field(default_factory=list[Plan])
+    tried: int = 0
+
+    @cached_property
+    def base(self) -> Program:
+        """The program on the mesh, without annotations but those that are kept."""
+        values = self.source.values
+        edits: dict[Value, None] = {
+            v: None
+            for v in values
+            if v.entry.sharding is not None and v.name not in self.kept and not self._stays(v)
+            if not is_manual(v)
+        }
+        return self.source.edited(edits, {self.mesh_name: self.mesh})
+
+    def _stays(self, value: Value) -> bool:
+        return bool(self.constraints) and value.role == "intermediate"
+
+    @cached_property
+    def _removed(self) -> tuple[Constraint, ...]:
+        return () if self.constraints else removed_constraints(self.source, self.kept)
+
+    @cached_property
+    def variables(self) -> Variables:
+        """The arguments and points, and the ops that link them."""
+        base, source = self.base, self.source
+        kept = (v for v in source.values if v.name in self.kept and v.role == "intermediate")
+        return variables_of(base, frozenset(base.counterpart(v, base.origin).name for v in kept))
+
+    @property
+    def roles(self) -> Roles:
+        """The roles of arguments and points."""
+        return self.variables.roles
+
+    def coarse(self, memory: int | None) -> CoarseModel:
+        """The coarse model of the program; memory: the most bytes on a device."""
+        hardware = self.placement.hardware
+        links = {each.axis: each.link.bytes_per_second for each in axis_links(self.placement, [self.mesh])}
+        tensors = self.roles.tensors[: self.roles.arguments]
+        elements = sum(prod(tensor.shape) for tensor in tensors)
+        size = sum(tensor.bytes for tensor in tensors) / max(1, elements)
+        prices = Prices(links, hardware.memory_bytes_per_second, hardware.peak_flops, size)
+        fixed = {i: self._own_spec(self.roles.tensors[i]) or () for i in self.fixed}
+        return coarse_model(self.variables, self.mesh, prices, fixed, memory)
+
+    @cached_property
+    def fixed(self) -> frozenset[int]:
+        """The arguments that keep their annotations."""
+        return frozenset(i for i, t in enumerate(self.roles.tensors) if t.name in self.kept and not t.values)
+
+    @cached_property
+    def _study(self) -> Study:
+        return Study(self.base, constraints_as_shardings=True)
+
+    def is_valid(self, choice: Choice) -> bool:
+        """Returns whether axes divide the dimensions, and none is used twice."""
+        return divides(choice, self.roles, self.mesh.sizes)
+
+    def add_schemes(self, budget: Budget) -> list[Plan]:
+        """Scores the named schemes; returns those that can be scored."""
+        for name, made in schemes(self.roles, self.mesh).items():
+            own = {i: self._own_spec(self.roles.tensors[i]) for i in self.fixed}
+            choice = tuple(own.get(i, spec) for i, spec in enumerate(made))
+            if choice not in self.names and not budget.take():
+                break
+            if self.score(choice, name=name) is not None:
+                self.named.append(self.plan(choice, name))
+        return self.named
+
+    def settled_schemes(self) -> list[Plan]:
+        """The named schemes with their exact costs."""
+        return [plan for plan in map(self.settled, self.named) if plan is not None]
+
+    def score(self, choice: Choice, at_most: float = inf, *, name: str) -> StepCost | None:
+        """What a choice costs; None if it is invalid, or a step takes longer than `at_most` seconds."""
+        if choice in self.costs:
+            return self.costs[choice]
+        if choice in self.names:
+            return None
+        self.begin(f"trying {name}")
+        self.names[choice], self.tried = name, self.tried + 1
+        try:
+            cost = self._study.step(self._edits(choice), self.placement, at_most=at_most)
+        except ShardyError:
+            return None
+        if cost is not None:
+            self.costs[choice] = cost
+        return cost
+
+    def exact(self, choice: Choice) -> StepCost | None:
+        """What a choice that was scored costs, with its constraints; None if it cannot be scored."""
+        if choice in self.costs and not self._is_exact(choice):
+            try:
+                cost = Study(self.annotated(choice)).step({}, self.placement)
+            except ShardyError:
+                cost = None
+            self._exact.add(choice)
+            if cost is None:
+                del self.costs[choice]
+            else:
+                self.costs[choice] = cost
+        return self.costs.get(choice)
+
+    def drop_inexact(self) -> None:
+        """Forgets the choices whose costs are not exact."""
+        self.costs = {choice: cost for choice, cost in self.costs.items() if self._is_exact(choice)}
+        self.named = [plan for plan in self.named if plan.choice in self.costs]
+
+    def _is_exact(self, choice: Choice) -> bool:
+        return choice in self._exact or not self._has_constraints(choice)
+
+    @cached_property
+    def _exact(self) -> set[Choice]:
+        return set()
+
+    def _has_constraints(self, choice: Choice) -> bool:
+        return any(t.is_point and own is not None for t, own in zip(self.roles.tensors, choice, strict=True))
+
+    @without_collection()
+    def annotated(self, choice: Choice) -> Program:
+        """The program with the shardings of a choice; tensors that keep theirs are not changed."""
+        return self.base.annotate(self._edits(choice))
+
+    @cached_property
+    def _values(self) -> dict[str, Value]:
+        return values_of_main(self.base)
+
+    @cached_property
+    def _source_values(self) -> dict[str, Value]:
+        return values_of_main(self.source)
+
+    def _edits(self, choice: Choice) -> dict[Value, P]:
+        edits: dict[Value, P] = {}
+        for index, (tensor, own) in enumerate(zip(self.roles.tensors, choice, strict=True)):
+            if own is not None and index not in self.fixed and not tensor.is_result:
+                names = [name for name, _ in tensor.values] or [tensor.name]
+                edits |= {self._values[name]: P(*own) for name in names}
+        for result in self.roles.returned:
+            own = None if result.of is None or result.of in self.fixed else choice[result.of]
+            if own is not None and result.name not in self.kept:
+                edits[self._values[result.name]] = P(*own)
+        return edits
+
+    def plans(self) -> list[Plan]:
+        """All choices whose costs are known."""
+        return [self.plan(choice, self.names[choice]) for choice in self.costs]
+
+    def plan(self, choice: Choice, name: str) -> Plan:
+        """A choice with its cost."""
+        own = self.constraints, self._removed
+        return Plan(name, choice, self.costs[choice], self.mesh, self.roles, *own)
+
+    def settled(self, plan: Plan) -> Plan | None:
+        """A plan with its exact cost."""
+        cost = self.exact(plan.choice)
+        return None if cost is None else replace(plan, cost=cost)
+
+    def own_choice(self) -> Choice | None:
+        """The program's own annotations of arguments as a choice; None if another mesh or sub-axes occur."""
+        choice = tuple(None if t.is_point else self._own_spec(t) for t in self.roles.tensors)
+        used = {axis for own in choice for axes in own or () for axis in axes}
+        return choice if used <= self.mesh.sizes.keys() and self.is_valid(choice) else None
+
+    def _own_spec(self, tensor: Tensor) -> Spec | None:
+        """The axes of an argument or result in the source; sub-axes have names that no mesh has."""
+        found = own_spec(self._source_values[tensor.name])
+        return ((),) * len(tensor.shape) if found is None and not tensor.is_result else found

@@ -1,0 +1,278 @@
+"""Suggests shardings: named schemes and a search, scored by propagation, time of a step and memory.
+
+Not here: which choices (`shardy_py.search.suggest`), what they cost (`suggest_scoring.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import inf
+from typing import cast
+
+from xdsl.ir import SSAValue
+
+from shardy_py.api.annotate import ShardingLike
+from shardy_py.api.program import Program, ValueKey
+from shardy_py.api.values import Value
+from shardy_py.base.byte_sizes import byte_size
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.progress import progress
+from shardy_py.hardware import AxisPlacement, Hardware, as_placement
+from shardy_py.mlir.dialects.sdy import ShardingConstraintOp
+from shardy_py.search.studies import Study
+from shardy_py.search.study import StepCost
+from shardy_py.search.suggest import (
+    Budget,
+    CoarseOutcome,
+    Constraint,
+    Plan,
+    Suggestion,
+    absent_schemes,
+    moves_of,
+    pareto,
+    rank,
+    search,
+)
+from shardy_py.search.suggest.search import Rank
+from shardy_py.search.suggest_coarse import solved
+from shardy_py.search.suggest_code import own_code, own_constraints
+from shardy_py.search.suggest_explaining import explained
+from shardy_py.search.suggest_scoring import Scorer
+from shardy_py.sharding import Mesh
+from shardy_py.sharding.meshes import meshes_with_axes
+from shardy_py.xla.gspmd.understanding import require_reportable
+
+Keep = Iterable[ValueKey] | Mapping[ValueKey, ShardingLike]
+"""Values whose annotations stay, or their shardings by value."""
+TRIES = 400
+"""Choices that are scored at most, unless another number is given."""
+_BY_XLA = 'with the collectives of XLA\'s partitioner, as other reports by partitioner="xla"'
+"""Said of programs that are taken as written, whose other reports are of Shardy's reshards."""
+_STARTS = 3
+"""Choices from which the search begins, one after the other."""
+_COARSE_MESHES = 2
+"""Meshes of which the coarse model is solved: those with the best schemes."""
+_SEARCHED_PART = 0.75
+"""The part of the time limit after which what is shown is scored again with its constraints."""
+_FAR = 1.2
+"""How much longer than the best one a step of a start may take."""
+_COARSE_PART = 0.3
+"""The part of the time limit for a coarse model."""
+YOURS, COARSE = "the program's annotations", "coarse model"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a suggestion is for, and how long to search.
+
+    hardware: as for `Result.time`. memory: the most bytes of a device that a plan may need, as `byte_size`
+    reads them, "90%" of its memory for example; None: no limit. keep: values whose annotations stay, or their
+    shardings by value. time_limit: in seconds. tries: choices scored at most.
+    """
+
+    hardware: AxisPlacement | Hardware | str = "tpu-v5p"
+    memory: float | str | None = None
+    keep: Keep = ()
+    time_limit: float = 60
+    tries: int = TRIES
+    seed: int = 0
+    shows_progress: bool = True
+
+
+def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggestion:
+    """Returns plans for a program: see `Program.suggest`."""
+    require_reportable(program.module)
+    if wanted.tries < 1:
+        raise ShardyError.unexpected("tries", expected="at least 1", got=str(wanted.tries))
+    placement = as_placement(wanted.hardware)
+    memory = _memory_limit(wanted.memory, placement)
+    name, own = _mesh_of(program)
+    tried = tuple(meshes) or (() if own is None else (own,))
+    if not tried:
+        raise ShardyError.unexpected("", expected="a mesh", got="a program without one", remedy="pass a mesh")
+    source, kept = _kept(program, name, own or tried[0], wanted.keep)
+    with progress(wanted.tries + len(tried), shown=wanted.shows_progress) as begin:
+        scorers = [Scorer(source, name, mesh, placement, kept, begin) for mesh in tried]
+        constraints = own_constraints(source)
+        has_others = any(name not in kept for each in constraints for name, _ in each.values)
+        if has_others and own is not None and own in tried:
+            scorers.append(Scorer(source, name, own, placement, kept, begin, constraints))
+        searched = _Search(scorers, memory, wanted)
+        is_complete = searched.run()
+        by_key = {(scorer.mesh, scorer.constraints): scorer for scorer in scorers}
+        try:
+            plans = _settled(by_key, memory)
+            named = [plan for scorer in scorers for plan in scorer.settled_schemes()]
+        except KeyboardInterrupt:
+            is_complete = False
+            for scorer in scorers:
+                scorer.drop_inexact()
+            plans = _settled(by_key, memory)
+            named = [plan for scorer in scorers for plan in scorer.settled_schemes()]
+    if not plans:
+        raise ShardyError(
+            "no choice of shardings can be scored: XLA's collectives of the program cannot be planned"
+        )
+
+    def annotate(plan: Plan) -> Program:
+        return by_key[plan.mesh, plan.kept].annotated(plan.choice)
+
+    return Suggestion(
+        plans,
+        tuple(named),
+        _absent(scorers),
+        None if own is None else _current(program, placement),
+        None if own is None else own_code(program, own),
+        sum(scorer.tried for scorer in scorers),
+        is_complete,
+        wanted.hardware if isinstance(wanted.hardware, str) else placement.hardware.name,
+        memory,
+        tuple(searched.coarse),
+        annotate,
+        partial(explained, program, annotate, placement),
+        "" if program.taken.is_compiled else _BY_XLA,
+    )
+
+
+def _kept(program: Program, mesh_name: str, mesh: Mesh, keep: Keep) -> tuple[Program, frozenset[str]]:
+    """The program with the shardings that are given, and the names of the values whose annotations stay.
+
+    Raises `ShardyError` for unknown values, and shardings that cannot be converted.
+    """
+    if not isinstance(keep, Mapping):
+        values = [program.find(key) for key in keep]
+    else:
+        given = cast("Mapping[ValueKey, ShardingLike]", keep)
+        values = [program.find(key) for key in given]
+        shardings = dict(zip(values, given.values(), strict=True))
+        program = program.edited(shardings, {} if program.meshes else {mesh_name: mesh})
+        values = [program.counterpart(value, program.origin) for value in values]
+    return program, frozenset(name for value in values for name in _names_of(program, value))
+
+
+def _names_of(program: Program, value: Value) -> Iterator[str]:
+    """The names of a value, of the constraints that have its annotation, or of the value they constrain."""
+    yield value.name
+    ssa, op = value.entry.value, value.entry.op
+    if ssa is None or value.role != "intermediate":
+        return
+    others: list[SSAValue] = [
+        use.operation.results[0] for use in ssa.uses if isinstance(use.operation, ShardingConstraintOp)
+    ]
+    if isinstance(op, ShardingConstraintOp):
+        others.append(op.input)
+    entries = (program.values.table.by_value[id(other)] for other in others)
+    yield from (entry.name for entry in entries if entry.role == "intermediate")
+
+
+def _memory_limit(given: float | str | None, placement: AxisPlacement) -> int | None:
+    if given is None:
+        return None
+    memory = placement.hardware.memory_bytes
+    try:
+        return byte_size(given, whole=memory, whole_name="the memory of a device", least=1)
+    except ShardyError as error:
+        raise ShardyError(replace(error.first, what="invalid memory")) from None
+
+
+@dataclass
+class _Search:
+    scorers: list[Scorer]
+    memory: int | None
+    wanted: Wanted
+    coarse: list[CoarseOutcome] = field(default_factory=list[CoarseOutcome])
+
+    def run(self) -> bool:
+        """Scores schemes and searches; returns whether the search ended by itself."""
+        self.budget = Budget(_SEARCHED_PART * self.wanted.time_limit, self.wanted.tries)
+        try:
+            for scorer, plan in self._starts():
+                self._improve(scorer, plan)
+        except KeyboardInterrupt:
+            if not any(scorer.costs for scorer in self.scorers):
+                raise
+            return False
+        return not self.budget.is_spent
+
+    def _starts(self) -> Iterator[tuple[Scorer, Plan]]:
+        """The best schemes, solutions of coarse models, and the program's own annotations; the best first."""
+        found: list[tuple[Scorer, Plan]] = []
+        for scorer in self.scorers:
+            if not scorer.constraints:  # the schemes are without them
+                found += [(scorer, plan) for plan in scorer.add_schemes(self.budget)]
+            own = scorer.own_choice()
+            is_new = own is not None and own not in scorer.names and self.budget.take()
+            if own is not None and is_new and scorer.score(own, name=YOURS) is not None:
+                found.append((scorer, scorer.plan(own, YOURS)))
+        found.sort(key=self._rank)
+        for scorer in dict.fromkeys(scorer for scorer, _ in found[:_COARSE_MESHES]):
+            found += self._coarse(scorer, found[0][1].cost)
+        found.sort(key=self._rank)
+        return iter(found[:_STARTS])
+
+    def _rank(self, item: tuple[Scorer, Plan]) -> Rank:
+        return rank(item[1].cost, self.memory)
+
+    def _coarse(self, scorer: Scorer, best: StepCost) -> Iterator[tuple[Scorer, Plan]]:
+        """The solutions of the coarse model on a mesh that are not far from the best choice so far."""
+        at_most = _FAR * best.serial if self.memory is None else inf
+        seconds = min(_COARSE_PART * self.wanted.time_limit, self.budget.left)
+        outcome, choices = solved(scorer.coarse(self.memory), seconds, self.wanted.seed)
+        self.coarse.append(outcome)
+        for choice in choices:
+            is_new = scorer.is_valid(choice) and choice not in scorer.names and self.budget.take()
+            if is_new and scorer.score(choice, at_most, name=COARSE) is not None:
+                yield scorer, scorer.plan(choice, COARSE)
+
+    def _improve(self, scorer: Scorer, start: Plan) -> None:
+        search(
+            *(start.choice, start.cost, moves_of(scorer.roles, scorer.mesh, scorer.fixed)),
+            partial(scorer.score, name=start.name),
+            self.budget,
+            is_valid=scorer.is_valid,
+            memory_limit=self.memory,
+            seed=self.wanted.seed,
+        )
+
+
+_Scorers = Mapping[tuple[Mesh, tuple[Constraint, ...]], Scorer]
+
+
+def _settled(scorers: _Scorers, memory: int | None) -> tuple[Plan, ...]:
+    """The plans to show; those with constraints are scored again, which may change which are shown."""
+    while True:
+        plans = pareto([plan for scorer in scorers.values() for plan in scorer.plans()], memory)
+        if all(plan == scorers[plan.mesh, plan.kept].settled(plan) for plan in plans):
+            return plans
+
+
+def _absent(scorers: Sequence[Scorer]) -> dict[str, str]:
+    """Why named schemes do not apply on any of the meshes."""
+    found = [absent_schemes(scorer.roles, scorer.mesh) for scorer in scorers]
+    return {name: why for name, why in found[0].items() if all(name in each for each in found)}
+
+
+def factorizations(devices: int) -> tuple[Mesh, ...]:
+    """Returns the meshes of data and model axes with that many devices.
+
+    >>> [str(mesh) for mesh in factorizations(4)]
+    ['<["data"=4, "model"=1]>', '<["data"=2, "model"=2]>', '<["data"=1, "model"=4]>']
+    """
+    sizes = [n for n in range(1, devices + 1) if devices % n == 0]
+    return tuple(Mesh.of({"data": devices // n, "model": n}) for n in sizes)
+
+
+def _mesh_of(program: Program) -> tuple[str, Mesh | None]:
+    found = meshes_with_axes(program.meshes)
+    if len(found) > 1:
+        raise ShardyError.unexpected("", expected="a program with one mesh", got=f"{len(found)} meshes")
+    return next(iter(found.items()), ("mesh", None))
+
+
+def _current(program: Program, placement: AxisPlacement) -> StepCost | None:
+    try:
+        return Study(program).step({}, placement)
+    except ShardyError:
+        return None

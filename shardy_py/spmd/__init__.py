@@ -1,5 +1,0 @@
-"""What XLA's SPMD partitioner sends: its choices and collectives, planned from shapes and tilings alone.
-
-Plain values only; no IR. The design is described in docs/design/spmd.md. The collectives of Shardy's own
-sequence of reshards are in `partition/`.
-"""

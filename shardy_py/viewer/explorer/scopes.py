@@ -1,0 +1,301 @@
+"""Folds the ops of each block: by the scopes of their names, and repeated runs of equal ops to one group.
+
+A scope that recurs with another number (`layer_0`, `layer_1`, ...) and about as many ops is one group of kind
+"repeat", whose children are the scopes: one is shown at a time. Without scopes, runs of equal ops one after
+the other (an unrolled loop over layers) are found in the sequence of ops, and of what is left the sections
+between values through which all has to pass (`sections.py`). Not here: placement (`placement.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
+
+from shardy_py.viewer.explorer.items import Edge, Item, Items, scope_of
+from shardy_py.viewer.explorer.sections import sections
+
+LEAST_RUN = 6
+"""The least number of ops in a run that counts as a layer."""
+LEAST_REPEATS = 3
+MOST_FLAT = 40
+"""Longer sequences of ops without scopes and repeats are folded into sections."""
+_DIFFERENCE = 0.25
+"""Scopes of one family have this much more or fewer ops than the middle one, as a share of those."""
+_NUMBER = re.compile(r"\d+")
+_ORDER = {"argument": 0, "result": 2}
+_Path = tuple[str, ...]
+
+
+def folded(items: Items) -> Items:
+    """Returns the items with groups for scopes and repeats; the order of children is kept."""
+    return _Folder(items).run()
+
+
+class _Folder:
+    def __init__(self, items: Items) -> None:
+        self.old = items
+        self.new = Items(items.table, maker=[-1] * len(items.maker))
+        self.numbers: dict[int, int] = {0: 0}
+
+    def run(self) -> Items:
+        ends = self._ends()
+        pending = [0]
+        while pending:
+            number = pending.pop()
+            children = self.old.found[number].children
+            self._fold([child for child in children if child not in ends], self.numbers[number])
+            pending.extend(child for child in reversed(children) if self.old.found[child].children)
+        for child, op in ends.items():
+            parent = self.old.found[child].parent if op < 0 else self.old.found[op].parent
+            self._add(child, self.numbers[parent] if op < 0 else self.new.found[self.numbers[op]].parent)
+        for item in self.new.found:
+            item.children.sort(key=lambda child: _ORDER.get(self.new.found[child].kind, 1))
+        self.new.edges = [Edge(e.value, self.numbers[e.item], e.operand) for e in self.old.edges]
+        self.new.of_op = {op: self.numbers[number] for op, number in self.old.of_op.items()}
+        return self.new
+
+    def _ends(self) -> dict[int, int]:
+        """The arguments and results of functions, each with the op beside which it stands; -1 if none."""
+        found, ends = self.old.found, dict[int, int]()
+        for number, item in enumerate(found):
+            if item.kind in ("argument", "result") and found[item.parent].kind == "function":
+                ends[number] = -1
+        for edge in self.old.edges:
+            maker = self.old.maker[edge.value]
+            if ends.get(maker) == -1 and edge.item not in ends:
+                ends[maker] = edge.item
+            if edge.item in ends and maker >= 0 and maker not in ends:
+                ends[edge.item] = maker
+        return ends
+
+    def _fold(self, children: Sequence[int], group: int) -> None:
+        """Adds children of one block: those with a scope in groups of it, others in groups of equal runs."""
+        paths = self._paths(children)
+        inside = {child for child, path in zip(children, paths, strict=True) if path}
+        first, last = self._around(children, inside or self._in_runs(children))
+        around = {*first, *last}
+        self._add_group("inputs", first, group)
+        unscoped: list[int] = []
+        tree: dict[_Path, int] = {(): group}
+        alike = self._alike(paths)
+        for child, path in zip(children, paths, strict=True):
+            if not path:
+                unscoped += [] if child in around else [child]
+                continue
+            if unscoped:
+                self._add_runs(unscoped, group)
+                unscoped.clear()
+            for depth in range(1, len(path) + 1) if path not in tree else ():
+                prefix = path[:depth]
+                if prefix in tree:
+                    continue
+                parent = tree[prefix[:-1]]
+                if family := alike.get(prefix):
+                    if family not in tree:
+                        label = _NUMBER.sub("*", prefix[-1])
+                        tree[family] = self.new.add(Item("repeat", label, parent))
+                    parent = tree[family]
+                tree[prefix] = self.new.add(Item("scope", prefix[-1], parent))
+            self._add(child, tree[path])
+        self._add_runs(unscoped, group)
+        self._add_group("results", last, group)
+
+    def _around(self, children: Sequence[int], inside: set[int]) -> tuple[list[int], list[int]]:
+        """The other ops that use nothing of those inside scopes or runs, and those used by none of them.
+
+        Such as changes of arguments, and updates of parameters, which are in between in the program.
+        """
+        first = {child: bool(inside) and child not in inside for child in children}
+        last = dict(first)
+        for child in children:
+            if not first[child]:
+                first.update((user, False) for user in self.users.get(child, ()) if user in first)
+        for child in reversed(children):
+            last[child] = last[child] and all(last.get(user, True) for user in self.users.get(child, ()))
+        ops = [child for child in children if self.old.found[child].kind == "op"]
+        groups = [child for child in ops if first[child]], [c for c in ops if last[c] and not first[c]]
+        before, after = (found if len(found) >= LEAST_RUN else [] for found in groups)
+        return before, after
+
+    def _in_runs(self, children: Sequence[int]) -> set[int]:
+        runs = repeated_runs([self._signature(child) for child in children])
+        return {child for start, period, count in runs for child in children[start : start + period * count]}
+
+    def _add_group(self, label: str, members: Sequence[int], group: int) -> None:
+        if members:
+            self._add_runs(members, self.new.add(Item("scope", label, group)))
+
+    @cached_property
+    def users(self) -> dict[int, set[int]]:
+        """For each item, those beside it that use its values, or have such a use inside."""
+        found, users = self.old.found, dict[int, set[int]]()
+        for edge in self.old.edges:
+            maker, user = self.old.maker[edge.value], edge.item
+            while maker >= 0 and user > 0 and found[user].parent != found[maker].parent:
+                user = found[user].parent
+            if maker >= 0 and user > 0:
+                users.setdefault(maker, set()).add(user)
+        return users
+
+    def _paths(self, children: Sequence[int]) -> list[_Path]:
+        """The scopes of each child below those that all have; scopes of a single op are left out."""
+        found = self.old.found
+        paths = [scope_of(op) if (op := found[c].op) and found[c].kind == "op" else () for c in children]
+        given = [path for path in dict.fromkeys(paths) if path]
+        if not given:
+            return paths
+        shared = 0
+        while all(len(p) > shared and p[shared] == given[0][shared] for p in given):
+            shared += 1
+        sizes = _sizes([path[shared:] for path in paths])
+        known = {path: _shortened(path[shared:], sizes) for path in set(paths)}
+        return [known[path] for path in paths]
+
+    def _alike(self, paths: Sequence[_Path]) -> dict[_Path, _Path]:
+        """For each scope that recurs with other numbers and about as many ops, the key of its family."""
+        sizes = _sizes(paths)
+        families: dict[_Path, list[_Path]] = {}
+        for path in sizes:
+            if _NUMBER.search(path[-1]):
+                families.setdefault((*path[:-1], _NUMBER.sub("*", path[-1])), []).append(path)
+        alike: dict[_Path, _Path] = {}
+        for family, members in families.items():
+            middle = sorted(sizes[path] for path in members)[len(members) // 2]
+            similar = [path for path in members if abs(sizes[path] - middle) <= _DIFFERENCE * middle]
+            if len(similar) >= LEAST_REPEATS:
+                alike |= dict.fromkeys(similar, family)
+        return alike
+
+    def _signature(self, child: int) -> Hashable:
+        item, entries = self.old.found[child], self.old.table.entries
+        return item.label, *(id(entries[value].type) for value in item.values), len(item.children)
+
+    def _add_runs(self, children: Sequence[int], group: int) -> None:
+        """Adds children without scopes: repeated runs as groups, and sections of long sequences."""
+        at = 0
+        for start, period, count in repeated_runs([self._signature(child) for child in children]):
+            self._add_sections(children[at:start], group)
+            repeat = self.new.add(Item("repeat", f"{period} ops", group))
+            for number in range(count):
+                run = self.new.add(Item("scope", f"repeat {number}", repeat))
+                for child in children[start + number * period : start + (number + 1) * period]:
+                    self._add(child, run)
+            at = start + period * count
+        self._add_sections(children[at:], group)
+
+    def _add_sections(self, children: Sequence[int], group: int) -> None:
+        found = sections(self._last_uses(children), least=LEAST_RUN) if len(children) > MOST_FLAT else []
+        at = 0
+        for start, end in found:
+            for child in children[at:start]:
+                self._add(child, group)
+            section = self.new.add(Item("scope", self._range(children[start:end]), group))
+            for child in children[start:end]:
+                self._add(child, section)
+            at = end
+        for child in children[at:]:
+            self._add(child, group)
+
+    def _last_uses(self, children: Sequence[int]) -> list[int]:
+        """As `sections` takes them; values that need no argument, such as masks, do not count."""
+        position = {child: at for at, child in enumerate(children)}
+        return [
+            max((position.get(user, len(children)) for user in self.users.get(child, ())), default=at)
+            if child in self._fed
+            else at
+            for at, child in enumerate(children)
+        ]
+
+    def _range(self, children: Sequence[int]) -> str:
+        """The names of the first and the last value of some ops."""
+        entries = self.old.table.entries
+        names = [entries[value].name for child in children for value in self.old.found[child].values[:1]]
+        return f"{names[0]} to {names[-1]}" if names else f"{len(children)} ops"
+
+    @cached_property
+    def _fed(self) -> set[int]:
+        """The items that need an argument beside them, directly or not."""
+        waiting = [number for number, item in enumerate(self.old.found) if item.kind == "argument"]
+        fed = set(waiting)
+        while waiting:
+            new = self.users.get(waiting.pop(), set()) - fed
+            fed |= new
+            waiting.extend(new)
+        return fed
+
+    def _add(self, child: int, parent: int) -> None:
+        old = self.old.found[child]
+        self.numbers[child] = self.new.add(Item(old.kind, old.label, parent, old.values, old.op))
+
+
+def _sizes(paths: Iterable[_Path]) -> Counter[_Path]:
+    """The number of ops in each scope, those inside included; counted once for ops of one scope."""
+    sizes: Counter[_Path] = Counter()
+    for path, count in Counter(paths).items():
+        for depth in range(1, len(path) + 1):
+            sizes[path[:depth]] += count
+    return sizes
+
+
+def _shortened(path: _Path, sizes: Counter[_Path]) -> _Path:
+    """A path without scopes of one op at its end, and with scopes that hold only one scope joined."""
+    while path and sizes[path] < 2:
+        path = path[:-1]
+    joined: list[str] = []
+    for depth, part in enumerate(path):
+        if joined and sizes[path[: depth + 1]] == sizes[path[:depth]]:
+            joined[-1] += f"/{part}"
+        else:
+            joined.append(part)
+    return tuple(joined)
+
+
+def repeated_runs(signatures: Sequence[Hashable]) -> list[tuple[int, int, int]]:
+    """Returns the runs that recur one after the other: start, ops in one, how often.
+
+    Candidates for a period are the distances between occurrences of rare signatures.
+
+    >>> repeated_runs([9, *(0, 1, 2, 3, 4, 5) * 4, 7])
+    [(1, 6, 4)]
+    """
+    taken: list[
+        tuple[int, int, int]
+    ] = []  # sorted, none overlaps another: only neighbours can overlap a new one
+    for period in _periods(signatures):
+        start, length = 0, 0
+        for at in range(len(signatures) - period + 1):
+            is_same = at + period < len(signatures) and signatures[at] == signatures[at + period]
+            if is_same:
+                start = at if length == 0 else start
+                length += 1
+                continue
+            count = length // period + 1
+            end = start + count * period
+            place = bisect(taken, (start,))
+            if (
+                length
+                and count >= LEAST_REPEATS
+                and not _overlap(taken[max(place - 1, 0) : place + 1], start, end)
+            ):
+                taken.insert(place, (start, period, count))
+            length = 0
+    return taken
+
+
+def _periods(signatures: Sequence[Hashable]) -> list[int]:
+    """The most frequent distances between neighbours of equal signature, those that cover most first."""
+    last: dict[Hashable, int] = {}
+    distances: Counter[int] = Counter()
+    for at, signature in enumerate(signatures):
+        if signature in last:
+            distances[at - last[signature]] += 1
+        last[signature] = at
+    common = [d for d, count in distances.most_common(24) if d >= LEAST_RUN and count >= LEAST_REPEATS - 1]
+    return sorted(common, key=lambda d: -d * distances[d])
+
+
+def _overlap(taken: Sequence[tuple[int, int, int]], start: int, end: int) -> bool:
+    return any(start < s + p * c and s < end for s, p, c in taken)

@@ -1,0 +1,60 @@
+"""The explorer of a result: an HTML file that shows the program, saved, opened or shown in a notebook.
+
+Not here: the page (`shardy_py.viewer.explorer`).
+"""
+
+from __future__ import annotations
+
+import webbrowser
+from dataclasses import dataclass
+from html import escape
+from os import PathLike, fspath
+from pathlib import Path
+from tempfile import mkdtemp
+
+from shardy_py.api.arguments import expect
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.files import write_whole
+from shardy_py.viewer.explorer import Subject, document, page
+
+_HEIGHT = 720
+"""Pixels, in a notebook."""
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """An HTML file in which a program is looked at: it needs a browser, and no network.
+
+    html: its text. title: that of the page.
+    """
+
+    html: str
+    title: str
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the file, whole or not at all. Raises `ShardyError` if it cannot be written."""
+        expect(path, (str, PathLike), "the path of a file")
+        try:
+            write_whole(fspath(path), self.html)
+        except OSError as error:
+            raise ShardyError(f"cannot open output file '{fspath(path)}': {error.strerror}") from error
+
+    def show(self) -> Path:
+        """Opens the page in a browser; returns the file, in a temporary folder."""
+        path = Path(mkdtemp(prefix="shardy-explorer-")) / "program.html"
+        self.save(path)
+        webbrowser.open(path.as_uri())
+        return path
+
+    def __repr__(self) -> str:
+        return f"Explorer({self.title!r}, {len(self.html):,} bytes)"
+
+    def _repr_html_(self) -> str:
+        """The page in a frame of its own, for notebooks; its scripts cannot reach those of the notebook."""
+        frame = f'sandbox="allow-scripts allow-downloads" width="100%" height="{_HEIGHT}" style="border:0"'
+        return f'<iframe {frame} srcdoc="{escape(self.html)}"></iframe>'
+
+
+def explorer_of(subject: Subject, other: Subject | None = None) -> Explorer:
+    """Returns the explorer of a program, or of two: the second as another state of the first."""
+    return Explorer(page(document(subject, other)), subject.title)

@@ -1,0 +1,191 @@
+"""What XLA adds to ops before they run: copies with dimensions in a fixed order, indices of selections.
+
+A product of XLA has batch dimensions first, at most one dimension that is contracted, and at most one other
+in each operand. Any other product is made such by transposes and reshapes; a transpose is a copy, fused with
+what makes the operand. On the host products are of f32: operands of fewer bits are converted before, results
+after it, and convolutions have features last. Source: openxla/xla,
+xla/hlo/transforms/expanders/dot_decomposer.cc, xla/service/cpu/conv_canonicalization.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from shardy_py.hlo.layout import element_type
+from shardy_py.ops import TABLE, OpRecord, TensorType
+from shardy_py.ops.reads import integers, structure
+from shardy_py.xla.spmd.program import Name, Step
+
+_TRANSPOSE = "stablehlo.transpose"
+
+
+def copied_order(
+    rank: int, batch: Sequence[int], contracting: Sequence[int], *, is_lhs: bool
+) -> tuple[int, ...] | None:
+    """The order in which an operand is copied for a product; None if it is used as it is.
+
+    >>> copied_order(2, (), (0,), is_lhs=True), copied_order(3, (), (0, 1), is_lhs=True)
+    (None, (2, 0, 1))
+    """
+    free = [i for i in range(rank) if i not in batch and i not in contracting]
+    is_canonical = list(batch) == list(range(len(batch))) and len(free) <= 1 and len(contracting) <= 1
+    wanted = (*batch, *free, *contracting) if is_lhs else (*batch, *contracting, *free)
+    return None if is_canonical or wanted == tuple(range(rank)) else wanted
+
+
+PRODUCTS = frozenset(("stablehlo.convolution", "stablehlo.dot_general"))
+_SELECTION = "stablehlo.select_and_scatter"
+COPIED = PRODUCTS | {_SELECTION}
+"""Ops to which something is added."""
+_NARROW = frozenset(("bf16", "f16"))
+
+
+def is_widened(step: Step) -> bool:
+    """Whether the host computes a product in f32 instead of fewer bits."""
+    type_ = step.record.operands[0] if step.record.name in PRODUCTS else None
+    return type_ is not None and type_.element in _NARROW
+
+
+def is_narrowed_after(step: Step) -> bool:
+    """Whether the result of such a product is converted back to fewer bits."""
+    type_ = step.record.results[0] if is_widened(step) else None
+    return type_ is not None and type_.element in _NARROW
+
+
+def is_narrowed(step: Step) -> bool:
+    """Whether the host computes an elementwise op in f32, and converts the result to bf16.
+
+    Source: openxla/xla, xla/service/cpu/cpu_float_support.cc.
+    """
+    record = step.record
+    made = record.results[0] if record.results else None
+    if made is None or made.element != "bf16":
+        return False
+    given = (type_ is not None and type_.element in ("bf16", "f32") for type_ in record.operands)
+    # Selections have a predicate, and stay bf16.
+    return all(given) and TABLE[record.name].elementwise(record)
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A step that XLA adds; its result has `scale` times the bytes of the value `like`."""
+
+    step: Step
+    like: Name
+    scale: float = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Canonical:
+    """A step as the host runs it, with what is added before and after it."""
+
+    before: tuple[Added, ...]
+    step: Step
+    after: tuple[Added, ...] = ()
+
+
+def canonical(step: Step, sent: Sequence[int], *, on_host: bool, is_entry: bool) -> Canonical:
+    """The step with the steps that XLA adds to it.
+
+    sent: the indices of operands that are sent, so that a copy of them is made anyway. is_entry: whether it
+    is in the entry computation.
+    """
+    if on_host and step.record.name == _SELECTION:
+        return _expanded(step)
+    orders: list[tuple[int, ...] | None] = []
+    if step.record.name == "stablehlo.dot_general":
+        orders = _orders_of_product(step.record)
+    elif step.record.name == "stablehlo.convolution" and on_host and is_entry:
+        orders = _orders_of_convolution(step.record)
+    operands, results = list(step.operands), list(step.results)
+    before: list[Added] = []
+    after: list[Added] = []
+    for index, (order, type_) in enumerate(zip(orders, step.record.operands, strict=False)):
+        if type_ is not None and order is not None and index not in sent:
+            operands[index] = (id(step), "copy", index)
+            copy = _copy(type_, step.operands[index], operands[index], order)
+            before.append(Added(copy, step.operands[index]))
+    for index, name in enumerate(operands if on_host and is_widened(step) else ()):
+        type_ = step.record.operands[index]
+        if type_ is not None and index not in sent:
+            operands[index] = (id(step), "wide", index)
+            before.append(Added(_converted(type_, name, operands[index], to="f32"), name, 2))
+    type_ = step.record.results[0] if step.record.results else None
+    order = orders[-1] if len(orders) > len(operands) else None
+    if type_ is not None and on_host and is_narrowed_after(step):
+        results[0] = (id(step), "wide")
+        wide = replace(type_, element="f32")
+        after.append(Added(_converted(wide, results[0], step.results[0], to=type_.element), step.results[0]))
+    elif type_ is not None and order is not None:
+        results[0] = (id(step), "canonical")
+        after.append(Added(_copy(type_, results[0], step.results[0], order), step.results[0]))
+    if operands != [*step.operands] or after:
+        step = replace(step, operands=tuple(operands), results=tuple(results))
+    return Canonical(tuple(before), step, tuple(after))
+
+
+def _orders_of_product(record: OpRecord) -> list[tuple[int, ...] | None]:
+    """The orders in which the operands are copied."""
+    numbers = structure(record, "dot_dimension_numbers")
+    found: list[tuple[int, ...] | None] = []
+    for index, (side, type_) in enumerate(zip(("lhs", "rhs"), record.operands, strict=False)):
+        batch = integers(numbers, f"{side}_batching_dimensions")
+        contracting = integers(numbers, f"{side}_contracting_dimensions")
+        rank = 0 if type_ is None else type_.rank
+        found.append(copied_order(rank, batch, contracting, is_lhs=index == 0))
+    return found
+
+
+def _orders_of_convolution(record: OpRecord) -> list[tuple[int, ...] | None]:
+    """The orders in which image, kernel and result are copied: features last, batch or spatial ones first."""
+    numbers = structure(record, "dimension_numbers")
+
+    def number(name: str) -> int:
+        return int(cast("int", numbers[name]))
+
+    wanted = (
+        (number("input_batch_dimension"), *integers(numbers, "input_spatial_dimensions")),
+        (*integers(numbers, "kernel_spatial_dimensions"), number("kernel_input_feature_dimension")),
+        (number("output_batch_dimension"), *integers(numbers, "output_spatial_dimensions")),
+    )
+    last = ("input_feature_dimension", "kernel_output_feature_dimension", "output_feature_dimension")
+    orders = [(*order, number(name)) for order, name in zip(wanted, last, strict=True)]
+    return [None if order == tuple(range(len(order))) else order for order in orders]
+
+
+def _expanded(step: Step) -> Canonical:
+    """A selection of windows with the indices of all elements, then a scatter into a new tensor.
+
+    Source: xla/hlo/transforms/expanders/select_and_scatter_expander.cc.
+    """
+    operand, source = step.operands[:2]
+    type_ = step.record.operands[0]
+    rank = 0 if type_ is None else type_.rank
+    integer = 32 / (32 if type_ is None else element_type(type_.element).bits)
+    bare = OpRecord("stablehlo.reduce_window", (), ())
+    numbers = tuple((id(step), "index", i) for i in range(rank))
+    chosen, places, start = ((id(step), name) for name in ("chosen", "places", "start"))
+    indices = (
+        Added(Step(OpRecord("stablehlo.iota", (), ()), (), (name,), (None,)), operand, integer)
+        for name in numbers
+    )
+    before = (
+        *indices,
+        Added(Step(bare, (operand, *numbers), (chosen,), (None,)), source, 1 + rank * integer),
+        Added(Step(bare, (chosen,), (places,), (None,)), source, rank * integer),
+        Added(Step(bare, (), (start,), (None,)), operand),
+    )
+    return Canonical(before, replace(step, operands=(start, places, source)))
+
+
+def _converted(type_: TensorType, source: Name, made: Name, *, to: str) -> Step:
+    record = OpRecord("stablehlo.convert", (type_,), (replace(type_, element=to),))
+    return Step(record, (source,), (made,), (None,))
+
+
+def _copy(type_: TensorType, source: Name, made: Name, order: Sequence[int]) -> Step:
+    result = replace(type_, shape=tuple(type_.shape[i] for i in order))
+    record = OpRecord(_TRANSPOSE, (type_,), (result,), {"permutation": tuple(order)})
+    return Step(record, (source,), (made,), (None,))

@@ -1,0 +1,78 @@
+"""Copies of arguments whose memory a result takes: donated ones, and those that a loop carries.
+
+A result can be written over an argument if all that reads the argument has run before, whatever the order.
+If an op that reads it does not come before the result in the graph, the argument is copied first, and the
+copy is read. Source: openxla/xla, xla/service/copy_insertion.cc, which removes copies by dependencies.
+
+>>> update = Event("update", ("w", "g"), ("new",), over=("w",))
+>>> gradient = Event("gradient", ("w", "dy"), ("dx",))
+>>> [*copied([update, gradient], {"w": "new"})]
+['w']
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.spmd.program import Name
+
+
+def copied(events: Sequence[Event], taken: Mapping[Name, Name]) -> dict[Name, None]:
+    """Returns the arguments that are copied.
+
+    events: in an order in which they can run. taken: by argument the result that takes its memory.
+    """
+    readers: dict[Name, list[int]] = defaultdict(list)
+    makers: dict[Name, int] = {}
+    for number, event in enumerate(events):
+        for name in event.reads:
+            if name in taken:
+                readers[name].append(number)
+        makers |= dict.fromkeys(event.makes, number)
+    pairs = {name: makers[made] for name, made in taken.items() if made in makers}
+    before = _before([*pairs.values()], events, makers)
+    found: dict[Name, None] = {}
+    for bit, (name, maker) in enumerate(pairs.items()):
+        for reader in readers[name]:
+            is_before = before[reader] >> bit & 1
+            if not is_before or (reader == maker and name not in events[maker].over):
+                found[name] = None
+    return found
+
+
+def _before(ends: Sequence[int], events: Sequence[Event], makers: Mapping[Name, int]) -> list[int]:
+    """For each event a set of bits: whether it is each of these ends, or one that the end needs."""
+    found = [0] * len(events)
+    for bit, end in enumerate(ends):
+        found[end] |= 1 << bit
+    for number in range(len(events) - 1, -1, -1):
+        if found[number]:
+            for name in events[number].reads:
+                maker = makers.get(name)
+                if maker is not None:
+                    found[maker] |= found[number]
+    return found
+
+
+def copy_of(name: Name) -> Name:
+    """The copy of an argument."""
+    return ("copy", name)
+
+
+def with_copies(events: Sequence[Event], names: Mapping[Name, Any]) -> list[Event]:
+    """The events with copies of these arguments first, which are read instead."""
+    copies = {name: copy_of(name) for name in names}
+    made = [Event(None, (name,), (copy,)) for name, copy in copies.items()]
+    return [
+        *made,
+        *(
+            each._replace(
+                reads=tuple(copies.get(name, name) for name in each.reads),
+                over=tuple(copies.get(name, name) for name in each.over),
+            )
+            for each in events
+        ),
+    ]

@@ -1,0 +1,49 @@
+"""The devices whose memory is compared with the estimate.
+
+>>> CHIPS["tpu-v5p"].memory_bytes // 2**30, CHIPS["tpu-v5p"].target
+(95, 'tpu')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shardy_py.hardware import (
+    HARDWARE,
+    AxisPlacement,
+    Hardware,
+    known_hardware,
+    placement_of,
+    unknown_hardware,
+)
+from shardy_py.hlo.layout.formats import TARGETS, Target
+
+Chip = Hardware
+"""A device as JAX counts them."""
+
+CHIPS: Mapping[str, Chip] = {name: each for name, each in HARDWARE.items() if name != "cpu"}
+"""The accelerators by name; the memory of a host is not known."""
+
+
+def target_of(target: Hardware | AxisPlacement | str) -> tuple[Target, Chip | None]:
+    """Returns the layouts of a target, and the chip whose memory is compared; None for layouts only.
+
+    target: "tpu", "linear", or a device as all reports take it: a name, also with the places of mesh axes,
+        which do not matter here, or a TOML file.
+
+    Raises:
+        ShardyError: for other text, and for a TOML file as `Hardware.load` does.
+
+    >>> target_of("linear"), target_of("v5e,topology=4x4")[1].name
+    (('linear', None), 'tpu-v5e')
+    """
+    for layouts in TARGETS:
+        if target == layouts:
+            return layouts, None
+    if isinstance(target, str):
+        name = target.partition(",")[0]
+        if known_hardware(name) is None and not name.endswith(".toml"):
+            raise unknown_hardware("target", name, (*TARGETS, *CHIPS))
+        target = placement_of(target)
+    device = target.hardware if isinstance(target, AxisPlacement) else target
+    return device.target, None if device.name == "cpu" else device

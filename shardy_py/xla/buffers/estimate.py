@@ -1,0 +1,174 @@
+"""An estimate of what XLA allocates on each device, beside the upper bound of `report.py`.
+
+The values that are stored (`stored.py`) after fusion (`fusion.py`), in the order in which XLA runs ops
+(`schedule.py`), in memory that is shared in time (`packing.py`). docs/memory.md describes the model.
+
+    estimate_memory(program, function).peak_bytes
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+
+from shardy_py.hlo.layout.formats import Target
+from shardy_py.mlir.value_table import location_text
+from shardy_py.ops import TensorType
+from shardy_py.xla.buffers.local_sizes import LocalSizes
+from shardy_py.xla.buffers.packing import Buffer
+from shardy_py.xla.buffers.stored import Setting, StoredBlock
+from shardy_py.xla.spmd.from_program import SpmdProgram
+from shardy_py.xla.spmd.program import Block, Name
+from shardy_py.xla.spmd.walk import Sent
+
+_HOST_MEMORY = {"pinned_host", "unpinned_host"}
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LiveTensor:
+    """A buffer at the peak: its bytes, the op that it is for or the argument, and its line; "" if unknown."""
+
+    bytes: int
+    name: str
+    location: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEstimate:
+    """Bytes on each device.
+
+    arguments, results: of the entry function. aliased: of results in the memory of donated arguments.
+    temporaries: at most at one time, without those in the memory of results. host: in memory of the host
+    (`pinned_host`), which is not counted above. largest: of what is alive when most is, with arguments.
+    """
+
+    arguments: int
+    results: int
+    aliased: int
+    temporaries: int
+    host: int = 0
+    largest: tuple[LiveTensor, ...] = field(default=(), compare=False)
+
+    @property
+    def peak_bytes(self) -> int:
+        """Arguments and temporaries, as XLA's `argument_size + temp_size`."""
+        return self.arguments + self.temporaries
+
+    @property
+    def total_bytes(self) -> int:
+        """All that is allocated, results included: compare this with the memory of a device."""
+        return self.peak_bytes + self.results - self.aliased
+
+
+def estimate_memory(
+    program: SpmdProgram,
+    function: FuncOp,
+    donated: Sequence[bool] = (),
+    *,
+    on_host: bool = True,
+    target: Target = "linear",
+) -> MemoryEstimate:
+    """Returns the estimate for a function of a program.
+
+    donated: for each argument, whether a result may take its memory. on_host: as XLA's backend for the host
+    allocates; otherwise ops run in an order that needs little memory. target: the layouts of arrays.
+
+    Raises:
+        ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
+    """
+    block, plan = program.planned(function)
+    sent: dict[int, list[Sent]] = defaultdict(list)
+    for each in plan.sent:
+        sent[id(each.step)].append(each)
+    again = {each.collective.key: id(each.step) for each in plan.merged}
+    merged: dict[int, list[Sent]] = defaultdict(list)
+    for each in plan.merged:
+        merged[id(each.step)].append(each)
+    kept = [kind in _HOST_MEMORY for kind in _memory_kinds(function, "arg_attrs", len(block.arguments))]
+    measure = LocalSizes(target)
+    given = [measure.of(value.type, value.tiling)[1] for value in block.arguments]
+    types = _types(block)
+    ends = zip(block.results, block.targets, strict=True)
+    made = [measure.of(types.get(name), tiling)[1] for name, tiling in ends]
+    returned = [kind in _HOST_MEMORY for kind in _memory_kinds(function, "res_attrs", len(made))]
+    sizes = [0 if on else size for size, on in zip(given, kept, strict=True)]
+    results = [0 if on else size for size, on in zip(made, returned, strict=True)]
+    carried = _carried(sizes, donated, results, _aliasing(function))
+    aliased = sum(size for size, number in zip(results, carried, strict=True) if number is not None)
+    stored = StoredBlock(block, sent, again, Setting(on_host, target), measure, merged)
+    names = [None if number is None else block.arguments[number].name for number in carried]
+    held, alive = stored.temporaries(results, names)
+    on_host_memory = sum(given) - sum(sizes) + sum(made) - sum(results) + stored.host_bytes
+    entries = program.values.by_value
+    live: list[LiveTensor] = []
+    for size, value in zip(sizes, block.arguments, strict=True):
+        entry = entries.get(id(value.name))
+        if entry is not None and size:
+            live.append(LiveTensor(size, str(entry), location_text(entry.location)))
+    live = sorted((*live, *_live(alive)), key=lambda each: -each.bytes)[:_SHOWN]
+    return MemoryEstimate(sum(sizes), sum(results), aliased, held, host=on_host_memory, largest=tuple(live))
+
+
+def _carried(
+    sizes: Sequence[int], donated: Sequence[bool], results: Sequence[int], aliasing: Mapping[int, int]
+) -> list[int | None]:
+    """For each result the donated argument whose memory it takes: by `aliasing`, else the first of its size.
+
+    aliasing: the positions of results by the number of the argument.
+    """
+    found: list[int | None] = [None] * len(results)
+    free: dict[int, deque[int]] = defaultdict(deque)
+    for number, (size, gives) in enumerate(zip(sizes, donated, strict=False)):
+        position = aliasing.get(number, -1)
+        if gives and 0 <= position < len(results) and results[position] == size and found[position] is None:
+            found[position] = number
+        elif gives:
+            free[size].append(number)
+    for position, size in enumerate(results):
+        if found[position] is None and free[size]:
+            found[position] = free[size].popleft()
+    return found
+
+
+def _aliasing(function: FuncOp) -> dict[int, int]:
+    """The positions of the results that JAX says take the memory of arguments, by argument."""
+    given = [each.get("tf.aliasing_output") for each in _dictionaries(function, "arg_attrs")]
+    return {n: each.value.data for n, each in enumerate(given) if isinstance(each, IntegerAttr)}
+
+
+def _live(alive: Iterable[Buffer]) -> Iterator[LiveTensor]:
+    for each in alive:
+        if each.inside:
+            yield from _live(each.inside)
+        else:
+            op: Any = None if each.step is None else each.step.source
+            name = "" if each.step is None else each.step.record.name
+            yield LiveTensor(each.size, name, "" if op is None else location_text(op.location))
+
+
+def _dictionaries(function: FuncOp, attributes: str) -> list[Mapping[str, Attribute]]:
+    """The attributes of each argument or result; none where no value has any."""
+    listed = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get(attributes))
+    return [entry.data for entry in listed] if listed is not None else []
+
+
+def _memory_kinds(function: FuncOp, attributes: str, count: int) -> list[str]:
+    """The kinds of memory that JAX gives to arguments or results; "" for that of the device."""
+    entries = _dictionaries(function, attributes)
+    found = (entry.get("mhlo.memory_kind") for entry in entries)
+    kinds = [kind.data if isinstance(kind, StringAttr) else "" for kind in found]
+    return kinds if len(kinds) == count else [""] * count
+
+
+def _types(block: Block) -> dict[Name, TensorType | None]:
+    found: dict[Name, TensorType | None] = {value.name: value.type for value in block.arguments}
+    for step in block.steps:
+        found |= zip(step.results, step.record.results, strict=False)
+    return found

@@ -1,0 +1,196 @@
+"""Which values are never stored on a chip, because XLA computes them where they are used.
+
+Elementwise ops, broadcasts and other cheap ops are fused into consumers of that kind, expensive ones only if
+they are computed once. Reductions take elementwise producers of their operand. Not here: fusion on the host
+(`host_fusion.py`). Source: openxla/xla, xla/service/instruction_fusion.cc and its backends.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from shardy_py.ops import TABLE
+from shardy_py.xla.spmd.program import Name, Step
+from shardy_py.xla.spmd.walk import Sent
+
+_MOVES = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        *("broadcast_in_dim", "iota", "reshape", "transpose", "slice", "pad", "concatenate", "reverse"),
+        *("dynamic_slice", "convert", "bitcast_convert", "select", "clamp", "compare"),
+    )
+)
+"""Ops that XLA fuses into consumers although they are not elementwise."""
+
+_FREE = frozenset(("stablehlo.constant", "stablehlo.iota", "stablehlo.broadcast_in_dim"))
+"""Ops whose results are computed again in each consumer, whatever their number."""
+
+_EXPENSIVE = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        *("divide", "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "power"),
+        *("remainder", "rsqrt", "sqrt", "cbrt", "tanh", "sine", "cosine", "tan", "atan2", "reduce"),
+    )
+)
+"""Ops that XLA does not compute twice to fuse them into several consumers."""
+
+
+class Group(NamedTuple):
+    """A stored step with those fused into it.
+
+    members: these, each behind those fused into it, the stored one last. needs: the stored values they read.
+    """
+
+    members: list[Step]
+    needs: list[Name]
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """What fusion depends on: sizes of values, what is sent for steps, what the program returns.
+
+    reads: the stored names of what a step reads. saves_reads: values that several consumers would compute
+    again are stored where that moves fewer bytes, as fusion by cost on accelerators does.
+    """
+
+    sizes: Mapping[Name, int]
+    sent: Callable[[Step], Sequence[Sent]]
+    results: Sequence[Name]
+    reads: Callable[[Step], list[Name]]
+    saves_reads: bool = False
+
+    def fused(self, steps: Iterable[Step]) -> set[Name]:
+        """The values that are computed in their consumers."""
+        users: dict[Name, list[Step]] = defaultdict(list)
+        for step in steps:
+            for name in dict.fromkeys(self.reads(step)):
+                users[name].append(step)
+        returned = set(self.results)
+        found: set[Name] = set()
+        roots: dict[int, frozenset[int]] = {}
+        broadcast = {
+            step.results[0]
+            for step in steps
+            if step.record.name == "stablehlo.broadcast_in_dim" and self.sizes.get(step.operands[0], 0) > 8
+        }
+        for step in reversed(list(steps)):
+            roots[id(step)] = frozenset((id(step),))
+            if len(step.results) != 1 or step.results[0] in returned or not self._is_producer(step):
+                continue
+            name, kind = step.results[0], step.record.name
+            consumers = users[name]
+            into = _some(roots[id(each)] for each in consumers)
+            once = len(into) == 1 or not self._is_expensive(step)
+            is_plain = TABLE[kind].elementwise(step.record) and broadcast.isdisjoint(step.operands)
+            if kind == "stablehlo.constant" or (
+                once and all(self._is_fused_into(kind, each, is_plain=is_plain) for each in consumers)
+            ):
+                found.add(name)
+                roots[id(step)] = into
+        return self._without_costly(steps, found, users) if self.saves_reads else found
+
+    def _without_costly(
+        self, steps: Iterable[Step], fused: set[Name], users: Mapping[Name, Sequence[Step]]
+    ) -> set[Name]:
+        """Those that move no more bytes when k consumers read their inputs than when they are stored."""
+        inputs: dict[Name, Iterable[Name]] = {}
+        kept = set[Name]()
+        for step in steps:
+            name = step.results[0] if step.results else None
+            if name not in fused:
+                continue
+            count, size = len(users[name]), self.sizes.get(name, 0)
+            if count <= 1:  # costs nothing; the one consumer collects what it reads
+                kept.add(name)
+                inputs[name] = self.reads(step)
+                continue
+            read = frozenset(self._stored(self.reads(step), inputs, users))
+            if (count - 1) * sum(self.sizes.get(n, 0) for n in read) <= (count + 1) * size:
+                kept.add(name)
+                inputs[name] = read
+        return kept
+
+    def _stored(
+        self,
+        names: Iterable[Name],
+        inputs: Mapping[Name, Iterable[Name]],
+        users: Mapping[Name, Sequence[Step]],
+    ) -> Iterator[Name]:
+        """The stored values behind names: those of values with one consumer are not known yet."""
+        left = [*names]
+        while left:
+            name = left.pop()
+            if name not in inputs:
+                yield name
+            elif len(users[name]) > 1:
+                yield from inputs[name]
+            else:
+                left += inputs[name]
+
+    def _is_producer(self, step: Step) -> bool:
+        return not step.blocks and not self.sent(step) and is_cheap(step)
+
+    def _is_expensive(self, step: Step) -> bool:
+        return step.record.name in _EXPENSIVE
+
+    def _is_consumer(self, step: Step) -> bool:
+        is_reduction = step.record.name == "stablehlo.reduce"
+        return not step.blocks and (is_cheap(step) or is_reduction) and not self._gathers(step)
+
+    def _is_fused_into(self, kind: str, step: Step, *, is_plain: bool) -> bool:
+        """Whether an op is fused into a step; an expensive one not where its elements are read repeatedly."""
+        if step.record.name == "stablehlo.reduce" and not is_plain and kind not in _FREE:
+            return False
+        is_repeated = step.record.name == "stablehlo.broadcast_in_dim" and kind in _EXPENSIVE
+        return self._is_consumer(step) and not is_repeated
+
+    def _gathers(self, step: Step) -> bool:
+        """Whether operands of the step are sent, so that they are stored."""
+        return any(each.operand >= 0 and each.collective.kind != "all_reduce" for each in self.sent(step))
+
+    def groups(self, steps: Sequence[Step], fused: set[Name]) -> dict[int, Group]:
+        """What is computed in each stored step, by its identity."""
+        makers = {step.results[0]: step for step in steps if step.results and step.results[0] in fused}
+        stored = (step for step in steps if not step.results or step.results[0] not in fused)
+        return {id(step): self._group(step, makers) for step in stored}
+
+    def _group(self, step: Step, makers: Mapping[Name, Step]) -> Group:
+        """Depth first: in a chain of fused steps each is visited once."""
+        members: list[Step] = []
+        needs: dict[Name, None] = {}
+        seen = {id(step)}
+        left = [(step, iter(self.reads(step)))]
+        while left:
+            last, names = left[-1]
+            for name in names:
+                maker = makers.get(name)
+                if maker is None:
+                    needs[name] = None
+                elif id(maker) not in seen:
+                    seen.add(id(maker))
+                    left.append((maker, iter(self.reads(maker))))
+                    break
+            else:
+                members.append(last)
+                left.pop()
+        return Group(members, [*needs])
+
+
+def is_cheap(step: Step) -> bool:
+    """Whether XLA fuses a step with others: elementwise ops, and those that move elements."""
+    row = TABLE[step.record.name]
+    is_constant = step.record.name == "stablehlo.constant"
+    return is_constant or step.record.name in _MOVES or row.elementwise(step.record)
+
+
+def _some(sets: Iterable[frozenset[int]]) -> frozenset[int]:
+    """The union of sets, or two of its elements: it matters only whether there is one."""
+    found: set[int] = set()
+    for each in sets:
+        found |= each
+        if len(found) > 1:
+            break
+    return frozenset(sorted(found)[:2])

@@ -1,0 +1,56 @@
+"""What runs on the host for a block, as events: its ops (`host_steps.py`), fused (`host_fusion.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shardy_py.ops import TABLE, Control
+from shardy_py.xla.buffers.host_fusion import Group, HostFusion
+from shardy_py.xla.buffers.host_program import HostOp, HostProgram, is_in_place
+from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.spmd.program import Name
+
+
+def host_events(program: HostProgram, returned: Sequence[Name]) -> list[Event]:
+    """Returns what runs, in program order.
+
+    returned: the values that the block returns.
+    """
+    listed = _live(program.ops, returned)
+    found: list[Event] = []
+    for group in HostFusion(listed, program.types, returned).groups():
+        op = listed[group.root]
+        if all(listed[member].kind == "reshape" for member in group.members):
+            program.alias[op.makes[0]] = next(iter(group.reads))  # the same memory under another shape
+        else:
+            found.append(_event(program, op, group))
+    return found
+
+
+def _live(ops: Sequence[HostOp], returned: Sequence[Name]) -> list[HostOp]:
+    """The ops whose values are needed."""
+    needed = set(returned)
+    found: list[HostOp] = []
+    for op in reversed(ops):
+        if not op.makes or not needed.isdisjoint(op.makes):
+            needed.update(op.reads)
+            found.append(op)
+    return found[::-1]
+
+
+def _event(program: HostProgram, op: HostOp, group: Group) -> Event:
+    reads = tuple(dict.fromkeys(map(program.stored, group.reads)))
+    if op.sums:
+        first = op.sums[0]
+        kind = (first.kind, first.element_type, first.group, first.group_size)
+        return Event(None, reads, op.makes, kind=kind, sums=op.sums)
+    step = op.computed or (None if op.step is not None and op.step.blocks else op.step)
+    is_loop = step is not None and TABLE[step.record.name].control is Control.LOOP
+    over = (
+        reads
+        if is_loop or op.kind == "sort"
+        else tuple(program.stored(name) for name, direct in group.reads.items() if direct)
+    )
+    if is_in_place(op) and op.kind != "sort" and op.reads:
+        over = tuple(dict.fromkeys((program.stored(op.reads[0]), *over)))
+    return Event(step, reads, op.makes, op.sent, over=over)

@@ -1,0 +1,185 @@
+"""The op of a step as the host computes it: in f32 instead of bf16, by a library, with others around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.ir import Operation
+
+from shardy_py.mlir.record import combiners_of
+from shardy_py.ops import TensorType
+from shardy_py.ops.reads import integers, structure
+from shardy_py.xla.buffers.host_program import (
+    LIBRARY_REDUCTION,
+    HostOp,
+    HostProgram,
+    elements,
+    is_movable,
+    is_pointwise,
+    kind_of,
+)
+from shardy_py.xla.spmd.program import Name, Step
+
+_WINDOW = 32
+"""The elements that the host reduces at once."""
+_RUN = 16
+"""The elements of a running sum that the host makes at once."""
+_LIBRARY_ELEMENTS = 4096
+"""The elements from which on the host reduces by a library."""
+_LIBRARY_REDUCERS = frozenset(("add", "maximum", "minimum"))
+_WIDENED = frozenset(("sort", "scatter", "reduce_window", "select_and_scatter"))
+"""Ops that the host runs in f32 instead of bf16."""
+
+
+def compute(
+    program: HostProgram, step: Step, operands: Sequence[Name], others: Sequence[Name], makes: Sequence[Name]
+) -> None:
+    """Adds the op of a step; others: what it reads beside its operands."""
+    kind, reads, made = kind_of(step), [*operands], [*makes]
+    if kind == "top_k" and len(makes) > 1:
+        _top_k(program, step, reads, makes)
+        return
+    if kind == "dot_general":
+        _product(program, step, reads, makes)
+        return
+    if kind == "pad" and program.types.get(reads[0]) == program.types[makes[0]]:
+        kind = "reshape"  # all that is padded was padded before it was masked
+    if kind == "reduce" and len(makes) == 1:
+        if _is_by_library(program, step, reads[0]):
+            kind = LIBRARY_REDUCTION
+        elif (partial := _windows(program, step, reads[0])) is not None:
+            reads[0] = program.made("reduce_window", (reads[0],), partial, step)
+    if kind == "reduce_window" and len(makes) == 1 and reads:
+        axis = _running_axis(program, step, reads[0])
+        if axis >= 0:
+            _running(program, step, reads[0], axis, makes[0])
+            return
+    if kind in _WIDENED and any(map(program.is_narrow, reads)):
+        reads = [program.widened(name, step) if program.is_narrow(name) else name for name in reads]
+        made = [_wide(program, name) for name in makes]
+    if not reads and not others and len(makes) == 1 and _is_known(program, step, makes[0]):
+        return
+    program.ops.append(HostOp(kind, (*reads, *others), tuple(made), step, computed=step))
+    for source, name in zip(made, makes, strict=True):
+        if source != name:
+            program.add("convert", (source,), (name,), step)
+
+
+def _wide(program: HostProgram, name: Name) -> Name:
+    """A new value like one of bf16, of f32; another value itself."""
+    if not program.is_narrow(name):
+        return name
+    return program.named(replace(program.types[name], element="f32"))
+
+
+def _is_known(program: HostProgram, step: Step, made: Name) -> bool:
+    """Whether an equal op without operands has made the value: XLA merges them."""
+    kind = kind_of(step)
+    if not (is_movable(kind) or is_pointwise(HostOp(kind, (), (made,), computed=step))):
+        return False
+    first = program.known.setdefault((kind, id(step.record), program.types.get(made)), made)
+    if first != made:
+        program.alias[made] = first
+    return first != made
+
+
+def _product(program: HostProgram, step: Step, operands: Sequence[Name], makes: Sequence[Name]) -> None:
+    """A product of matrices, or of batches of them: operands and a result of other ranks are reshaped."""
+    numbers = structure(step.record, "dot_dimension_numbers")
+    given: list[Name] = []
+    is_plain = True
+    for side, name in zip(("lhs", "rhs"), operands, strict=True):
+        type_ = program.types[name]
+        batch = integers(numbers, f"{side}_batching_dimensions")
+        contracted = len(integers(numbers, f"{side}_contracting_dimensions"))
+        free = len(type_.shape) - len(batch) - contracted
+        is_one = 1 in [type_.shape[d] for d in batch if d < len(type_.shape)]
+        is_plain = is_plain and free <= 1 and not is_one
+        is_reshaped = free > 1 or contracted > 1 or is_one
+        given.append(program.made("reshape", (name,), _flat(type_), step) if is_reshaped else name)
+    made = [*makes] if is_plain else [program.named(_flat(program.types[name])) for name in makes]
+    program.ops.append(HostOp("dot_general", tuple(given), tuple(made), step, computed=step))
+    if not is_plain:
+        program.add("reshape", made, makes, step)
+
+
+def _flat(type_: TensorType) -> TensorType:
+    return TensorType((elements(type_),), type_.element)
+
+
+def _is_by_library(program: HostProgram, step: Step, name: Name) -> bool:
+    """Whether a library reduces an operand: of floats, to sums, minima or maxima, of some size.
+
+    Source: openxla/xla, xla/backends/cpu/ynn_support.cc.
+    """
+    type_ = program.types.get(name)
+    if type_ is None or type_.element not in ("f32", "bf16", "f64") or elements(type_) < _LIBRARY_ELEMENTS:
+        return False
+    reducers = combiners_of(step.source) if isinstance(step.source, Operation) else ()
+    return all(str(each).rpartition(".")[2] in _LIBRARY_REDUCERS for each in reducers)
+
+
+def _windows(program: HostProgram, step: Step, name: Name) -> TensorType | None:
+    """What is left of an operand whose windows of 32 elements are reduced first; None if they are not.
+
+    Source: openxla/xla, xla/service/tree_reduction_rewriter.cc.
+    """
+    type_ = program.types.get(name)
+    reduced = integers(step.record.attributes, "dimensions")
+    if type_ is None or max((type_.shape[d] or 0 for d in reduced if d < type_.rank), default=0) <= _WINDOW:
+        return None
+    sizes = enumerate(size or 0 for size in type_.shape)
+    shape = tuple(-(-size // min(_WINDOW, max(size, 1))) if d in reduced else size for d, size in sizes)
+    return replace(type_, shape=shape)
+
+
+def _running_axis(program: HostProgram, step: Step, name: Name) -> int:
+    """The dimension along which a window of its size makes running sums; -1 if it does not."""
+    type_ = program.types.get(name)
+    sizes = integers(step.record.attributes, "window_dimensions")
+    if type_ is None or len(sizes) != type_.rank or type_ != program.types.get(step.results[0]):
+        return -1
+    (axis, *others) = [d for d, size in enumerate(sizes) if size > 1] or [-1]
+    return axis if not others and axis >= 0 and _RUN < sizes[axis] == type_.shape[axis] else -1
+
+
+def _running(program: HostProgram, step: Step, name: Name, axis: int, into: Name) -> None:
+    """Running sums of 16 elements each, those of their ends, and both added.
+
+    Source: openxla/xla, xla/service/reduce_window_rewriter.cc.
+    """
+    if program.is_narrow(name):
+        name = program.widened(name, step)
+    type_ = program.types[name]
+    runs = -(-(type_.shape[axis] or 0) // _RUN)
+    others = [size for d, size in enumerate(type_.shape) if d != axis]
+    parts = replace(type_, shape=(*others, runs, _RUN))
+    given = program.made("reshape" if elements(parts) == elements(type_) else "pad", (name,), parts, step)
+    inner = program.made("reduce_window", (given,), parts, step)
+    ends = program.made("slice", (inner,), replace(type_, shape=(*others, runs)), step)
+    outer = program.made("reduce_window", (ends,), replace(type_, shape=(*others, runs + 1)), step)
+    program.add("slice", (inner, outer), (into,), step)
+
+
+def _top_k(program: HostProgram, step: Step, operands: Sequence[Name], makes: Sequence[Name]) -> None:
+    """The largest elements and their places, by a kernel for f32, else by a sort of both.
+
+    The kernel has whole rows on each device, which keeps its part of the results. Source: openxla/xla,
+    xla/service/topk_rewriter.cc.
+    """
+    given = program.types[operands[0]]
+    if given.element != "f32":
+        places = program.made("iota", (), replace(given, element="i32"), step)
+        ordered = [program.named(program.types[name]) for name in (operands[0], places)]
+        program.add("sort", (operands[0], places), ordered, step)
+        for source, name in zip(ordered, makes, strict=False):
+            program.add("slice", (source,), (name,), step)
+        return
+    own = [program.types[name] for name in makes]
+    wide = [replace(type_, shape=(*given.shape[:-1], *type_.shape[-1:])) for type_ in own]
+    made = [*makes] if wide == own else [program.named(type_) for type_ in wide]
+    program.add("custom_call", operands, made, step)
+    for source, name in zip(made, makes, strict=True):
+        if source != name:
+            program.add("dynamic_slice", (source,), (name,), step)

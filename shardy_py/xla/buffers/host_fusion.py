@@ -1,0 +1,392 @@
+"""Which ops XLA's backend for the host fuses, op by op and user by user.
+
+From the last op to the first, each takes in the ops that make its operands, as long as there are any that can
+be fused. An op with several users is computed again in each of those that can take it, unless it is
+expensive, and is stored beside that if one cannot. An op with several large operands that is not fused into
+all its users is not fused at all, because each user would read more. A reduction of the library takes in only
+ops that nothing else reads. Not here: the ops (`host_program.py`). Source: openxla/xla,
+xla/service/instruction_fusion.cc, xla/service/fusion_node_indexing_evaluation.cc,
+xla/service/cpu/cpu_instruction_fusion.cc, xla/backends/cpu/transforms/library_rewriter.cc.
+
+>>> from shardy_py.ops import TensorType
+>>> ops = [HostOp("slice", ("x",), ("s",)), HostOp("reshape", ("s",), ("r",)), HostOp("sort", ("r",), ("y",))]
+>>> types = dict.fromkeys("xsry", TensorType((4,)))
+>>> [(sorted(group.members), [*group.reads]) for group in HostFusion(ops, types, ("y",)).groups()]
+[([0, 1], ['x']), ([2], ['r'])]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from shardy_py.ops import TensorType
+from shardy_py.xla.buffers.canonical import is_narrowed
+from shardy_py.xla.buffers.host_program import (
+    LIBRARY_REDUCTION,
+    HostOp,
+    elements,
+    is_in_place,
+    is_movable,
+    is_pointwise,
+)
+from shardy_py.xla.spmd.program import Name
+
+_EXPENSIVE = frozenset(
+    (
+        *(
+            "exponential",
+            "exponential_minus_one",
+            "log",
+            "log_plus_one",
+            "logistic",
+            "power",
+            "rsqrt",
+            "sqrt",
+        ),
+        *("cbrt", "tanh", "atan2", "erf", "gather", "reduce"),
+    )
+)
+"""Ops that are not computed twice."""
+_CONDITIONAL = frozenset(("concatenate", "dynamic_update_slice", "pad", "reduce", "reduce_window"))
+"""Ops whose code has branches or loops: it is in a fusion only once."""
+_IN_LIBRARY = frozenset(("broadcast_in_dim", "reshape", "transpose", "pad", "iota"))
+_NOT_IN_LIBRARY = frozenset(
+    ("select", "clamp", "compare", "remainder", "and", "or", "xor", "not", "real", "imag")
+)
+"""Ops that a reduction of the library computes with it, and elementwise ones that it does not."""
+_MOST_REPETITIONS = 15
+"""How often code of an op may be in a fusion."""
+_MOST_REDUCTIONS = 5
+_MOST_CONCATENATED = 8
+"""A concatenation of more operands is not fused."""
+_LONG_ROW = 128
+"""Rows of that many elements are not put together within a fusion."""
+_OUTSIDE = -1
+"""The user that a returned value has."""
+
+
+_SAME, _OTHER, _REPEATED = range(3)
+"""In which order an op reads the elements of an operand: its own, another one, or some repeatedly."""
+
+
+@dataclass
+class Group:
+    """Ops that are computed together.
+
+    root: the last of them. members: with it, by how often code for each is made. reads: the values that are
+    stored, and whether each is read by elementwise ops only.
+    """
+
+    root: int
+    members: dict[int, int]
+    reads: dict[Name, bool]
+
+
+@dataclass
+class _Growing:
+    """A group that takes in ops; values are numbers.
+
+    reads: as of `Group`. orders: in which order values are read. places: the members at whose places.
+    readers: how many members read a value. waiting: the ops that may join, negative. reductions: of members.
+    """
+
+    root: int
+    members: dict[int, int]
+    reductions: int
+    reads: dict[int, bool] = field(default_factory=dict[int, bool])
+    orders: dict[int, int] = field(default_factory=dict[int, int])
+    places: dict[int, set[int]] = field(default_factory=dict[int, "set[int]"])
+    readers: dict[int, int] = field(default_factory=dict[int, int])
+    waiting: list[int] = field(default_factory=list[int])
+
+
+@dataclass
+class HostFusion:
+    """The fusion of a list of ops, each after those that it reads.
+
+    types: of values on a device. returned: the values that are stored in any case. numbers: of values, for
+    which the others are lists. makers: the op that makes a value, -1 for none. reads: what each op reads,
+    once. users: of each op, those that are left. shared: whether it had several. read_by: how many members of
+    a group read a value.
+    """
+
+    ops: Sequence[HostOp]
+    types: Mapping[Name, TensorType]
+    returned: Sequence[Name]
+    numbers: dict[Name, int] = field(init=False, default_factory=dict[Name, int])
+    makers: list[int] = field(init=False, default_factory=list[int])
+    reads: list[tuple[int, ...]] = field(init=False, default_factory=list["tuple[int, ...]"])
+    users: list[dict[int, None]] = field(init=False)
+    shared: list[bool] = field(init=False)
+    read_by: dict[tuple[int, int], int] = field(init=False, default_factory=dict[tuple[int, int], int])
+    _names: list[Name] = field(init=False)
+    _types: list[TensorType | None] = field(init=False)
+    _elements: list[int] = field(init=False)
+    _results: list[int] = field(init=False, default_factory=list[int])
+    _pointwise: list[bool] = field(init=False)
+    _fusible: list[bool] = field(init=False)
+    _expensive: list[bool] = field(init=False)
+    _kept: set[int] = field(init=False, default_factory=set[int])
+
+    def __post_init__(self) -> None:
+        for number, op in enumerate(self.ops):
+            self.reads.append(tuple(dict.fromkeys([self._numbered(name) for name in op.reads])))
+            made = [self._numbered(name, number) for name in op.makes]
+            self._results.append(made[0] if made else -1)
+        self._names = [*self.numbers]
+        self._types = [self.types.get(name) for name in self._names]
+        self._elements = [-1 if type_ is None else elements(type_) for type_ in self._types]
+        self.users = [{} for _ in self.ops]
+        for number, values in enumerate(self.reads):
+            for value in values:
+                if self.makers[value] >= 0:
+                    self.users[self.makers[value]][number] = None
+        values = [self.numbers[name] for name in self.returned if name in self.numbers]
+        stored = {self.makers[value] for value in values if self.makers[value] >= 0}
+        for number in stored:
+            self.users[number][_OUTSIDE] = None
+        self.shared = [len(users) > 1 for users in self.users]
+        self._pointwise = [*map(is_pointwise, self.ops)]
+        kinds = zip(self.ops, self._pointwise, strict=True)
+        self._fusible = [len(op.makes) == 1 and (same or is_movable(op.kind)) for op, same in kinds]
+        self._expensive = [*map(self._is_expensive, range(len(self.ops)))]
+        self._kept = stored if len(self.returned) == 1 else set()
+
+    def _numbered(self, name: Name, maker: int = -1) -> int:
+        number = self.numbers.setdefault(name, len(self.makers))
+        if number == len(self.makers):
+            self.makers.append(maker)
+        return number
+
+    def groups(self) -> list[Group]:
+        """What runs at once, in the order of the ops; what is fused into all its users is in theirs."""
+        self._keep_shared()
+        found: list[Group] = []
+        removed = bytearray(len(self.ops))
+        names = self._names
+        for number in range(len(self.ops) - 1, -1, -1):
+            if not removed[number]:
+                group = self._group(number, removed)
+                reads = {names[value]: is_direct for value, is_direct in group.reads.items()}
+                found.append(Group(number, group.members, reads))
+        return found[::-1]
+
+    def _group(self, root: int, removed: bytearray) -> _Growing:
+        """The group of an op, which takes in what it can."""
+        kind = self.ops[root].kind
+        group = _Growing(root, {root: 1}, reductions=kind == "reduce")
+        if not self._fusible[root] and kind not in ("reduce", LIBRARY_REDUCTION):
+            group.reads = dict.fromkeys(self.reads[root], False)
+            return group
+        self._open(group, root, _SAME, {root}, is_direct=True)
+        seen = set[int]()
+        while group.waiting:
+            number = -heappop(group.waiting)
+            if number in seen:
+                continue
+            seen.add(number)
+            if number not in self._kept and self._joins(group, number):
+                value = self._results[number]
+                group.members[number] = self._count(group, value)
+                group.reductions += self.ops[number].kind == "reduce"
+                self._move(number, root, removed)
+                is_direct = group.reads.pop(value)
+                self._open(group, number, group.orders[value], group.places[value], is_direct=is_direct)
+        for value in group.reads:
+            if group.readers[value] > 1:
+                self.read_by[value, root] = group.readers[value]
+        return group
+
+    def _move(self, number: int, root: int, removed: bytearray) -> None:
+        """Makes the root the user of what an op reads, and removes the op if that was its last user."""
+        self.users[number].pop(root, None)
+        removed[number] = not self.users[number]
+        for value in self.reads[number]:
+            maker = self.makers[value]
+            if maker >= 0:
+                self.users[maker][root] = None
+                if removed[number]:
+                    self.users[maker].pop(number, None)
+
+    def _open(self, group: _Growing, number: int, order: int, places: set[int], *, is_direct: bool) -> None:
+        """Notes what a new member of a group reads, and how."""
+        op, is_direct = self.ops[number], is_direct and self._pointwise[number]
+        values = self.reads[number]
+        changed = values[0] if number == group.root and values and is_in_place(op) else -1
+        for value in values:
+            own = max(self._order(number, value), order)
+            at = places if self._keeps_index(number, value) else {number}
+            if value in group.reads:
+                group.places[value] = group.places[value] | at
+                group.readers[value] += 1
+                group.orders[value] = own if own == group.orders[value] == _SAME else _REPEATED
+                group.reads[value] = group.reads[value] and (is_direct or value == changed)
+            else:
+                group.places[value], group.readers[value], group.orders[value] = at, 1, own
+                group.reads[value] = is_direct or value == changed
+                maker = self.makers[value]
+                if maker >= 0 and self._fusible[maker]:
+                    heappush(group.waiting, -maker)
+
+    def _keeps_index(self, number: int, value: int) -> bool:
+        """Whether an op reads an operand at the places of its own elements, in any order."""
+        given, made = self._types[value], self._types[self._results[number]]
+        same = given is not None and made is not None and given.shape == made.shape
+        return same or self.ops[number].kind in ("transpose", "copy")
+
+    def _order(self, number: int, value: int) -> int:
+        """In which order an op reads the elements of an operand."""
+        kind, pointwise = self.ops[number].kind, self._pointwise[number]
+        if pointwise or kind == "broadcast_in_dim":
+            given, made = self._elements[value], self._elements[self._results[number]]
+            is_whole = given < 0 or made < 0 or given == made
+            return _REPEATED if not is_whole else _SAME if pointwise else _OTHER
+        is_index = kind in ("pad", "reduce", "dynamic_slice", "gather") and value != self.reads[number][0]
+        return _REPEATED if is_index else _OTHER
+
+    def _joins(self, group: _Growing, number: int) -> bool:
+        """Whether an op becomes a member of a group that reads what it makes."""
+        kind = self.ops[number].kind
+        if not self._takes(group.root, number, group.orders[self._results[number]]):
+            return False
+        if kind == "reduce" and group.reductions > _MOST_REDUCTIONS:
+            return False
+        is_plain = len(group.members) == 1 or self.ops[group.root].kind == LIBRARY_REDUCTION
+        return is_plain or not self._is_repeated(group, number)
+
+    def _count(self, group: _Growing, value: int) -> int:
+        """How often code for a value would be in a group."""
+        return sum([group.members[each] for each in group.places[value]])
+
+    def _is_repeated(self, group: _Growing, number: int) -> bool:
+        """Whether code for an op would be in a group too often."""
+        kind, value = self.ops[number].kind, self._results[number]
+        if kind == "broadcast_in_dim":
+            return False
+        count = self._count(group, value)
+        if kind not in _CONDITIONAL:
+            return count > _MOST_REPETITIONS
+        others = sum(self.read_by.get((value, user), 1) for user in self.users[number] if user != group.root)
+        return count > 1 or group.readers[value] + others > 1
+
+    def _takes(self, root: int, number: int, order: int) -> bool:
+        """Whether a group with a root may have an op that makes what it reads in an order."""
+        op, last = self.ops[number], self.ops[root]
+        if last.kind == LIBRARY_REDUCTION:
+            is_known = self._pointwise[number] and len(op.reads) <= 2 and op.kind not in _NOT_IN_LIBRARY
+            return not self.shared[number] and (is_known or op.kind in _IN_LIBRARY)
+        if self._is_copied(number) or self._is_copied(root):
+            return False
+        if self._expensive[number] and (order == _REPEATED or len(self.users[number]) > 1):
+            return False
+        # A slice of what is written over is that of its place: others would read what is new.
+        is_changed = is_in_place(last) and last.reads[:1] and last.reads[0] in op.reads
+        return not is_changed or self._pointwise[number] or op.kind in ("slice", "dynamic_slice")
+
+    def _is_copied(self, number: int) -> bool:
+        """Whether an op puts together many operands, or long rows: then it is a copy, and not fused."""
+        op = self.ops[number]
+        if op.kind != "concatenate":
+            return False
+        made = self._types[self._results[number]]
+        row = made.shape[-1] or 0 if made is not None and made.rank > 1 else 0
+        types = [type_ for value in self.reads[number] if (type_ := self._types[value]) is not None]
+        given = [type_.shape[-1] or 0 for type_ in types if type_.shape]
+        return len(op.reads) > _MOST_CONCATENATED or (row >= _LONG_ROW and max(given, default=row) < row)
+
+    def _is_expensive(self, number: int) -> bool:
+        op = self.ops[number]
+        if op.kind in _EXPENSIVE:
+            return True
+        if op.kind in ("divide", "remainder"):
+            return not self._has_repeated_divisor(number)
+        record = op.computed.record if op.computed is not None else None
+        if record is None or op.computed is None or not record.results or record.results[0] is None:
+            return False
+        element = record.results[0].element
+        if op.kind == "convert":
+            return (
+                element == "bf16" and record.operands[0] is not None and record.operands[0].element == "f32"
+            )
+        if op.kind in ("sine", "cosine", "tan"):
+            return element.startswith("complex")
+        return element == "bf16" and is_narrowed(op.computed)
+
+    def _has_repeated_divisor(self, number: int) -> bool:
+        """Whether elements of what is divided by are repeated: then XLA multiplies by their reciprocals."""
+        op, made = self.ops[number], self._types[self._results[number]]
+        divisor = self.makers[self.numbers[op.reads[1]]] if len(op.reads) > 1 and op.kind == "divide" else -1
+        if divisor < 0 or made is None or self.ops[divisor].kind != "broadcast_in_dim":
+            return False
+        is_smaller = all(self._elements[value] < elements(made) for value in self.reads[divisor])
+        return is_smaller and not made.element.startswith(("i", "ui"))
+
+    def _keep_shared(self) -> None:
+        """Keeps ops that read more than they make, and that some user cannot take on each way to it."""
+        for number in range(len(self.ops) - 1, -1, -1):
+            users = self.users[number]
+            is_candidate = self._fusible[number] and len(users) > 1 and self._reads_more(number)
+            if is_candidate and not self._is_taken_by_all(number):
+                self._kept.add(number)
+
+    def _is_taken_by_all(self, number: int) -> bool:
+        """Whether all users of an op can take it, on each way to them."""
+        users = self.users[number]
+        if any(user == _OUTSIDE or not self._fusible[user] for user in users):
+            return False
+        return all(self._on_all_paths(number, user, {}) for user in users)
+
+    def _reads_more(self, number: int) -> bool:
+        """Whether an op reads several large operands, with more elements than it makes."""
+        made = self._types[self._results[number]]
+        if made is None or len(self.reads[number]) < 2:
+            return False
+        rank, large, total = _true_rank(made), 0, 0
+        for value in self.reads[number]:
+            maker, type_ = self.makers[value], self._types[value]
+            if type_ is not None:
+                is_repeated = maker >= 0 and self.ops[maker].kind in ("broadcast_in_dim", "iota")
+                large += not is_repeated and _true_rank(type_) >= rank
+                total += self._elements[value]
+        return large > 1 and total > elements(made)
+
+    def _on_all_paths(self, producer: int, consumer: int, known: dict[int, bool]) -> bool:
+        """Whether an op is fused into another whichever way its value takes to there."""
+        if consumer == producer:
+            return True
+        if not self._fusible[consumer]:
+            return False
+        if consumer not in known:
+            values = self.reads[consumer]
+            known[consumer] = all(self._is_on_path(producer, consumer, value, known) for value in values)
+        return known[consumer]
+
+    def _is_on_path(self, producer: int, consumer: int, value: int, known: dict[int, bool]) -> bool:
+        """Whether the producer is fused into a consumer by way of one of its operands, if it leads there."""
+        maker = self.makers[value]
+        if maker < producer or not self._reaches(producer, maker):
+            return True
+        can = self._fusible[maker] and maker not in self._kept
+        taken = can and self._takes(consumer, maker, self._order(consumer, value))
+        return taken and self._on_all_paths(producer, maker, known)
+
+    def _reaches(self, producer: int, number: int) -> bool:
+        """Whether an op needs what another makes."""
+        waiting, seen = [number], {number}
+        while waiting:
+            each = waiting.pop()
+            if each == producer:
+                return True
+            for value in self.reads[each]:
+                maker = self.makers[value]
+                if maker >= producer and maker not in seen:
+                    seen.add(maker)
+                    waiting.append(maker)
+        return False
+
+
+def _true_rank(type_: TensorType) -> int:
+    """The number of dimensions that are not 1."""
+    return sum([size != 1 for size in type_.shape])

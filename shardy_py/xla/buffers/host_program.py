@@ -1,0 +1,153 @@
+"""The program of one device as XLA's backend for the host has it, before fusion: ops, and values with types.
+
+Not here: which ops a step becomes (`host_steps.py`), what is fused (`host_fusion.py`).
+
+>>> program = HostProgram({"x": TensorType((8, 4))}, {"x": 128}, {}, lambda type_: 4 * elements(type_))
+>>> half = program.made("slice", ("x",), TensorType((4, 4)))
+>>> program.sizes[half], [op.kind for op in program.ops]
+(64, ['slice'])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import NamedTuple
+
+from shardy_py.ops import TABLE, Storage, TensorType
+from shardy_py.xla.spmd.model import Collective
+from shardy_py.xla.spmd.program import Name, Step
+
+LIBRARY_REDUCTION = "library_reduce"
+"""The kind of a reduction that a library computes."""
+_POINTWISE = frozenset(
+    ("select", "clamp", "compare", "convert", "bitcast_convert", "complex", "real", "imag")
+)
+"""Ops that XLA counts as elementwise, beside those whose rows say so."""
+_MOVES = frozenset(
+    (
+        *("broadcast_in_dim", "concatenate", "copy", "dynamic_slice", "dynamic_update_slice", "gather"),
+        *("iota", "pad", "reduce", "reshape", "reverse", "slice", "transpose"),
+    )
+)
+
+
+class HostOp(NamedTuple):
+    """One op of the program of a device.
+
+    kind: as HLO names it. reads, makes: names of values. step: what it is for, if anything. sent: the
+    collective that it is. sums: those that a sum of parts is. computed: the step that it is, if it is one.
+    """
+
+    kind: str
+    reads: tuple[Name, ...]
+    makes: tuple[Name, ...]
+    step: Step | None = None
+    sent: Collective | None = None
+    sums: tuple[Collective, ...] = ()
+    computed: Step | None = None
+
+
+def kind_of(step: Step) -> str:
+    """The name of an op without its dialect."""
+    return step.record.name.rpartition(".")[2]
+
+
+def elements(type_: TensorType) -> int:
+    """The number of elements."""
+    return prod(size or 0 for size in type_.shape)
+
+
+def is_pointwise(op: HostOp) -> bool:
+    """Whether each element that it makes depends on the same element of its operands only."""
+    step = op.computed
+    return op.kind in _POINTWISE or (
+        step is not None and bool(TABLE[step.record.name].elementwise(step.record))
+    )
+
+
+def is_movable(kind: str) -> bool:
+    """Whether an op is fused like elementwise ones although it moves, repeats or reduces elements."""
+    return kind in _MOVES
+
+
+def is_in_place(op: HostOp) -> bool:
+    """Whether the op writes over its first operands."""
+    step = op.computed
+    return op.kind == "sort" or (step is not None and TABLE[step.record.name].storage is Storage.IN_PLACE)
+
+
+@dataclass
+class HostProgram:
+    """The ops of a block, in program order.
+
+    types, sizes: of values, as each device has them. alias: the value whose memory a value shares. measure:
+    the bytes of a type. known: what equal ops made before, and what was sent, by the key of the collective.
+    """
+
+    types: dict[Name, TensorType]
+    sizes: dict[Name, int]
+    alias: dict[Name, Name]
+    measure: Callable[[TensorType], int]
+    ops: list[HostOp] = field(default_factory=list[HostOp])
+    known: dict[Hashable, Name] = field(default_factory=dict[Hashable, Name])
+
+    def stored(self, name: Name) -> Name:
+        """The value whose memory holds a value."""
+        while name in self.alias:
+            name = self.alias[name]
+        return name
+
+    def add(
+        self,
+        kind: str,
+        reads: Sequence[Name],
+        makes: Sequence[Name],
+        step: Step | None = None,
+        *,
+        sent: Collective | None = None,
+        sums: Sequence[Collective] = (),
+    ) -> None:
+        """Adds an op that is not the step itself."""
+        self.ops.append(HostOp(kind, tuple(reads), tuple(makes), step, sent, tuple(sums)))
+
+    def made(
+        self,
+        kind: str,
+        reads: Sequence[Name],
+        type_: TensorType,
+        step: Step | None = None,
+        into: Name | None = None,
+    ) -> Name:
+        """Adds an op with one result, and returns the name of that; into: the name, if it has one."""
+        name = self.named(type_, into)
+        self.add(kind, reads, (name,), step)
+        return name
+
+    def named(self, type_: TensorType, into: Name | None = None) -> Name:
+        """The name of a new value; into: the name, if it has one."""
+        if into is None:
+            into = object()
+        elif into in self.types and elements(self.types[into]) == elements(type_):
+            return into
+        self.types[into] = type_
+        self.sizes[into] = self.measure(type_)
+        return into
+
+    def sliced(self, source: Name, type_: TensorType, place: Hashable, step: Step | None) -> Name:
+        """A slice of a value; equal ones, with the same `place`, are one op."""
+        key = "slice", source, type_, place
+        known = self.known.get(key)
+        if known is None:
+            known = self.known[key] = self.made("slice", (source,), type_, step)
+        return known
+
+    def is_narrow(self, name: Name) -> bool:
+        """Whether a value is of bf16, which the host does not compute with."""
+        type_ = self.types.get(name)
+        return type_ is not None and type_.element == "bf16"
+
+    def widened(self, name: Name, step: Step | None) -> Name:
+        """A value converted to f32."""
+        return self.made("convert", (name,), replace(self.types[name], element="f32"), step)

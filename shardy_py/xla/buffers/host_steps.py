@@ -1,0 +1,236 @@
+"""Which ops the host runs for the steps of a block, which XLA's partitioner makes of them.
+
+What is sent of operands comes before an op, sums of its parts and what is sent of its result after it. Of a
+value that is computed for more than a device keeps, it takes its part. All of these are ops like others: they
+are fused, stored and scheduled. Source: openxla/xla, xla/service/spmd/spmd_partitioner.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from shardy_py.hlo.layout import element_type
+from shardy_py.ops import TABLE, TensorType
+from shardy_py.xla.buffers.canonical import PRODUCTS, is_narrowed_after, is_widened
+from shardy_py.xla.buffers.host_compute import compute
+from shardy_py.xla.buffers.host_program import HostProgram, elements, is_movable, kind_of
+from shardy_py.xla.buffers.host_sends import cut, halo_axis, has_halo, masked, sent, with_halo
+from shardy_py.xla.spmd.model import Collective
+from shardy_py.xla.spmd.program import Name, Step
+from shardy_py.xla.spmd.walk import Sent
+
+
+@dataclass
+class HostSteps:
+    """Adds the ops of steps to a program.
+
+    sent: the collectives of a step, by its identity. merged: what it needs that was sent before. originals:
+    by the identity of a step with copied operands, that of the step in the program.
+    """
+
+    program: HostProgram
+    sent: Mapping[int, Sequence[Sent]]
+    merged: Mapping[int, Sequence[Sent]]
+    originals: Mapping[int, int]
+
+    def add(self, step: Step, captured: Iterable[Name]) -> None:
+        """Adds the ops of a step; captured: what its regions read."""
+        original = self.originals.get(id(step), id(step))
+        planned, again = self.sent.get(original, ()), self.merged.get(original, ())
+        operands = [self.program.stored(name) for name in step.operands]
+        others = [self.program.stored(name) for name in captured]
+        if not planned and not again:
+            compute(self.program, step, operands, others, step.results)
+            return
+        sums = [each.collective for each in planned if each.collective.kind == "all_reduce"]
+        moved = [each for each in planned if each.collective.kind != "all_reduce"]
+        before, after = self._split(step, moved)
+        pieces = self._before(step, operands, [*self._halos(step, operands, again), *before])
+        sums = self._summed_before(step, operands, sums)
+        self._reuse(operands, again)
+        if TABLE[step.record.name].collective is not None and len(step.results) == 1:
+            self._written(step, operands, sums)
+        else:
+            self._after(step, operands, [*others, *pieces], sums, after)
+
+    def result(self, position: int, name: Name, planned: Sequence[Sent], size: int) -> Name:
+        """The value that is returned, of `size` bytes: what is sent for it, and the part that is kept."""
+        program = self.program
+        current = program.stored(name)
+        for each in planned:
+            if each.operand == position:
+                current = sent(program, each.collective, current, None)
+        if current != program.stored(name) and program.sizes[current] != size:
+            type_ = program.types[current]
+            shape = (size * 8 // element_type(type_.element).bits, *([1] * (len(type_.shape) - 1)))
+            current = program.made("slice", (current,), TensorType(shape, type_.element))
+        return current
+
+    def _split(self, step: Step, moved: Sequence[Sent]) -> tuple[list[Sent], list[Collective]]:
+        """What is sent of operands, and what is sent of the result: the last of these makes the result."""
+        before = [*moved]
+        after: list[Collective] = []
+        result = self.program.types.get(step.results[0]) if len(step.results) == 1 else None
+        is_written = TABLE[step.record.name].collective is not None
+        last = moved[-1] if moved and not is_written else None
+        if result is not None and last is not None and last.collective.made_shape == result.shape:
+            while before and before[-1].operand < 0:
+                after.insert(0, before.pop().collective)
+        return before, after
+
+    def _before(self, step: Step, operands: list[Name], moved: Sequence[Sent]) -> list[Name]:
+        """Sends operands, which are replaced by what arrives; returns slices of neighbours beside them."""
+        program, joins = self.program, kind_of(step) != "concatenate"
+        pieces: list[Name] = []
+        halo: int | None = None
+        last = 0
+        for each in moved if operands else ():
+            collective = each.collective
+            last = each.operand if 0 <= each.operand < len(operands) else last
+            if is_widened(step):
+                collective = replace(collective, element_type="f32")
+                type_ = program.types.get(operands[last])
+                if type_ is not None and type_.element != "f32":
+                    operands[last] = program.widened(operands[last], step)
+            axis = self._axis(step, collective, operands[last], halo if pieces else None)
+            if pieces and joins and axis != halo:
+                joined = with_halo(program, operands[last], pieces, halo or 0, step)
+                operands[last] = cut(program, joined, collective.held_shape[halo or 0], halo or 0, step)
+                pieces = []
+                axis = self._axis(step, collective, operands[last], None)
+            made = sent(program, collective, operands[last], step, original=each.collective)
+            if axis is None:
+                operands[last] = made
+            else:
+                pieces.append(made)
+                halo = axis
+        if not pieces or not joins:
+            return pieces
+        operands[last] = with_halo(program, operands[last], pieces, halo or 0, step)
+        if kind_of(step) == "pad":
+            operands[last] = masked(program, operands[last], halo or 0, step)
+        return []
+
+    def _axis(self, step: Step, collective: Collective, source: Name, last: int | None) -> int | None:
+        return halo_axis(self.program, collective, source, last) if has_halo(step) else None
+
+    def _halos(self, step: Step, operands: Sequence[Name], again: Sequence[Sent]) -> Iterable[Sent]:
+        """The slices that are sent again to neighbours for a step: XLA does not merge those."""
+        for each in again if has_halo(step) else ():
+            index = next((i for i, name in enumerate(operands) if name in self._roots(each)), -1)
+            if index >= 0 and halo_axis(self.program, each.collective, operands[index], None) is not None:
+                yield Sent(each.step, each.collective, index)
+
+    def _reuse(self, operands: list[Name], again: Sequence[Sent]) -> None:
+        """Replaces operands by what was sent of them before."""
+        sizes = self.program.sizes
+        for each in again:
+            made = self.program.known.get(each.collective.key)
+            roots = self._roots(each)
+            for index, name in enumerate(operands):
+                if made is not None and name in roots and sizes[made] >= sizes.get(name, 0):
+                    operands[index] = made
+
+    def _roots(self, each: Sent) -> set[Name]:
+        """The values that a collective sends."""
+        key = each.collective.key
+        names = cast("tuple[Name, ...]", key)[1:] if isinstance(key, tuple) else ()
+        return {self.program.stored(name) for name in names}
+
+    def _summed_before(self, step: Step, operands: list[Name], sums: list[Collective]) -> list[Collective]:
+        """Sums slices of the operand that only one device has, so that all have them; returns other sums."""
+        if len(step.results) != 1 or not operands or TABLE[step.record.name].collective is not None:
+            return sums
+        size = self.program.sizes.get(step.results[0], 0)
+        left: list[Collective] = []
+        for each in sums:
+            held = TensorType(each.held_shape, each.element_type)
+            if self.program.measure(held) >= size:
+                left.append(each)
+            else:
+                part = self.program.sliced(operands[0], held, "summed", step)
+                operands[0] = self._summed(part, (each,), step)
+        return left
+
+    def _summed(self, part: Name, sums: Sequence[Collective], step: Step, into: Name | None = None) -> Name:
+        """The sum of what all devices have."""
+        made = self.program.named(self.program.types[part], into)
+        self.program.add("all_reduce", (part,), (made,), step, sums=sums)
+        return made
+
+    def _written(self, step: Step, operands: Sequence[Name], sums: Sequence[Collective]) -> None:
+        """A collective of the program itself: its result is what was sent, or the sum of its operand."""
+        (made,), given = step.results, operands[0]
+        if sums and self.program.is_narrow(given):
+            wide = self._summed(self.program.widened(given, step), sums, step)
+            self.program.add("convert", (wide,), (made,), step)
+        elif sums:
+            self._summed(given, sums, step, made)
+        elif given != self.program.stored(step.operands[0]):
+            self.program.alias[made] = given
+        else:
+            compute(self.program, step, operands, (), step.results)
+
+    def _after(
+        self,
+        step: Step,
+        operands: Sequence[Name],
+        others: Sequence[Name],
+        sums: Sequence[Collective],
+        after: Sequence[Collective],
+    ) -> None:
+        """The op, the sum of what it makes, what is sent of it, and the part that each device keeps."""
+        program = self.program
+        whole = self._whole(step, operands, sums, after)
+        if not sums and not after and whole is None:
+            compute(program, step, operands, others, step.results)
+            return
+        made = [program.named(program.types[name] if whole is None else whole) for name in step.results]
+        compute(program, step, operands, others, made)
+        if sums:
+            is_last = whole is None and not after
+            summed = [*step.results] if is_last else [program.named(program.types[name]) for name in made]
+            program.add("all_reduce", made, summed, step, sums=sums)
+            made = summed
+        for number, collective in enumerate(after, 1):
+            into = step.results[0] if number == len(after) else None
+            made = [sent(program, collective, made[0], step, into=into)]
+        if made != [*step.results]:
+            for source, name in zip(made, step.results, strict=True):
+                program.add("dynamic_slice", (source,), (name,), step)
+
+    def _whole(
+        self, step: Step, operands: Sequence[Name], sums: Sequence[Collective], after: Sequence[Collective]
+    ) -> TensorType | None:
+        """The type of what an op makes, if that is not its result: parts of a sum, or more than is kept."""
+        type_ = self.program.types.get(step.results[0]) if len(step.results) == 1 else None
+        if type_ is None:
+            return None
+        if sums:
+            held = replace(type_, shape=sums[0].held_shape)
+            held = replace(held, element="f32") if is_narrowed_after(step) or is_widened(step) else held
+            return held if self.program.measure(held) > self.program.sizes[step.results[0]] else None
+        if after:
+            return TensorType(after[0].held_shape, "f32" if is_widened(step) else after[0].element_type)
+        return self._unsharded(step, operands, type_)
+
+    def _unsharded(self, step: Step, operands: Sequence[Name], type_: TensorType) -> TensorType | None:
+        """The type of a result that is computed for more than a device keeps of it; None if it is not."""
+        given = step.record.operands[0] if step.record.operands else None
+        made = step.record.results[0]
+        source = self.program.types.get(operands[0]) if operands else None
+        if given is None or made is None or source is None or not _is_whole(step):
+            return None
+        if not len(source.shape) == given.rank == made.rank:
+            return None
+        dimensions = zip(given.shape, made.shape, source.shape, strict=True)
+        whole = replace(type_, shape=tuple(local if old == new else new for old, new, local in dimensions))
+        return whole if elements(whole) > elements(type_) else None
+
+
+def _is_whole(step: Step) -> bool:
+    """Whether the op makes a value like its operand, of which a device may keep a part only."""
+    is_other = is_movable(kind_of(step)) or has_halo(step) or step.record.name in PRODUCTS
+    return not is_other and not step.blocks

@@ -1,0 +1,59 @@
+"""What each device holds of a tensor: its type, and its bytes in the layout with the least padding.
+
+>>> measured(TensorType((4, 3), "bf16"), "linear")
+24
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import permutations
+from math import prod
+
+from shardy_py.hlo.layout import element_type, layout_bytes
+from shardy_py.hlo.layout.formats import Target
+from shardy_py.ops import TensorType
+from shardy_py.xla.spmd.tiling import Tiling
+
+
+@dataclass(frozen=True)
+class LocalSizes:
+    """Types and bytes of the tensors of a program, which are known by the identities of type and tiling."""
+
+    target: Target
+    _known: dict[tuple[int, int], tuple[TensorType | None, int, object]] = field(
+        default_factory=dict[tuple[int, int], "tuple[TensorType | None, int, object]"]
+    )
+
+    def of(self, type_: TensorType | None, tiling: Tiling | None) -> tuple[TensorType | None, int]:
+        """The type of a tensor on each device, and its bytes; of another value None and 0."""
+        key = id(type_), id(tiling)
+        found = self._known.get(key)
+        if found is None:
+            local = None if type_ is None else _local(type_, tiling)
+            size = 0 if local is None else measured(local, self.target)
+            found = self._known[key] = local, size, (type_, tiling)
+        return found[0], found[1]
+
+
+def _local(type_: TensorType, tiling: Tiling | None) -> TensorType:
+    shape = tuple(size or 0 for size in type_.shape)
+    return TensorType(shape if tiling is None else tuple(tiling.local_shape(shape)), type_.element)
+
+
+def measured(type_: TensorType, target: Target) -> int:
+    """The bytes of a tensor on a device, in the layout with the least padding."""
+    shape = tuple(size or 0 for size in type_.shape)
+    if target == "linear":
+        return -(-prod(shape) * element_type(type_.element).bits // 8)
+    return _compact(type_.element, shape)
+
+
+@lru_cache(maxsize=65536)
+def _compact(element: str, shape: tuple[int, ...]) -> int:
+    """The bytes with the two dimensions in tiles for which there is the least padding."""
+    dimensions = range(len(shape))
+    pairs = permutations(dimensions, 2) if len(shape) > 1 else [()]
+    orders = ((*(d for d in dimensions if d not in pair), *pair) for pair in pairs)
+    return min(layout_bytes(element, tuple(shape[d] for d in order)).padded for order in orders)

@@ -1,0 +1,150 @@
+"""The orders in which XLA runs ops: breadth first on the host, elsewhere so that little memory is needed.
+
+On the host, an op is ready as soon as all of its operands are, and ops run in the order in which they became
+ready. So what depends on arguments alone, such as a gather of a weight, runs first and is stored.
+Source: openxla/xla, the concurrency-optimized scheduler of xla/service/hlo_memory_scheduler.cc.
+
+>>> a, b, c = Event("first", ("x",), ("a",)), Event("second", ("a",), ("b",)), Event("gather", ("y",), ("c",))
+>>> [event.step for event in breadth_first([a, b, c])]
+['first', 'gather', 'second']
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+from typing import Any, NamedTuple
+
+from shardy_py.xla.spmd.model import Collective
+from shardy_py.xla.spmd.program import Name
+
+
+class Event(NamedTuple):
+    """A step that runs, a collective `sent` on an operand of it, or a sum of results: then step is None.
+
+    reads, makes: names of stored values. kind: sums of equal kind may be combined. sums: their collectives.
+    over: what is read in whose memory the result may be.
+    """
+
+    step: Any
+    reads: tuple[Name, ...]
+    makes: tuple[Name, ...]
+    sent: Collective | None = None
+    kind: Hashable = None
+    sums: tuple[Collective, ...] = ()
+    over: tuple[Name, ...] = ()
+
+
+def breadth_first(events: Sequence[Event]) -> list[Event]:
+    """Returns events, which are in program order, in that of the host."""
+    makers = {name: number for number, event in enumerate(events) for name in event.makes}
+    users: dict[Name, list[int]] = defaultdict(list)
+    waiting = [0] * len(events)
+    ready: deque[int] = deque()
+    given: dict[Name, None] = {}
+    for number, event in enumerate(events):
+        for name in dict.fromkeys(event.reads):
+            users[name].append(number)
+            waiting[number] += 1
+            if name not in makers:
+                given[name] = None
+    order: list[Event] = []
+    ready.extend(number for number, count in enumerate(waiting) if count == 0)
+    pending: deque[Name] = deque(given)
+    while pending or ready:
+        # Values from outside come first, each followed by what it makes ready.
+        if pending:
+            made: Iterable[Name] = (pending.popleft(),)
+        else:
+            event = events[ready.popleft()]
+            order.append(event)
+            made = event.makes
+        for name in made:
+            for number in users[name]:
+                waiting[number] -= 1
+                if waiting[number] == 0:
+                    ready.append(number)
+    return order
+
+
+def breadth_first_combined(events: Sequence[Event]) -> list[Event]:
+    """Returns events in the order of the host, with sums of one kind as one, as XLA combines all-reduces.
+
+    Sums are combined if none of them needs another. Where two kinds that are combined so need each other,
+    sums are combined only if as many sums of all kinds come before them. Source: openxla/xla,
+    xla/service/collective_combiner_utils.h.
+    """
+    numbers = {kind: n for n, kind in enumerate(dict.fromkeys(e.kind for e in events if e.kind is not None))}
+    if not numbers:
+        return breadth_first(events)
+    combined = _combined(events, numbers)
+    order = breadth_first(combined)
+    if len(order) < len(combined):
+        order = breadth_first(_combined(events, dict.fromkeys(numbers, 0)))
+    return order
+
+
+def _combined(events: Sequence[Event], numbers: Mapping[Hashable, int]) -> list[Event]:
+    """The events, with one for the sums of a kind before which equally many sums of the same number come."""
+    none = (0,) * (max(numbers.values()) + 1)
+    before: dict[Name, tuple[int, ...]] = {}
+    groups: dict[Hashable, list[Event]] = defaultdict(list)
+    others: list[Event] = []
+    for event in events:
+        counts = {before[name] for name in event.reads if name in before}
+        level = counts.pop() if len(counts) == 1 else tuple(map(max, zip(*counts, strict=True))) or none
+        if event.kind is None:
+            others.append(event)
+        else:
+            number = numbers[event.kind]
+            groups[event.kind, level[number]].append(event)
+            level = (*level[:number], level[number] + 1, *level[number + 1 :])
+        if level != none:
+            before.update(dict.fromkeys(event.makes, level))
+    sums = (
+        Event(None, tuple(n for e in group for n in e.reads), tuple(n for e in group for n in e.makes))
+        for group in groups.values()
+    )
+    return [*others, *sums]
+
+
+def least_memory(events: Sequence[Event], sizes: Mapping[Name, int]) -> list[Event]:
+    """Returns events in an order that needs little memory: of those that are ready, the one that frees most.
+
+    sizes: bytes of the values that events make; others are not freed. Equal ones run in program order. As the
+    list scheduler of openxla/xla, xla/service/hlo_memory_scheduler.cc.
+    """
+    made = {name for event in events for name in event.makes}
+    reads = [[name for name in dict.fromkeys(event.reads) if name in made] for event in events]
+    users: dict[Name, set[int]] = defaultdict(set)
+    waiting = [len(names) for names in reads]
+    for number, names in enumerate(reads):
+        for name in names:
+            users[name].add(number)
+
+    def priority(number: int) -> tuple[int, int]:
+        freed = sum(sizes.get(name, 0) for name in reads[number] if len(users[name]) == 1)
+        return sum(sizes.get(name, 0) for name in events[number].makes) - freed, number
+
+    ready = [priority(number) for number, count in enumerate(waiting) if count == 0]
+    heapify(ready)
+    order: list[Event] = []
+    done = [False] * len(events)
+    while ready:
+        _, number = heappop(ready)
+        if done[number]:
+            continue
+        done[number] = True
+        order.append(events[number])
+        for name in reads[number]:
+            left = users[name]
+            left.discard(number)
+            if len(left) == 1 and waiting[last := next(iter(left))] == 0:
+                heappush(ready, priority(last))  # it frees this value now
+        for name in events[number].makes:
+            for user in users[name]:
+                waiting[user] -= 1
+                if waiting[user] == 0:
+                    heappush(ready, priority(user))
+    return order

@@ -1,0 +1,402 @@
+"""What one block stores: its events in the order of XLA, the buffers that they need, and how long.
+
+Collectives of the partitioner's plan have buffers of their own. An op may write over an operand that dies.
+A buffer that is not needed at the same time as a result may be in the memory of that result. Not here: what
+runs on the host (`host.py`), what is fused for chips (`fusion.py`), orders (`schedule.py`), places
+(`packing.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import accumulate
+from typing import cast
+
+from shardy_py.hlo.layout import element_type
+from shardy_py.hlo.layout.formats import Target
+from shardy_py.ops import TABLE, Control, Storage, TensorType, call_target
+from shardy_py.xla.buffers.canonical import COPIED, Added, canonical, is_narrowed_after
+from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
+from shardy_py.xla.buffers.fusion import Fusion
+from shardy_py.xla.buffers.host import host_events
+from shardy_py.xla.buffers.host_program import HostProgram
+from shardy_py.xla.buffers.host_steps import HostSteps
+from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
+from shardy_py.xla.buffers.packing import Buffer, Holder, Slot, packed
+from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
+from shardy_py.xla.spmd.model import Collective
+from shardy_py.xla.spmd.program import Block, Name, Step
+from shardy_py.xla.spmd.tiling import Tiling
+from shardy_py.xla.spmd.walk import Sent
+
+_WINDOWED = frozenset(("stablehlo.convolution", "stablehlo.reduce_window", "stablehlo.select_and_scatter"))
+_PLACEMENTS = {"annotate_device_placement", "MoveToHost"}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How programs are compiled.
+
+    on_host: by XLA's backend for the host: ops start as early as they can, products are of f32, all-reduces
+    are combined; otherwise ops run so that little memory is needed. target: the layouts of arrays.
+    saves_reads: see `Fusion`.
+    """
+
+    on_host: bool
+    target: Target
+    saves_reads: bool = False
+
+
+@dataclass
+class StoredBlock:
+    """One block: which values are stored, and how long.
+
+    sent: the collectives of each step, by its identity. originals: by that of a step with copied operands,
+    that of the step in the program. again: the last step that reads what was sent, by the key of the
+    collective; merged: by step, what it reads that was sent before. types, sizes: of values on each device.
+    alias: the value whose memory a value shares. host_bytes: of values in memory of the host. is_entry:
+    whether it is that of the entry computation.
+    """
+
+    block: Block
+    sent: dict[int, list[Sent]]
+    again: Mapping[Hashable, int]
+    setting: Setting
+    measure: LocalSizes
+    merged: Mapping[int, Sequence[Sent]] = field(default_factory=dict[int, "Sequence[Sent]"])
+    types: dict[Name, TensorType] = field(default_factory=dict[Name, TensorType])
+    sizes: dict[Name, int] = field(default_factory=dict[Name, int])
+    alias: dict[Name, Name] = field(default_factory=dict[Name, Name])
+    steps: list[Step] = field(default_factory=list[Step])
+    results: list[Name] = field(default_factory=list[Name])
+    originals: dict[int, int] = field(default_factory=dict[int, int])
+    host_bytes: int = 0
+    is_entry: bool = True
+    _copies: dict[Hashable, tuple[Name, ...]] = field(
+        default_factory=dict[Hashable, "tuple[Name, ...]"], init=False
+    )
+    _known_reads: dict[int, list[Name]] = field(default_factory=dict[int, "list[Name]"], init=False)
+
+    def __post_init__(self) -> None:
+        for value in self.block.arguments:
+            self._note(value.name, value.type, value.tiling)
+        self._inline(self.block)
+        self.results = [self.stored_name(name) for name in self.block.results]
+
+    def stored_name(self, name: Name) -> Name:
+        """The value whose memory holds a value."""
+        while name in self.alias:
+            name = self.alias[name]
+        return name
+
+    def _inline(self, block: Block) -> None:
+        """Lists steps; regions that always run once are part of the block around them."""
+        for step in block.steps:
+            for name, type_, tiling in zip(step.results, step.record.results, step.targets, strict=False):
+                self._note(name, type_, tiling)
+            if _is_on_host(step):
+                self.host_bytes += sum(self.sizes[name] for name in step.results)
+                self.sizes |= dict.fromkeys(step.results, 0)
+            row = TABLE[step.record.name]
+            if step.blocks and row.control in (Control.MANUAL, Control.REGION, Control.ASYNC):
+                (inner,) = step.blocks
+                self.alias |= {
+                    value.name: name for value, name in zip(inner.arguments, step.operands, strict=False)
+                }
+                self._inline(inner)
+                self.alias |= zip(step.results, inner.results, strict=False)
+            elif self._is_alias(step):
+                self.alias |= zip(step.results, step.operands, strict=False)
+                if row.storage is Storage.ALIAS and not row.is_wire:
+                    self.steps.append(step)
+            else:
+                self._list_with_copies(step)
+
+    def _list_with_copies(self, step: Step) -> None:
+        if step.record.name not in COPIED:
+            self.steps.append(step)
+            return
+        sent = self.sent_for(step)
+        on_host = self.setting.on_host
+        operands = [each.operand for each in sent]
+        found = canonical(step, operands, on_host=on_host, is_entry=self.is_entry)
+        wide = 1 + (on_host and is_narrowed_after(step))
+        for made, own in zip(found.step.results, step.results, strict=True):
+            self.sizes[made] = self.sizes[own] * wide
+            if own in self.types:
+                self.types[made] = replace(self.types[own], element="f32") if wide > 1 else self.types[own]
+        for added in (*found.before, *found.after):
+            size = int(self.sizes.get(added.like, 0) * added.scale)
+            self.sizes |= dict.fromkeys(added.step.results, size)
+            self._note_added(added, size)
+        self._list_once(each.step for each in found.before)
+        self.steps += [found.step, *(each.step for each in found.after)]
+        if found.step is not step:
+            self.originals[id(found.step)] = id(step)
+
+    def _list_once(self, steps: Iterable[Step]) -> None:
+        """Lists copies of operands; equal copies of a value are one."""
+        for step in steps:
+            sources = tuple(self.stored_name(name) for name in step.operands)
+            key = step.record.name, step.record.results, str(step.record.attributes), sources
+            first = self._copies.setdefault(key, step.results) if sources else step.results
+            if first is step.results:
+                self.steps.append(step)
+            else:
+                self.alias |= zip(step.results, first, strict=True)
+
+    def _note(self, name: Name, type_: TensorType | None, tiling: Tiling | None) -> None:
+        """Notes what a device holds of a value."""
+        local, self.sizes[name] = self.measure.of(type_, tiling)
+        if local is not None:
+            self.types[name] = local
+
+    def _note_added(self, added: Added, size: int) -> None:
+        """Notes what a device holds of what an added step makes."""
+        record, like = added.step.record, self.types.get(added.like)
+        if like is None:
+            return
+        element = record.results[0].element if record.results and record.results[0] else "i32"
+        order = cast("Sequence[int] | None", record.attributes.get("permutation"))
+        shape = tuple(like.shape[i] for i in order) if order is not None else like.shape
+        if not record.results:  # indices, together with values
+            shape = (size * 8 // element_type(element).bits,)
+        self.types |= dict.fromkeys(added.step.results, TensorType(shape, element))
+
+    def sent_for(self, step: Step) -> Sequence[Sent]:
+        """The collectives of a step."""
+        return self.sent.get(self.originals.get(id(step), id(step)), ())
+
+    def _is_alias(self, step: Step) -> bool:
+        """Whether each result is its operand under another name."""
+        row = TABLE[step.record.name]
+        is_reshape = step.record.name == "stablehlo.reshape" and not self.setting.on_host
+        is_free = row.is_wire or row.storage is Storage.ALIAS or is_reshape
+        pairs = zip(step.operands, step.results, strict=False)
+        same = all(self.sizes.get(name) == self.sizes[result] for name, result in pairs)
+        return is_free and same and not self.sent_for(step) and bool(step.results)
+
+    def scheduled(self) -> tuple[list[Event], dict[int, list[Step]]]:
+        """What runs, in program order; and by the identity of a step, what is computed in it."""
+        live = self._live()
+        steps = [step for step in self.steps if not step.results or not live.isdisjoint(step.results)]
+        setting = self.setting
+        fusion = Fusion(self.sizes, self.sent_for, self.results, self._reads, setting.saves_reads)
+        fused = fusion.fused(steps)
+        groups = fusion.groups(steps, fused)
+        stored = [step for step in steps if id(step) in groups]
+        needs = {number: group.needs for number, group in groups.items()}
+        return self._events(stored, needs), {number: group.members for number, group in groups.items()}
+
+    def temporaries(
+        self, results: Sequence[int], carried: Sequence[Name | None] = ()
+    ) -> tuple[int, tuple[Buffer, ...]]:
+        """The bytes of values beyond arguments and results, and what is alive when most is.
+
+        results: the sizes of the memory for results. carried: for each the argument that is in it at first;
+        None for none.
+        """
+        events = self._ordered(self._on_host(results) if self.setting.on_host else self.scheduled()[0])
+        taken = {name: made for name, made in zip(carried, self.results, strict=False) if name != made}
+        copies = copied(events, taken)
+        if copies:
+            events = self._ordered(with_copies(events, copies))
+            self.sizes |= {copy_of(name): self.sizes[name] for name in copies}
+        timed = dict(zip(_moments(events), events, strict=False))
+        moments = {id(event.step): moment for moment, event in timed.items() if event.sent is None}
+        moments |= {self.originals[step]: moments[step] for step in self.originals if step in moments}
+        last = {name: moment for moment, event in timed.items() for name in event.reads}
+        end = _moments(events)[-1]
+        slots: list[Slot] = [Slot(size) for size in results]
+        for slot, name in zip(slots, carried, strict=False):
+            if name is not None:
+                until = last.get(name, -1)
+                over = until >= 0 and taken.get(name) in timed[until].makes  # the result is written over it
+                slot.busy.append((-1, until - over))
+        buffers: list[Buffer] = []
+        roots: dict[Name, int] = {}
+        for position, name in enumerate(self.results):
+            roots.setdefault(name, position)
+        holders: dict[Name, Holder] = {}
+        for moment, event in timed.items():
+            step = event.step
+            if step is not None and step.blocks and event.sent is None:
+                inner, inside = self._inner(step)
+                buffers.append(Buffer(inner, moment, moment, step, inside))
+            reads = dict.fromkeys(event.reads)
+            dying = [name for name in reads if last[name] == moment and name in holders]
+            for made in event.makes:
+                if made in self.alias:
+                    continue
+                finish = end if made in roots else last.get(made, moment)
+                if event.sent is not None:
+                    finish = self._needed_until(event.sent, finish, moments)
+                size = self.sizes[made]
+                fitting = (name for name in dying if holders[name].size == size and name in event.over)
+                reused = next(fitting, None)
+                if reused is not None and event.sent is None:
+                    dying.remove(reused)
+                    holder = holders.pop(reused)
+                    holder.end = finish
+                else:
+                    holder = Holder(size, moment, finish, step=step)
+                holders[made] = holder
+                holder.root = roots.get(made, holder.root)
+        distinct = {id(holder): holder for holder in holders.values()}
+        for holder in distinct.values():
+            slot = slots[holder.root] if 0 <= holder.root < len(slots) else None
+            if slot is None or not slot.take(holder.start, holder.end):
+                buffers.append(Buffer(holder.size, holder.start, holder.end, holder.step))
+        return packed(buffers, slots)
+
+    def _on_host(self, sizes: Sequence[int]) -> list[Event]:
+        """What runs on the host, in program order; notes which values the results are."""
+        measure = partial(measured, target=self.setting.target)
+        program = HostProgram(self.types, self.sizes, self.alias, measure)
+        steps = HostSteps(program, self.sent, self.merged, self.originals)
+        live = self._live()
+        for step in self.steps:
+            if not step.results or not live.isdisjoint(step.results):
+                steps.add(step, [name for inner in step.blocks for name in _captured(inner)])
+        sent = self.sent.get(id(None), ()) if self.is_entry else ()
+        self.results = [
+            steps.result(position, name, sent, sizes[position] if position < len(sizes) else 0)
+            for position, name in enumerate(self.block.results)
+        ]
+        events = host_events(program, self.results)
+        self.results = [self.stored_name(name) for name in self.results]
+        return events
+
+    def _ordered(self, events: Sequence[Event]) -> list[Event]:
+        if self.setting.on_host:
+            return breadth_first_combined(events)
+        return least_memory(events, self.sizes)
+
+    def _events(self, steps: Sequence[Step], needs: Mapping[int, list[Name]]) -> list[Event]:
+        """What runs, in program order: what is sent of operands before a step, sums of results after it."""
+        events: list[Event] = []
+        for step in steps:
+            sent: list[Name] = []
+            chains: dict[int, Name] = {}
+            sums: list[Collective] = []
+            for number, each in enumerate(self.sent_for(step)):
+                if each.collective.kind == "all_reduce":
+                    sums.append(each.collective)
+                    continue
+                name = (id(step), "sent", number)
+                operand = each.operand
+                source = [self.stored_name(step.operands[operand])] if operand >= 0 else needs[id(step)]
+                # What is sent of an operand does not wait for the others, which may be made much later.
+                before = [chains[operand]] if operand in chains else sent if operand < 0 else []
+                reads = (*source, *before)
+                self.sizes[name] = _received(each.collective)
+                events.append(Event(step, reads, (name,), each.collective))
+                sent.append(name)
+                chains[operand] = name
+            parts = [(name, "parts") for name in step.results] if sums else [*step.results]
+            if sent and step.record.name in _WINDOWED:
+                # What comes from neighbours and the operand are put together in memory of their own.
+                joined = (id(step), "joined")
+                self.sizes[joined] = sum(self.sizes[name] for name in (*needs[id(step)][:1], *sent))
+                events.append(Event(None, (*needs[id(step)], *sent), (joined,)))
+                reads = (joined, *needs[id(step)][1:])
+            else:
+                reads = (*needs[id(step)], *sent)
+            over = reads if self._in_place(step) else ()
+            events.append(Event(step, reads, tuple(parts), over=over))
+            if sums:
+                # A sum of which a device keeps a part is computed whole, and the part taken where it is used.
+                whole = [self.sizes[name] for name in step.results]
+                if len(parts) == 1:
+                    whole = [max(sums[0].held_bytes, *whole)]
+                self.sizes |= zip(parts, whole, strict=True)
+                self.sizes |= zip(step.results, whole, strict=True)
+                kind = (sums[0].kind, sums[0].element_type, sums[0].group, sums[0].group_size)
+                events.append(Event(None, tuple(parts), step.results, kind=kind, sums=tuple(sums)))
+        return events
+
+    def _needed_until(self, sent: Collective, moment: int, moments: Mapping[int, int]) -> int:
+        """The event up to which the buffer of a collective is needed."""
+        return max(moment, moments.get(self.again.get(sent.key, 0), 0))
+
+    def _live(self) -> set[Name]:
+        live = set[Name](self.results)
+        for step in reversed(self.steps):
+            if not step.results or not live.isdisjoint(step.results):
+                live.update(self._reads(step))
+        return live
+
+    def _reads(self, step: Step) -> list[Name]:
+        """The stored names of what a step reads: known once all steps are listed."""
+        found = self._known_reads.get(id(step))
+        if found is None:
+            names = step.operands
+            if step.blocks:
+                names = (*names, *(name for inner in step.blocks for name in _captured(inner)))
+            alias = self.alias
+            found = [self.stored_name(name) if name in alias else name for name in names]
+            self._known_reads[id(step)] = found
+        return found
+
+    def _in_place(self, step: Step | None) -> bool:
+        if step is None:
+            return False
+        row = TABLE[step.record.name]
+        return row.storage is Storage.IN_PLACE or row.control is Control.LOOP or row.elementwise(step.record)
+
+    def _inner(self, step: Step) -> tuple[int, tuple[Buffer, ...]]:
+        """The temporaries of the regions of a step, one of which runs at a time."""
+        return max((self._region(step, inner) for inner in step.blocks), key=lambda found: found[0])
+
+    def inside(self, inner: Block) -> StoredBlock:
+        """A region of a step of the block, with what is known of the values from outside that it reads."""
+        read = dict.fromkeys(_captured(inner))
+        return StoredBlock(
+            inner,
+            self.sent,
+            self.again,
+            self.setting,
+            self.measure,
+            self.merged,
+            {name: self.types[name] for name in read if name in self.types},
+            {name: self.sizes[name] for name in read if name in self.sizes},
+            is_entry=False,
+        )
+
+    def _region(self, step: Step, inner: Block) -> tuple[int, tuple[Buffer, ...]]:
+        body = self.inside(inner)
+        sizes = [self.sizes[name] for name in step.results]
+        is_loop = TABLE[step.record.name].control is Control.LOOP
+        carried = [value.name for value in inner.arguments] if is_loop else []
+        returns = sizes if len(inner.results) == len(sizes) else []
+        return body.temporaries(returns, carried if returns else ())
+
+
+def _moments(events: Sequence[Event]) -> list[int]:
+    """When each event runs, and the end: after one that makes several values, XLA takes them one by one."""
+    counts = (1 + (len(event.makes) if len(event.makes) > 1 else 0) for event in events)
+    return [0, *accumulate(counts)]
+
+
+def _received(collective: Collective) -> int:
+    """The bytes of the buffer that a collective writes."""
+    gathers = collective.kind == "all_gather"
+    return collective.held_bytes * (collective.group_size if gathers else 1)
+
+
+def _captured(block: Block) -> Iterable[Name]:
+    for step in block.steps:
+        yield from step.operands
+        for inner in step.blocks:
+            yield from _captured(inner)
+    yield from block.results
+
+
+def _is_on_host(step: Step) -> bool:
+    """Whether a step moves a value to memory of the host, as `jax.device_put` does in a jitted function."""
+    if step.record.name != "stablehlo.custom_call" or call_target(step.record) not in _PLACEMENTS:
+        return False
+    given = cast("Mapping[str, object]", step.record.attributes.get("mhlo.frontend_attributes") or {})
+    return "host" in str(given.get("_xla_buffer_placement", "pinned_host"))

@@ -1,0 +1,133 @@
+"""Manual computations to calls of their bodies, as Shardy encodes them in HLO, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation, SSAValue
+
+from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.calls import calls_in
+from shardy_py.mlir.dialects.sdy import ManualComputationOp
+from shardy_py.mlir.ir import erase, find_ops, place_before
+from shardy_py.mlir.movements import replace_by_values
+from shardy_py.mlir.nesting import innermost_first
+from shardy_py.mlir.op_errors import errors_at
+from shardy_py.mlir.symbols import Symbols, callee_name, functions_of, symbol_name
+from shardy_py.xla.gspmd.encoding import (
+    BODY_BORDERS,
+    GLOBAL_TO_LOCAL,
+    IN_SHARDINGS,
+    INLINEABLE,
+    LOCAL_TO_GLOBAL,
+    MANUAL_AXES,
+    MANUAL_COMPUTATION_BODY,
+    OUT_SHARDINGS,
+    FrontendAttribute,
+    Kind,
+    call_target,
+    calls_of,
+    custom_call,
+    erase_unused,
+    producer,
+    users,
+    with_frontend,
+)
+from shardy_py.xla.gspmd.shard_maps import ManualCall, outline_body, to_manual_computation
+
+
+def xla_sdy_round_trip_shard_map_export(module: ModuleOp) -> None:
+    """`xla-sdy-round-trip-shard-map-export`: replaces manual computations by calls that XLA's HLO preserves.
+
+    before  %3 = sdy.manual_computation(%0) in_shardings=[...] out_shardings=[...] manual_axes={...} { ... }
+    after   %1 = custom_call @xla.sdy.GlobalToLocalShape(%0) {... xla.sdy.in_shardings, xla.sdy.manual_axes}
+        %2 = call @xla.sdy.manual_computation_body(%1)
+        %3 = custom_call @xla.sdy.LocalToGlobalShape(%2) {... xla.sdy.out_shardings, xla.sdy.manual_axes}
+
+    The inverse: `xla-sdy-round-trip-shard-map-import`.
+    """
+    symbols = Symbols(module)
+    for computation in innermost_first(find_ops(module, ManualComputationOp.name)):
+        arguments = computation.regions[0].blocks[0].args
+        local = _border(computation, GLOBAL_TO_LOCAL, computation.operands, arguments)
+        attributes = with_frontend(computation.attributes, {INLINEABLE: StringAttr("false")})
+        call = outline_body(computation, MANUAL_COMPUTATION_BODY, local, symbols, attributes)
+        made = _border(computation, LOCAL_TO_GLOBAL, call.results, computation.results)
+        replace_by_values(computation, made)
+
+
+def _border(
+    computation: Operation, target: str, operands: Sequence[SSAValue], like: Sequence[SSAValue]
+) -> Sequence[SSAValue]:
+    """The results, with types as of `like`, of a new custom call before the computation; () without any."""
+    if not operands:
+        return ()
+    entries = {entry.name: computation.properties[name] for entry, name in BODY_BORDERS[target].items()}
+    types = [value.type for value in like]
+    call = custom_call(target, operands, types, with_frontend({}, entries), computation.location)
+    place_before(call, computation)
+    return call.results
+
+
+def xla_sdy_round_trip_shard_map_import(module: ModuleOp) -> None:
+    """`xla-sdy-round-trip-shard-map-import`: restores manual computations from Shardy's encoding in HLO.
+
+    before  %1 = custom_call @xla.sdy.GlobalToLocalShape(%0) {... xla.sdy.in_shardings, xla.sdy.manual_axes}
+        %2 = call @xla.sdy.manual_computation_body(%1)
+        %3 = custom_call @xla.sdy.LocalToGlobalShape(%2) {... xla.sdy.out_shardings, xla.sdy.manual_axes}
+    after   %3 = sdy.manual_computation(%0) in_shardings=[...] out_shardings=[...] manual_axes={...} { ... }
+
+    A call with unused results is erased: they have no elements, and constants have replaced them. Bodies
+    without calls are erased too. Tuples are flattened before: `stablehlo-ext-canonicalize-from-hlo-import`.
+    """
+    symbols = Symbols(module)
+    while calls := [c for c in calls_in(module) if MANUAL_COMPUTATION_BODY in callee_name(c)]:
+        call = calls[0]
+        if call.results and not any(result.first_use for result in call.results):
+            erase(call)
+            continue
+        with errors_at(call):
+            to_manual_computation(_parts(call), symbols)
+    erase_unused(calls_of(module, BODY_BORDERS))
+    for function in functions_of(module):
+        if MANUAL_COMPUTATION_BODY in (symbol_name(function) or ""):
+            symbols.erase(function)
+
+
+def _parts(call: Operation) -> ManualCall:
+    befores = [op for operand in call.operands if (op := producer(operand, GLOBAL_TO_LOCAL)) is not None]
+    if call.operands and not befores:
+        raise ShardyError(
+            f"expected at least one operand of @{callee_name(call)} to be produced by a {GLOBAL_TO_LOCAL} "
+            "CustomCallOp"
+        )
+    afters = [u for result in call.results for u in users(result) if call_target(u) == LOCAL_TO_GLOBAL]
+    if call.results and not afters:
+        raise ShardyError(
+            f"expected the first use of @{callee_name(call)} to be a {LOCAL_TO_GLOBAL} CustomCallOp"
+        )
+    before, after = befores[:1], afters[:1]
+    operands = tuple(value for op in before for value in op.operands)
+    results = tuple(result for op in after for result in op.results)
+    # Dumps of older versions have the attributes on the call itself.
+    holders = (*before, *after, call)
+    axes = _entry(holders, MANUAL_AXES)
+    if axes is None and (operands or results):
+        raise ShardyError(f"expected '{MANUAL_AXES.name}' on the custom calls around the call")
+    in_shardings, out_shardings = _entry(holders, IN_SHARDINGS), _entry(holders, OUT_SHARDINGS)
+    return ManualCall(
+        call,
+        operands,
+        tuple((result,) for result in results),
+        tuple(result.type for result in results),
+        () if in_shardings is None else in_shardings.data,
+        () if out_shardings is None else out_shardings.data,
+        () if axes is None else axes.data,
+        (*after, *before),
+    )
+
+
+def _entry(holders: Sequence[Operation], entry: FrontendAttribute[Kind]) -> Kind | None:
+    found = (entry.read(op.attributes) for op in holders)
+    return next((value for value in found if value is not None), None)

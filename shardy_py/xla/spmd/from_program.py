@@ -1,0 +1,263 @@
+"""A propagated program of IR as blocks of the planner of XLA's SPMD partitioner, with what it plans.
+
+Values are named by themselves, steps by their ops. Operands of a manual computation are resharded on entry.
+The program has no calls: XLA inlines them before. Not here: how it is planned (`xla/spmd/walk.py`), the
+report on it (`by_xla.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from math import prod
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block as IrBlock
+from xdsl.ir import Operation, SSAValue
+
+from shardy_py.base import releases
+from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.dialects.sdy import AllReduceOp, ManualComputationOp, ReduceScatterOp, ReshardOp
+from shardy_py.mlir.dialects.stablehlo.structs import ReplicaGroupMeshAxes
+from shardy_py.mlir.dialects.traits import is_constant
+from shardy_py.mlir.holders import attribute_list_shardings
+from shardy_py.mlir.ir import blocks_of, operands_of, type_of
+from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.record import record_of, signature_of
+from shardy_py.mlir.symbols import MAIN, Symbols, function_name, functions_of
+from shardy_py.mlir.value_shardings import ShardingReader
+from shardy_py.mlir.value_table import ValueTable
+from shardy_py.ops import TABLE, Control, OpRecord, TensorType
+from shardy_py.run.loops import iterations
+from shardy_py.run.scalars import Scalars
+from shardy_py.sharding import Mesh, TensorSharding
+from shardy_py.sharding.meshes import mesh_of
+from shardy_py.xla.spmd.device_groups import axes_of_devices
+from shardy_py.xla.spmd.planned import the_tiling
+from shardy_py.xla.spmd.tiling import Tiling
+from shardy_py.xla.spmd.walk import Block, Name, ProgramPlan, Step, Value, plan_program
+
+_RUN = frozenset(Control) - {Control.NONE, Control.CALL, Control.DEFINITION}
+"""Ops with these run their regions; those of others combine elements."""
+_REDUCTIONS = (AllReduceOp, ReduceScatterOp)
+
+
+@releases.following
+@dataclass(eq=False)
+class SpmdProgram:
+    """A propagated program without calls as XLA partitions it, for all reports on it.
+
+    originals: for ops of inlined functions, those of the program with calls. is_planned: whether collectives
+    are planned; otherwise the program has them all. table: the values, for those who have them; see `values`.
+    release: whose XLA partitions it.
+    The module must not change while this is in use.
+    """
+
+    module: ModuleOp
+    originals: Mapping[Operation, Operation] = field(default_factory=dict[Operation, Operation])
+    is_planned: bool = True
+    table: ValueTable | None = None
+    release: releases.Release = field(default_factory=releases.current)
+
+    @cached_property
+    def meshes(self) -> dict[str, Mesh]:
+        """The meshes by name."""
+        return Symbols(self.module).meshes()
+
+    @cached_property
+    def values(self) -> ValueTable:
+        """All values."""
+        return self.table or ValueTable(self.module)
+
+    @cached_property
+    def entries(self) -> tuple[FuncOp, ...]:
+        """The function @main; without one, all functions."""
+        functions = functions_of(self.module)
+        return tuple([f for f in functions if function_name(f) == MAIN] or functions)
+
+    def planned(self, function: FuncOp) -> tuple[Block, ProgramPlan]:
+        """The block of a function, and what is sent for it.
+
+        Raises:
+            ShardyError: a mesh has too many devices to list them, or a tensor has a dynamic shape.
+        """
+        if function not in self._known:
+            block = block_of(function, self.meshes)
+            plan = plan_program(block) if self.is_planned else ProgramPlan((), ())
+            self._known[function] = block, plan
+        return self._known[function]
+
+    def result_sharding(self, step: Step) -> TensorSharding | None:
+        """Returns the sharding of the first result of a step that an op of the program is."""
+        return self._shardings.of(cast("Operation", step.source).results[0])
+
+    @cached_property
+    def _shardings(self) -> ShardingReader:
+        return ShardingReader()
+
+    @cached_property
+    def _known(self) -> dict[FuncOp, tuple[Block, ProgramPlan]]:
+        return {}
+
+
+def block_of(function: FuncOp, meshes: Mapping[str, Mesh]) -> Block:
+    """Returns the block of a function without calls; meshes: by name.
+
+    Raises:
+        ShardyError: a mesh has too many devices to list them.
+    """
+    devices = max((mesh.device_count for mesh in meshes.values()), default=1)
+    return _Reader(meshes, devices).function(function)
+
+
+def _with_number(op: Operation, record: OpRecord) -> OpRecord:
+    """The record of an op; constants that are scalars of integers have their value, as XLA reads it."""
+    if not is_constant(op):
+        return record
+    number = Scalars().of(op.results[0])
+    return _constant(record.name, record.results, number) if isinstance(number, int) else record
+
+
+@lru_cache(maxsize=1024)
+def _constant(name: str, results: tuple[TensorType | None, ...], number: int) -> OpRecord:
+    """The same record for equal constants, so that their plans are made once."""
+    return OpRecord(name, (), results, {"value": number})
+
+
+@dataclass(frozen=True)
+class _Reader:
+    meshes: Mapping[str, Mesh]
+    devices: int
+    shardings: ShardingReader = field(default_factory=ShardingReader)
+    known: dict[tuple[int, int], tuple[Tiling | None, object, object]] = field(
+        default_factory=dict[tuple[int, int], Any]
+    )
+    """Tilings by the identities of a type and a sharding, which are kept with them."""
+    records: dict[tuple[Hashable, ...], OpRecord] = field(
+        default_factory=dict[tuple[Hashable, ...], OpRecord]
+    )
+    """Records by signatures of identities, which live as long as the module."""
+
+    def function(self, function: FuncOp) -> Block:
+        """Results are resharded to the shardings of the function."""
+        (block, *_) = blocks_of(function)
+        returned = self._returned(block)
+        given = attribute_list_shardings(function.properties.get("res_attrs")) or (None,) * len(returned)
+        pairs = zip(returned, given, strict=True)
+        targets = [self._tiling(value, sharding or self.shardings.of(value)) for value, sharding in pairs]
+        return self._block(block, targets)
+
+    def _block(self, block: IrBlock, targets: Sequence[Tiling | None] | None = None) -> Block:
+        """targets: of the results, by default as the returned values have them."""
+        arguments = tuple(Value(v, tensor_type(type_of(v)), self._own(v)) for v in block.args)
+        returned = self._returned(block)
+        targets = [self._own(value) for value in returned] if targets is None else targets
+        steps = (step for op in block.ops if op is not block.last_op for step in self._steps(op))
+        return Block(arguments, tuple(steps), tuple(returned), tuple(targets))
+
+    def _returned(self, block: IrBlock) -> Sequence[SSAValue]:
+        return () if block.last_op is None else operands_of(block.last_op)
+
+    def _steps(self, op: Operation) -> Iterator[Step]:
+        control = TABLE[op.name].control
+        names: tuple[Name, ...] = operands_of(op)
+        if control is Control.NONE and not isinstance(op, _REDUCTIONS):
+            yield self._plain_step(op, names)
+            return
+        if isinstance(op, ManualComputationOp):
+            entering = tuple(self._entering(op))
+            yield from entering
+            names = tuple(step.results[0] for step in entering)
+        targets = tuple(map(self._own, op.results))
+        blocks = tuple(self._blocks(op, control, targets))
+        times = iterations(op)[0] if control is Control.LOOP else 1
+        record, is_unreduced = self._with_devices(op), self._is_unreduced(op)
+        yield Step(record, names, tuple(op.results), targets, blocks, times, op, is_unreduced)
+
+    def _plain_step(self, op: Operation, names: tuple[Name, ...]) -> Step:
+        """The step of an op that runs no regions: nearly all are such."""
+        results = op.results
+        shardings = [*map(self.shardings.of, results)]
+        targets = (*map(self._tiling, results, shardings),)
+        is_unreduced = bool(shardings and shardings[0] is not None and shardings[0].unreduced_axes)
+        signature = signature_of(op)
+        record = self.records.get(signature)
+        if record is None:
+            record = self.records[signature] = _with_number(op, self._with_groups(op))
+        return Step(record, names, results, targets, (), 1, op, is_unreduced)
+
+    def _is_unreduced(self, op: Operation) -> bool:
+        sharding = self.shardings.of(op.results[0]) if op.results else None
+        return sharding is not None and bool(sharding.unreduced_axes)
+
+    def _with_devices(self, op: Operation) -> OpRecord:
+        """The record of an op; reductions of unreduced axes name groups of devices, as they do in XLA."""
+        record = self._with_groups(op)
+        if not isinstance(op, _REDUCTIONS):
+            return record
+        before, after = (self.shardings.of(value) for value in (op.operands[0], op.results[0]))
+        if before is None:
+            return record
+        mesh = mesh_of(before, self.meshes)
+        kept = prod(axis.size(mesh) for axis in after.unreduced_axes) if after else 1
+        size = prod(axis.size(mesh) for axis in before.unreduced_axes) // kept
+        return _in_groups_of(record, size)
+
+    def _with_groups(self, op: Operation) -> OpRecord:
+        """The record of an op; groups along the axes of a mesh are a group of as many devices."""
+        record = record_of(op)
+        named = getattr(op.properties.get("replica_groups"), "data", None)
+        if not isinstance(named, ReplicaGroupMeshAxes):
+            return record
+        return _in_groups_of(record, prod(size for _, size in axes_of_devices(op, self.meshes)))
+
+    def _blocks(self, op: Operation, control: Control, targets: Sequence[Tiling | None]) -> Iterator[Block]:
+        """The regions that the op runs; those whose results are its own return them in its tilings."""
+        blocks = [region.blocks[0] for region in op.regions] if control in _RUN else []
+        for number, block in enumerate(blocks):
+            is_condition = control is Control.LOOP and number == 0
+            has_results = control in (Control.LOOP, Control.BRANCHES) and not is_condition
+            yield self._block(block, targets if has_results else None)
+
+    def _entering(self, op: ManualComputationOp) -> Iterator[Step]:
+        """The reshards of operands to the shardings with which their parts go in."""
+        for i, (value, sharding) in enumerate(zip(operands_of(op), op.in_shardings.data, strict=True)):
+            type_ = tensor_type(type_of(value))
+            record = OpRecord(ReshardOp.name, (type_,), (type_,))
+            yield Step(record, (value,), ((op, i),), (self._tiling(value, sharding),), source=op)
+
+    def _own(self, value: SSAValue) -> Tiling | None:
+        return self._tiling(value, self.shardings.of(value))
+
+    def _tiling(self, value: SSAValue, sharding: TensorSharding | None) -> Tiling | None:
+        """The tiling of a value with this sharding; None for other values than tensors."""
+        type_ = type_of(value)
+        key = id(type_), id(sharding)
+        known = self.known.get(key)
+        if known is None:
+            tensor = tensor_type(type_)
+            tiling = None if tensor is None else the_tiling(self._tiling_of(sharding, len(tensor.shape)))
+            known = self.known[key] = tiling, type_, sharding
+        return known[0]
+
+    def _tiling_of(self, sharding: TensorSharding | None, rank: int) -> Tiling:
+        """Without a sharding, and on meshes of fewer devices, every device holds the whole tensor."""
+        if sharding is not None:
+            mesh = mesh_of(sharding, self.meshes)
+            if mesh.device_count == self.devices and not mesh.is_maximal:
+                return Tiling.of_sharding(sharding, mesh)
+        return Tiling.replicated(rank, self.devices)
+
+
+_MOST_IN_GROUP = 1 << 20
+"""Devices of a group that are listed."""
+
+
+def _in_groups_of(record: OpRecord, size: int) -> OpRecord:
+    if size > _MOST_IN_GROUP:
+        expected, got = f"groups of at most {_MOST_IN_GROUP:,} devices", f"{size:,}"
+        raise ShardyError.unexpected(record.name, expected=expected, got=got, remedy="use a smaller mesh")
+    return replace(record, attributes={**record.attributes, "replica_groups": (tuple(range(size)),)})

@@ -1,0 +1,364 @@
+"""The handler of each op: from an op record, operands and tilings of results to what is sent.
+
+XLA's partitioner has a handler an opcode; each of its kind has a row here, elementwise ops share one, and all
+others get whole operands on every device. Not here: control flow (`walk.py`), the decisions (a module a
+handler).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from shardy_py.base.releases import Behaviour
+from shardy_py.ops import TABLE
+from shardy_py.ops.windowed import Window, windows_of
+from shardy_py.xla.spmd.application import Application, Handler
+from shardy_py.xla.spmd.convolutions import Convolution
+from shardy_py.xla.spmd.dots import dot
+from shardy_py.xla.spmd.dynamic_slices import dynamically_sliced, dynamically_updated
+from shardy_py.xla.spmd.indexed_handlers import copied, gather, scatter
+from shardy_py.xla.spmd.movement import (
+    along_batch,
+    bitcast,
+    broadcast,
+    elementwise,
+    replicating,
+    result_of,
+    reversed_along,
+    transposed,
+    with_whole_dimensions,
+)
+from shardy_py.xla.spmd.partitioned import Partitioned, without_axes
+from shardy_py.xla.spmd.products import Product, ProductDimensions
+from shardy_py.xla.spmd.reductions import reduced
+from shardy_py.xla.spmd.reshapes import reshaped
+from shardy_py.xla.spmd.reshard import reshard
+from shardy_py.xla.spmd.sorts import largest, sorted_along
+from shardy_py.xla.spmd.tiling import Tiling
+from shardy_py.xla.spmd.windows import padded, selected_and_scattered, sliced, windows_reduced
+
+
+def partition(application: Application) -> tuple[Partitioned, ...]:
+    """The results of an op in the tilings that are wanted, with all that was sent for them.
+
+    XLA makes constants of results without elements before.
+    """
+    if _is_made_in_place(application):
+        return tuple(
+            Partitioned.of(application.shape(i), target, application.element(i))
+            for i, target in enumerate(application.targets)
+        )
+    record = application.record
+    handler = HANDLERS.get(record.name)
+    row = TABLE.get(record.name)
+    if handler is None and row is not None:
+        is_explicit = row.collective is not None and row.collective.names_devices
+        handler = _explicit if is_explicit else _elementwise if row.elementwise(record) else _whole
+    handler = handler or _whole
+    made = handler(application)
+    if record.name in PRODUCTS:
+        return tuple(made)
+    pairs = zip(made, application.targets, strict=True)
+    return tuple(replace(value, tiling=value.tiling.like(target)) for value, target in pairs)
+
+
+def _is_made_in_place(application: Application) -> bool:
+    if application.operands:
+        types = application.record.results
+        return bool(types) and all(type_ is not None and 0 in type_.shape for type_ in types)
+    return application.record.name not in HANDLERS
+
+
+def _elementwise(application: Application) -> list[Partitioned]:
+    """Scalars among the operands are broadcast first, as HLO has it."""
+    rank = len(application.shape())
+    operands = [value for value in application.operands if len(value.shape) == rank]
+    (target,) = application.targets
+    return [elementwise(operands, application.element(), target)]
+
+
+def _whole(application: Application) -> list[Partitioned]:
+    """Each operand is gathered once."""
+    found: list[Partitioned] = []
+    operands: Sequence[Partitioned] = application.operands
+    for i, target in enumerate(application.targets):
+        found.append(replicating(operands, application.shape(i), application.element(i), target))
+        operands = ()
+    return found
+
+
+def _explicit(application: Application) -> list[Partitioned]:
+    """A collective of the program itself, on what each device or group of devices holds."""
+    record = application.record
+    collective = TABLE[record.name].collective
+    groups: Sequence[Sequence[int]] = application.attributes.get("replica_groups") or ()
+    pairs: Sequence[Sequence[int]] = application.attributes.get("source_target_pairs") or ()
+    found: list[Partitioned] = []
+    for i, (value, target) in enumerate(zip(application.operands, application.targets, strict=False)):
+        size = len(groups[0]) if groups else 2 if pairs else target.device_count
+        result = Partitioned.of(application.shape(i), target, application.element(i))
+        held = replace(value, chain=None)
+        moves = size > 1 and all(a != b for a, b in pairs[:1])
+        group = tuple(groups[0]) if groups else (tuple(pairs[0]) if pairs else range(size))
+        sent = held.sent(collective.kind, group, local=result.local) if collective and moves else held
+        found.append(replace(result, collectives=sent.collectives))
+    return found
+
+
+def _constant(application: Application) -> list[Partitioned]:
+    """Its number is known if it is a scalar of integers."""
+    made = Partitioned.of(application.shape(), application.targets[0], application.element())
+    return [replace(made, number=application.attributes.get("value"))]
+
+
+def _in_place(application: Application) -> list[Partitioned]:
+    """Each device makes its part of an unreduced tensor: its tile among zeros."""
+    (value,), (target,) = application.operands, application.targets
+    return [result_of([value], application.shape(), target, application.element())]
+
+
+def _copies(application: Application) -> list[Partitioned]:
+    """Result i is a copy of operand i."""
+    pairs = zip(application.operands, application.targets, strict=True)
+    return [elementwise([value], value.element, target) for value, target in pairs]
+
+
+def _dot_general(application: Application) -> list[Partitioned]:
+    numbers = application.attributes["dot_dimension_numbers"]
+    summed, batch = (
+        (numbers[f"lhs_{role}_dimensions"], numbers[f"rhs_{role}_dimensions"])
+        for role in ("contracting", "batching")
+    )
+    return _product(application, contracting=summed, batch=batch)
+
+
+def _dot(application: Application) -> list[Partitioned]:
+    """The last dimension of lhs and the first of rhs are contracted."""
+    return _product(application, contracting=((len(application.operands[0].shape) - 1,), (0,)))
+
+
+def _product(
+    application: Application,
+    *,
+    contracting: tuple[Sequence[int], Sequence[int]],
+    batch: tuple[Sequence[int], Sequence[int]] = ((), ()),
+) -> list[Partitioned]:
+    lhs, rhs, target = _without_axes(application)
+    rhs = copied(rhs, [lhs])
+    dimensions = ProductDimensions.of_dot(
+        len(lhs.shape), len(rhs.shape), contracting=contracting, batch=batch
+    )
+    product = Product(dimensions, lhs, rhs, application.shape(), target, application.element())
+    return [dot(replace(product, is_unreduced=application.is_unreduced))]
+
+
+def _without_axes(application: Application) -> tuple[Partitioned, Partitioned, Tiling]:
+    """The operands and the tiling of a product, whose axes the partitioner forgets, also for later ops."""
+    lhs, rhs = map(without_axes, application.operands)
+    return lhs, rhs, application.targets[0].by(None)
+
+
+def _convolution(application: Application) -> list[Partitioned]:
+    lhs, rhs, target = _without_axes(application)
+    own = Convolution.of(application.attributes, rhs.shape)
+    dimensions = own.dimensions(lhs.shape)
+    product = Product(dimensions, lhs, rhs, application.shape(), target, application.element())
+    return [dot(replace(product, convolution=own))]
+
+
+def _rng(application: Application) -> list[Partitioned]:
+    """Random numbers that several devices hold are drawn on one of them, and sent to the others by a sum."""
+    found = Partitioned.of(application.shape(), application.targets[0], application.element())
+    return [found.summed(found.tiling, [found.tiling.rank])]
+
+
+def _transpose(application: Application) -> list[Partitioned]:
+    (value,), (target,) = application.operands, application.targets
+    return [transposed(value, application.attributes["permutation"], target)]
+
+
+def _bitcast_convert(application: Application) -> list[Partitioned]:
+    (value,), (target,) = application.operands, application.targets
+    return [bitcast(value, application.shape(), application.element(), target)]
+
+
+def _reshape(application: Application) -> list[Partitioned]:
+    return [reshaped(application.operands[0], application.shape(), application.targets[0])]
+
+
+def _dropped(value: Partitioned, kept: Sequence[int]) -> Partitioned:
+    """The value without other dimensions than `kept`, which are of size one; so is what it was before."""
+    dropped = [i for i in range(len(value.shape)) if i not in kept]
+    whole = (each for each in value.earlier if all(each.tiling.dimensions[i] == 1 for i in dropped))
+    return replace(
+        value,
+        shape=tuple(value.shape[i] for i in kept),
+        local=tuple(value.local[i] for i in kept),
+        tiling=value.tiling.without_dimensions(dropped),
+        earlier=tuple(_dropped(each, kept) for each in whole),
+    )
+
+
+def _broadcast(application: Application) -> list[Partitioned]:
+    """Dimensions of size one that grow are dropped first, in a new tensor: its reshards are not shared."""
+    (value,), (target,) = application.operands, application.targets
+    shape = application.shape()
+    dimensions: Sequence[int] = application.attributes["broadcast_dimensions"]
+    grown = [i for i, at in enumerate(dimensions) if value.shape[i] != shape[at]]
+    if grown:
+        kept = [i for i in range(len(dimensions)) if i not in grown]
+        value = reshard(value, value.tiling.replicated_on(grown))
+        value = replace(_dropped(value, kept), chain=None, earlier=())
+        dimensions = [dimensions[i] for i in kept]
+    return [broadcast(value, dimensions, shape, target)]
+
+
+def _reduce(application: Application) -> list[Partitioned]:
+    """The second half of the operands are initial values."""
+    inputs = application.operands[: len(application.targets)]
+    elements = [application.element(i) for i in range(len(inputs))]
+    dimensions: Sequence[int] = application.attributes["dimensions"]
+    is_unreduced = application.is_unreduced
+    return reduced(inputs, dimensions, elements, application.targets, is_unreduced=is_unreduced)
+
+
+def _slice(application: Application) -> list[Partitioned]:
+    (value,), (target,) = application.operands, application.targets
+    starts, limits, strides = (
+        application.attributes[name] for name in ("start_indices", "limit_indices", "strides")
+    )
+    return [sliced(value, starts, limits, strides, target)]
+
+
+def _pad(application: Application) -> list[Partitioned]:
+    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    low, high, interior = (application.attributes[name] for name in names)
+    return [padded(application.operands[0], low, high, interior, application.targets[0])]
+
+
+def _concatenate(application: Application) -> list[Partitioned]:
+    dimension = application.attributes["dimension"]
+    (target,) = application.targets
+    return [with_whole_dimensions(application.operands, [dimension], application.shape(), target)]
+
+
+def _reverse(application: Application) -> list[Partitioned]:
+    (value,), (target,) = application.operands, application.targets
+    return [reversed_along(value, application.attributes["dimensions"], target)]
+
+
+def _dynamic_slice(application: Application) -> list[Partitioned]:
+    return [dynamically_sliced(application.operands[0], application.shape(), application.targets[0])]
+
+
+def _dynamic_update_slice(application: Application) -> list[Partitioned]:
+    value, update, *starts = application.operands
+    numbers = [start.number for start in starts]
+    return [dynamically_updated(value, update, numbers, application.targets[0])]
+
+
+def _fft(application: Application) -> list[Partitioned]:
+    """The last dimensions are transformed, as many as `fft_length` has."""
+    (value,), (target,) = application.operands, application.targets
+    transformed = target.dimensions[target.rank - len(application.attributes["fft_length"]) :]
+    if not Behaviour.FFT_KEEPS_BATCHES.holds or any(tiles > 1 for tiles in transformed):
+        return _whole(application)
+    return [result_of([reshard(value, target)], application.shape(), target, application.element())]
+
+
+def _sort(application: Application) -> list[Partitioned]:
+    dimension = application.attributes.get("dimension", -1) % len(application.shape())
+    return sorted_along(application.operands, dimension, application.targets)
+
+
+def _matrices(application: Application) -> list[Partitioned]:
+    """The last two dimensions are whole."""
+    rank = len(application.shape())
+    whole = [rank - 2, rank - 1]
+    return [with_whole_dimensions(application.operands, whole, application.shape(), application.targets[0])]
+
+
+def _window(application: Application, rank: int) -> list[Window]:
+    sizes = tuple(application.attributes.get("window_dimensions") or (1,) * rank)
+    return windows_of(application.attributes, sizes, "base_dilations", "window_dilations")
+
+
+def _custom_call(application: Application) -> Sequence[Partitioned]:
+    """Calls with batch dimensions (of LAPACK) stay sharded along those of the first result."""
+    target = application.attributes.get("call_target_name")
+    if target in _PLACEMENTS:
+        return _copies(application)
+    if target == "TopK" and len(application.operands[0].shape) == 2:
+        return largest(
+            application.operands[0],
+            application.shape()[-1],
+            application.targets,
+            [application.is_used(i) for i in range(2)],
+        )
+    given: dict[str, str] = application.attributes.get("mhlo.frontend_attributes") or {}
+    batch = range(int(given.get("num_batch_dims") or 0))
+    first = application.targets[0]
+    near = first.replicated_except(batch)
+    if near.is_replicated:
+        return _whole(application)
+    return along_batch(application.operands, [*batch], near, application.results, application.targets)
+
+
+_PLACEMENTS = frozenset({"annotate_device_placement", "MoveToHost", "MoveToDevice"})
+"""Calls that move a tensor between the memories of each device."""
+
+
+def _reduce_window(application: Application) -> list[Partitioned]:
+    """The second half of the operands are initial values."""
+    inputs = application.operands[: len(application.targets)]
+    shape = application.shape()
+    return windows_reduced(inputs, _window(application, len(shape)), shape, application.targets)
+
+
+def _select_and_scatter(application: Application) -> list[Partitioned]:
+    operand, source = application.operands[:2]
+    window = _window(application, len(operand.shape))
+    return [selected_and_scattered(operand, source, window, application.targets[0])]
+
+
+PRODUCTS = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
+HANDLERS: dict[str, Handler] = {
+    "stablehlo.constant": _constant,
+    "sdy.constant": _constant,
+    "stablehlo.dot_general": _dot_general,
+    "stablehlo.dot": _dot,
+    "stablehlo.convolution": _convolution,
+    "stablehlo.transpose": _transpose,
+    "stablehlo.reshape": _reshape,
+    "stablehlo.bitcast_convert": _bitcast_convert,
+    "stablehlo.broadcast_in_dim": _broadcast,
+    "stablehlo.reduce": _reduce,
+    "stablehlo.slice": _slice,
+    "stablehlo.pad": _pad,
+    "stablehlo.concatenate": _concatenate,
+    "stablehlo.reverse": _reverse,
+    "stablehlo.dynamic_slice": _dynamic_slice,
+    "stablehlo.dynamic_update_slice": _dynamic_update_slice,
+    "stablehlo.custom_call": _custom_call,
+    "stablehlo.fft": _fft,
+    "stablehlo.sort": _sort,
+    "stablehlo.gather": gather,
+    "stablehlo.scatter": scatter,
+    "stablehlo.cholesky": _matrices,
+    "stablehlo.triangular_solve": _matrices,
+    "stablehlo.reduce_window": _reduce_window,
+    "stablehlo.select_and_scatter": _select_and_scatter,
+    "stablehlo.rng": _rng,
+    "sdy.all_reduce": _explicit,
+    "sdy.reduce_scatter": _explicit,
+    "sdy.replicated_to_unreduced": _in_place,
+    "sdy.sharded_to_unreduced": _in_place,
+    "chlo.next_after": _elementwise,  # XLA expands these
+    "chlo.polygamma": _elementwise,
+    "chlo.zeta": _elementwise,
+    "stablehlo.optimization_barrier": _copies,
+    "hlo.opt-barrier": _copies,
+    "hlo.copy": _copies,
+}
+"""By the name of the op."""

@@ -1,0 +1,139 @@
+"""Ops that XLA recognizes together before it partitions, and plans as one.
+
+Rotations, tensors padded with their own ends, and slices of padded tensors. Copies between the ops do not
+matter. Source: openxla/xla, `PreprocessHlos` in xla/service/spmd/spmd_partitioner.cc. Not here: what is sent
+for them (`rotations.py`, `windows.py`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.program import Block, Name, Step, used
+from shardy_py.xla.spmd.rotations import rotated, rotation, wrap, wrapped
+from shardy_py.xla.spmd.tiling import Tiling
+from shardy_py.xla.spmd.windows import padded, slice_of_pad
+
+_COPIES = frozenset({"hlo.copy", "sdy.reshard", "sdy.sharding_constraint"})
+"""Ops that are copies in HLO, whose sharding is that of the result."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Steps that are planned as one.
+
+    last: the step with the result. source: the value that they start from. plan: what is sent, from that
+    value. tiling: that the source must have; None: any.
+    """
+
+    last: Step
+    source: Name
+    plan: Callable[[Partitioned], Partitioned]
+    tiling: Tiling | None = None
+
+    def applies(self, source: Tiling) -> bool:
+        """Returns whether the source has the tiling that the pattern needs."""
+        return self.tiling is None or self.tiling == source
+
+
+def patterns_of(block: Block) -> dict[Name, Pattern]:
+    """The patterns in a block, by the results of their steps, which are used nowhere else."""
+    inside = _Uses({step.results[0]: step for step in block.steps if step.results}, Counter(used(block)))
+    found: dict[Name, Pattern] = {}
+    for step in block.steps:
+        for recognize in _RECOGNIZED.get(step.record.name, ()):
+            match = recognize(step, inside)
+            if match is not None:
+                pattern, steps = match
+                found |= dict.fromkeys((each.results[0] for each in (step, *steps)), pattern)
+    return found
+
+
+@dataclass(frozen=True)
+class _Uses:
+    """The steps of a block by their results, and how often each value is used."""
+
+    made: Mapping[Name, Step]
+    count: Mapping[Name, int]
+
+    def behind_copies(self, name: Name) -> tuple[Name, tuple[Step, ...]]:
+        """The value of which copies, used once each, make a value, and these copies."""
+        copies: tuple[Step, ...] = ()
+        while name in self.made and self.count[name] == 1 and _is_copy(self.made[name]):
+            copies = (*copies, self.made[name])
+            name = self.made[name].operands[0]
+        return name, copies
+
+    def only(self, name: Name) -> tuple[Step, ...] | None:
+        """The step that makes a value used once, with the copies behind it; None: it has other uses."""
+        name, copies = self.behind_copies(name)
+        if name not in self.made or self.count[name] != 1:
+            return None
+        return (self.made[name], *copies)
+
+
+def _is_copy(step: Step) -> bool:
+    return step.record.name in _COPIES
+
+
+_Match = tuple[Pattern, tuple[Step, ...]]
+
+
+def _rotation(step: Step, inside: _Uses) -> _Match | None:
+    (target,) = step.targets
+    parts = [inside.only(name) for name in step.operands]
+    if len(parts) != 2 or target is None or parts[0] is None or parts[1] is None:
+        return None
+    end, front = parts[0][0], parts[1][0]
+    moved = rotation(step.record, [end.record, front.record])
+    if moved is None or end.operands != front.operands:
+        return None
+    dimension, amount = moved
+
+    def plan(value: Partitioned) -> Partitioned:
+        return rotated(value, dimension, amount, target)
+
+    return Pattern(step, end.operands[0], plan, target), (*parts[0], *parts[1])
+
+
+def _wrap(step: Step, inside: _Uses) -> _Match | None:
+    (target,) = step.targets
+    if len(step.operands) != 3 or target is None:
+        return None
+    front, behind = inside.only(step.operands[0]), inside.only(step.operands[2])
+    middle, copies = inside.behind_copies(step.operands[1])
+    if front is None or behind is None or {front[0].operands, behind[0].operands} != {(middle,)}:
+        return None
+    found = wrap(step.record, (front[0].record, behind[0].record))
+    if found is None or target.dimensions[found.dimension] == 1:
+        return None
+    return Pattern(step, middle, lambda value: wrapped(value, found, target)), (*front, *behind, *copies)
+
+
+def _slice_of_pad(step: Step, inside: _Uses) -> _Match | None:
+    (target,) = step.targets
+    steps = inside.only(step.operands[0])
+    if steps is None or target is None or target.is_replicated:
+        return None
+    padding = steps[0]
+    if padding.record.name != "stablehlo.pad" or padding.targets != (target,):
+        return None
+    edges = slice_of_pad(padding.record, step.record, target)
+    if edges is None:
+        return None
+    none = [0] * target.rank
+
+    def plan(value: Partitioned) -> Partitioned:
+        return padded(value, *edges, none, target)
+
+    return Pattern(step, padding.operands[0], plan), steps
+
+
+_RECOGNIZED: dict[str, tuple[Callable[[Step, _Uses], _Match | None], ...]] = {
+    "stablehlo.concatenate": (_rotation, _wrap),
+    "stablehlo.slice": (_slice_of_pad,),
+}
+"""By the op that ends the pattern."""

@@ -1,0 +1,77 @@
+"""A program as the planner reads it: a block of steps, which are op records with names of values.
+
+Not here: what is sent for it (`walk.py`), programs of IR as blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+
+from shardy_py.ops import OpRecord, TensorType
+from shardy_py.xla.spmd.tiling import Tiling
+
+Name = Hashable
+"""The name of a value, unique in the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A tensor with its tiling; another value (a token) without a type."""
+
+    name: Name
+    type: TensorType | None
+    tiling: Tiling | None
+
+
+@dataclass(slots=True, eq=False)  # not frozen, which would triple the time to make it
+class Step:
+    """One op; never changed.
+
+    operands, results: names of values; operands of a manual computation are in its in-shardings.
+    targets: the tilings of the results, None for other values than tensors. blocks: its regions. times: how
+    often they run. source: the op, for those who made the step. is_unreduced: the first result has unreduced
+    axes, along which its parts are summed by a later op.
+    """
+
+    record: OpRecord
+    operands: tuple[Name, ...]
+    results: tuple[Name, ...]
+    targets: tuple[Tiling | None, ...]
+    blocks: tuple[Block, ...] = ()
+    times: int = 1
+    source: object = None
+    is_unreduced: bool = False
+    tensors: tuple[Name, ...] = field(init=False)
+    """The names of the results that are tensors."""
+    plan_key: Hashable = field(init=False)
+    """What its plan depends on, beside its operands and which results are used; by identities."""
+
+    def __post_init__(self) -> None:
+        targets = self.targets
+        self.plan_key = id(self.record), self.is_unreduced, *map(id, targets)
+        self.tensors = self.results
+        for target in targets:
+            if target is None:
+                pairs = zip(self.results, targets, strict=True)
+                self.tensors = tuple([name for name, target in pairs if target is not None])
+                return
+
+
+@dataclass(frozen=True)
+class Block:
+    """The steps of a function or region, each after those it uses; results are resharded to `targets`."""
+
+    arguments: tuple[Value, ...]
+    steps: tuple[Step, ...]
+    results: tuple[Name, ...]
+    targets: tuple[Tiling | None, ...]
+
+
+def used(block: Block) -> Iterable[Name]:
+    """The names that a block uses, also of values from outside."""
+    yield from block.results
+    for step in block.steps:
+        yield from step.operands
+        for inner in step.blocks:
+            yield from used(inner)

@@ -1,0 +1,278 @@
+"""Goes through a program whose values have tilings, and plans what XLA's partitioner sends for it.
+
+A program is a block of steps: op records with names of values, and the tilings of results. Reshards of one
+value that start alike are sent once: XLA keeps resharded values, and merges equal ops. Bodies of loops count
+as often as they run. Not here: what each op needs (`handlers.py`), programs of IR as blocks.
+
+>>> from shardy_py.ops import OpRecord, TensorType
+>>> from shardy_py.sharding import Mesh
+>>> rows, whole = Tiling.of(Mesh.of(x=4), [("x",)]), Tiling.replicated(1, 4)
+>>> type_ = TensorType((8,), "f32")
+>>> tanh = Step(OpRecord("stablehlo.tanh", (type_,), (type_,)), ("a",), ("b",), (whole,))
+>>> steps = (tanh, replace(tanh, results=("c",)))
+>>> main = Block((Value("a", type_, rows),), steps, ("b", "c"), (whole, whole))
+>>> [(each.step.results, each.collective.kind) for each in plan_program(main).sent]
+[(('b',), 'all_gather')]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from operator import is_
+
+from shardy_py.base.session import SESSION
+from shardy_py.ops import TABLE, Control
+from shardy_py.xla.spmd.application import Application, static_shape
+from shardy_py.xla.spmd.handlers import PRODUCTS, partition
+from shardy_py.xla.spmd.model import Collective, Plan
+from shardy_py.xla.spmd.partitioned import Partitioned, Rematerialization, without_axes
+from shardy_py.xla.spmd.patterns import Pattern, patterns_of
+from shardy_py.xla.spmd.planned import Needed, Planned, known_plan, planned, positions_of, tensor_held
+from shardy_py.xla.spmd.program import Block, Name, Step, Value, used
+from shardy_py.xla.spmd.reshard import reshard
+from shardy_py.xla.spmd.tiling import Tiling
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A collective, and the step that it is sent for; None: a result of the program.
+
+    operand: the index of the operand that is sent, or of the program's result; -1: what the step makes.
+    """
+
+    step: Step | None
+    collective: Collective
+    operand: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Rematerialized:
+    """Tilings between which XLA warns of an involuntary full rematerialization, and the step of it."""
+
+    step: Step | None
+    source: Tiling
+    target: Tiling
+
+
+@dataclass(frozen=True)
+class ProgramPlan:
+    """What is sent for a program, in order, and where XLA warns.
+
+    merged: what other steps need that was sent before for the same value; the first one is in `sent`.
+    """
+
+    sent: tuple[Sent, ...]
+    rematerialized: tuple[Rematerialized, ...]
+    merged: tuple[Sent, ...] = ()
+
+    @property
+    def plan(self) -> Plan:
+        """The collectives alone."""
+        return Plan(tuple(each.collective for each in self.sent))
+
+
+StepPlans = dict[int, tuple[Step, Hashable, Sequence[Partitioned], tuple[Planned, ...]]]
+"""By the identity of a step: the step, which results were used, its operands, and its plan."""
+
+
+def plan_program(main: Block, plans: StepPlans | None = None) -> ProgramPlan:
+    """Plans a program; raises ShardyError for tensors of dynamic shape.
+
+    plans: those of steps that this program may share with others; receives those of its own.
+    """
+    walk = _Walk({} if plans is None else plans)
+    with SESSION.program():
+        walk.bind(main.arguments)
+        walk.run(main, None, 1)
+    return ProgramPlan(tuple(walk.sent), tuple(walk.rematerialized), tuple(walk.merged))
+
+
+@dataclass
+class _Walk:
+    plans: StepPlans
+    values: dict[Name, Partitioned] = field(default_factory=dict[Name, Partitioned])
+    keys: set[Hashable] = field(default_factory=set[Hashable])
+    sent: list[Sent] = field(default_factory=list[Sent])
+    rematerialized: list[Rematerialized] = field(default_factory=list[Rematerialized])
+    merged: list[Sent] = field(default_factory=list[Sent])
+    slices: dict[Hashable, Name] = field(default_factory=dict[Hashable, Name])
+    """The first slice of each kind that is just what its reshards make."""
+    same: dict[Name, Name] = field(default_factory=dict[Name, Name])
+    """By the name of a slice, an equal one before it: they are one tensor, which is resharded once."""
+
+    def bind(self, arguments: Iterable[Value]) -> None:
+        for value in arguments:
+            if value.type is not None and value.tiling is not None:
+                shape = tuple(size or 0 for size in value.type.shape)
+                held = Partitioned.of(shape, value.tiling, value.type.element)
+                self.values[value.name] = tensor_held(held)
+
+    def run(self, block: Block, step: Step | None, times: int) -> None:
+        live = _live(block)
+        patterns = patterns_of(block)
+        for each in block.steps:
+            if each.results and live.isdisjoint(each.results):
+                continue
+            found = patterns.get(each.results[0]) if patterns and each.results else None
+            if found is not None and found.applies(self.values[found.source].tiling):
+                self._replace(each, found, times)
+            else:
+                self._step(each, times, live)
+        for index, (name, target) in enumerate(zip(block.results, block.targets, strict=True)):
+            if name in self.values and target is not None:
+                self._reshard(name, target, step, times, index if step is None else -1)
+
+    def _step(self, step: Step, times: int, live: set[Name]) -> None:
+        if step.blocks:
+            self._run_blocks(step, times)
+            return
+        results = step.tensors
+        if not results:
+            return
+        values = self.values
+        names: Sequence[Name] = step.operands
+        try:
+            operands = [values[name] for name in names]
+        except KeyError:  # other values than tensors
+            names = [name for name in names if name in values]
+            operands = [values[name] for name in names]
+        used = live.issuperset(results) or tuple([name in live for name in results])
+        last = self.plans.get(id(step))
+        if last is not None and last[0] is step and last[1] == used and all(map(is_, last[2], operands)):
+            found = last[3]
+        else:
+            found = known_plan(step.plan_key, used, operands, names)
+            if found is None:
+                flags = tuple([name in live for name in results])
+                key, holds = (step.plan_key, used), (step.record, step.targets)
+                found = self._planned(key, names, lambda operands: _applied(step, operands, flags), holds)
+            self.plans[id(step)] = step, used, operands, found
+        for name, result in zip(results, found, strict=True):
+            if result.made is not None and step.record.name == _SLICE:
+                self._note_slice(name, result, names)
+            if result.needed or result.rematerialized:
+                if result.before is None or name in live:
+                    self._emit(result.needed, result.rematerialized, names, step, times)
+                else:
+                    self._emit(*result.before, names, step, times)
+            values[name] = result.held
+        if step.record.name in PRODUCTS:
+            for name in names:
+                values[name] = tensor_held(without_axes(values[name]))
+
+    def _note_slice(self, name: Name, result: Planned, names: Sequence[Name]) -> None:
+        assert result.made is not None
+        chain, roots = result.made
+        key = chain, id(result.held), *(self._root(root, names) for root in roots)
+        first = self.slices.setdefault(key, name)
+        if first is not name:
+            self.same[name] = first
+
+    def _planned(
+        self,
+        key: Hashable,
+        names: Sequence[Name],
+        plan: Callable[[Sequence[Partitioned]], Sequence[Partitioned]],
+        holds: object = None,
+    ) -> tuple[Planned, ...]:
+        """The results of `plan` for the values of these names."""
+        return planned(key, [self.values[name] for name in names], positions_of(names), plan, holds)
+
+    def _replace(self, step: Step, found: Pattern, times: int) -> None:
+        """The other ops of a pattern are not made; its last one is the whole pattern."""
+        if step is found.last:
+            names = [found.source]
+            (result,) = self._planned(None, names, lambda values: [found.plan(values[0])])
+            self._emit(result.needed, result.rematerialized, names, step, times)
+            self.values[step.results[0]] = result.held
+
+    def _reshard(self, name: Name, target: Tiling, step: Step | None, times: int, result: int = -1) -> None:
+        (found,) = self._planned(id(target), [name], lambda values: [reshard(values[0], target)], target)
+        self._emit(found.needed, found.rematerialized, [name], step, times, result)
+
+    def _run_blocks(self, step: Step, times: int) -> None:
+        """Operands of loops and calls are resharded for the arguments of the regions.
+
+        Branches capture values as they are; operands of a manual computation are in their in-shardings.
+        """
+        is_resharded = TABLE[step.record.name].control not in (Control.BRANCHES, Control.MANUAL)
+        for block in step.blocks:
+            for value, name in zip(block.arguments, step.operands, strict=False):
+                if is_resharded and name in self.values and value.tiling is not None:
+                    self._reshard(name, value.tiling, step, times)
+            self.bind(block.arguments)
+            self.run(block, step, times * step.times)
+        for i, (name, target) in enumerate(zip(step.results, step.targets, strict=True)):
+            if target is not None:
+                shape, type_ = static_shape(step.record, i), step.record.results[i]
+                held = Partitioned.of(shape, target, type_.element if type_ else "")
+                self.values[name] = tensor_held(held)
+
+    def _emit(
+        self,
+        needed: Iterable[Needed],
+        rematerialized: Iterable[Rematerialization],
+        names: Sequence[Name],
+        step: Step | None,
+        times: int,
+        result: int = -1,
+    ) -> None:
+        """names: of the operands by position. result: the index of the program's result, without a step."""
+        for each in needed:
+            collective = each.collective
+            key = (
+                None
+                if each.chain is None
+                else (each.chain, *(self._root(root, names) for root in each.roots))
+            )
+            if key is None or key not in self.keys:
+                self.keys.add(key)
+                reason = collective.reason or (step.record.name if step else "result")
+                collective = replace(collective, times=collective.times * times, reason=reason, key=key)
+                self.sent.append(
+                    Sent(step, collective, result if step is None else _operand(step, names, each.origin))
+                )
+            else:
+                self.merged.append(Sent(step, replace(collective, key=key)))
+        for source, target in rematerialized:
+            self.rematerialized.append(Rematerialized(step, source, target))
+
+    def _root(self, root: int | tuple[int, int], names: Sequence[Name]) -> Hashable:
+        """The name of the value that a chain of reshards starts from, or of an earlier form of it."""
+        name = names[root if isinstance(root, int) else root[0]]
+        name = self.same.get(name, name)
+        return name if isinstance(root, int) else (name, root[1])
+
+
+def _applied(step: Step, operands: Sequence[Partitioned], used: tuple[bool, ...]) -> Sequence[Partitioned]:
+    """The results of a step, for operands whose reshards are known."""
+    targets = tuple([target for target in step.targets if target is not None])
+    row = TABLE.get(step.record.name)
+    if row is not None and row.is_wire:
+        pairs = zip(operands, targets, strict=True)
+        return [replace(reshard(value, target), number=None) for value, target in pairs]
+    return partition(Application(step.record, tuple(operands), targets, used, step.is_unreduced))
+
+
+def _operand(step: Step, names: Sequence[Name], origin: int) -> int:
+    """The index of the operand that is sent; -1 if it is none of them."""
+    return step.operands.index(names[origin]) if origin >= 0 and names[origin] in step.operands else -1
+
+
+_SLICE = "stablehlo.slice"
+_BARRIERS = frozenset({"stablehlo.optimization_barrier", "hlo.opt-barrier"})
+"""Ops that need all their operands for each of their results."""
+
+
+def _live(block: Block) -> set[Name]:
+    """The names of the values of a block that its results need, or those of ops without results."""
+    live = set[Name](block.results)
+    for step in reversed(block.steps):
+        if not step.results or not live.isdisjoint(step.results):
+            live.update(step.operands)
+            if step.record.name in _BARRIERS:
+                live.update(step.results)
+            for inner in step.blocks:
+                live.update(used(inner))
+    return live

@@ -1,0 +1,205 @@
+"""The session's tables are bounded, emptying them changes no result, and no other table grows."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import BytesAttr, StringAttr
+
+import shardy_py
+from shardy_py import P, Program, propagate
+from shardy_py.api.pipeline import decide_shardings
+from shardy_py.base.errors import ShardyError
+from shardy_py.base.session import SESSION, Identities, Session
+from shardy_py.ops import OpRecord
+from tests.differential.meshes import Width
+from tests.differential.programs import wide_program
+
+PACKAGE = Path(shardy_py.__file__).parent
+
+PROCESS_WIDE = {
+    "check/rule.py:_ROWS": "one row a rule, added at import",
+    "mlir/dialects/verification/rules.py:_REGISTERED": "ops of registered dialects",
+    "frontends/aten/__init__.py:_REGISTERED": "rows that users registered",
+    "passes/propagate/auto_partition.py:_registered": "the one auto-partitioner",
+    "localize/global_to_local.py:_REGISTERED": "local forms that users registered",
+    "mlir/text/attribute_writer.py:_mentioned": "a stack, empty between calls",
+    "mlir/text/syntax.py:_names": "one entry an op class",
+    "mlir/text/syntax.py:_providers": "one entry a package that provides dialects",
+}
+"""Tables outside of a session, with what bounds them."""
+
+
+def outcome(text: str) -> str:
+    """What the pipeline prints, or why it refuses the program."""
+    try:
+        return decide_shardings(text)
+    except ShardyError as error:
+        return str(error)
+
+
+@pytest.fixture
+def small_session():
+    limit = SESSION.limit
+    SESSION.limit = 500
+    yield SESSION
+    SESSION.limit = limit
+
+
+def test_tables_are_emptied_between_programs_and_results_stay(small_session: Session) -> None:
+    texts = [wide_program(random.Random(seed), Width()) for seed in range(12)]
+    small_session.limit = 1 << 30
+    expected = [outcome(text) for text in texts]
+    largest = max(sum(small_session.sizes.values()), 501)
+    small_session.limit = 500
+    assert [outcome(text) for text in texts] == expected
+    assert sum(small_session.sizes.values()) < largest
+
+
+def test_nothing_is_emptied_while_a_program_is_worked_on() -> None:
+    session = Session(limit=1)
+    table = session.table("numbers")
+    with session.program():
+        table.update(a=1, b=2)
+        with session.program():
+            assert len(table) == 2
+        session.clear()
+        assert len(table) == 2
+    with session.program():
+        assert not table
+
+
+def test_clear_empties_all_tables() -> None:
+    session = Session()
+    session.table("a")["x"] = 1
+    session.clear()
+    assert session.sizes == {"a": 0}
+
+
+def test_an_entry_of_identities_dies_with_its_object() -> None:
+    table: Identities[int] = Session().identities("lengths")
+    first, second = StringAttr("a"), StringAttr("a")
+    assert table.remember(first, 1) == 1
+    assert table.remember(second, 2) == 2
+    assert [table[id(thing)][0] for thing in (first, second)] == [1, 2]
+    del first
+    gc.collect()
+    assert [value for value, _ in table.values()] == [2]
+
+
+def test_large_entries_count_as_several() -> None:
+    session = Session(limit=10)
+    session.table("signatures")["long"] = None
+    with session.program():
+        session.charge(200)
+    with session.program():
+        assert session.sizes == {"signatures": 0}
+
+
+PROGRAM = """
+sdy.mesh @mesh = <["data"=4, "model"=2]>
+func.func @main(%x: tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {}]>},
+                %w: tensor<64x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"model"}]>, a.note = [1, 2]})
+    -> tensor<16xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<32x64xf32>, tensor<64x16xf32>) -> tensor<32x16xf32>
+  %1 = stablehlo.constant dense<0.5> : tensor<f32>
+  %2 = stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [0]
+      : (tensor<32x16xf32>, tensor<f32>) -> tensor<16xf32>
+  return %2 : tensor<16xf32>
+}
+"""
+
+
+def _propagate_text() -> Callable[[], object]:
+    return lambda: decide_shardings(PROGRAM)
+
+
+def _propagate_program() -> Callable[[], object]:
+    program = Program.parse(PROGRAM)
+    return lambda: propagate(program)
+
+
+def _report() -> Callable[[], object]:
+    program = Program.parse(PROGRAM)
+
+    def report() -> None:
+        result = propagate(program)
+        for text in (result.communication(), result.memory("tpu"), result.summary(), result.text()):
+            str(text)
+        str(result.explain("%0"))
+        str(result.why_not("%0", 1, "data"))
+
+    return report
+
+
+def _compare() -> Callable[[], object]:
+    result = propagate(Program.parse(PROGRAM))
+    return lambda: str(result.what_if({"%arg1": P("model")}))
+
+
+def _refuse() -> Callable[[], object]:
+    return lambda: outcome(PROGRAM.replace("return %2", "return %3"))
+
+
+@pytest.mark.parametrize("work", [_propagate_text, _propagate_program, _report, _compare, _refuse])
+def test_equal_work_adds_no_entries(work: Callable[[], Callable[[], object]]) -> None:
+    SESSION.clear()
+    repeated = work()
+
+    def sizes_after(runs: int) -> dict[str, int]:
+        for _ in range(runs):
+            repeated()
+        gc.collect()
+        return SESSION.sizes
+
+    assert sizes_after(3) == sizes_after(3)
+
+
+def test_data_of_programs_is_not_kept() -> None:
+    SESSION.clear()
+    for digit in range(20):
+        data = f"{digit:02}" * 100_000
+        decide_shardings(
+            "func.func @main(%a: tensor<25000xf32>) -> tensor<25000xf32> {\n"
+            f'  %0 = stablehlo.constant dense<"0x{data}"> : tensor<25000xf32>\n'
+            f'  %1 = stablehlo.add %a, %0 {{note = "{data}"}} : tensor<25000xf32>\n'
+            "  return %1 : tensor<25000xf32>\n}\n"
+        )
+    gc.collect()
+    held = [a for a in gc.get_objects() if issubclass(type(a), StringAttr | BytesAttr | OpRecord)]
+    assert sum(len(a.data) > 1000 for a in held if isinstance(a, StringAttr | BytesAttr)) <= 2
+    assert sum(len(str(a.attributes)) > 1000 for a in held if isinstance(a, OpRecord)) <= 6
+
+
+def _growing_tables(path: Path) -> list[str]:
+    """Empty containers and unbounded caches with arguments at the top level of a module."""
+    found: list[str] = []
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.AnnAssign | ast.Assign):
+            target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+            value = node.value
+            is_empty = (isinstance(value, ast.Dict) and not value.keys) or (
+                isinstance(value, ast.List) and not value.elts
+            )
+            is_empty |= isinstance(value, ast.Call) and ast.unparse(value) in ("set()", "dict()", "list()")
+            if is_empty and isinstance(target, ast.Name):
+                found.append(target.id)
+        has_arguments = isinstance(node, ast.FunctionDef) and bool(node.args.args)
+        if has_arguments and "cache" in map(ast.unparse, node.decorator_list):
+            found.append(f"{node.name}()")
+    return found
+
+
+def test_no_other_table_of_the_process_grows() -> None:
+    found = {
+        f"{path.relative_to(PACKAGE).as_posix()}:{name}"
+        for path in PACKAGE.rglob("*.py")
+        for name in _growing_tables(path)
+    }
+    assert sorted(found) == sorted(PROCESS_WIDE)

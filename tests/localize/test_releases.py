@@ -1,0 +1,81 @@
+"""The partitioner's passes as each release of the reference has them; more by `tests/differential/`."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardy_py.base import releases
+from tests.differential.modes import run_ours
+
+SLICED = """sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<8xf32>) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+  %0 = sdy.all_slice [{"x"}] %a out_sharding=<@mesh, [{"x"}]> : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+"""
+GATHERED = """sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+  %0 = sdy.all_gather [{"x":(2)2}] %a out_sharding=<@mesh, [{"x":(1)2}]> : tensor<8xf32>
+  %1 = sdy.all_gather [{"x":(1)2}] %0 out_sharding=<@mesh, [{}]> : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+"""
+PADDED = """sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<6xf32> {
+  %b = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.pad %a, %b, low = [2], high = [0], interior = [0]
+    {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>}
+    : (tensor<4xf32>, tensor<f32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+"""
+LOCAL, DROP, RESOLVE = (
+    ("sdy-convert-global-to-local", ""),
+    ("sdy-drop-sharding-and-mesh", ""),
+    ("sdy-resolve-permutation-factors", ""),
+)
+
+
+def after(release: str, text: str, *steps: tuple[str, str]) -> str:
+    with releases.of(release):
+        return run_ours(text, steps)
+
+
+def test_tables_are_narrow() -> None:
+    wide, narrow = (after(release, SLICED, LOCAL) for release in ("0.10", "0.12"))
+    assert "dynamic_slice %c, %1, sizes = [1] : (tensor<4xi64>, tensor<i64>)" in wide
+    assert "dynamic_slice %c, %0, sizes = [1] : (tensor<4xi32>, tensor<ui32>)" in narrow
+
+
+def test_groups_are_axes_of_a_mesh_that_stays() -> None:
+    listed, named = (after(release, GATHERED, LOCAL, DROP) for release in ("0.10", "0.12"))
+    assert "replica_groups = dense<[[0, 1], [2, 3]]>" in listed
+    assert "sdy.mesh" not in listed
+    assert '<name = "x", sub_axis_info = (2)2>]>' in named
+    assert named.count("sdy.mesh @mesh") == 1
+
+
+def test_the_module_has_the_shardings_of_main() -> None:
+    text = after("0.12", GATHERED, LOCAL)
+    mesh = '<mesh<["x"=4]>, '
+    assert f'sdy.parameters_shardings = #sdy.sharding_per_value<[{mesh}[{{"x"}}]>]>' in text
+    assert f"sdy.output_shardings = #sdy.sharding_per_value<[{mesh}[{{}}]>]>" in text
+    assert "_shardings =" not in after("0.10", GATHERED, LOCAL)
+
+
+def test_what_is_not_received_is_padding() -> None:
+    assert "stablehlo.select" in after("0.12", PADDED, RESOLVE)
+
+
+@pytest.mark.parametrize("unsafe", ["true", "false"])
+def test_random_bits_are_left_or_replicated(unsafe: str) -> None:
+    text = """sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<2xui64>) -> tensor<2xui64> {
+  %0:2 = "stablehlo.rng_bit_generator"(%a) <{rng_algorithm = #stablehlo<rng_algorithm THREE_FRY>}>
+    {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}]>, <@mesh, [{"x"}]>]>}
+    : (tensor<2xui64>) -> (tensor<2xui64>, tensor<8xui32>)
+  return %0#0 : tensor<2xui64>
+}
+"""
+    made = after("0.12", text, (RESOLVE[0], f"rng-bit-generator-unsafe={unsafe}"))
+    assert ('sdy.reshard %output <@mesh, [{"x"}]>' in made) is (unsafe == "false")

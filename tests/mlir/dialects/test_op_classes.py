@@ -1,0 +1,163 @@
+"""Op classes are imported by name, constructed from Python values, pickled, and typed by generated stubs."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import runpy
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from xdsl.dialects import test
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, StringAttr, TensorType, f32, i1, i64
+from xdsl.ir import Block, Region
+
+from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.dialects import chlo, parse_module, stablehlo
+from shardy_py.mlir.dialects.chlo import TopKOp
+from shardy_py.mlir.dialects.stablehlo import (
+    AddOp,
+    CaseOp,
+    CompareOp,
+    ConcatenateOp,
+    DotGeneralOp,
+    ReshapeOp,
+    ReturnOp,
+    SortOp,
+    TransposeOp,
+)
+from shardy_py.mlir.dialects.stablehlo.attributes import DotDimensionNumbersAttr, TypeExtensionsAttr
+from shardy_py.mlir.dialects.stablehlo.structs import DotDimensionNumbers
+
+TYPE = TensorType(f32, [4, 2])
+X, Y = test.TestOp(result_types=[TYPE, TYPE]).results
+
+
+def test_every_class_is_found_by_its_name_and_pickled() -> None:
+    for package in (stablehlo, chlo):
+        for row in package.OPS.rows.values():
+            op_class = getattr(package, row.class_name)
+            assert op_class is package.op_class(row.name)
+            assert pickle.loads(pickle.dumps(op_class)) is op_class
+    with pytest.raises(AttributeError, match="dialect 'stablehlo' has no op class 'AdOp'"):
+        getattr(stablehlo, "AdOp")  # noqa: B009
+
+
+def test_result_types_are_inferred() -> None:
+    assert AddOp(X, Y).result.type == TYPE
+    assert TransposeOp(X, permutation=(1, 0)).result.type == TensorType(f32, [2, 4])
+    assert CompareOp(lhs=X, rhs=Y, comparison_direction="LT").result.type == TensorType(i1, [4, 2])
+    assert ConcatenateOp([X, Y], dimension=0).result.type == TensorType(f32, [8, 2])
+    assert TopKOp(X, k=1).values.type == TensorType(f32, [4, 1])
+    bounded = TensorType(f32, [DYNAMIC_INDEX, 2], TypeExtensionsAttr((4, DYNAMIC_INDEX)))
+    (value,) = test.TestOp(result_types=[bounded]).results
+    assert AddOp(value, value).result.type == bounded
+
+
+def test_result_types_are_given_where_they_are_not_inferred() -> None:
+    flat = TensorType(f32, [8])
+    assert ReshapeOp(X, result_types=[flat]).result.type == flat
+    with pytest.raises(ShardyError, match=r"'stablehlo.reshape' is unsupported; pass result_types="):
+        ReshapeOp(X)  # pyright: ignore[reportCallIssue]
+
+
+def test_attributes_are_plain_values_or_attributes() -> None:
+    numbers = {"lhs_contracting_dimensions": [1], "rhs_contracting_dimensions": [1]}
+    product = DotGeneralOp(
+        X,
+        Y,
+        dot_dimension_numbers=numbers,
+        precision_config=["HIGH", "DEFAULT"],
+        result_types=[TensorType(f32, [4, 4])],
+        attributes={"mhlo.note": StringAttr("kept")},
+    )
+    product.verify()
+    assert product.dot_dimension_numbers.data.lhs_contracting_dimensions == (1,)
+    assert product.attributes == {"mhlo.note": StringAttr("kept")}
+    with_attribute = ConcatenateOp([X], dimension=IntegerAttr(1, i64))
+    assert with_attribute.dimension.value.data == 1
+
+
+def test_regions_are_given_by_name() -> None:
+    (index,) = test.TestOp(result_types=[TensorType(IntegerAttr(0, 32).type, [])]).results
+    branch = Region(Block([ReturnOp([X])]))
+    case = CaseOp(index, branches=[branch])
+    assert [result.type for result in case.results_] == [TYPE]
+    assert case.regions == (branch,)
+    assert SortOp([X, Y], comparator=Region(Block()), result_types=[TYPE, TYPE]).inputs == (X, Y)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: AddOp(X), "stablehlo.add: expected argument 'rhs', got none"),  # pyright: ignore
+        (lambda: AddOp(X, Y, X), "stablehlo.add: expected 2 operands, got 3"),  # pyright: ignore
+        (lambda: AddOp(X, rsh=Y), "unknown argument 'rsh': .*did you mean 'rhs'"),  # pyright: ignore
+        (lambda: TransposeOp(X), "expected argument 'permutation', got none"),  # pyright: ignore
+        (lambda: TransposeOp(X, permutation="ab"), "'permutation' of stablehlo.transpose: expected integers"),  # pyright: ignore
+        (lambda: TransposeOp(X, permutation=(1,)), "rank 2 does not match permutation size 1"),
+        (lambda: AddOp(X, TransposeOp(Y, permutation=(1, 0))), "Mismatched|requires the same shape"),
+    ],
+)
+def test_mistakes_are_refused_and_leave_no_uses(build: Any, message: str) -> None:
+    before = X.uses.get_length()
+    with pytest.raises(ShardyError, match=message):
+        build()
+    assert X.uses.get_length() == before
+
+
+def test_ops_attributes_and_modules_are_copied_and_pickled(root: Path) -> None:
+    numbers = DotDimensionNumbersAttr(DotDimensionNumbers((0,)))
+    module = parse_module((root / "examples" / "mlp.mlir").read_text())
+    for made in (numbers, ModuleOp([AddOp(*test.TestOp(result_types=[TYPE, TYPE]).results)]), module):
+        for same in (copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+            assert type(same) is type(made)
+            assert str(same) == str(made)
+    assert pickle.loads(pickle.dumps(numbers)) == numbers
+
+
+def test_stubs_are_fresh(root: Path) -> None:
+    generated = runpy.run_path(str(root / "docs" / "stubs.py"))
+    for path, table in generated["TABLES"].items():
+        assert path.read_text() == generated["stub"](table), "run `make docs`"
+
+
+EXAMPLE = """\
+from xdsl.ir import SSAValue
+from shardy_py.mlir.dialects.stablehlo import AddOp, TransposeOp
+
+def build(x: SSAValue) -> None:
+    reveal_type(AddOp(x, x).result)
+    reveal_type(TransposeOp(x, permutation=(1, 0)).permutation)
+    AddOp(x)
+    TransposeOp(x, permutation=1)
+"""
+
+
+@pytest.mark.skipif(shutil.which("pyright") is None, reason="pyright is not installed")
+def test_type_checkers_see_operands_results_and_attributes(root: Path, tmp_path: Path) -> None:
+    example = tmp_path / "example.py"
+    example.write_text(EXAMPLE)
+    command = ["pyright", "--outputjson", str(example)]
+    found = json.loads(subprocess.run(command, cwd=root, capture_output=True, text=True).stdout)
+    messages = [
+        (d["range"]["start"]["line"] + 1, d["message"].splitlines()[0]) for d in found["generalDiagnostics"]
+    ]
+    array = "DenseArrayBase[IntegerType[int, Signedness]]"
+    assert messages == [
+        (5, 'Type of "AddOp(x, x).result" is "OpResult[Attribute]"'),
+        (
+            6,
+            f'Type of "TransposeOp(x, permutation=(1, 0)).permutation" is "{array}"',
+        ),
+        (7, 'Argument missing for parameter "rhs"'),
+        (
+            8,
+            'Argument of type "Literal[1]" cannot be assigned to parameter "permutation" of type '
+            f'"{array} | Sequence[int]" in function "__init__"',
+        ),
+    ]

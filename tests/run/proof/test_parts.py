@@ -1,0 +1,140 @@
+"""Proofs of single ops, and the smallest part of a program that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from shardy_py import Program, propagate
+from shardy_py.api.local_program import LocalProgram, register_partitioner
+from shardy_py.base.errors import ShardyError
+from shardy_py.localize import global_to_local
+from shardy_py.localize.localizer import Localizer, Site
+from shardy_py.mlir.dialects import parse_module
+from shardy_py.mlir.stablehlo_builder import StablehloBuilder
+
+TEXT = """
+sdy.mesh @mesh = <["x"=4]>
+func.func private @gelu(%x: tensor<64x8xf32>) -> tensor<64x8xf32> {
+  %0 = stablehlo.tanh %x : tensor<64x8xf32>
+  return %0 : tensor<64x8xf32>
+}
+func.func @main(%a: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<8x8xf32>)
+    -> tensor<64x8xf32> {
+  %0 = stablehlo.constant dense<2.0> : tensor<64x8xf32>
+  %1 = stablehlo.dot %a, %b : (tensor<64x8xf32>, tensor<8x8xf32>) -> tensor<64x8xf32>
+  %2 = stablehlo.multiply %1, %0 : tensor<64x8xf32>
+  %3 = stablehlo.multiply %2, %0 : tensor<64x8xf32>
+  %4 = func.call @gelu(%3) : (tensor<64x8xf32>) -> tensor<64x8xf32>
+  %5 = stablehlo.dot %4, %b : (tensor<64x8xf32>, tensor<8x8xf32>) -> tensor<64x8xf32>
+  return %5 : tensor<64x8xf32>
+}
+"""
+
+
+def partitioned(text: str = TEXT) -> LocalProgram:
+    return propagate(Program.parse(text, "net.mlir")).partition()
+
+
+@pytest.fixture
+def wrong_tanh() -> Iterator[None]:
+    """A conversion that negates the result of each tanh."""
+
+    def convert(local: Localizer, site: Site) -> None:
+        result = site.op.results[0]
+        following = site.op.next_op
+        assert following is not None
+        negated = StablehloBuilder(following, location=site.op.location).unary("negate", result)
+        result.replace_uses_with_if(negated, lambda use: use.operation is not negated.owner)
+
+    register_partitioner("stablehlo.tanh", convert)
+    yield
+    del global_to_local._REGISTERED["stablehlo.tanh"]
+
+
+def test_each_op_is_proven_once() -> None:
+    answer = partitioned().prove(shapes="ops")
+    assert answer.is_equal
+    assert (answer.parts, answer.left) == (3, ())
+    assert "3 ops, each as a program of its own" in str(answer)
+
+
+def test_shardings_make_ops_differ() -> None:
+    text = TEXT.replace(
+        "%5 = stablehlo.dot %4, %b",
+        '%6 = sdy.sharding_constraint %4 <@mesh, [{}, {"x"}]> : tensor<64x8xf32>\n%5 = stablehlo.dot %6, %b',
+    )
+    assert partitioned(text).prove(shapes="ops").parts > 3
+
+
+@pytest.mark.usefixtures("wrong_tanh")
+def test_the_smallest_part_is_one_op() -> None:
+    answer = partitioned().prove(bisect=True)
+    assert not answer.untaken
+    assert answer.smallest is not None
+    assert answer.smallest.ops == 1
+    assert "stablehlo.dot" not in answer.smallest.text
+    assert 'sdy.sharding<@mesh, [{"x"}, {}]>' in answer.smallest.text
+    again = propagate(Program(parse_module(answer.smallest.text))).partition().prove()
+    assert again.fault is not None
+    assert "call" not in answer.smallest.text
+    with pytest.raises(ShardyError, match=r"differs by more than"):
+        answer.check()
+
+
+BRANCHES = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<64x8xf32> {
+  %0 = stablehlo.constant dense<1> : tensor<i32>
+  %1 = "stablehlo.case"(%0) ({
+    %2 = stablehlo.tanh %a : tensor<64x8xf32>
+    stablehlo.return %2 : tensor<64x8xf32>
+  }, {
+    %2 = stablehlo.sine %a : tensor<64x8xf32>
+    stablehlo.return %2 : tensor<64x8xf32>
+  }) : (tensor<i32>) -> tensor<64x8xf32>
+  return %1 : tensor<64x8xf32>
+}
+"""
+
+
+def test_ops_of_branches_that_are_not_taken_are_proven_alone() -> None:
+    answer = partitioned(BRANCHES).prove()
+    assert answer.is_equal
+    assert (len(answer.untaken), answer.branches) == (1, 1)
+    assert "1 values are in branches that were not taken" in str(answer)
+
+
+@pytest.mark.usefixtures("wrong_tanh")
+def test_a_wrong_op_in_a_branch_that_is_not_taken_is_found() -> None:
+    fault = partitioned(BRANCHES).prove().fault
+    assert fault is not None
+    assert fault.where is not None
+    assert fault.where.line == 6
+
+
+def test_reshards_of_arguments_are_compared() -> None:
+    text = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+  %0 = sdy.sharding_constraint %a <@mesh, [{}]> : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+"""
+    answer = partitioned(text).prove()
+    assert answer.is_equal
+    assert not answer.tally.unmatched
+    assert len(answer.tally.compared) == answer.local_values > 0
+
+
+@pytest.mark.usefixtures("wrong_tanh")
+def test_an_op_alone_is_found_wrong() -> None:
+    answer = partitioned().prove(shapes="ops")
+    assert answer.fault is not None
+    assert answer.fault.where is not None
+    assert answer.fault.where.line == 4
+
+
+def test_equal_programs_have_no_smallest_part() -> None:
+    assert partitioned().prove(bisect=True).smallest is None

@@ -1,0 +1,20 @@
+"""Remedies followed in JAX functions help in what XLA compiles: a sample of `follow_remedies.py`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+SAMPLE = ("mlp_wrong_down_64", "scan_wrong_up", "results_64", "pinned_64", "embedding", "moe")
+
+
+def test_remedies_help_in_what_xla_compiles() -> None:
+    pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
+    command = [sys.executable, "-m", "tests.search.advice.follow_remedies", *SAMPLE]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert f"of {len(SAMPLE)} programs help" in run.stdout

@@ -1,0 +1,225 @@
+"""A study gives the figures and changes of propagating from scratch."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shardy_py import Mesh, Options, P, Program, Result, Sharding, ShardyError, Study, propagate
+from shardy_py.hardware import placement_of
+from shardy_py.report.difference import Figures
+from shardy_py.search.studies import step_cost
+from tests.conftest import CORPUS
+
+TRAIN = Path(__file__).parents[2] / "examples" / "transformer_train.mlir"
+SMALL = """
+sdy.mesh @mesh = <["x"=2, "y"=4]>
+func.func @main(%a: tensor<8x16xf32>,
+                %b: tensor<16x12xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {}]>},
+                %c: tensor<12x6xf32>, %d: tensor<8x6xf32> {tf.aliasing_output = 0 : i32})
+    -> (tensor<8x6xf32>, tensor<16x12xf32>, tensor<8x12xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %zeros = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<8x12xf32>
+  %table = stablehlo.constant dense<2.0> : tensor<8x12xf32>
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+    : (tensor<8x16xf32>, tensor<16x12xf32>) -> tensor<8x12xf32>
+  %1 = stablehlo.maximum %0, %zeros : tensor<8x12xf32>
+  %2 = stablehlo.multiply %1, %table : tensor<8x12xf32>
+  %3 = stablehlo.optimization_barrier %2 : tensor<8x12xf32>
+  %4 = stablehlo.dot_general %3, %c, contracting_dims = [1] x [0]
+    : (tensor<8x12xf32>, tensor<12x6xf32>) -> tensor<8x6xf32>
+  %5 = stablehlo.add %4, %d : tensor<8x6xf32>
+  %6 = stablehlo.compare GT, %0, %zeros : (tensor<8x12xf32>, tensor<8x12xf32>) -> tensor<8x12xi1>
+  %7 = stablehlo.select %6, %table, %zeros : tensor<8x12xi1>, tensor<8x12xf32>
+  %8 = stablehlo.dot_general %a, %7, contracting_dims = [0] x [0]
+    : (tensor<8x16xf32>, tensor<8x12xf32>) -> tensor<16x12xf32>
+  %9 = stablehlo.slice %7 [0:4, 0:12] : (tensor<8x12xf32>) -> tensor<4x12xf32>
+  %10 = stablehlo.concatenate %9, %9, dim = 0 : (tensor<4x12xf32>, tensor<4x12xf32>) -> tensor<8x12xf32>
+  return %5, %8, %10 : tensor<8x6xf32>, tensor<16x12xf32>, tensor<8x12xf32>
+}
+"""
+
+LOOP = """
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32>, %c: tensor<i1>) -> tensor<8xf32> {
+  %0 = stablehlo.while(%i = %a) : tensor<8xf32>
+   cond { stablehlo.return %c : tensor<i1> } do {
+    %1 = stablehlo.add %i, %i : tensor<8xf32>
+    stablehlo.return %1 : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}
+"""
+
+
+def from_scratch(program: Program, edits: dict[str, object]) -> tuple[Figures, Result]:
+    """The figures of the annotated program, propagated with all passes."""
+    result = propagate(program.annotate(edits), progress=False)
+    return Figures.of(result.communication(partitioner="xla"), result.memory(partitioner="xla")), result
+
+
+def random_edits(program: Program, seed: int) -> Iterator[dict[str, object]]:
+    """Shardings of some arguments and results, along any axes, also such as do not divide."""
+    rng = random.Random(seed)
+    axes = list(next(iter(program.meshes.values())).order)
+    values = [v for v in program.values if v.role in ("argument", "result") and v.shape]
+    while True:
+        edits: dict[str, object] = {}
+        for value in rng.sample(values, min(len(values), rng.choice([1, 1, 2, 4]))):
+            free = rng.sample(axes, len(axes))
+            dims = [
+                tuple(free.pop() for _ in range(min(rng.choice([0, 0, 1, 2]), len(free))))
+                for _ in value.shape or ()
+            ]
+            edits[value.name] = rng.choice([P(*(dim or None for dim in dims)), None])
+        yield edits
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_edits_of_a_small_program(seed: int) -> None:
+    program = Program.parse(SMALL)
+    study = Study(program)
+    for _, edits in zip(range(12), random_edits(program, seed), strict=False):
+        scored = study.score(edits)
+        assert scored.figures == from_scratch(program, edits)[0], (edits, scored)
+
+
+def test_most_edits_are_scored_without_propagating_from_scratch() -> None:
+    program = Program.parse(SMALL)
+    study = Study(program)
+    scored = [study.score(edits) for _, edits in zip(range(40), random_edits(program, 1), strict=False)]
+    assert sum(not each.from_scratch for each in scored) >= 30
+    assert len({each.figures.bytes for each in scored}) > 10
+
+
+@pytest.mark.parametrize(
+    "name", ["mlp_train", "moe", "convnet_train", "embedding_scatter", "lowered_for_tpu", "linalg"]
+)
+def test_random_edits_of_the_corpus(name: str) -> None:
+    path = CORPUS / f"{name}.mlir"
+    if not path.exists():
+        pytest.skip("the corpus is not there")
+    program = Program.load(path, as_compiled=True)
+    study = Study(program)
+    for _, edits in zip(range(5), random_edits(program, 3), strict=False):
+        assert study.score(edits).figures == from_scratch(program, edits)[0], edits
+
+
+def test_changes_are_those_of_propagation() -> None:
+    program = Program.load(TRAIN, as_compiled=True)
+    study, before = Study(program), propagate(program, progress=False)
+    edits: dict[str, object] = {program.values[2].name: P("tensor"), "result 0": None}
+    edited = program.annotate(edits)
+    after = propagate(edited, progress=False)
+    found: dict[object, set[Any]] = {}
+    for change in study.changes(edits):
+        found.setdefault(change.value.name, set()).add((change.before, change.after))
+    expected: dict[object, set[Any]] = {}
+    for value in program.values:
+        old = [before.values[i].sharding for i in before.copy_numbers(value)]
+        new = [after.values[i].sharding for i in after.copy_numbers(edited.counterpart(value, edited.origin))]
+        if old and new:
+            pairs = {(a or old[-1], b or new[-1]) for a, b in zip_longest(old, new)}
+            if moved := {(a, b) for a, b in pairs if a != b}:
+                expected[value.name] = moved
+    assert found == expected
+    assert expected
+
+
+def test_programs_with_loops_are_propagated_from_scratch() -> None:
+    program = Program.parse(LOOP)
+    study, edits = Study(program), {"%arg0": P("x")}
+    scored = study.score(edits)
+    assert scored.from_scratch == "it has stablehlo.while"
+    assert scored.figures == from_scratch(program, dict(edits))[0]
+    with pytest.raises(ShardyError, match=r"propagating from scratch: it has stablehlo\.while"):
+        study.changes(edits)
+
+
+def test_edits_of_values_inside_are_exact_too() -> None:
+    program = Program.parse(SMALL)
+    edits: dict[str, object] = {"%1": P("x", "y")}
+    scored = Study(program).score(edits)
+    assert scored.from_scratch == "a value inside is annotated"
+    assert scored.figures == from_scratch(program, edits)[0]
+
+
+def test_a_mesh_that_the_program_lacks() -> None:
+    program = Program.parse(SMALL)
+    study = Study(program)
+    edits: dict[str, object] = {"%arg2": Sharding(Mesh.of(z=8), P("z"))}
+    for _ in range(2):
+        scored = study.score(edits)
+        assert scored.from_scratch
+        assert scored.figures == from_scratch(program, edits)[0]
+    assert not study.score({"%arg2": P("x")}).from_scratch
+
+
+def test_an_argument_with_a_constraint() -> None:
+    used = "stablehlo.dot_general %a, %b"
+    constrained = '%k = sdy.sharding_constraint %a <@mesh, [{}, {"y"}]> : tensor<8x16xf32>'
+    text = SMALL.replace(f"  %0 = {used}", f"  {constrained}\n  %0 = {used.replace('%a', '%k')}")
+    program = Program.parse(text)
+    for edits in ({"%arg0": P("x")}, {"%arg2": P("x")}, {"%arg1": None}):
+        scored = Study(program).score(edits)
+        assert bool(scored.from_scratch) == ("%arg0" in edits)
+        assert scored.figures == from_scratch(program, dict(edits))[0]
+
+
+FAULTY = (
+    {"%arg0": P("z")},
+    {"%arg0": P("x", "x")},
+    {"%nothing": P("x")},
+    {"%arg0": 3},
+)
+
+
+@pytest.mark.parametrize("edits", FAULTY)
+def test_faults_are_those_of_annotate(edits: dict[str, object]) -> None:
+    program = Program.parse(SMALL)
+    with pytest.raises(ShardyError) as expected:
+        program.annotate(edits)
+    with pytest.raises(ShardyError) as raised:
+        Study(program).score(edits)
+    assert str(raised.value) == str(expected.value)
+
+
+def test_options_that_add_passes() -> None:
+    program = Program.parse(SMALL)
+    study = Study(program, Options(enable_insert_explicit_collectives=True))
+    assert study.score({}).from_scratch.startswith("options add ")
+    conservative = Study(program, Options(conservative_propagation=True))
+    assert not conservative.score({"%arg0": P("x")}).from_scratch
+
+
+def test_axes_of_size_one() -> None:
+    text = SMALL.replace('"x"=2', '"one"=1, "x"=2')
+    program = Program.parse(text)
+    edits = {"%arg0": P(("one", "x"), "y"), "%arg2": P("one")}
+    assert Study(program).score(edits).figures == from_scratch(program, dict(edits))[0]
+
+
+@pytest.mark.parametrize("hardware", ["tpu-v5p", pytest.param("cpu", marks=pytest.mark.slow)])
+def test_steps_cost_what_reports_from_scratch_say(hardware: str) -> None:
+    placement = placement_of(hardware)
+    for text in (SMALL, TRAIN.read_text()):
+        program = Program.parse(text, as_compiled=text != SMALL)
+        study = Study(program)
+        for _, edits in zip(range(6), random_edits(program, 5), strict=False):
+            expected = step_cost(propagate(program.annotate(edits), progress=False), placement)
+            assert study.step(edits, placement) == expected, edits
+            assert study.step(edits, placement, at_most=expected.serial) == expected
+            assert study.step(edits, placement, at_most=0.99 * expected.serial) is None
+
+
+def test_steps_of_programs_with_loops_are_those_of_their_reports() -> None:
+    program = Program.parse(LOOP)
+    edits = {"%arg0": P("x")}
+    expected = step_cost(propagate(program.annotate(edits), progress=False), placement_of("h100"))
+    assert Study(program).step(edits, "h100") == expected
+    assert Study(program).step(edits, "h100", at_most=0.5 * expected.serial) is None

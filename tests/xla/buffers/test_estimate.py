@@ -1,0 +1,153 @@
+"""The estimate of what XLA allocates: what is not stored, what shares memory, and XLA's own figures."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from shardy_py.api import Program, propagate
+from shardy_py.base.errors import ShardyError
+from shardy_py.report.memory import memory_json
+from shardy_py.xla.buffers.estimate import MemoryEstimate
+from tests.report.memory.allocated import CLOSE, allocated, estimated
+
+
+def estimate(body: str, arguments: str = "%a: tensor<64xf32>", result: str = "64xf32") -> MemoryEstimate:
+    text = f"func.func @main({arguments}) -> tensor<{result}> {{\n{body}\nreturn %r : tensor<{result}>\n}}"
+    return propagate(Program.parse(text)).memory().estimate
+
+
+def test_chains_of_elementwise_ops_are_not_stored() -> None:
+    body = "\n".join(
+        f"%{name} = stablehlo.add %{given}, %a : tensor<64xf32>"
+        for name, given in (("0", "a"), ("1", "0"), ("2", "1"), ("r", "2"))
+    )
+    assert estimate(body) == MemoryEstimate(256, 256, 0, 0)
+
+
+def test_operands_of_products_are_stored() -> None:
+    body = """
+      %0 = stablehlo.tanh %a : tensor<8x8xf32>
+      %r = stablehlo.dot_general %0, %a, contracting_dims = [1] x [0]
+        : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    """
+    assert estimate(body, "%a: tensor<8x8xf32>", "8x8xf32").temporaries == 256
+
+
+def test_a_result_takes_the_memory_of_a_donated_argument() -> None:
+    found = estimate(
+        "%r = stablehlo.negate %a : tensor<64xf32>", "%a: tensor<64xf32> {jax.buffer_donor = true}"
+    )
+    assert (found.aliased, found.total_bytes) == (256, 256)
+
+
+def test_a_program_fits_a_chip() -> None:
+    text = """func.func @main(%a: tensor<3000000000xf32>) -> tensor<3000000000xf32> {
+      %0 = stablehlo.negate %a : tensor<3000000000xf32>
+      return %0 : tensor<3000000000xf32>
+    }"""
+    result = propagate(Program.parse(text))
+    assert result.memory("tpu-v5p").fits
+    assert not result.memory("tpu-v5e").fits
+    assert "The estimate does not fit in the 17.18 GB of tpu-v5e." in str(result.memory("tpu-v5e"))
+    with pytest.raises(ShardyError, match="linear"):
+        _ = result.memory().fits
+
+
+@pytest.mark.parametrize(
+    ("models", "names"),
+    [
+        ("jax", ("mlp_train_data_4096", "mlp_data_4096", "newton", "argmax", "rolled")),
+        ("equinox", ("images_data",)),
+    ],
+)
+def test_xla_allocates_about_as_much(models: str, names: tuple[str, ...]) -> None:
+    found = allocated(names, models)
+    assert len(found) == len(names)
+    for name, xla in found.items():
+        assert CLOSE[0] <= estimated(xla.text) / xla.size_bytes <= CLOSE[1], name
+
+
+def test_checkpointed_layers_need_less_on_a_chip() -> None:
+    def program(again: str) -> str:
+        body, last = "", "a"
+        for n in range(6):
+            body += f"""
+      %u{n} = stablehlo.dot_general %{last}, %w, contracting_dims = [1] x [0]
+        : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      %t{n} = stablehlo.tanh %u{n} : tensor<64x64xf32>"""
+            last = f"t{n}"
+        for n in reversed(range(6)):
+            source = f"%u{n}"
+            if again:
+                body += f"""
+      %b{n}:2 = stablehlo.optimization_barrier %a, %{last} : tensor<64x64xf32>, tensor<64x64xf32>
+      %v{n} = stablehlo.dot_general %b{n}#0, %w, contracting_dims = [1] x [0]
+        : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>"""
+                source = f"%v{n}"
+            body += f"""
+      %g{n} = stablehlo.dot_general %{last}, {source}, contracting_dims = [1] x [0]
+        : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>"""
+            last = f"g{n}"
+        head = "func.func @main(%a: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {"
+        return f"{head}{body}\nreturn %{last} : tensor<64x64xf32>\n}}"
+
+    plain, checkpointed = (
+        propagate(Program.parse(program(again))).memory("h100").estimate for again in ("", "again")
+    )
+    assert checkpointed.temporaries < plain.temporaries
+
+
+def test_memory_of_the_host_is_apart() -> None:
+    found = estimate(
+        "%r = stablehlo.negate %b : tensor<64xf32>",
+        '%a: tensor<64xf32> {mhlo.memory_kind = "pinned_host"}, %b: tensor<64xf32>',
+    )
+    assert (found.arguments, found.host) == (256, 256)
+
+
+def test_small_last_dimensions_are_not_padded_on_a_tpu() -> None:
+    text = """func.func @main(%a: tensor<4096x8xf32>) -> tensor<4096x8xf32> {
+      %0 = stablehlo.negate %a : tensor<4096x8xf32>
+      return %0 : tensor<4096x8xf32>
+    }"""
+    report = propagate(Program.parse(text)).memory("tpu-v5p")
+    assert report.estimate.arguments == 4096 * 8 * 4
+    assert "layouts with the least padding" in str(report)
+
+
+def test_the_largest_tensors_at_the_peak_have_their_lines() -> None:
+    body = """
+      %0 = stablehlo.tanh %a : tensor<8x8xf32> loc("model.py":3:1)
+      %r = stablehlo.dot_general %0, %a, contracting_dims = [1] x [0]
+        : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    """
+    largest = estimate(body, "%a: tensor<8x8xf32>", "8x8xf32").largest
+    assert ("stablehlo.tanh", "model.py:3:1") in {(each.name, each.location) for each in largest}
+
+
+def test_a_weight_is_gathered_at_once_on_the_host() -> None:
+    text = """
+    sdy.mesh @mesh = <["x"=4]>
+    func.func @main(%a: tensor<8x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+        %w: tensor<64x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x64xf32> {
+      %0 = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0]
+        : (tensor<8x64xf32>, tensor<64x64xf32>) -> tensor<8x64xf32>
+      return %0 : tensor<8x64xf32>
+    }"""
+    result = propagate(Program.parse(text))
+    assert result.memory(partitioner="xla").estimate.temporaries >= 64 * 64 * 4
+
+
+def test_json_has_the_estimate_with_the_largest_tensors() -> None:
+    text = """
+    func.func @main(%arg0: tensor<64x64xf32>) -> tensor<64x64xf32> {
+      %0 = stablehlo.dot_general %arg0, %arg0, contracting_dims = [1] x [0]
+        : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      return %0 : tensor<64x64xf32>
+    }"""
+    report = propagate(Program.parse(text)).memory("tpu-v5p")
+    estimate = json.loads(json.dumps(memory_json(report)))["estimate"]
+    assert [each["bytes"] for each in estimate["largest"]] == [each.bytes for each in report.estimate.largest]
+    assert estimate["arguments"] == report.estimate.arguments
