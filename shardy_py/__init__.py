@@ -9,6 +9,8 @@ Python:
 (8, 128)
 """
 
+from shardy_py.base.extensions import register
+
 TYPE_CHECKING = False  # that of `typing`, which commands need not wait for
 if TYPE_CHECKING:
     from typing import Any
@@ -24,12 +26,12 @@ if TYPE_CHECKING:
         Result,
         Sharding,
         ShardyError,
-        Study,
         Value,
         Values,
         dim,
         propagate,
     )
+    from shardy_py.search.studies import Study
 
 __version__ = "0.1.0"
 __all__ = [
@@ -49,6 +51,21 @@ __all__ = [
     "dim",
     "propagate",
 ]
+register(
+    {
+        "advice": "shardy_py.search.advising",
+        "check": "shardy_py.check",
+        "explorer": "shardy_py.viewer.explorer_file",
+        "jax": "shardy_py.frontends.jax",
+        "jax_devices": "shardy_py.frontends.jax_devices",
+        "model_explorer": "shardy_py.viewer.model_explorer_graphs",
+        "study": "shardy_py.search.studies",
+        "suggest": "shardy_py.search.suggesting",
+        "torch": "shardy_py.frontends.torch",
+        "torch.placements": "shardy_py.frontends.torch.placements",
+        "what_if": "shardy_py.search.what_if",
+    }
+)
 _OF_JAX = {"NamedSharding": "Sharding", "PartitionSpec": "P", "PartitionSpecs": "P"}
 """The names of the API by JAX's."""
 
@@ -65,8 +82,9 @@ def __getattr__(name: str) -> "Any":
             fact += f"; {hint}" if hint else ""
         raise AttributeError(fact)
     from shardy_py import api
+    from shardy_py.base.extensions import extension
 
-    return getattr(api, name)
+    return getattr(extension("study") if name == "Study" else api, name)
 
 
 def __dir__() -> list[str]:

@@ -17,7 +17,6 @@ from shardy_py.api.sharding import Sharding
 from shardy_py.api.values import Value, Values
 from shardy_py.base.errors import ShardyError
 from shardy_py.report.difference import Change
-from shardy_py.search.studies import Study
 from shardy_py.sharding import Mesh
 
 __all__ = [
@@ -31,7 +30,6 @@ __all__ = [
     "Result",
     "Sharding",
     "ShardyError",
-    "Study",
     "Value",
     "Values",
     "dim",

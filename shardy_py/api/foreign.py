@@ -8,23 +8,18 @@ Not here: the conversions (`frontends/`), partition specs (`partition_spec.py`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from operator import index
 from typing import Any, SupportsIndex, TypeGuard, cast
 
 from shardy_py.api.arguments import shown
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.extensions import extension
 from shardy_py.sharding import Mesh
 
 MeshLike = Any
 """A `Mesh`, sizes by axis, a `Mesh` or `AbstractMesh` of JAX, or a `DeviceMesh` of torch."""
 _FRONTENDS = {"jax": "jax", "jaxlib": "jax", "torch": "torch.placements"}
 """The frontend that converts objects of a package, by the name of the package."""
-
-
-def frontend(name: str) -> Any:
-    """Returns the adaptor of a framework, which is above this folder and imported when used."""
-    return import_module(f"shardy_py.frontends.{name}")
 
 
 def as_mesh(mesh: object) -> Mesh:
@@ -40,7 +35,7 @@ def as_mesh(mesh: object) -> Mesh:
         return mesh
     package = _package(mesh)
     if package:
-        return frontend(_FRONTENDS[package]).mesh_of(mesh)
+        return extension(_FRONTENDS[package]).mesh_of(mesh)
     if not isinstance(mesh, Mapping):
         remedy = "an array of devices has no names of axes" if hasattr(mesh, "ndim") else ""
         expected = "a Mesh such as Mesh.of(data=4)"
@@ -77,11 +72,11 @@ def foreign_sharding(given: object, meshes: Mapping[str, Mesh], shape: Sequence[
     """
     parts: Sequence[object] = given if _is_listed(given) else (given,)
     if any(_package(part) == "torch" for part in parts):
-        convert = frontend(_FRONTENDS["torch"]).from_placements
+        convert = extension(_FRONTENDS["torch"]).from_placements
         return convert(_mesh_of_placements(parts, meshes), given, tuple(map(_static, shape or ())))
     if not _package(given) or hasattr(type(given), "__iter__") or hasattr(given, "partitions"):
         return None
-    sharding = frontend(_FRONTENDS["jax"]).from_named_sharding(given)
+    sharding = extension(_FRONTENDS["jax"]).from_named_sharding(given)
     # JAX numbers the devices of a program by its first mesh, so equal axes are the same mesh.
     alike = (mesh for mesh in meshes.values() if mesh.axes == sharding.mesh.axes)
     return type(sharding)(next(alike, sharding.mesh), sharding.value)

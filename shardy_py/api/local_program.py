@@ -19,11 +19,10 @@ import numpy as np
 from shardy_py.api.arguments import expect, expect_one_of
 from shardy_py.api.execution import DEFAULT as DEFAULT_RUN
 from shardy_py.api.execution import Inputs, RunResults, arrays_of
-from shardy_py.api.foreign import frontend
-from shardy_py.api.pipeline import local_communication
 from shardy_py.api.program import Program
 from shardy_py.base import releases
 from shardy_py.base.errors import Diagnostic, ShardyError
+from shardy_py.base.extensions import extension
 from shardy_py.base.session import without_collection
 from shardy_py.hardware.cost import DEFAULT, CostModel, cost_model
 from shardy_py.hlo.layout.formats import TARGETS, Target
@@ -31,6 +30,7 @@ from shardy_py.localize.global_to_local import register_partitioner
 from shardy_py.localize.partitioned import Partitioned
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.report.communication import CommunicationReport
+from shardy_py.report.communication.of_program import local_communication
 from shardy_py.report.memory import MemoryReport, memory_report
 from shardy_py.run.compute import Array
 from shardy_py.run.compute.lanes import TOKEN
@@ -119,7 +119,7 @@ class LocalProgram:
             raise ShardyError.unsupported("a token as an input of JAX")
         types = [tensor_type(value.entry.type) for value in self.program.values.results(self._main)]
         results = tuple((tuple(n or 0 for n in t.shape), dtype_of(t).name) for t in types if t is not None)
-        run = frontend("jax_devices").run_on_devices
+        run = extension("jax_devices").run_on_devices
         return self._joined(run(self.text(), self._main, results, parts, self.devices))
 
     def prove(

@@ -21,11 +21,12 @@ from xdsl.ir import SSAValue
 
 from shardy_py.api.annotate import Editor, ShardingLike
 from shardy_py.api.arguments import expect, program_remedy, shown
-from shardy_py.api.foreign import MeshLike, as_mesh, frontend, is_mesh
+from shardy_py.api.foreign import MeshLike, as_mesh, is_mesh
 from shardy_py.api.reading import read_module, say, taken_module
 from shardy_py.api.values import Value, Values
 from shardy_py.base import releases
 from shardy_py.base.errors import Diagnostic, ShardyError, suggestion
+from shardy_py.base.extensions import extension
 from shardy_py.base.input_files import Source, source_in
 from shardy_py.base.releases import Release
 from shardy_py.base.session import without_collection
@@ -181,7 +182,7 @@ class Program:
 
         Needs jax; see `shardy_py.frontends.jax`, which can also return the text as JAX lowers it.
         """
-        return frontend("jax").lower(function, *arguments, **keywords)
+        return extension("jax").lower(function, *arguments, **keywords)
 
     @staticmethod
     def from_torch(
@@ -192,7 +193,7 @@ class Program:
         shardings: shardings or placements by name. options: `plan`; for a module the arguments `args` and
         `kwargs` that it is exported with. Needs torch; see `shardy_py.frontends.torch`.
         """
-        adaptor = frontend("torch")
+        adaptor = extension("torch")
         if hasattr(model, "named_modules"):
             return adaptor.from_module(model, mesh=mesh, shardings=shardings, **options)
         return adaptor.from_exported(model, mesh, shardings, **options)
@@ -208,7 +209,7 @@ class Program:
 
         Needs torch; see `shardy_py.frontends.torch.from_training`.
         """
-        return frontend("torch").from_training(model, loss, optimizer, example_inputs, **options)
+        return extension("torch").from_training(model, loss, optimizer, example_inputs, **options)
 
     @cached_property
     def values(self) -> Values:
@@ -387,12 +388,11 @@ class Program:
             ShardyError: no mesh or several, unknown hardware or names, an invalid limit, or no choice can
                 be scored.
         """
-        from shardy_py.search.suggesting import Wanted, suggest
-
+        searching = extension("suggest")
         kept = (keep,) if isinstance(keep, str | Value) else keep
-        wanted = Wanted(hardware, memory, kept, time_limit, tries, seed, progress)
+        wanted = searching.Wanted(hardware, memory, kept, time_limit, tries, seed, progress)
         tried = (meshes,) if is_mesh(meshes) else meshes
-        return suggest(self, tuple(map(as_mesh, tried)), wanted)
+        return searching.suggest(self, tuple(map(as_mesh, tried)), wanted)
 
     @overload
     def run(self, name: str, /, **options: bool | int | str | Iterable[str]) -> Program: ...

@@ -10,38 +10,33 @@ Not here: deciding shardings (`passes/`), the reports (`report/`), comparing unr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from xdsl.dialects.builtin import ModuleOp
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from shardy_py.api.arguments import expect, expect_one_of
 from shardy_py.api.comparison import ComparedResults, Comparison
+from shardy_py.api.forecasts import Forecasts
 from shardy_py.api.foreign import MeshLike
-from shardy_py.api.pipeline import communication, forecast, partition, spmd_program
 from shardy_py.api.program import Edits, Program, ValueKey, pass_calls
-from shardy_py.api.remarks import say
 from shardy_py.api.values import Value, Values
 from shardy_py.base import releases
 from shardy_py.base.errors import Diagnostic, ShardyError
+from shardy_py.base.extensions import extension
 from shardy_py.base.session import without_collection
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.hardware.cost import DEFAULT, CostModel, cost_model
 from shardy_py.hlo.layout.formats import Target
+from shardy_py.localize.partitioned import partition
 from shardy_py.passes.pipeline_options import PropagationPipelineOptions
 from shardy_py.propagation.graph.run_record import Lineage, Record
 from shardy_py.report import summary_of
 from shardy_py.report.communication import PARTITIONERS, CollectiveUse, CommunicationReport, Partitioner
+from shardy_py.report.communication.of_program import forecast
 from shardy_py.report.difference import difference
-from shardy_py.report.explain import MOST_CHAINS, Explainer, Explanations, Reasons, Side, WhyNot, sides
+from shardy_py.report.explain import MOST_CHAINS, Explanations, Reasons, Side, sides
 from shardy_py.report.memory import MemoryReport, memory_report
-from shardy_py.search.advice import NO_ADVICE, Advice, Adviser, Placements, Remedy
 from shardy_py.sharding import DeviceSlices
-from shardy_py.xla.gspmd.understanding import require_reportable
-from shardy_py.xla.prepare.missing import file_of, remarks_on_missing
-from shardy_py.xla.spmd.from_program import SpmdProgram
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -50,12 +45,11 @@ if TYPE_CHECKING:
     from shardy_py.api.local_program import LocalProgram
     from shardy_py.check import Findings
     from shardy_py.report.time import TimeReport
-    from shardy_py.search.advising import Sources
-    from shardy_py.search.studies import Study
-    from shardy_py.viewer.explorer import Subject
+    from shardy_py.search.advice import Advice, Placements, Remedy
     from shardy_py.viewer.explorer_file import Explorer
     from shardy_py.viewer.model_explorer_graphs import ModelExplorerGraphs
 
+Kept = TypeVar("Kept")
 _COPIES_SHOWN = 8
 
 
@@ -130,6 +124,21 @@ class Result:
         if self.record is None:  # propagation with a record gives the same values
             return self.again(self.source)._lineage
         return Lineage(self.source.values.table, self.values.table, self.program.origin, self.record.events)
+
+    @cached_property
+    def forecasts(self) -> Forecasts:
+        """What reports on the result share."""
+        return Forecasts(self)
+
+    def kept(self, kind: Callable[[Result], Kept]) -> Kept:
+        """Returns `kind(self)`, made once: what rooms above keep with a result."""
+        if kind not in self._kept:
+            self._kept[kind] = kind(self)
+        return self._kept[kind]
+
+    @cached_property
+    def _kept(self) -> dict[object, Any]:
+        return {}
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the result to a file, whole or not at all; `Result.load` reads it.
@@ -222,9 +231,8 @@ class Result:
         expect(target, (str, Hardware, AxisPlacement), expected)
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
-        self._remark()
-        module = self.program.module
-        return memory_report(module, target, lambda: self._spmd_by(partitioner))
+        self.forecasts.remark()
+        return memory_report(self.program.module, target, lambda: self.forecasts.spmd(partitioner))
 
     @without_collection()
     def time(
@@ -250,45 +258,11 @@ class Result:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
         device = as_placement(hardware)
         model = cost_model(links) if isinstance(links, str) else links
-        self._remark()
+        self.forecasts.remark()
         bill = None
-        if self._chosen(partitioner) == "shardy":
-            bill = self._communicating(CostModel.of(device) if model is None else model, "shardy")[1]
-        return time_report(self._spmd_by(partitioner), device, model, bill)
-
-    def _chosen(self, partitioner: Partitioner | None) -> Partitioner:
-        """The partitioner itself, or that of `communication`."""
-        if partitioner is None and self.source.taken.is_compiled:
-            return self._communicating(DEFAULT, None)[1].partitioner
-        return partitioner or "shardy"
-
-    def _spmd_by(self, partitioner: Partitioner | None) -> SpmdProgram:
-        """The program as XLA runs it, with the collectives of a partitioner, as for `communication`."""
-        return self._spmd if self._chosen(partitioner) == "xla" else self._spmd_by_shardy
-
-    @cached_property
-    def _spmd_by_shardy(self) -> SpmdProgram:
-        return spmd_program(self.communicating.module, is_planned=False)
-
-    def _remark(self) -> None:
-        """Logs what the source lacks for reports, the first time that there is one.
-
-        Raises:
-            ShardyError: there can be no report on it.
-        """
-        if not self._remarked:
-            require_reportable(self.program.module)
-            self._remarked.append(True)
-            module = self.source.module
-            say(remarks_on_missing(module), file_of(module))
-
-    @cached_property
-    def _remarked(self) -> list[bool]:
-        return []
-
-    @cached_property
-    def _spmd(self) -> SpmdProgram:
-        return spmd_program(self.program.module, table=self.values.table)
+        if self.forecasts.partitioner(partitioner) == "shardy":
+            bill = self.forecasts.priced(CostModel.of(device) if model is None else model, "shardy")[1]
+        return time_report(self.forecasts.spmd(partitioner), device, model, bill)
 
     @without_collection()
     def communication(
@@ -308,27 +282,11 @@ class Result:
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
         priced = cost_model(model) if isinstance(model, str) else model
-        self._remark()
-        return self._advised(self._communicating(priced, partitioner)[1])
-
-    def _advised(self, report: CommunicationReport) -> CommunicationReport:
-        """Returns a report whose text has remedies, if it is on what XLA compiles."""
+        self.forecasts.remark()
+        report = self.forecasts.priced(priced, partitioner)[1]
         if report.partitioner != "xla" or self.record is None:
             return report
-        for known, advised in self._advised_reports:
-            if known is report:
-                return advised
-
-        def lines(use: CollectiveUse) -> tuple[str, ...]:
-            return self.advice(use).lines
-
-        advised = replace(report, remedies_of=lines)
-        self._advised_reports.append((report, advised))
-        return advised
-
-    @cached_property
-    def _advised_reports(self) -> list[tuple[CommunicationReport, CommunicationReport]]:
-        return []
+        return self.forecasts.with_remedies(report, lambda use: self.advice(use).lines)
 
     @without_collection()
     def advice(self, use: CollectiveUse, *, tries: int | None = None) -> Advice:
@@ -342,21 +300,12 @@ class Result:
         Raises:
             ShardyError: the collective is of another program or partitioner.
         """
-        from shardy_py.search.advising import adviser_of
-
         expect(use, CollectiveUse, "a collective of this result", "result.communication().sending lists them")
-        reports = (known for known, _ in self._advised_reports)
-        report = next((r for r in reports if any(each is use for each in r.sending)), None)
+        report = self.forecasts.report_of(use)
         if report is None:
             remedy = 'pass one of result.communication(partitioner="xla").sending'
             raise ShardyError(f"the {use.kind} is not of a report by XLA on this result; {remedy}")
-        if tries is not None:
-            adviser = adviser_of(self, report, tries)
-        else:
-            if id(report) not in self._advisers:
-                self._advisers[id(report)] = adviser_of(self, report)
-            adviser = self._advisers[id(report)]
-        return NO_ADVICE if adviser is None else adviser.advice(use)
+        return self.kept(extension("advice").ResultAdvice).advice(report, use, tries)
 
     def remedies(self, use: CollectiveUse) -> tuple[Remedy, ...]:
         """Returns those of `advice`, best first."""
@@ -370,28 +319,14 @@ class Result:
         Raises:
             ShardyError: unknown value, or XLA's collectives cannot be planned.
         """
-        from shardy_py.search.advising import placements_of
-
         value = self[key]
         among = range(len(value.shape or ())) if dimensions is None else dimensions
-        return placements_of(self, value, among, axis)
-
-    @cached_property
-    def sources(self) -> Sources | None:
-        """The source values of those of this program, for advice; None without exactly one mesh."""
-        from shardy_py.search.advising import Sources
-
-        return Sources.of_result(self)
-
-    @cached_property
-    def _advisers(self) -> dict[int, Adviser | None]:
-        """By the identity of a report, its adviser."""
-        return {}
+        return self.kept(extension("advice").ResultAdvice).placements(value, among, axis)
 
     @cached_property
     def communicating(self) -> Program:
         """The propagated program with all its communication as explicit collectives."""
-        return Program(self._communicating(DEFAULT, "shardy")[0], taken=self.program.taken)
+        return Program(self.forecasts.priced(DEFAULT, "shardy")[0], taken=self.program.taken)
 
     @without_collection()
     def partition(self, **options: bool | int | str | Iterable[str]) -> LocalProgram:
@@ -411,32 +346,6 @@ class Result:
         events, module = self.record.events, self.program.module
         return LocalProgram(self.program, made, lambda model: forecast(module, model, events)[1])
 
-    def _communicating(
-        self, model: CostModel, partitioner: Partitioner | None
-    ) -> tuple[ModuleOp, CommunicationReport]:
-        known = (pair for key, pair in self._communications if key == (model, partitioner))
-        priced = next(known, None)
-        if priced is None:
-            if self.record is None:  # it has the causes of reshards, and sharding rules that were dropped
-                return self.again(self.source)._communicating(model, partitioner)
-            module, events = self.program.module, self.record.events
-            priced = communication(
-                *(module, model, events),
-                partitioner=partitioner,
-                taken=self.source.taken,
-                spmd=lambda: self._spmd,
-            )
-            asked = dict.fromkeys((partitioner, priced[1].partitioner))
-            self._communications.extend(((model, each), priced) for each in asked)
-        return priced
-
-    @cached_property
-    def _communications(
-        self,
-    ) -> list[tuple[tuple[CostModel, Partitioner | None], tuple[ModuleOp, CommunicationReport]]]:
-        """The modules with collectives so far, each with its report, by what was asked for."""
-        return []
-
     @without_collection()
     def explain(self, key: ValueKey) -> Explanations:
         """Returns why a value is sharded as it is: for each axis, the chains from the user's annotations.
@@ -447,8 +356,8 @@ class Result:
             ShardyError: unknown value, or propagation was not recorded.
         """
         if isinstance(key, str):
-            return self._explainer.explain_named(key)
-        return Explanations((self._explainer.explain(self[key].entry),))
+            return self.forecasts.explainer.explain_named(key)
+        return Explanations((self.forecasts.explainer.explain(self[key].entry),))
 
     @without_collection()
     def why_not(self, key: ValueKey, dimension: int, axis: str) -> Reasons:
@@ -460,7 +369,7 @@ class Result:
         expect(dimension, int, "the number of a dimension")
         expect(axis, str, 'an axis such as "x" or "x:(1)2"')
         value = self[key]
-        reasons = self._why_not.reasons(value.entry, dimension, axis)
+        reasons = self.forecasts.why_not.reasons(value.entry, dimension, axis)
         if self.source.is_by_jax and reasons[0].kind != "sharded":
             reasons.tried = lambda: self.placements(value, axis, (dimension,)).lines
         return reasons
@@ -480,17 +389,7 @@ class Result:
         remedy = "result.communication().sending lists them"
         expect(use, CollectiveUse, "a collective of this result", remedy)
         made_for = None if use.cause.is_explicit else use.cause.made_for
-        return sides(self._explainer, made_for, use.axis_names, most_chains=most_chains)
-
-    @cached_property
-    def _why_not(self) -> WhyNot:
-        return WhyNot(self._explainer)
-
-    @cached_property
-    def _explainer(self) -> Explainer:
-        if self.record is None:
-            raise ShardyError("propagation was not recorded; use propagate(program, options, record=True)")
-        return Explainer(self.record, self.program.module, self.values.table)
+        return sides(self.forecasts.explainer, made_for, use.axis_names, most_chains=most_chains)
 
     @without_collection()
     def explorer(
@@ -511,24 +410,11 @@ class Result:
         Raises:
             ShardyError: as `communication`.
         """
-        from shardy_py.viewer.explorer_file import explorer_of
-
         if other is not None:
             expect(other, Result, "a result to compare with")
         results = (self,) if other is None else (self, other)
-        reports = [result.communication(model, partitioner=partitioner) for result in results]
-        if len({report.partitioner for report in reports}) > 1:
-            reports = [result.communication(model, partitioner="shardy") for result in results]
-        about = zip(results, titles, reports, strict=False)
-        return explorer_of(*(result._subject(title, bill, has_sources) for result, title, bill in about))
-
-    def _subject(self, title: str, report: CommunicationReport, has_sources: bool) -> Subject:
-        from shardy_py.viewer.explorer import Subject, source_lines
-
-        table, why_not = self.values.table, self._why_not if self.record else None
-        lines = source_lines(table, self.source.sources) if has_sources else None
-        memory = self.memory(partitioner=report.partitioner).memory_bytes
-        return Subject(title, table, self.record, report, why_not, lines or {}, memory)
+        make = extension("explorer").explorer_of_results
+        return make(results, titles, model=model, partitioner=partitioner, has_sources=has_sources)
 
     @without_collection()
     def model_explorer(
@@ -545,12 +431,8 @@ class Result:
         Raises:
             ShardyError: as `communication`.
         """
-        from shardy_py.viewer.explorer import Subject
-        from shardy_py.viewer.model_explorer_graphs import model_explorer_of
-
-        report = self.communication(model, partitioner=partitioner)
-        memory = self.memory(partitioner=report.partitioner).memory_bytes
-        return model_explorer_of(Subject(title, self.values.table, self.record, report, memory_bytes=memory))
+        make = extension("model_explorer").model_explorer_of_result
+        return make(self, title, model=model, partitioner=partitioner)
 
     def show(self) -> Path:
         """Opens the explorer in a browser; returns its file, in a temporary folder."""
@@ -567,7 +449,7 @@ class Result:
         Raises:
             ShardyError: an unknown code, or an expectation is invalid or names an unknown axis.
         """
-        lint = import_module("shardy_py.check")  # which is above this folder
+        lint = extension("check")
         choice = lint.Choice(tuple(selected), tuple(ignored))
         return lint.check(self, choice, expected=tuple(expected))
 
@@ -587,15 +469,6 @@ class Result:
         Raises:
             ShardyError: unknown mesh, or edits that `Program.annotate` rejects.
         """
-        from shardy_py.search.what_if import what_if
-
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
-        return what_if(self, {} if edits is None else edits, mesh, partitioner, self._study)
-
-    @cached_property
-    def _study(self) -> Study | None:
-        from shardy_py.api.propagate import Options
-        from shardy_py.search.studies import Study
-
-        return Study(self.source, self.options) if isinstance(self.options, Options) else None
+        return extension("what_if").what_if(self, {} if edits is None else edits, mesh, partitioner)

@@ -17,6 +17,7 @@ from shardy_py.check.rule import Limits
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.tables import bytes_text
 from shardy_py.search.advice import MOST_TRIES, MOST_VALUES, spec_text
+from shardy_py.search.advising import ResultAdvice
 from shardy_py.sharding import TensorSharding
 
 _EXPLAINED = 3
@@ -67,7 +68,7 @@ def remedy_of_replicated(result: Result, value: Value, dimension: int, axis: str
 
 def _pays(result: Result, value: Value, dimension: int, axis: str) -> bool:
     """Whether a value that is sharded along an axis, too, sends no more than it saves; True if unknown."""
-    sources = result.sources
+    sources = result.kept(ResultAdvice).sources
     entry = None if sources is None else sources.entry(value)
     if entry is None:
         return True
@@ -84,7 +85,8 @@ def _pays(result: Result, value: Value, dimension: int, axis: str) -> bool:
 
 def effect_of(result: Result, value: SSAValue, spec: Sequence[tuple[str, ...]], limits: Limits) -> str:
     """Returns how much less a program sends with a value sharded like this; "" if no less, or it is large."""
-    entry = None if result.sources is None else result.sources.of(value)
+    sources = result.kept(ResultAdvice).sources
+    entry = None if sources is None else sources.of(value)
     if entry is None or len(result.values) > MOST_VALUES:
         return ""
     edits = {Value(entry, result.source.meshes): P(*spec)}

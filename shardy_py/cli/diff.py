@@ -110,6 +110,7 @@ def _program(
     from shardy_py.api import pipeline
     from shardy_py.mlir.movements import recorded
     from shardy_py.mlir.value_table import ValueTable
+    from shardy_py.report.communication.of_program import communication, sending_program
     from shardy_py.report.difference import Figures
     from shardy_py.report.memory import memory_report
     from shardy_py.xla.prepare.missing import remarks_on_missing
@@ -128,11 +129,9 @@ def _program(
         about: Any = {"partitioner": partitioner, "taken": program.taken}
         model = read_cost_model(options.model)
         with argument("--model", options.model, parts_only=True):
-            bill = pipeline.communication(module, model, events, **about)[1]
+            bill = communication(module, model, events, **about)[1]
         about["partitioner"] = bill.partitioner
-        made = memory_report(
-            module, options.target, lambda: pipeline.sending_program(module, events, **about)[0]
-        )
+        made = memory_report(module, options.target, lambda: sending_program(module, events, **about)[0])
         return Figures.of(bill, made)
 
     return ValueTable(module), costs

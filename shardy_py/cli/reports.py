@@ -41,7 +41,7 @@ class Evidence:
     partitioned: the program before and after the passes; None unless a row needs it.
     proof_shapes: of the programs that a proof runs.
     bisects: whether it searches the smallest part that fails.
-    partitioner: whose collectives are reported; None: as `pipeline.communication` decides.
+    partitioner: whose collectives are reported; None: as `report.communication.of_program` decides.
     taken: how the program is taken; None: by the rule for what is in it.
     """
 
@@ -154,9 +154,9 @@ def _memory(evidence: Evidence, target: str) -> Answer:
 
 
 def _communication(evidence: Evidence, model: str) -> Answer:
-    from shardy_py.api.pipeline import communication
     from shardy_py.hardware.cost import cost_model
     from shardy_py.report.communication import communication_json, communication_text
+    from shardy_py.report.communication.of_program import communication
     from shardy_py.report.explain import sides
 
     record = () if evidence.record is None else evidence.record.events
@@ -208,8 +208,8 @@ def _sending(
     evidence: Evidence, placement: AxisPlacement | None = None
 ) -> tuple[SpmdProgram, CommunicationReport]:
     """The program with the collectives that the report on communication has, and that report."""
-    from shardy_py.api.pipeline import sending_program
     from shardy_py.hardware.cost import DEFAULT, CostModel
+    from shardy_py.report.communication.of_program import sending_program
 
     record = () if evidence.record is None else evidence.record.events
     partitioner, taken = evidence.partitioner, evidence.taken

@@ -8,9 +8,9 @@ Not here: which passes run (`pipelines.py`), reading the events (`shardy_py/run/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -19,8 +19,9 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.base.errors import Diagnostic, collected_warnings
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects.stablehlo import op_class
-from shardy_py.mlir.ir import find_ops
-from shardy_py.mlir.movements import Movement, recorded
+from shardy_py.mlir.holders import RULE
+from shardy_py.mlir.ir import find_ops, walk_pre_order
+from shardy_py.mlir.movements import DroppedRules, Movement, carried_over, recorded
 from shardy_py.mlir.symbols import meshes_of
 from shardy_py.passes.registration import PassCall
 from shardy_py.passes.runner import run_passes
@@ -110,3 +111,48 @@ class Before:
         meshes = {**self._meshes, **meshes_of(self._module)}
         lists = tuple(events), meshes, tuple(warnings)
         return Partitioned(self._whole, self._module, self._origin, *lists, calls=tuple(calls))
+
+
+def partition(module: ModuleOp, calls: Iterable[PassCall], record: Iterable[object] = ()) -> Partitioned:
+    """The program that each device runs, for a finished program, which stays as it is.
+
+    calls: those of `sdy-partitioner-pipeline`. record: the events of the passes that made the program:
+    causes of its reshards, and
+        rules that users wrote on its ops.
+    `run/proof/` shows that it computes the same.
+
+    Raises:
+        ShardyError: a pass rejects the program.
+    """
+    events = tuple(record)
+    originals: dict[Operation, Operation] = {}
+
+    def prepared(copy: ModuleOp) -> AbstractContextManager[None]:
+        originals.update(zip(walk_pre_order(copy), walk_pre_order(module), strict=True))
+        return rules_restored(events, originals)
+
+    made = run_partitioner(module, calls, prepared)
+    origin: dict[SSAValue, SSAValue] = {
+        old: new
+        for op, given in originals.items()
+        for old, new in zip(given.results, op.results, strict=True)
+    }
+    return replace(made, movements=carried_over(events, origin), originals=originals)
+
+
+@contextmanager
+def rules_restored(events: Iterable[object], originals: Mapping[Operation, Operation]) -> Generator[None]:
+    """Gives ops the sharding rules that a pass dropped from their originals, until the end of the block."""
+    rules = {
+        op: rule
+        for event in events
+        if isinstance(event, DroppedRules)
+        for op, rule in event.attributes.items()
+    }
+    given = {op: rules[old] for op, old in originals.items() if old in rules} if rules else {}
+    for op, rule in given.items():
+        op.attributes.setdefault(RULE, rule)
+    yield
+    for op, rule in given.items():
+        if op.attributes.get(RULE) is rule:
+            del op.attributes[RULE]

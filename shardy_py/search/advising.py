@@ -6,11 +6,11 @@ Not here: what is tried (`shardy_py.search.advice`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from xdsl.ir import OpResult, SSAValue
 
-from shardy_py.api.pipeline import communication
 from shardy_py.api.sharding import Sharding
 from shardy_py.api.values import Value
 from shardy_py.base.errors import ShardyError
@@ -20,10 +20,13 @@ from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.movements import Copies
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.value_table import ValueEntry
-from shardy_py.report.communication import CommunicationReport
+from shardy_py.report.communication import CollectiveUse, CommunicationReport
+from shardy_py.report.communication.of_program import communication
 from shardy_py.search.advice import (
     MOST_VALUES,
+    NO_ADVICE,
     NO_PLACEMENTS,
+    Advice,
     Adviser,
     Holding,
     Outcome,
@@ -43,56 +46,73 @@ if TYPE_CHECKING:
     from shardy_py.search.advice import Rewrite
 
 
-def adviser_of(result: Result, report: CommunicationReport, tries: int | None = None) -> Adviser | None:
-    """Returns the adviser on the collectives of a report.
+class ResultAdvice:
+    """The advice on one result, with what it has found out so far: get it by `result.kept(ResultAdvice)`."""
 
-    None for programs without exactly one mesh, and for those with more than `MOST_VALUES` unless a number of
-    tries is asked for.
+    def __init__(self, result: Result) -> None:
+        self._result = result
+        self._advisers: dict[int, Adviser | None] = {}
+        """By the identity of a report."""
 
-    tries: how many edits are tried at most; None: by the size of the program.
-    """
-    if tries is None and len(result.values) > MOST_VALUES:
-        return None
-    sources = result.sources
-    if sources is None:
-        return None
+    @cached_property
+    def sources(self) -> Sources | None:
+        """The source values of those of the propagated program; None without exactly one mesh."""
+        return Sources.of_result(self._result)
 
-    def trial(proposal: Proposal) -> Outcome | None:
-        try:
-            after = sources.after(proposal, record=False).program.module
-            uses = communication(after, report.model, (), partitioner=report.partitioner)[1].sending
-        except ShardyError:
+    def advice(self, report: CommunicationReport, use: CollectiveUse, tries: int | None) -> Advice:
+        """Returns the best remedies for a collective of a report; see `Result.advice`."""
+        if tries is not None:
+            adviser = self._adviser(report, tries)
+        else:
+            if id(report) not in self._advisers:
+                self._advisers[id(report)] = self._adviser(report, None)
+            adviser = self._advisers[id(report)]
+        return NO_ADVICE if adviser is None else adviser.advice(use)
+
+    def _adviser(self, report: CommunicationReport, tries: int | None) -> Adviser | None:
+        """The adviser on the collectives of a report.
+
+        None for programs without exactly one mesh, and for those with more than `MOST_VALUES` unless a number
+        of tries is asked for.
+        """
+        result, sources = self._result, self.sources
+        if sources is None or (tries is None and len(result.values) > MOST_VALUES):
             return None
-        return outcome_of(after, uses)
 
-    before = outcome_of(result.program.module, report.sending)
-    is_jax = result.source.is_by_jax
-    return Adviser(before, sources.proposer, trial, is_jax, tries)
-
-
-def placements_of(result: Result, value: Value, dimensions: Sequence[int], axis: str) -> Placements:
-    """Returns annotations after which a value is sharded along an axis, in one of `dimensions`, as tried.
-
-    None are tried for values that the source does not have, and for programs without exactly one mesh.
-    """
-    sources = result.sources
-    entry = None if sources is None else sources.entry(value)
-    if sources is None or entry is None:
-        return NO_PLACEMENTS
-
-    def trial(proposal: Proposal) -> Holding | None:
-        try:
-            after = sources.after(proposal, record=True)
-            own = after.copies(after.source.counterpart(Value(entry, value.meshes), after.source.origin))
-            if not own or not _is_along(own[0].sharding, dimensions, axis):
+        def trial(proposal: Proposal) -> Outcome | None:
+            try:
+                after = sources.after(proposal, record=False).program.module
+                uses = communication(after, report.model, (), partitioner=report.partitioner)[1].sending
+            except ShardyError:
                 return None
-            return Holding(_held_bytes(own[0]), after.communication().total.bytes)
-        except ShardyError:
-            return None
+            return outcome_of(after, uses)
 
-    before = Holding(_held_bytes(value), result.communication().total.bytes)
-    proposals = sources.proposer.placing(entry, dimensions, axis)
-    return placements(proposals, before, trial, is_jax=result.source.is_by_jax)
+        before = outcome_of(result.program.module, report.sending)
+        return Adviser(before, sources.proposer, trial, result.source.is_by_jax, tries)
+
+    def placements(self, value: Value, dimensions: Sequence[int], axis: str) -> Placements:
+        """Returns annotations after which a value is sharded along an axis, in one of `dimensions`, as tried.
+
+        None are tried for values that the source does not have, and for programs without exactly one mesh.
+        """
+        result, sources = self._result, self.sources
+        entry = None if sources is None else sources.entry(value)
+        if sources is None or entry is None:
+            return NO_PLACEMENTS
+
+        def trial(proposal: Proposal) -> Holding | None:
+            try:
+                after = sources.after(proposal, record=True)
+                own = after.copies(after.source.counterpart(Value(entry, value.meshes), after.source.origin))
+                if not own or not _is_along(own[0].sharding, dimensions, axis):
+                    return None
+                return Holding(_held_bytes(own[0]), after.communication().total.bytes)
+            except ShardyError:
+                return None
+
+        before = Holding(_held_bytes(value), result.communication().total.bytes)
+        proposals = sources.proposer.placing(entry, dimensions, axis)
+        return placements(proposals, before, trial, is_jax=result.source.is_by_jax)
 
 
 def _held_bytes(value: Value) -> int:

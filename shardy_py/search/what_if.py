@@ -19,6 +19,7 @@ from typing_extensions import override
 from shardy_py.api.comparison import ComparedResults, Comparison, pairs_of, replaced_meshes
 from shardy_py.api.foreign import MeshLike
 from shardy_py.api.program import Edits
+from shardy_py.api.propagate import Options
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.session import without_collection
 from shardy_py.report.communication import Partitioner
@@ -34,15 +35,13 @@ def what_if(
     edits: Edits,
     mesh: MeshLike | Mapping[str, Any] | None,
     partitioner: Partitioner | None,
-    study: Study | None,
 ) -> Comparison:
     """Returns how a result differs if its program has other annotations, or other meshes.
-
-    study: of the program of the result, with its options; None: the program is propagated.
 
     Raises:
         ShardyError: unknown mesh, or edits that `Program.annotate` rejects.
     """
+    study = result.kept(study_of)
     if mesh is None and study is not None and study.is_incremental(edits):
         return StudiedComparison(result, study, edits, partitioner)
     meshes = replaced_meshes(result.source, {} if mesh is None else mesh)
@@ -50,6 +49,11 @@ def what_if(
     after = result.again(edited)
     found = Difference(changed(pairs_of(result, after, edited.origin)))
     return ComparedResults(result, after, found, partitioner)
+
+
+def study_of(result: Result) -> Study | None:
+    """Returns the study of the source of a result, with its options; None without options."""
+    return Study(result.source, result.options) if isinstance(result.options, Options) else None
 
 
 class StudiedComparison(Comparison):

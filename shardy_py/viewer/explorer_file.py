@@ -6,16 +6,23 @@ Not here: the page (`shardy_py.viewer.explorer`).
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from os import PathLike, fspath
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import TYPE_CHECKING
 
 from shardy_py.api.arguments import expect
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.files import write_whole
-from shardy_py.viewer.explorer import Subject, document, page
+from shardy_py.hardware.cost import CostModel
+from shardy_py.report.communication import CommunicationReport, Partitioner
+from shardy_py.viewer.explorer import Subject, document, page, source_lines
+
+if TYPE_CHECKING:
+    from shardy_py.api.result import Result
 
 _HEIGHT = 720
 """Pixels, in a notebook."""
@@ -58,3 +65,27 @@ class Explorer:
 def explorer_of(subject: Subject, other: Subject | None = None) -> Explorer:
     """Returns the explorer of a program, or of two: the second as another state of the first."""
     return Explorer(page(document(subject, other)), subject.title)
+
+
+def explorer_of_results(
+    results: Sequence[Result],
+    titles: Sequence[str],
+    *,
+    model: CostModel | str,
+    partitioner: Partitioner | None,
+    has_sources: bool,
+) -> Explorer:
+    """Returns the explorer of one or two results; see `Result.explorer`."""
+    reports = [result.communication(model, partitioner=partitioner) for result in results]
+    if len({report.partitioner for report in reports}) > 1:
+        reports = [result.communication(model, partitioner="shardy") for result in results]
+    about = zip(results, titles, reports, strict=False)
+    return explorer_of(*(subject_of(*each, has_sources=has_sources) for each in about))
+
+
+def subject_of(result: Result, title: str, report: CommunicationReport, *, has_sources: bool) -> Subject:
+    """Returns what a page shows of a result."""
+    table, why_not = result.values.table, result.forecasts.why_not if result.record else None
+    lines = source_lines(table, result.source.sources) if has_sources else None
+    memory = result.memory(partitioner=report.partitioner).memory_bytes
+    return Subject(title, table, result.record, report, why_not, lines or {}, memory)

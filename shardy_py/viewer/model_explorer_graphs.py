@@ -10,12 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shardy_py.api.arguments import expect
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.files import write_whole
+from shardy_py.hardware.cost import CostModel
+from shardy_py.report.communication import Partitioner
 from shardy_py.viewer.explorer import Subject
 from shardy_py.viewer.model_graph import Graph, GraphNodeData, ModelGraph, model_graph
+
+if TYPE_CHECKING:
+    from shardy_py.api.result import Result
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +76,15 @@ class ModelExplorerGraphs:
 def model_explorer_of(subject: Subject) -> ModelExplorerGraphs:
     """Returns the graphs of a program with what is known of it."""
     return ModelExplorerGraphs(model_graph(subject))
+
+
+def model_explorer_of_result(
+    result: Result, title: str, *, model: CostModel | str, partitioner: Partitioner | None
+) -> ModelExplorerGraphs:
+    """Returns the graphs of a result; see `Result.model_explorer`."""
+    report = result.communication(model, partitioner=partitioner)
+    memory = result.memory(partitioner=report.partitioner).memory_bytes
+    return model_explorer_of(Subject(title, result.values.table, result.record, report, memory_bytes=memory))
 
 
 def _write(path: str | PathLike[str], text: str) -> None:

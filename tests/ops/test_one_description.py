@@ -23,7 +23,7 @@ DESCRIPTIONS = (
     "hlo/text/opcodes.py",
     "passes/table.py",
 )
-"""Where ops are described: rows, computations, classes, syntax, verifiers; HLO opcodes by other names; what passes need and add."""
+"""Where ops are described: rows, computations, classes, syntax, verifiers; HLO opcodes; what passes need."""
 
 LEFT: dict[str, tuple[int, str]] = {
     "passes/registration.py": (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shardy_py import Program, propagate
-from shardy_py.api import pipeline
 from shardy_py.report.communication import communication_json
+from shardy_py.report.communication.of_program import forecast
 from tests.conftest import corpus_names, corpus_text
 
 HALO = """
@@ -77,13 +77,13 @@ def test_disagreements_account_for_all_bytes(name: str) -> None:
     """What agrees, and what the lines list, adds up; causes are in the source."""
     result = propagate(Program.parse(corpus_text(name), name))
     assert result.record is not None
-    forecast = pipeline.forecast(result.program.module, record=result.record.events)[1]
+    forecast_report = forecast(result.program.module, record=result.record.events)[1]
     local = result.partition().communication()
-    written = {use.cause.op for use in forecast.sending if use.cause.is_explicit}
+    written = {use.cause.op for use in forecast_report.sending if use.cause.is_explicit}
     for use in local.sending:
         assert use.cause.location.startswith(name)
         assert not use.cause.is_explicit or use.cause.op in written
     found = local.disagreements or ()
     more = sum(sum(d.local.values()) - sum(d.forecast.values()) for d in found)
-    assert local.total.bytes - forecast.total.bytes == more
+    assert local.total.bytes - forecast_report.total.bytes == more
     assert all(d.reason and d.location.startswith(name) for d in found)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from shardy_py.api import Program, propagate
-from shardy_py.api.pipeline import forecast
 from shardy_py.hardware.cost import CostModel, Link
 from shardy_py.report.communication import CollectiveUse
+from shardy_py.report.communication.of_program import forecast
 
 MODEL = CostModel("test", Link(1e9, 1e-6))
 PARTS, ROWS, COLUMNS = 4, 16, 6

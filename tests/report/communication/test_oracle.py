@@ -15,6 +15,7 @@ from shardy_py.api import Options, Program, Result, Sharding, pipeline, propagat
 from shardy_py.base.errors import ShardyError
 from shardy_py.hardware.cost import CostModel, Link
 from shardy_py.report.communication import CollectiveUse, CommunicationReport, communication_report
+from shardy_py.report.communication.of_program import forecast
 from shardy_py.sharding import DeviceSlices, Mesh, TensorSharding
 from tests.sharding.random_shardings import random_sharding
 
@@ -197,7 +198,7 @@ def test_to_and_from_a_single_device(
     text = ON_ONE_DEVICE.replace("SOURCE", source).replace("TARGET", target)
     result = propagate(Program.parse(text))
     assert result.record is not None
-    to, back = pipeline.forecast(result.program.module, MODEL, result.record.events)[1].collectives
+    to, back = forecast(result.program.module, MODEL, result.record.events)[1].collectives
     assert (to.kind, back.kind, to.cost.bytes) == ("reshard", "reshard", taken)
     assert back.cost.bytes == given
     assert (to.cost.seconds, back.cost.seconds) == (pytest.approx(seconds[0]), pytest.approx(seconds[1]))

@@ -12,11 +12,11 @@ from collections import Counter
 import pytest
 
 from shardy_py.api import Program, propagate
-from shardy_py.api.pipeline import forecast
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
 from shardy_py.hardware.cost import DEFAULT
 from shardy_py.report.communication import HALO_EXCHANGE, PARTITIONERS, SENDING_KINDS, CommunicationReport
+from shardy_py.report.communication.of_program import forecast
 from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
 from tests.passes.programs import ProgramWriter
@@ -99,7 +99,7 @@ def test_a_program_that_the_partitioner_rejects_is_forecast_with_a_warning(
     def reject(*_: object) -> None:
         raise ShardyError("an op has no local form")
 
-    monkeypatch.setattr("shardy_py.api.pipeline.run_partitioner", reject)
+    monkeypatch.setattr("shardy_py.localize.partitioned.run_partitioner", reject)
     result = propagate(Program.parse(wide_program(random.Random(150), WIDTH)))
     with pytest.raises(ShardyError, match="an op has no local form"):
         result.partition()

@@ -16,6 +16,7 @@ from shardy_py.report.communication import (
     communication_report,
     communication_text,
 )
+from shardy_py.report.communication.of_program import forecast
 
 MODEL = CostModel("test", Link(1e9, 0))
 
@@ -256,5 +257,5 @@ func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x
 def test_where_an_op_allows_no_other_beside_it() -> None:
     """The body of async_start has one op; a permute is forecast there, but the partitioner gathers before."""
     module = pipeline.finish(pipeline.propagate(pipeline.prepare(pipeline.read(ASYNCHRONOUS))))
-    assert pipeline.forecast(module)[1].counts == {"halo_exchange": 1, "collective_permute": 1}
+    assert forecast(module)[1].counts == {"halo_exchange": 1, "collective_permute": 1}
     assert pipeline.communication(module)[1].counts == {"all_gather": 1}

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from shardy_py.api import Program, propagate
-from shardy_py.api.pipeline import spmd_program
 from shardy_py.report.time.counted import Counted, counted
+from shardy_py.xla.spmd.inlined import spmd_program
 from tests.conftest import corpus_names, corpus_text
 from tests.eight_devices import run_on_eight_devices
 from tests.xla.spmd.compiled import Partitioned, partitioned

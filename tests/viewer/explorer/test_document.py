@@ -12,7 +12,7 @@ from shardy_py.viewer.explorer import document
 from shardy_py.viewer.explorer.items import split_scopes
 from shardy_py.viewer.explorer.placement import apart, place, wrapped
 from shardy_py.viewer.explorer.scopes import repeated_runs
-from shardy_py.viewer.explorer_file import Subject
+from shardy_py.viewer.explorer_file import Subject, subject_of
 from tests.viewer.explorer.programs import OPS_IN_LAYER, layers
 
 
@@ -22,7 +22,7 @@ def _result(text: str) -> Result:
 
 def _document(result: Result, other: Result | None = None) -> dict[str, Any]:
     def subject(result: Result) -> Subject:
-        return result._subject("model", result.communication(), has_sources=False)
+        return subject_of(result, "model", result.communication(), has_sources=False)
 
     made = document(subject(result), None if other is None else subject(other))
     return json.loads(json.dumps(made))

@@ -1,0 +1,125 @@
+"""What is computed once of a result, for all its reports: collectives by model and partitioner, XLA's plan.
+
+Not here: the reports (`report/`), the methods that users call (`result.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ModuleOp
+
+from shardy_py.api.remarks import say
+from shardy_py.base import releases
+from shardy_py.base.errors import ShardyError
+from shardy_py.hardware.cost import DEFAULT, CostModel
+from shardy_py.report.communication import CollectiveUse, CommunicationReport, Partitioner
+from shardy_py.report.communication.of_program import communication
+from shardy_py.report.explain import Explainer, WhyNot
+from shardy_py.xla.gspmd.understanding import require_reportable
+from shardy_py.xla.prepare.missing import file_of, remarks_on_missing
+from shardy_py.xla.spmd.from_program import SpmdProgram
+from shardy_py.xla.spmd.inlined import spmd_program
+
+if TYPE_CHECKING:
+    from shardy_py.api.result import Result
+
+Priced = tuple[ModuleOp, CommunicationReport]
+"""A module with its collectives, and the report on them."""
+
+
+@releases.following
+class Forecasts:
+    """The forecasts of one result; what they need more than once is kept."""
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+        self._priced: dict[tuple[CostModel, Partitioner | None], Priced] = {}
+        self._with_remedies = list[tuple[CommunicationReport, CommunicationReport]]()
+        """Reports, each with the one that has remedies."""
+        self._has_remarked = False
+        self.release = result.release
+
+    def remark(self) -> None:
+        """Logs what the source lacks for reports, the first time that there is one.
+
+        Raises:
+            ShardyError: there can be no report on it.
+        """
+        if not self._has_remarked:
+            require_reportable(self._result.program.module)
+            self._has_remarked = True
+            module = self._result.source.module
+            say(remarks_on_missing(module), file_of(module))
+
+    def priced(self, model: CostModel, partitioner: Partitioner | None) -> Priced:
+        """Returns the collectives by a partitioner, at the costs of a model; see `Result.communication`."""
+        result = self._result
+        key: tuple[CostModel, Partitioner | None] = model, partitioner
+        if key not in self._priced:
+            if result.record is None:  # it has the causes of reshards, and sharding rules that were dropped
+                return result.again(result.source).forecasts.priced(model, partitioner)
+            made = communication(
+                *(result.program.module, model, result.record.events),
+                partitioner=partitioner,
+                taken=result.source.taken,
+                spmd=lambda: self.planned_by_xla,
+            )
+            self._priced[key] = self._priced[model, made[1].partitioner] = made
+        return self._priced[key]
+
+    def partitioner(self, partitioner: Partitioner | None) -> Partitioner:
+        """Returns the partitioner itself; for None that of `Result.communication`."""
+        if partitioner is None and self._result.source.taken.is_compiled:
+            return self.priced(DEFAULT, None)[1].partitioner
+        return partitioner or "shardy"
+
+    def spmd(self, partitioner: Partitioner | None) -> SpmdProgram:
+        """Returns the program as XLA runs it, with the collectives of a partitioner."""
+        return self.planned_by_xla if self.partitioner(partitioner) == "xla" else self.by_shardy
+
+    @cached_property
+    def planned_by_xla(self) -> SpmdProgram:
+        """The program with the collectives that XLA's partitioner adds."""
+        return spmd_program(self._result.program.module, table=self._result.values.table)
+
+    @cached_property
+    def by_shardy(self) -> SpmdProgram:
+        """The program with the collectives of Shardy's reshards."""
+        return spmd_program(self.priced(DEFAULT, "shardy")[0], is_planned=False)
+
+    def with_remedies(
+        self, report: CommunicationReport, remedies_of: Callable[[CollectiveUse], tuple[str, ...]]
+    ) -> CommunicationReport:
+        """Returns a report whose text has remedies; the same one for the same report."""
+        for known, advised in self._with_remedies:
+            if known is report:
+                return advised
+        advised = replace(report, remedies_of=remedies_of)
+        self._with_remedies.append((report, advised))
+        return advised
+
+    def report_of(self, use: CollectiveUse) -> CommunicationReport | None:
+        """Returns the report with remedies that a collective is of; None: of none."""
+        reports = (report for report, _ in self._with_remedies)
+        return next((report for report in reports if any(each is use for each in report.sending)), None)
+
+    @cached_property
+    def explainer(self) -> Explainer:
+        """Explains shardings from the record.
+
+        Raises:
+            ShardyError: propagation was not recorded.
+        """
+        result = self._result
+        if result.record is None:
+            raise ShardyError("propagation was not recorded; use propagate(program, options, record=True)")
+        return Explainer(result.record, result.program.module, result.values.table)
+
+    @cached_property
+    def why_not(self) -> WhyNot:
+        """Explains what is not sharded."""
+        return WhyNot(self.explainer)
