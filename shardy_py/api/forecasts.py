@@ -37,7 +37,7 @@ class Forecasts:
 
     def __init__(self, result: Result) -> None:
         self._result = result
-        self._priced: dict[tuple[CostModel, Partitioner | None], Priced] = {}
+        self._priced = list[tuple[CostModel, Partitioner | None, Priced]]()
         self._with_remedies = list[tuple[CommunicationReport, CommunicationReport]]()
         """Reports, each with the one that has remedies."""
         self._has_remarked = False
@@ -57,19 +57,22 @@ class Forecasts:
 
     def priced(self, model: CostModel, partitioner: Partitioner | None) -> Priced:
         """Returns the collectives by a partitioner, at the costs of a model; see `Result.communication`."""
+        known = (made for of, by, made in self._priced if (of, by) == (model, partitioner))
+        priced = next(known, None)
+        if priced is not None:
+            return priced
         result = self._result
-        key: tuple[CostModel, Partitioner | None] = model, partitioner
-        if key not in self._priced:
-            if result.record is None:  # it has the causes of reshards, and sharding rules that were dropped
-                return result.again(result.source).forecasts.priced(model, partitioner)
-            made = communication(
-                *(result.program.module, model, result.record.events),
-                partitioner=partitioner,
-                taken=result.source.taken,
-                spmd=lambda: self.planned_by_xla,
-            )
-            self._priced[key] = self._priced[model, made[1].partitioner] = made
-        return self._priced[key]
+        if result.record is None:  # it has the causes of reshards, and sharding rules that were dropped
+            return result.again(result.source).forecasts.priced(model, partitioner)
+        priced = communication(
+            *(result.program.module, model, result.record.events),
+            partitioner=partitioner,
+            taken=result.source.taken,
+            spmd=lambda: self.planned_by_xla,
+        )
+        asked = dict.fromkeys((partitioner, priced[1].partitioner))
+        self._priced.extend((model, each, priced) for each in asked)
+        return priced
 
     def partitioner(self, partitioner: Partitioner | None) -> Partitioner:
         """Returns the partitioner itself; for None that of `Result.communication`."""

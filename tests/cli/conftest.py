@@ -47,7 +47,7 @@ def _test_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     for function in (note_name, fail_here, break_module, crash):
         options_class = NoteNameOptions if function is note_name else None
         name = f"sdy-{function.__name__.replace('_', '-')}"
-        row = PassRow(name, function.__doc__ or "", options_class)
+        row = PassRow(name, function.__doc__ or "", f"passes.{function.__name__}", options_class)
         module = ModuleType(row.module_name)
         setattr(module, row.stem, function)
         monkeypatch.setitem(sys.modules, row.module_name, module)

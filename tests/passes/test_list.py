@@ -23,9 +23,15 @@ def test_row_describes_its_function(row: PassRow) -> None:
     assert found == expected
 
 
+PACKAGES = (
+    *("passes", "passes.import_", "passes.propagate", "passes.export", "localize"),
+    *("xla.gspmd.passes", "xla.prepare"),
+)
+
+
 def test_every_pass_is_listed() -> None:
     listed = {(row.module_name, row.stem) for row in PASSES}
-    for package in ("passes", "gspmd.passes", "xla"):
+    for package in PACKAGES:
         folder = import_module(f"shardy_py.{package}")
         for info in pkgutil.iter_modules(folder.__path__):
             name = f"shardy_py.{package}.{info.name}"
@@ -48,10 +54,10 @@ def test_summaries_are_one_sentence() -> None:
 
 
 def test_names_follow_the_rule() -> None:
-    row = PassRow("sdy-some-new-pass", "Does.", options.UnflattenCallGraphOptions)
+    row = PassRow("sdy-some-new-pass", "Does.", "passes.export.new", options.UnflattenCallGraphOptions)
     assert (row.stem, row.class_name) == ("some_new_pass", "SomeNewPassPass")
-    assert row.module_name == "shardy_py.passes.some_new_pass"
-    assert PassRow("xla-new", "Does.", file="shared").module_name == "shardy_py.xla.prepare.shared"
+    assert row.module_name == "shardy_py.passes.export.new"
+    assert PassRow("xla-new", "Does.", "xla.prepare.shared").stem == "new"
     assert [option.name for option in row.options] == ["dedup-functions-fully"]
 
 
