@@ -145,8 +145,8 @@ class Behaviour(Enum):
     )
     RESHAPE_KEEPS_EQUAL_PARTS = Change(
         JAX_0_12,
-        "a reshape whose axes divide operand and result at the same levels is not resharded where they do not "
-        "fit its factors, as 3 devices in 16x16 and 256",
+        "a reshape whose axes divide operand and result at the same levels is not resharded where they "
+        "do not fit its factors, as 3 devices in 16x16 and 256",
         "tests/passes/test_releases.py",
     )
     MISALIGNED_PARTS_ARE_GATHERED = Change(
@@ -189,6 +189,12 @@ class Behaviour(Enum):
         "the partitioner's passes compute positions in i32, look tables up by the id as it is, replace what "
         "neighbors beyond the ends would send by padding, keep strides, and use no channels among replicas",
         "tests/passes/partitioner/test_releases.py",
+    )
+    CONVOLUTION_GROUPS_ARE_WHOLE = Change(
+        JAX_0_12,
+        "sdy-resolve-permutation-factors replicates the dimensions of a convolution's groups and windows, "
+        "and the all-reduce of products that each device has all of goes; before, permutation factors only",
+        "tests/passes/partitioner/test_whole_factors.py",
     )
     RESULTS_HAVE_ORIGINS = Change(
         JAX_0_12,
