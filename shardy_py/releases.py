@@ -196,6 +196,12 @@ class Behaviour(Enum):
         "and the all-reduce of products that each device has all of goes; before, permutation factors only",
         "tests/passes/partitioner/test_whole_factors.py",
     )
+    PADDED_OPS_ADAPT = Change(
+        JAX_0_12,
+        "sdy-pad-for-divisibility replaces padding that a reduce reads by its initial value, makes groups of "
+        "padded features and batches, and slices all that is gathered from uneven dimensions",
+        "tests/passes/partitioner/test_padding.py",
+    )
     RESULTS_HAVE_ORIGINS = Change(
         JAX_0_12,
         "the recorded origins and edges of an op's results have an entry for each; before, if not empty",

@@ -52,7 +52,7 @@ class Mode:
     @property
     def is_registered(self) -> bool:
         """Whether the current release has the passes."""
-        return Behaviour.EXPORT_PARTITIONS.holds or not self.is_partitioner
+        return Behaviour.POSITIONS_ARE_NARROW.holds or not self.is_partitioner
 
 
 def wide(width: Width) -> Callable[[random.Random], str]:
@@ -216,5 +216,5 @@ def spelled(steps: tuple[Step, ...]) -> str:
 def _spelled_step(step: Step) -> str:
     name, options = step
     text = f"{name}{{{options}}}" if options else name
-    before = () if Behaviour.EXPORT_PARTITIONS.holds else _IN_FUNCTIONS_BEFORE
+    before = () if Behaviour.POSITIONS_ARE_NARROW.holds else _IN_FUNCTIONS_BEFORE
     return f"func.func({text})" if name in _IN_FUNCTIONS + before else text
