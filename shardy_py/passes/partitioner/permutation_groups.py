@@ -77,7 +77,7 @@ def sum_of_replicas(
 def insert_smaller_sum(
     op: Operation, plan: plans.ReshardPlan, replicas: Sum, tensors: plans.OpShardings
 ) -> plans.ReshardPlan:
-    """Reduces the result of `op` along what is left of the axes, then reshards it; returns the other reshards."""
+    """Reduces the result of `op` along what is left of the axes, then reshards it; returns the rest."""
     mesh, all_reduce, axes = tensors.mesh, replicas.op, replicas.axes
     results = dict(plan.results)
     made = results[0].made if results else tensors.own_sharding(0, is_written=False)
