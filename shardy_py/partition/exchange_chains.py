@@ -68,7 +68,9 @@ def split_exchange(
     """The all-to-alls in place of a permute and `exchanges`, which leave its `permuted_dimension`.
 
     None where the permute is needed: no reordered axis moves away, several move as one, the parts of the
-    dimension are uneven, or axes that stay would have to change places. source, permuted, target: shardings before, between, and after all.
+    dimension are uneven, or axes that stay would have to change places.
+
+    source, permuted, target: shardings before, between, and after all.
     """
     dimension = permuted_dimension(source, permuted, mesh)
     if dimension is None:

@@ -32,7 +32,8 @@ def test_axes_leave_a_dimension_in_any_order(source: str, target: str) -> None:
 
 
 PERMUTED = """sdy.mesh @mesh = <["a"=2, "b"=2]>
-func.func @main(%arg0: tensor<8x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a", "b"}, {}]>}) -> tensor<8x3xf32> {
+func.func @main(%arg0: tensor<8x3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a", "b"}, {}]>})
+    -> tensor<8x3xf32> {
   %0 = sdy.collective_permute %arg0 out_sharding=<@mesh, [{"b", "a"}, {}]> : tensor<8x3xf32>
   %1 = sdy.all_to_all [AXES: 0->1] %0 out_sharding=<@mesh, [LEFT, AXES]> : tensor<8x3xf32>
   return %1 : tensor<8x3xf32>
