@@ -30,6 +30,7 @@ from shardy_py.graph.plain import plain
 from shardy_py.graph.record import combiners_of, record_of
 from shardy_py.graph.value_shardings import ShardingReader
 from shardy_py.ir import operands_of, replace_operand
+from shardy_py.ops.reads import integer, structure
 from shardy_py.partition.masks import ROWS as MASKS
 from shardy_py.partition.masks import Fill, Mask, reduce_masks
 from shardy_py.passes.partitioner.padding_masks import masked, scalar
@@ -213,9 +214,9 @@ def _convolution(op: Operation, padded: Padded) -> None:
 
 def _add_groups(op: Operation, padded: Padded) -> None:
     """Makes each index of padding a group, where each index of the dimension is one."""
-    image, numbers = operands_of(op)[0], record_of(op).attributes["dimension_numbers"]
+    image, numbers = operands_of(op)[0], structure(record_of(op), "dimension_numbers")
     for kind in ("feature", "batch"):
-        name, dimension = f"{kind}_group_count", numbers[f"input_{kind}_dimension"]
+        name, dimension = f"{kind}_group_count", integer(numbers, f"input_{kind}_dimension")
         size, true = shape_of(image)[dimension], padded.true_shape(image)[dimension]
         if size != true == record_of(op).attributes.get(name, 1) > 1:
             _set(op, **{name: size})

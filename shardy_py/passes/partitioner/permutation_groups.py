@@ -39,11 +39,14 @@ def _of_windows_and_groups(op: Operation, rule: ShardingRule) -> Iterator[int]:
     attributes = record_of(op).attributes
     numbers: Mapping[str, Any] = attributes["dimension_numbers"]
     image, kernel = rule.operands
-    for dimension in numbers["kernel_spatial_dimensions"]:
+    windows: tuple[int, ...] = numbers["kernel_spatial_dimensions"]
+    made: int = numbers["kernel_output_feature_dimension"]
+    for dimension in windows:
         yield from (f for f in kernel[dimension] if rule.factors[f].type is FactorType.REDUCTION)
-    features = kernel[numbers["kernel_output_feature_dimension"]]
+    features = kernel[made]
     for kind in ("feature", "batch"):
-        grouped = image[numbers[f"input_{kind}_dimension"]]
+        given: int = numbers[f"input_{kind}_dimension"]
+        grouped = image[given]
         if attributes.get(f"{kind}_group_count", 1) > 1 and grouped != features:
             yield from (*grouped, *features)
 
