@@ -143,6 +143,12 @@ class Behaviour(Enum):
         "combined in different ways have none; before, all sum",
         "tests/passes/test_releases.py",
     )
+    RESHAPE_KEEPS_EQUAL_PARTS = Change(
+        JAX_0_12,
+        "a reshape whose axes divide operand and result at the same levels is not resharded where they "
+        "do not fit its factors, as 3 devices in 16x16 and 256",
+        "tests/passes/test_releases.py",
+    )
     MISALIGNED_PARTS_ARE_GATHERED = Change(
         JAX_0_12,
         "sdy-reshard-to-collectives gathers dimensions whose uneven parts before and after do not line up",
@@ -183,6 +189,18 @@ class Behaviour(Enum):
         "the partitioner's passes compute positions in i32, look tables up by the id as it is, replace what "
         "neighbors beyond the ends would send by padding, keep strides, and use no channels among replicas",
         "tests/passes/partitioner/test_releases.py",
+    )
+    CONVOLUTION_GROUPS_ARE_WHOLE = Change(
+        JAX_0_12,
+        "sdy-resolve-permutation-factors replicates the dimensions of a convolution's groups and windows, "
+        "and the all-reduce of products that each device has all of goes; before, permutation factors only",
+        "tests/passes/partitioner/test_whole_factors.py",
+    )
+    PADDED_OPS_ADAPT = Change(
+        JAX_0_12,
+        "sdy-pad-for-divisibility replaces padding that a reduce reads by its initial value, makes groups of "
+        "padded features and batches, and slices all that is gathered from uneven dimensions",
+        "tests/passes/partitioner/test_padding.py",
     )
     RESULTS_HAVE_ORIGINS = Change(
         JAX_0_12,

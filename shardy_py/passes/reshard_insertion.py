@@ -50,6 +50,7 @@ from shardy_py.ir import (
     walk_post_order,
 )
 from shardy_py.partition import reshard_plan as plans
+from shardy_py.partition.reshape_groups import has_same_parts
 from shardy_py.partition.steps import (
     Shardings,
     Step,
@@ -61,6 +62,7 @@ from shardy_py.partition.steps import (
 )
 from shardy_py.passes.communication_ops import RESHARDING, chain_after_result, chain_before_use
 from shardy_py.passes.options import InsertExplicitReshardsOptions
+from shardy_py.passes.stablehlo_builder import shape_of
 from shardy_py.releases import Behaviour
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import ShardingRule, TensorSharding
@@ -90,7 +92,7 @@ class ReshardInsertion:
 
     is_full: the full version, for every op.
     keeps_reductions: an `sdy.all_reduce` or `sdy.reduce_scatter` of the program is the reduction of its
-        operand. Shardy inserts a second one.
+        operand. Shardy inserts a second one. And reshapes are never left to communicate by themselves.
     marks_partial: results before their all-reduce are unreduced along its axes.
     """
 
@@ -111,6 +113,7 @@ class ReshardInsertion:
         self._reader = ShardingReader()
         self._plans: dict[tuple[int | str | None, ...], tuple[plans.ReshardPlan, bool, object]] = {}
         self._takes_reductions = _OPERATORS.holds and not keeps_reductions
+        self._keeps_equal_parts = Behaviour.RESHAPE_KEEPS_EQUAL_PARTS.holds and not keeps_reductions
         self._has_single_devices = (
             (keeps_reductions or Behaviour.SINGLE_DEVICE_OPS_ARE_RESHARDED.holds)
             and any(mesh.is_maximal for mesh in meshes.values())
@@ -291,7 +294,8 @@ class ReshardInsertion:
         if not is_full:
             return plans.minimal_plan(tensors, plans.dot_result_reshard(tensors) if op.name in DOTS else None)
         if op.name == RESHAPE and plans.has_overflow(tensors.project()):
-            return plans.overflow_plan(tensors, self._meshes)
+            is_kept = self._keeps_equal_parts and _has_same_parts(op, tensors)
+            return plans.NOTHING if is_kept else plans.overflow_plan(tensors, self._meshes)
         return plans.reshard_plan(tensors, self._meshes)
 
 
@@ -303,6 +307,14 @@ def _reduction_of(op: Operation) -> str | None:
     if len(names) == 1:
         return _REDUCTION_BY_OP.get(names[0], "sum")
     return _REDUCTION_BY_OP.get(names[0]) if len(set(names)) == 1 else None
+
+
+def _has_same_parts(reshape: Operation, tensors: plans.OpShardings) -> bool:
+    source, target = tensors.operands[0], tensors.results[0]
+    if source is None or target is None:
+        return False
+    shapes = shape_of(operands_of(reshape)[0]), shape_of(reshape.results[0])
+    return has_same_parts(source, shapes[0], target, shapes[1], tensors.mesh)
 
 
 def insert_reshards(op: Operation, plan: plans.ReshardPlan, reader: ShardingReader, meshes: Meshes) -> None:

@@ -108,3 +108,22 @@ def test_unreduced_axes_are_verified_in_the_pipeline(
     with releases.of("0.12"):
         assert main([str(source), "--sdy-propagation-pipeline", "-o", str(output)]) == 1
     assert "'stablehlo.negate' op dropped unreduced axis 'a'" in capsys.readouterr().err
+
+
+RESHAPE = """sdy.mesh @mesh = <["a"=3]>
+func.func @main(%x: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>}) -> tensor<256xf32> {
+  %0 = stablehlo.reshape %x {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"a"}]>]>}
+    : (tensor<16x16xf32>) -> tensor<256xf32>
+  return %0 : tensor<256xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(("release", "count"), [("0.10", 3), ("0.12", 1)])
+def test_a_reshape_of_equal_parts_is_kept(release: str, count: int, tmp_path: Path) -> None:
+    source, output = tmp_path / "in.mlir", tmp_path / "out.mlir"
+    source.write_text(RESHAPE)
+    with releases.of(release):
+        flag = "--sdy-insert-explicit-reshards=enable-full-version=true"
+        assert main([str(source), flag, "-o", str(output)]) == 0
+    assert output.read_text().count("sdy.reshard ") == count

@@ -33,7 +33,7 @@ from shardy_py.passes.partitioner.device_ids import (
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value
 from shardy_py.releases import Behaviour
 from shardy_py.sharding import Axes, Mesh, SubAxis, TensorSharding
-from shardy_py.sharding.axis_lists import total_size
+from shardy_py.sharding.axis_lists import append_axes, total_size
 from shardy_py.text.type_reader import ranked_tensor
 
 LARGE_MESH = 100
@@ -154,7 +154,7 @@ class Localizer:
         has_sub_axes = any(axis.sub_axis for axis in axes) and not Behaviour.GROUPS_ARE_AXES.holds
         is_large = self.options.device_id_arithmetic and mesh.device_count > LARGE_MESH
         if is_large or (self.options.enable_rgv3 and not has_sub_axes):
-            return groups_by_axes(sharding.mesh, axes)
+            return groups_by_axes(sharding.mesh, append_axes((), axes, mesh))
         return self.tables.of(replica_groups(mesh, axes))
 
 

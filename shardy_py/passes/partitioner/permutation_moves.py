@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 from shardy_py import ir
 from shardy_py.dialects import sdy
 from shardy_py.dialects.stablehlo import PadOp
+from shardy_py.dialects.traits import constant_of
 from shardy_py.graph.movements import replace_by_values
 from shardy_py.graph.plain import plain
 from shardy_py.ir import operands_of
@@ -83,6 +84,23 @@ def is_local_slice(op: Operation, sharding: TensorSharding, dimension: int, stat
         return True
     starts, strides = integers(op, "start_indices")[dimension], integers(op, "strides")[dimension]
     return starts == 0 and strides == 1 and reads.part_in == reads.part_out
+
+
+def is_local_update(op: Operation, sharding: TensorSharding, dimension: int, state: Resolution) -> bool:
+    """Whether an update lies in one part: it has one element, or starts at a constant and fits there."""
+    mesh = state.symbols.mesh(sharding.mesh)
+    assert mesh is not None
+    given, update, *starts = operands_of(op)
+    parts, size = parts_of(sharding, mesh)[dimension], shape_of(given)[dimension]
+    length, part = shape_of(update)[dimension], -(-size // parts)
+    if parts <= 1 or length == 1:
+        return True
+    constant = constant_of(starts[dimension])
+    if constant is None:
+        return False
+    start: int = next(iter(constant.properties["value"].get_values()))  # pyright: ignore
+    start = min(max(start, 0), size - length)
+    return start // part == (start + length - 1) // part
 
 
 # ---------------------------------------------------------------------- pads and slices

@@ -139,7 +139,11 @@ def resolve_reshape(op: Operation, state: Resolution) -> None:
     if state.options.enable_windowed_halo_exchange:
         _join_meshes(op, state)
     reshape = Reshape.of((operands_of(op)[0], op.results[0]), state)
-    if reshape is None or reshape.is_local:
+    if reshape is None:
+        return
+    # Shardy reshards, to the same shardings, where it does not see that the parts are local.
+    is_seen = state.options.enable_windowed_halo_exchange or reshape.is_equivalent
+    if is_seen and reshape.is_local:
         return
     if state.options.enable_halo_exchange and reshape.is_equivalent:
         splits = uneven_splits(reshape)
