@@ -36,9 +36,9 @@ Class = TypeVar("Class", bound=type)
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A release of JAX with the Shardy and the XLA in its jaxlib.
+    """A release of JAX with the Shardy and the XLA in its jaxlib, or a commit of Shardy's own tree.
 
-    name: major and minor number, as `--jax` takes it.
+    name: major and minor number, as `--jax` takes it; for a tree, `shardy-` and the day of the commit.
     order: the position among the releases.
     producers: what the bytecode that its jaxlib and `jax.export` write begins with.
     """
@@ -48,14 +48,22 @@ class Release:
     producers: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """As reports say it."""
-        return f"JAX {self.name}"
+        """As reports say it.
+
+        >>> str(JAX_0_10), str(SHARDY_2026_08_22)
+        ('JAX 0.10', 'Shardy 2026-08-22')
+        """
+        project, _, day = self.name.partition("-")
+        return f"Shardy {day}" if project == "shardy" else f"JAX {self.name}"
 
 
 JAX_0_10 = Release("0.10", 0, ("MLIR23", "StableHLO_v1.15"))
-JAX_0_12 = Release("0.12", 1, ("MLIR24", "StableHLO_v1.18"))
+SHARDY_2026_08_22 = Release("shardy-2026-08-22", 1)
+JAX_0_12 = Release("0.12", 2, ("MLIR24", "StableHLO_v1.18"))
 RELEASES = (JAX_0_10, JAX_0_12)
-"""Oldest first."""
+"""Those of JAX, oldest first."""
+TREES = (SHARDY_2026_08_22,)
+"""Commits of openxla/shardy whose tests are run: followed where they are named, never chosen."""
 NEWEST = RELEASES[-1]
 DEFAULT = NEWEST
 """Followed unless something else is asked for."""
@@ -184,6 +192,12 @@ class Behaviour(Enum):
         "neighbors beyond the ends would send by padding, keep strides, and use no channels among replicas",
         "tests/passes/partitioner/test_releases.py",
     )
+    PARTS_ARE_EXCHANGED = Change(
+        SHARDY_2026_08_22,
+        "sdy-resolve-permutation-factors exchanges parts of pads and slices, resolves reshapes and random "
+        "bits, and reshards after a reverse; before, it exchanged parts of uneven reversals only",
+        "tests/passes/partitioner/test_releases.py",
+    )
     RESULTS_HAVE_ORIGINS = Change(
         JAX_0_12,
         "the recorded origins and edges of an op's results have an entry for each; before, if not empty",
@@ -248,17 +262,17 @@ def current() -> Release:
 
 
 def named(name: str) -> Release:
-    """Returns the release with the name, which may have a patch number.
+    """Returns the release with the name, which may have a patch number, or the tree with it.
 
     Raises:
         ShardyError: unknown release.
 
-    >>> named("0.10.2").name
-    '0.10'
+    >>> named("0.10.2").name, str(named("shardy-2026-08-22"))
+    ('0.10', 'Shardy 2026-08-22')
     """
     numbers = _numbers(name)
-    for release in RELEASES:
-        if numbers is not None and numbers == _numbers(release.name):
+    for release in (*RELEASES, *TREES):
+        if release.name == name or (numbers is not None and numbers == _numbers(release.name)):
             return release
     raise ShardyError.unknown("release of JAX", name, [release.name for release in RELEASES])
 

@@ -58,7 +58,6 @@ STAGES: tuple[Step, ...] = (
 TESTS = "shardy/dialect/sdy/transforms/export/test"
 WIDTH = Width(replicated=0.0, annotated=0.4)
 _FLAG = re.compile(r"""--?(sdy-[\w-]+)(?:=(?:"([^"]*)"|'([^']*)'))?""")
-_MOVED = re.compile(r"stablehlo\.(pad|slice|reverse|reshape)\b")
 _GATHERED = re.compile(
     r"(%\w+) = sdy\.all_(?:gather|to_all) [^\n]*\n(?:[^\n]*\n)*?[^\n]*stablehlo\.slice \1 \[[^\n]*\{\""
 )
@@ -76,11 +75,6 @@ class Cause:
 
 
 CAUSES = (
-    Cause(
-        "jaxlib's rules for pad, slice, reverse and reshape are older; Shardy's tests decide",
-        RESOLVE,
-        lambda text, ours, theirs: _MOVED.search(text),
-    ),
     Cause(
         "C++ leaves casts between types of other sizes behind",
         PAD,

@@ -67,6 +67,38 @@ def test_what_is_not_received_is_padding() -> None:
     assert "stablehlo.select" in after("0.12", PADDED, RESOLVE)
 
 
+REVERSED = """sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @main(%a: tensor<7xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<7xf32> {
+  %0 = stablehlo.reverse %a, dims = [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>}
+    : tensor<7xf32>
+  return %0 : tensor<7xf32>
+}
+"""
+
+
+def test_reversed_devices_come_before_or_after_the_parts_are_reversed() -> None:
+    before, after_it = (after(release, REVERSED, RESOLVE) for release in ("0.10", "shardy-2026-08-22"))
+    lines = [line.strip() for line in before.splitlines()]
+    assert lines[7].startswith("%5 = stablehlo.slice %arg1 [1:2]")
+    assert "source_target_pairs = dense<[[0, 1], [1, 2], [2, 3]]>" in lines[8]
+    assert "channel_handle" not in lines[8]
+    assert lines[12].startswith("} : (tensor<8xf32>)")
+    assert lines[13].startswith('%2 = sdy.reshard %1 <@mesh_reversed, [{"x"}]>')
+    assert '%3 = sdy.reshard %2 <@mesh, [{"x"}]>' in after_it
+
+
+@pytest.mark.parametrize(("size", "parts"), [(5, '"x"'), (9, '"x", "y"')])
+def test_reversals_that_shift_by_more_than_a_part_are_replicated(size: int, parts: str) -> None:
+    text = REVERSED.replace("7xf32", f"{size}xf32").replace('{"x"}', f"{{{parts}}}")
+    assert "manual_computation" not in after("0.10", text, RESOLVE)
+    assert "manual_computation" in after("shardy-2026-08-22", text, RESOLVE)
+
+
+def test_parts_of_pads_are_exchanged_since_a_tree() -> None:
+    assert "sdy.reshard %arg0 <@mesh, [{}]>" in after("0.10", PADDED, RESOLVE)
+    assert "sdy.reshard" not in after("shardy-2026-08-22", PADDED, RESOLVE)
+
+
 @pytest.mark.parametrize("unsafe", ["true", "false"])
 def test_random_bits_are_left_or_replicated(unsafe: str) -> None:
     text = """sdy.mesh @mesh = <["x"=2]>
