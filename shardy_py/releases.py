@@ -198,6 +198,12 @@ class Behaviour(Enum):
         "bits, and reshards after a reverse; before, it exchanged parts of uneven reversals only",
         "tests/passes/partitioner/test_releases.py",
     )
+    SUB_AXES_HAVE_STRIDES = Change(
+        SHARDY_2026_08_22,
+        "tables of sdy-convert-global-to-local have the positions along sub-axes; before, those along the "
+        "sub-axis of the same size with as many devices beyond it as it has before it",
+        "tests/passes/partitioner/test_releases.py",
+    )
     RESULTS_HAVE_ORIGINS = Change(
         JAX_0_12,
         "the recorded origins and edges of an op's results have an entry for each; before, if not empty",

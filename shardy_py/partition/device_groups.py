@@ -12,16 +12,18 @@ device holds (`sharding/slices.py`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shardy_py.errors import ShardyError
+from shardy_py.releases import Behaviour
 from shardy_py.sharding.axes import AxisRef
 from shardy_py.sharding.axis_lists import Axes, difference, split_like
 from shardy_py.sharding.mesh import Mesh
-from shardy_py.sharding.slices import axis_index, axis_stride, listed, positions_along
+from shardy_py.sharding.slices import axis_stride, listed, positions_along
 from shardy_py.sharding.tensor_sharding import TensorSharding
 
 Integers = NDArray[np.int64]
@@ -51,16 +53,43 @@ def shard_indices(mesh: Mesh, axes: Axes) -> Integers:
 
     Raises ShardyError as `device_ids`.
     """
+    return _indices(mesh, axes, axis_stride)
+
+
+def table_indices(mesh: Mesh, axes: Axes) -> Integers:
+    """As `shard_indices`, as the tables of Shardy's local programs have it, which were wrong for sub-axes.
+
+    >>> from shardy_py import releases
+    >>> from shardy_py.sharding import SubAxis
+    >>> with releases.of("0.10"):
+    ...     table_indices(Mesh.of(x=4), (AxisRef("x", SubAxis(1, 2)),)).tolist()
+    [0, 1, 0, 1]
+    """
+    return _indices(mesh, axes, axis_stride if Behaviour.SUB_AXES_HAVE_STRIDES.holds else _reversed_stride)
+
+
+def _indices(mesh: Mesh, axes: Axes, stride: Callable[[Mesh, AxisRef], int]) -> Integers:
     ids = device_ids(mesh)
     positions = np.arange(len(ids))
     index = np.zeros(len(ids), np.int64)
     for axis in axes:
-        index = index * axis.size(mesh) + axis_index(mesh, axis, positions)
+        size = axis.size(mesh)
+        index = index * size + positions // stride(mesh, axis) % size
     return index[np.argsort(ids)]
 
 
+def _reversed_stride(mesh: Mesh, axis: AxisRef) -> int:
+    """The stride of an axis, times what is major of the sub-axis instead of what is minor."""
+    pre_size = 1 if axis.sub_axis is None else axis.sub_axis.pre_size
+    return axis_stride(mesh, AxisRef(axis.name)) * pre_size
+
+
 def source_target_pairs(
-    source: TensorSharding, source_mesh: Mesh, target: TensorSharding, mesh: Mesh
+    source: TensorSharding,
+    source_mesh: Mesh,
+    target: TensorSharding,
+    mesh: Mesh,
+    indices: Callable[[Mesh, Axes], Integers] = shard_indices,
 ) -> Integers:
     """[devices, 2]: each device and the one that has its part in the target sharding.
 
@@ -90,8 +119,8 @@ def source_target_pairs(
         ]
         return (*kept, *sharded, *(atom for atom in atoms if atom not in sharded and atom not in kept))
 
-    part = shard_indices(source_mesh, ordered(source))
-    holder = np.argsort(shard_indices(mesh, ordered(target)))
+    part = indices(source_mesh, ordered(source))
+    holder = np.argsort(indices(mesh, ordered(target)))
     return np.stack([np.arange(len(part)), holder[part]], axis=1)
 
 

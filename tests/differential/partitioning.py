@@ -98,10 +98,16 @@ CAUSES = (
         lambda text, ours, theirs: "'stablehlo.set_dimension_size' op inferred" in ours,
     ),
     Cause(
-        "jaxlib's tables and groups of sub-axes and of device ids are older; Shardy's tests decide",
+        "with enable-rgv3 C++ writes axes of its own dialect into replica groups, which are StableHLO's here",
+        LOCAL,
+        lambda text, ours, theirs: "#sdy<axis_ref" in theirs,
+    ),
+    Cause(
+        "C++ offsets indices into dimensions that a scatter updates whole",
         LOCAL,
         lambda text, ours, theirs: (
-            ours.startswith("ours: module") and re.search(r"device_ids|:\(\d+\)", text)
+            "stablehlo.scatter" in text
+            and theirs.count("= stablehlo.subtract") > ours.count("= stablehlo.subtract")
         ),
     ),
     Cause(

@@ -21,7 +21,7 @@ from shardy_py import ir
 from shardy_py.dialects.encoding import table as table_attribute
 from shardy_py.dialects.stablehlo import OPS
 from shardy_py.errors import ShardyError
-from shardy_py.partition.device_groups import digits, shard_indices
+from shardy_py.partition.device_groups import digits, shard_indices, table_indices
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.axis_lists import Axes
@@ -126,7 +126,8 @@ def shard_offset(
     counts.check(mesh)
     parts = None if table else digits(mesh, axes)
     if parts is None:
-        return table_entry(build, shard_indices(mesh, axes) * step, counts)
+        indices = table_indices(mesh, axes) if table else shard_indices(mesh, axes)
+        return table_entry(build, indices * step, counts)
     integer = partial(build.integer, element=counts.integer)
     if not parts:
         return integer(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shardy_py import releases
+from shardy_py.errors import ShardyError
 from tests.differential.modes import run_ours
 
 SLICED = """sdy.mesh @mesh = <["x"=4]>
@@ -97,6 +98,45 @@ def test_reversals_that_shift_by_more_than_a_part_are_replicated(size: int, part
 def test_parts_of_pads_are_exchanged_since_a_tree() -> None:
     assert "sdy.reshard %arg0 <@mesh, [{}]>" in after("0.10", PADDED, RESOLVE)
     assert "sdy.reshard" not in after("shardy-2026-08-22", PADDED, RESOLVE)
+
+
+SUB_AXES = """sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)2}]>})
+    -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(2)2, "x":(1)2}]>}) {
+  %0 = sdy.all_slice [{"x":(2)2}] %a out_sharding=<@mesh, [{"x"}]> : tensor<8xf32>
+  %1 = sdy.collective_permute %0 out_sharding=<@mesh, [{"x":(2)2, "x":(1)2}]> : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+"""
+
+
+def test_positions_along_sub_axes() -> None:
+    before, now = (after(release, SUB_AXES, LOCAL) for release in ("0.10", "shardy-2026-08-22"))
+    assert "dense<[0, 0, 2, 2]> : tensor<4xi64>" in before
+    assert "dense<[0, 2, 0, 2]> : tensor<4xi64>" in now
+    for text in (before, now):
+        assert "source_target_pairs = dense<[[0, 0], [1, 2], [2, 1], [3, 3]]>" in text
+    assert after("0.10", SUB_AXES, (LOCAL[0], "device-id-arithmetic=true")) == after(
+        "shardy-2026-08-22", SUB_AXES, (LOCAL[0], "device-id-arithmetic=true")
+    )
+
+
+GROUPED = """sdy.mesh @mesh = <["x"=3]>
+func.func @main(%a: tensor<2x4x1xf32>, %b: tensor<3x1x2xf32>) -> tensor<1x2x2xf32> {
+  %0 = sdy.all_slice [{"x"}, {}, {}] %a out_sharding=<@mesh, [{"x"}, {}, {}]> : tensor<2x4x1xf32>
+  %1 = stablehlo.convolution(%0, %b) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {}
+    {batch_group_count = 2 : i64, feature_group_count = 1 : i64,
+     sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}, {}]>]>}
+    : (tensor<2x4x1xf32>, tensor<3x1x2xf32>) -> tensor<1x2x2xf32>
+  return %1 : tensor<1x2x2xf32>
+}
+"""
+
+
+def test_groups_that_do_not_divide_a_padded_batch() -> None:
+    what = r"expects input batch dimension \(3\) to be divisible by batch_group_count\. Got"
+    with pytest.raises(ShardyError, match=what):
+        after("0.10", GROUPED, ("sdy-pad-for-divisibility", ""))
 
 
 @pytest.mark.parametrize("unsafe", ["true", "false"])
