@@ -18,7 +18,7 @@ CANONICAL_COLLECTIVES = pass_call("canonicalize", enable_patterns=("sdy-collecti
 
 def explicit_reshard_passes() -> Calls:
     """Reshards, as collectives."""
-    is_optimized = Behaviour.EXPORT_PARTITIONS.holds
+    is_optimized = Behaviour.EXPORT_OPTIMIZES.holds
     return (
         pass_call("sdy-insert-explicit-reshards", enable_full_version=True),
         pass_call("canonicalize", enable_patterns=("sdy-reshard",)),
