@@ -83,8 +83,12 @@ def test_functions_take_and_return_what_is_on_all_devices(
         assert main([str(source), flag, "-o", str(output)]) == 1
     fact = f"'func.func' op function {place} 0 cannot have a single-device sharding attribute"
     assert f"in.mlir:3:1: error: {fact}" in capsys.readouterr().err
-    with releases.of("0.10"):
-        assert main([str(source), flag, "-o", str(output)]) == 0
+    for older in ("0.10", "shardy-2026-08-22"):
+        with releases.of(older):
+            assert main([str(source), flag, "-o", str(output)]) == 0
+    with releases.of("shardy-2026-08-22"):
+        assert main([str(source), "--sdy-insert-explicit-reshards=enable-full-version=true"]) == 1
+    assert fact.replace("device sharding", "device (maximal) sharding") in capsys.readouterr().err
 
 
 DROPPED = """sdy.mesh @mesh = <["a"=2]>
@@ -105,6 +109,7 @@ def test_unreduced_axes_are_verified_in_the_pipeline(
     with releases.of("0.10"):
         assert main([str(source), "--sdy-propagation-pipeline", "-o", str(output)]) == 0
     assert 'sdy.all_reduce {"a"}' in output.read_text()
-    with releases.of("0.12"):
-        assert main([str(source), "--sdy-propagation-pipeline", "-o", str(output)]) == 1
-    assert "'stablehlo.negate' op dropped unreduced axis 'a'" in capsys.readouterr().err
+    for newer in ("shardy-2026-08-22", "0.12"):
+        with releases.of(newer):
+            assert main([str(source), "--sdy-propagation-pipeline", "-o", str(output)]) == 1
+        assert "'stablehlo.negate' op dropped unreduced axis 'a'" in capsys.readouterr().err
