@@ -89,12 +89,16 @@ def source_target_pairs(
     source_mesh: Mesh,
     target: TensorSharding,
     mesh: Mesh,
-    indices: Callable[[Mesh, Axes], Integers] = shard_indices,
+    *,
+    as_shardy: bool = False,
 ) -> Integers:
     """[devices, 2]: each device and the one that has its part in the target sharding.
 
     The two meshes have the same axes, in orders of devices of their own. Of several devices with a part, the
     one with the same coordinates along the axes that shard neither is chosen.
+
+    as_shardy: the one at the same place among them, as Shardy does; it mixes devices that differ along manual
+        axes.
 
     Raises ShardyError if the meshes have other axes.
     """
@@ -107,7 +111,9 @@ def source_target_pairs(
         )
     every = [axis for by in (source, target) for dimension in by.dimensions for axis in dimension.axes]
     atoms = split_like(every, mesh)
-    kept = tuple(atom for atom in atoms if not any(axis.contains(atom) for axis in every))
+    others = tuple(atom for atom in atoms if not any(axis.contains(atom) for axis in every))
+    kept = () if as_shardy else others
+    indices = table_indices if as_shardy else shard_indices
 
     def ordered(sharding: TensorSharding) -> Axes:
         sharded = [

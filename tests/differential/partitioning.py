@@ -103,6 +103,14 @@ CAUSES = (
         lambda text, ours, theirs: "#sdy<axis_ref" in theirs,
     ),
     Cause(
+        "C++ starts updates of parts where those of the whole start",
+        LOCAL,
+        lambda text, ours, theirs: (
+            "stablehlo.dynamic_update_slice" in text
+            and ours.count("= stablehlo.clamp") > theirs.count("= stablehlo.clamp")
+        ),
+    ),
+    Cause(
         "C++ offsets indices into dimensions that a scatter updates whole",
         LOCAL,
         lambda text, ours, theirs: (

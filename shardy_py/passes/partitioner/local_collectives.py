@@ -22,7 +22,7 @@ from shardy_py.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.errors import ShardyError
 from shardy_py.graph.movements import Localized, is_recording, note
 from shardy_py.partition.compare import is_equivalent
-from shardy_py.partition.device_groups import shard_indices, source_target_pairs, table_indices
+from shardy_py.partition.device_groups import shard_indices, source_target_pairs
 from shardy_py.passes.partitioner.device_ids import table_entry
 from shardy_py.passes.partitioner.localizer import Localizer, Site, replace_result
 from shardy_py.passes.stablehlo_builder import (
@@ -259,8 +259,8 @@ def collective_permute(local: Localizer, site: Site) -> None:
     value = site.values[0]
     if not is_equivalent(given.sharding, target):
         source = given.sharding or TensorSharding.fully_closed(target.mesh, target.rank)
-        indices = shard_indices if local.options.device_id_arithmetic else table_indices
-        pairs = source_target_pairs(source, mesh_of(source, local.meshes), target, mesh, indices)
+        as_shardy = not local.options.device_id_arithmetic
+        pairs = source_target_pairs(source, mesh_of(source, local.meshes), target, mesh, as_shardy=as_shardy)
         local.counts.check(mesh)
         value = _permuted(local, StablehloBuilder(site.op), value, pairs, (target, mesh))
     replace_result(site.op, value)

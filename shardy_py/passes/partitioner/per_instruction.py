@@ -160,7 +160,7 @@ class _Partitioning:
         types = [v.type for v in (*values, *op.results)] if is_exact else padded_types
         try:
             local = self._local_function(op, values, types, ins, outs)
-        except Fault:  # the op is invalid with padding, as a grouped convolution is
+        except (Fault, ShardyError):  # the op is invalid with padding, as a grouped convolution is
             local = self._local_function(op, values, types, ins, outs, gathers=True)
         axes = [axis.name for axis in resolve(mesh, self._meshes).axes]
         body = _body_of(local)
