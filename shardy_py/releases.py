@@ -204,6 +204,11 @@ class Behaviour(Enum):
         "neighbors beyond the ends would send by padding, keep strides, and use no channels among replicas",
         "tests/passes/partitioner/test_releases.py",
     )
+    LAYOUTS_MERGE_SUB_AXES = Change(
+        SHARDY_2026_08_22,
+        "a reshard reuses an earlier one of another shape whose sub-axes make up the same axis",
+        "tests/passes/test_releases.py",
+    )
     PARTS_ARE_EXCHANGED = Change(
         SHARDY_2026_08_22,
         "sdy-resolve-permutation-factors exchanges parts of pads and slices, resolves reshapes and random "

@@ -91,6 +91,24 @@ def test_functions_take_and_return_what_is_on_all_devices(
     assert fact.replace("device sharding", "device (maximal) sharding") in capsys.readouterr().err
 
 
+SUB_AXES = """sdy.mesh @mesh = <["a"=4]>
+func.func @main(%x: tensor<2x4xi32>) -> (tensor<2x4xi32>, tensor<8xi32>) {
+  %0 = sdy.reshard %x <@mesh, [{"a":(1)2}, {"a":(2)2}]> : tensor<2x4xi32>
+  %1 = stablehlo.reshape %x : (tensor<2x4xi32>) -> tensor<8xi32>
+  %2 = sdy.reshard %1 <@mesh, [{"a"}]> : tensor<8xi32>
+  return %0, %2 : tensor<2x4xi32>, tensor<8xi32>
+}
+"""
+
+
+@pytest.mark.parametrize(("release", "reshards"), [("0.10", 2), ("shardy-2026-08-22", 1), ("0.12", 1)])
+def test_reshards_in_another_shape_are_reused(release: str, reshards: int, tmp_path: Path) -> None:
+    source, output = tmp_path / "in.mlir", tmp_path / "out.mlir"
+    source.write_text(SUB_AXES)
+    assert main([str(source), f"--jax={release}", "--canonicalize", "-o", str(output)]) == 0
+    assert output.read_text().count("sdy.reshard") == reshards
+
+
 DROPPED = """sdy.mesh @mesh = <["a"=2]>
 func.func @main(
   %x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"a"}>}

@@ -99,6 +99,13 @@ def plain_id(build: StablehloBuilder, counts: DeviceCounts) -> Value:
     return _id(build, "replica_id" if counts.replicas > 1 else "partition_id")
 
 
+def is_device(build: StablehloBuilder, counts: DeviceCounts, device: int) -> Value:
+    """Whether it is this device that runs the op: a scalar of `i1`."""
+    if counts.is_narrow and not counts.is_grid:
+        return build.compare("EQ", plain_id(build, counts), build.integer(device, _UI32))
+    return build.compare("EQ", device_id(build, counts), build.integer(device, counts.integer))
+
+
 def id_for_tables(build: StablehloBuilder, counts: DeviceCounts) -> Value:
     """The id of the device by which tables are looked up."""
     return plain_id(build, counts) if counts.is_narrow else device_id(build, counts)

@@ -121,6 +121,28 @@ def test_positions_along_sub_axes() -> None:
     )
 
 
+ON_ONE = """sdy.mesh @mesh = <["x"=2]>
+sdy.mesh @one = <[], device_ids=[1]>
+func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.reshard %a <@one, []> : tensor<8xf32>
+  %1 = stablehlo.custom_call @f(%0) {sdy.sharding = #sdy.sharding_per_value<[<@one, []>]>}
+    : (tensor<8xf32>) -> tensor<8xf32>
+  %2 = sdy.reshard %1 <@mesh, [{}]> : tensor<8xf32>
+  return %2 : tensor<8xf32>
+}
+"""
+
+
+def test_devices_are_compared_by_their_ids() -> None:
+    wide, narrow = (
+        after(release, ON_ONE, ("sdy-resolve-single-device-sharding", ""))
+        for release in ("shardy-2026-08-22", "0.12")
+    )
+    assert "%1 = stablehlo.convert %0 : (tensor<ui32>) -> tensor<i64>" in wide
+    assert "compare EQ, %0, %c : (tensor<ui32>, tensor<ui32>)" in narrow
+    assert wide == after("0.12", ON_ONE, ("sdy-resolve-single-device-sharding", "wide-device-ids=true"))
+
+
 GROUPED = """sdy.mesh @mesh = <["x"=3]>
 func.func @main(%a: tensor<2x4x1xf32>, %b: tensor<3x1x2xf32>) -> tensor<1x2x2xf32> {
   %0 = sdy.all_slice [{"x"}, {}, {}] %a out_sharding=<@mesh, [{"x"}, {}, {}]> : tensor<2x4x1xf32>
