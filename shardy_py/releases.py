@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
@@ -48,11 +48,7 @@ class Release:
     producers: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """As reports say it.
-
-        >>> str(JAX_0_10), str(SHARDY_2026_08_22)
-        ('JAX 0.10', 'Shardy 2026-08-22')
-        """
+        """As reports say it."""
         project, _, day = self.name.partition("-")
         return f"Shardy {day}" if project == "shardy" else f"JAX {self.name}"
 
@@ -356,6 +352,11 @@ def of(release: Release | str) -> Generator[Release]:
         yield release
     finally:
         _CURRENT.reset(token)
+
+
+def at_least(behaviour: Behaviour) -> AbstractContextManager[Release]:
+    """Follows the first release with a behaviour within, unless the current one has it: for what it lacks."""
+    return of(current() if behaviour.holds else behaviour.value.since)
 
 
 def following(kind: Class) -> Class:

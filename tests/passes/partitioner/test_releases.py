@@ -143,6 +143,21 @@ def test_devices_are_compared_by_their_ids() -> None:
     assert wide == after("0.12", ON_ONE, ("sdy-resolve-single-device-sharding", "wide-device-ids=true"))
 
 
+def test_passes_that_a_release_lacks_are_those_of_the_tree() -> None:
+    made = [
+        after(release, PADDED, ("sdy-per-instruction-partitioning", ""))
+        for release in ("0.10", "shardy-2026-08-22")
+    ]
+    assert made[0] == made[1]
+    assert "stablehlo.collective_permute" in made[0]
+
+
+def test_stages_have_the_right_positions_in_each_release() -> None:
+    step = ("sdy-export-pipeline", "partitioner-stage=convert-global-to-local")
+    assert "[[0, 0], [1, 2], [2, 1], [3, 3]]" in after("0.10", SUB_AXES, step)
+    assert "dense<[0, 0, 2, 2]>" not in after("0.10", SUB_AXES, step)
+
+
 GROUPED = """sdy.mesh @mesh = <["x"=3]>
 func.func @main(%a: tensor<2x4x1xf32>, %b: tensor<3x1x2xf32>) -> tensor<1x2x2xf32> {
   %0 = sdy.all_slice [{"x"}, {}, {}] %a out_sharding=<@mesh, [{"x"}, {}, {}]> : tensor<2x4x1xf32>
