@@ -94,7 +94,7 @@ def crash_cause(text: str, last_words: str, crashes: Callable[[str], bool]) -> s
 REFUSALS = {
     "'sdy.collective_permute' op sharded size of result doesn't match": "its reshard-to-collectives makes a "
     "collective_permute that does not verify",
-    r"(duplicate axis ref|sub-ax[ei]s)[^\n]*\n[^\n]*see current operation: [^\n]*unreduced=": "its full "
+    r"(duplicate axis ref|sub-ax[ei]s)[^\n]*\n[^\n]*see current operation: (?s:.)*unreduced=": "its full "
     "explicit reshards leave a result unreduced along axes that come to shard it",
 }
 """What C++ says when it refuses a program of its own making, as an expression, and why it does."""
