@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
@@ -36,9 +36,9 @@ Class = TypeVar("Class", bound=type)
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A release of JAX with the Shardy and the XLA in its jaxlib.
+    """A release of JAX with the Shardy and the XLA in its jaxlib, or a commit of Shardy's own tree.
 
-    name: major and minor number, as `--jax` takes it.
+    name: major and minor number, as `--jax` takes it; for a tree, `shardy-` and the day of the commit.
     order: the position among the releases.
     producers: what the bytecode that its jaxlib and `jax.export` write begins with.
     """
@@ -49,13 +49,17 @@ class Release:
 
     def __str__(self) -> str:
         """As reports say it."""
-        return f"JAX {self.name}"
+        project, _, day = self.name.partition("-")
+        return f"Shardy {day}" if project == "shardy" else f"JAX {self.name}"
 
 
 JAX_0_10 = Release("0.10", 0, ("MLIR23", "StableHLO_v1.15"))
-JAX_0_12 = Release("0.12", 1, ("MLIR24", "StableHLO_v1.18"))
+SHARDY_2026_08_22 = Release("shardy-2026-08-22", 1)
+JAX_0_12 = Release("0.12", 2, ("MLIR24", "StableHLO_v1.18"))
 RELEASES = (JAX_0_10, JAX_0_12)
-"""Oldest first."""
+"""Those of JAX, oldest first."""
+TREES = (SHARDY_2026_08_22,)
+"""Commits of openxla/shardy whose tests are run: followed where they are named, never chosen."""
 NEWEST = RELEASES[-1]
 DEFAULT = NEWEST
 """Followed unless something else is asked for."""
@@ -160,23 +164,35 @@ class Behaviour(Enum):
         "tests/passes/test_releases.py",
     )
     SINGLE_DEVICE_OPS_ARE_RESHARDED = Change(
+        SHARDY_2026_08_22,
+        "sdy-insert-explicit-reshards in its full version moves operands of ops on one device there, and "
+        "their results back",
+        "tests/passes/test_releases.py",
+    )
+    SINGLE_DEVICE_TENSORS_ARE_RESHARDED = Change(
         JAX_0_12,
-        "sdy-insert-explicit-reshards moves operands of ops on one device there, and their results back",
+        "ops on one device are resharded without the full version, too, and tokens stay there",
         "tests/passes/test_releases.py",
     )
     UNREDUCED_AXES_ARE_VERIFIED = Change(
-        JAX_0_12,
+        SHARDY_2026_08_22,
         "the pipelines run sdy-verify-unreduced-axes; before, axes that ops drop were reduced",
         "tests/passes/test_releases.py",
     )
     SUMS_ARE_PROPERTIES = Change(
-        JAX_0_12,
+        SHARDY_2026_08_22,
         "sdy.all_reduce and sdy.reduce_scatter show `reduction_op` in generic form",
         "tests/dialects/sdy/test_releases.py",
     )
     REDUCTIONS_ADD_NO_UNREDUCED_AXES = Change(
-        JAX_0_12,
+        SHARDY_2026_08_22,
         "sdy.all_reduce and sdy.reduce_scatter may not add unreduced axes",
+        "tests/dialects/sdy/test_releases.py",
+    )
+    MAXIMA_ARE_INTRODUCED = Change(
+        JAX_0_12,
+        "reshards, constraints and to_unreduced ops may introduce axes unreduced by a maximum or "
+        "minimum; before, by a sum only",
         "tests/dialects/sdy/test_releases.py",
     )
     SINGLE_DEVICE_IS_THE_WORD = Change(
@@ -202,14 +218,36 @@ class Behaviour(Enum):
         "padded features and batches, and slices all that is gathered from uneven dimensions",
         "tests/passes/partitioner/test_padding.py",
     )
+    LAYOUTS_MERGE_SUB_AXES = Change(
+        SHARDY_2026_08_22,
+        "a reshard reuses an earlier one of another shape whose sub-axes make up the same axis",
+        "tests/passes/test_releases.py",
+    )
+    PARTS_ARE_EXCHANGED = Change(
+        SHARDY_2026_08_22,
+        "sdy-resolve-permutation-factors exchanges parts of pads and slices, resolves reshapes and random "
+        "bits, and reshards after a reverse; before, it exchanged parts of uneven reversals only",
+        "tests/passes/partitioner/test_releases.py",
+    )
+    SUB_AXES_HAVE_STRIDES = Change(
+        SHARDY_2026_08_22,
+        "tables of sdy-convert-global-to-local have the positions along sub-axes; before, those along the "
+        "sub-axis of the same size with as many devices beyond it as it has before it",
+        "tests/passes/partitioner/test_releases.py",
+    )
     RESULTS_HAVE_ORIGINS = Change(
         JAX_0_12,
         "the recorded origins and edges of an op's results have an entry for each; before, if not empty",
         "tests/passes/test_debug_trail.py",
     )
-    EXPORT_PARTITIONS = Change(
+    EXPORT_INLINES_MESHES = Change(
+        SHARDY_2026_08_22,
+        "sdy-export-pipeline inlines meshes by default",
+        "tests/passes/test_pipelines.py",
+    )
+    EXPORT_OPTIMIZES = Change(
         JAX_0_12,
-        "sdy-export-pipeline optimizes the collectives that it inserts, and inlines meshes by default",
+        "sdy-export-pipeline optimizes the collectives that it inserts",
         "tests/passes/test_pipelines.py",
     )
     GROUPS_ARE_AXES = Change(
@@ -266,17 +304,17 @@ def current() -> Release:
 
 
 def named(name: str) -> Release:
-    """Returns the release with the name, which may have a patch number.
+    """Returns the release with the name, which may have a patch number, or the tree with it.
 
     Raises:
         ShardyError: unknown release.
 
-    >>> named("0.10.2").name
-    '0.10'
+    >>> named("0.10.2").name, str(named("shardy-2026-08-22"))
+    ('0.10', 'Shardy 2026-08-22')
     """
     numbers = _numbers(name)
-    for release in RELEASES:
-        if numbers is not None and numbers == _numbers(release.name):
+    for release in (*RELEASES, *TREES):
+        if release.name == name or (numbers is not None and numbers == _numbers(release.name)):
             return release
     raise ShardyError.unknown("release of JAX", name, [release.name for release in RELEASES])
 
@@ -332,6 +370,11 @@ def of(release: Release | str) -> Generator[Release]:
         yield release
     finally:
         _CURRENT.reset(token)
+
+
+def at_least(behaviour: Behaviour) -> AbstractContextManager[Release]:
+    """Follows the first release with a behaviour within, unless the current one has it: for what it lacks."""
+    return of(current() if behaviour.holds else behaviour.value.since)
 
 
 def following(kind: Class) -> Class:

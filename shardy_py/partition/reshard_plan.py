@@ -106,7 +106,7 @@ class ReshardPlan:
 
 
 NOTHING = ReshardPlan()
-_ON_DEVICE = Behaviour.SINGLE_DEVICE_OPS_ARE_RESHARDED
+_ON_DEVICE = Behaviour.SINGLE_DEVICE_TENSORS_ARE_RESHARDED
 
 
 def reshard_plan(op: OpShardings, meshes: Meshes) -> ReshardPlan:

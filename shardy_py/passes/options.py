@@ -321,6 +321,8 @@ class PerInstructionOptions(DeviceCountOptions):
 class ResolveSingleDeviceOptions(DeviceCountOptions):
     """Options of `sdy-resolve-single-device-sharding`."""
 
+    wide_device_ids: bool = option(False, "compare ids of devices as i64 in every release of JAX")
+
 
 @dataclass(frozen=True)
 class CanonicalizeOptions:

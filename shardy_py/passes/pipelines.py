@@ -181,7 +181,7 @@ def partitioner_passes(options: PartitionerPipelineOptions = _PARTITIONER) -> Ca
             ),
         ),
         "resolve-single-device-sharding": (
-            pass_call("sdy-resolve-single-device-sharding", **devices),
+            pass_call("sdy-resolve-single-device-sharding", wide_device_ids=True, **devices),
             to_collectives,
         ),
         "convert-global-to-local": (

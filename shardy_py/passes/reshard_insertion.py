@@ -114,10 +114,11 @@ class ReshardInsertion:
         self._plans: dict[tuple[int | str | None, ...], tuple[plans.ReshardPlan, bool, object]] = {}
         self._takes_reductions = _OPERATORS.holds and not keeps_reductions
         self._keeps_equal_parts = Behaviour.RESHAPE_KEEPS_EQUAL_PARTS.holds and not keeps_reductions
+        is_minimal_too = Behaviour.SINGLE_DEVICE_TENSORS_ARE_RESHARDED.holds
         self._has_single_devices = (
             (keeps_reductions or Behaviour.SINGLE_DEVICE_OPS_ARE_RESHARDED.holds)
             and any(mesh.is_maximal for mesh in meshes.values())
-            and (is_full or plans.global_mesh(meshes) is not None)
+            and (is_full or (is_minimal_too and plans.global_mesh(meshes) is not None))
         )
         self._survey = survey(symbols.module, CALL, CONCATENATE, *DOTS, UNREGISTERED)
         self._unreduced = self._survey.any_sharding(lambda s: bool(s.unreduced_axes))
@@ -154,7 +155,8 @@ class ReshardInsertion:
             shardings = attribute_list_shardings(function.properties.get(name))
             for index, sharding in enumerate(shardings):
                 if is_single_device(sharding, self._meshes):
-                    fact = "cannot have a single-device sharding attribute"
+                    word = "" if Behaviour.SINGLE_DEVICE_IS_THE_WORD.holds else " (maximal)"
+                    fact = f"cannot have a single-device{word} sharding attribute"
                     raise _error(function, f"'func.func' op function {kind} {index} {fact}")
 
     def _visit(self, op: Operation) -> None:

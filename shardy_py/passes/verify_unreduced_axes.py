@@ -39,6 +39,7 @@ from shardy_py.graph.value_shardings import ShardingReader, before_barriers
 from shardy_py.ir import operands_of, terminator_of, walk_post_order
 from shardy_py.ops import TABLE
 from shardy_py.partition.steps import mismatch_fault, transition_fault
+from shardy_py.releases import Behaviour
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.tensor_sharding import without_manual_axes
 from shardy_py.text.source import position_of
@@ -119,9 +120,9 @@ class _Check:
         return transition_fault(operands, shardings, self._meshes, introduced=introduced, removed=removed)
 
     def _made_by(self, op: Operation) -> str:
-        """The reduction of the result of an op that may introduce unreduced axes of any."""
+        """The reduction of an op that may introduce unreduced axes of any; before JAX 0.12, of a sum."""
         made = self._sharding(op.results[0])
-        return SUM if made is None else made.reduction
+        return SUM if made is None or not Behaviour.MAXIMA_ARE_INTRODUCED.holds else made.reduction
 
     def _sharding(self, value: SSAValue) -> TensorSharding | None:
         return self._reader.through_barriers(value)

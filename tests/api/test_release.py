@@ -158,6 +158,17 @@ def test_the_release_of_an_installed_jaxlib(version: str, release: str, remark: 
     assert remark in said if remark else said == ""
 
 
+def test_the_tree_of_shardy_is_followed_where_it_is_named_only(tmp_path: Path) -> None:
+    tree = releases.SHARDY_2026_08_22
+    assert tree not in releases.RELEASES
+    older, newer = (propagate(Program.parse(UPDATE, jax=name)).text() for name in ("0.10", "0.12"))
+    result = propagate(Program.parse(UPDATE, jax=tree.name))
+    assert (result.release, str(result.release)) == (tree, "Shardy 2026-08-22")
+    assert result.text() == older != newer
+    result.save(tmp_path / "x")
+    assert Result.load(tmp_path / "x").release is tree
+
+
 @pytest.mark.parametrize(
     ("producer", "release"),
     [

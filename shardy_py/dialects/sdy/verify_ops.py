@@ -140,13 +140,14 @@ def _check_mesh(op: ops.MeshOp, scope: Scope) -> None:
 def _check_constraint(op: ops.ShardingConstraintOp | ops.ReshardOp, scope: Scope) -> None:
     """A sharding constraint or reshard: its sharding fits its type.
 
-    It may add unreduced axes of any reduction, and drops the operand's by their own.
+    It may add unreduced axes of any reduction (before JAX 0.12: a sum), and drops the operand's by their own.
     """
     check_sharding(op.sharding.data, op.result.type, scope)
     source = sharding_behind_barriers(op.input)
     if source is not None:
         result = op.sharding.data
-        check_transition(source, result, scope, introduced=result.reduction, removed=source.reduction)
+        introduced = result.reduction if Behaviour.MAXIMA_ARE_INTRODUCED.holds else "sum"
+        check_transition(source, result, scope, introduced=introduced, removed=source.reduction)
 
 
 def check_transition(

@@ -259,7 +259,8 @@ def collective_permute(local: Localizer, site: Site) -> None:
     value = site.values[0]
     if not is_equivalent(given.sharding, target):
         source = given.sharding or TensorSharding.fully_closed(target.mesh, target.rank)
-        pairs = source_target_pairs(source, mesh_of(source, local.meshes), target, mesh)
+        as_shardy = not local.options.device_id_arithmetic
+        pairs = source_target_pairs(source, mesh_of(source, local.meshes), target, mesh, as_shardy=as_shardy)
         local.counts.check(mesh)
         value = _permuted(local, StablehloBuilder(site.op), value, pairs, (target, mesh))
     replace_result(site.op, value)

@@ -17,7 +17,7 @@ from shardy_py.dialects.traits import constant_of
 from shardy_py.errors import Diagnostic, ShardyError
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.record import combiner_of
-from shardy_py.partition.device_groups import shard_indices
+from shardy_py.partition.device_groups import table_indices
 from shardy_py.passes.partitioner.device_ids import id_for_tables, table_entry
 from shardy_py.passes.partitioner.identities import identity, identity_data
 from shardy_py.passes.partitioner.localizer import (
@@ -244,7 +244,7 @@ def _pad_starts(
         else:
             if device is None:
                 device = id_for_tables(build, local.counts)
-            table = first + step * shard_indices(given.mesh, given.axes(dim))
+            table = first + step * table_indices(given.mesh, given.axes(dim))
             starts.append(table_entry(build, table, local.counts, device))
     return starts
 

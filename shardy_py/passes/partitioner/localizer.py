@@ -20,7 +20,7 @@ from shardy_py.graph.holders import SHARDING
 from shardy_py.graph.movements import replace_by_values
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import Symbols
-from shardy_py.partition.device_groups import replica_groups, shard_indices
+from shardy_py.partition.device_groups import replica_groups, table_indices
 from shardy_py.passes.meshes import inlined_mesh
 from shardy_py.passes.options import ConvertGlobalToLocalOptions
 from shardy_py.passes.partitioner.device_ids import (
@@ -119,7 +119,7 @@ class Localizer:
 
     def is_first_by_table(self, build: StablehloBuilder, mesh: Mesh, axes: Axes) -> Value:
         """As `is_first`, looked up by device id: a tensor of one element."""
-        table = shard_indices(mesh, axes) == 0
+        table = table_indices(mesh, axes) == 0
         device = id_for_tables(build, self.counts)
         flags = build.dense(ranked_tensor(table.shape, i1), table.tobytes())
         return build.dynamic_slice(flags, [device], [1])

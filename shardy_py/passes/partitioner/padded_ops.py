@@ -20,6 +20,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py import ir
 from shardy_py.dialects import sdy
+from shardy_py.dialects.faults import Fault, diagnostic
 from shardy_py.dialects.stablehlo import OPS
 from shardy_py.dialects.stablehlo.verify.view import View
 from shardy_py.dialects.stablehlo.verify.windows import convolution_sizes
@@ -192,7 +193,10 @@ def _convolution(op: Operation, padded: Padded) -> None:
     _masked(op, padded)
     result = op.results[0]
     wanted = shape_of(result)
-    made = tuple(size or 0 for size in convolution_sizes(View(op)))
+    try:
+        made = tuple(size or 0 for size in convolution_sizes(View(op)))
+    except Fault as fault:
+        raise ShardyError(diagnostic(fault, op)) from None
     if made == wanted:
         return
     if any(size < target for size, target in zip(made, wanted, strict=True)):

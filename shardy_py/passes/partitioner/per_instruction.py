@@ -44,6 +44,7 @@ from shardy_py.passes import pass_call
 from shardy_py.passes.options import PerInstructionOptions
 from shardy_py.passes.partitioner.padding_masks import scalar
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, element_of, shape_of
+from shardy_py.releases import Behaviour, at_least
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.axis_lists import total_size
 from shardy_py.sharding.meshes import Meshes, common_mesh, resolve
@@ -111,7 +112,7 @@ def per_instruction_partitioning(module: ModuleOp, options: PerInstructionOption
                     chosen.append(op)
                 number += 1
     for op in chosen:
-        with errors_at(op):
+        with errors_at(op), at_least(Behaviour.PARTS_ARE_EXCHANGED):
             partitioning.partition(op)
 
 
@@ -160,7 +161,7 @@ class _Partitioning:
         types = [v.type for v in (*values, *op.results)] if is_exact else padded_types
         try:
             local = self._local_function(op, values, types, ins, outs)
-        except Fault:  # the op is invalid with padding, as a grouped convolution is
+        except (Fault, ShardyError):  # the op is invalid with padding, as a grouped convolution is
             local = self._local_function(op, values, types, ins, outs, gathers=True)
         axes = [axis.name for axis in resolve(mesh, self._meshes).axes]
         body = _body_of(local)

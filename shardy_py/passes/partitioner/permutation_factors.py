@@ -112,7 +112,7 @@ def resolve_permutation_factors(module: ModuleOp, options: ResolvePermutationFac
 
 def _resolve(op: Operation, state: Resolution) -> None:
     own = _WITHOUT_FACTORS.get(op.name)
-    if own is not None:
+    if own is not None and not state.has_reversals_only:
         own(op, state)
         return
     rule = state.rule(op)
@@ -127,7 +127,10 @@ def _resolve(op: Operation, state: Resolution) -> None:
         return
     if state.options.enable_windowed_halo_exchange and op.name in _LOCAL_FORMS:
         return
-    exchange = _EXCHANGES.get(op.name) if state.options.enable_halo_exchange else None
+    has_exchange = state.options.enable_halo_exchange
+    if state.has_reversals_only:
+        has_exchange = has_exchange and op.name == ReverseOp.name
+    exchange = _EXCHANGES.get(op.name) if has_exchange else None
     if exchange is None or not exchange(op, state):
         _replicate(op, rule, state, "its parts need elements of other parts")
 
@@ -160,7 +163,7 @@ def _replicate(op: Operation, rule: ShardingRule, state: Resolution, reason: str
         return
     tensors = plans.OpShardings(rule, operands, results, (), name, mesh)
     before = after = tensors.project()
-    is_local = _LOCAL.get(op.name)
+    is_local = None if state.has_reversals_only and op.name == PadOp.name else _LOCAL.get(op.name)
     whole = whole_factors(op, rule)
     for number in sorted(whole):
         if is_local is not None and operands[0] is not None:

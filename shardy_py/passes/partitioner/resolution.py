@@ -19,6 +19,7 @@ from shardy_py.ops import OpRecord
 from shardy_py.passes.options import ResolvePermutationFactorsOptions
 from shardy_py.passes.partitioner.halo_exchange import Devices, zero_of
 from shardy_py.passes.stablehlo_builder import StablehloBuilder, Value, shape_of
+from shardy_py.releases import Behaviour
 from shardy_py.rules import derive_rule
 from shardy_py.sharding import Mesh, ShardingRule, TensorSharding
 from shardy_py.sharding.axis_lists import total_size
@@ -35,6 +36,11 @@ class Resolution:
     _rules: dict[int, tuple[OpRecord, ShardingRule | None]] = field(
         default_factory=dict[int, "tuple[OpRecord, ShardingRule | None]"]
     )
+
+    @property
+    def has_reversals_only(self) -> bool:
+        """Whether Shardy's pass exchanges for reversals only, and in another way."""
+        return not (Behaviour.PARTS_ARE_EXCHANGED.holds or self.options.enable_windowed_halo_exchange)
 
     def rule(self, op: Operation) -> ShardingRule | None:
         """The sharding rule of an op, derived once for equal ops unless it has one as an attribute."""

@@ -26,6 +26,7 @@ from shardy_py.ir import build_operation, erase, operands_of, place_after, place
 from shardy_py.partition.compare import strides
 from shardy_py.passes.communication_ops import sizes_of
 from shardy_py.passes.rewrites.driver import Rewrite
+from shardy_py.releases import Behaviour
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.text.location_syntax import fuse
@@ -130,7 +131,8 @@ class _Earlier:
         """What `sharding` of the tensor of `op` makes of `root`: equal for reshards to the same layout."""
         if self._meshes is None:
             self._meshes = meshes_of(module_of(op))
-        steps = strides(sharding, sizes_of(op.results[0]), mesh_of(sharding, self._meshes))
+        mesh, merges = mesh_of(sharding, self._meshes), Behaviour.LAYOUTS_MERGE_SUB_AXES.holds
+        steps = strides(sharding, sizes_of(op.results[0]), mesh, merges=merges)
         return op.parent, root, is_direct, sharding.mesh, sharding.replicated_axes, tuple(steps)
 
 
