@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from shardy_py.graph.location_names import location_text
 from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
+from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.report.communication import CommunicationReport, Partitioner
 from shardy_py.report.matching import match_values
 from shardy_py.report.memory import MemoryReport

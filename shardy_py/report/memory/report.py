@@ -22,9 +22,10 @@ from xdsl.ir import Operation
 from shardy_py.dialects.registry import syntax_table
 from shardy_py.dialects.traits import is_constant
 from shardy_py.errors import ShardyError
+from shardy_py.graph.location_names import location_text
 from shardy_py.graph.record import name_of
 from shardy_py.graph.symbols import Symbols, function_name, functions_of
-from shardy_py.graph.value_table import RESULT_INFO, location_text
+from shardy_py.graph.value_table import RESULT_INFO
 from shardy_py.hardware import AxisPlacement, Hardware
 from shardy_py.ir import owning_op
 from shardy_py.notebook import Rows, Tabular
