@@ -60,6 +60,9 @@ NEWEST = RELEASES[-1]
 DEFAULT = NEWEST
 """Followed unless something else is asked for."""
 
+KEY = "jax"
+"""The key of a release, as its name, in reports and saved results in JSON."""
+
 _CURRENT: ContextVar[Release] = ContextVar("release of the reference", default=DEFAULT)
 
 
@@ -261,6 +264,15 @@ def named(name: str) -> Release:
         if numbers is not None and numbers == _numbers(release.name):
             return release
     raise ShardyError.unknown("release of JAX", name, [release.name for release in RELEASES])
+
+
+def heading(schema: int, release: Release) -> dict[str, Any]:
+    """Returns the fields that a report in JSON begins with.
+
+    >>> heading(2, JAX_0_10)
+    {'schema': 2, 'jax': '0.10'}
+    """
+    return {"schema": schema, KEY: release.name}
 
 
 def installed(version: str) -> tuple[Release, str]:

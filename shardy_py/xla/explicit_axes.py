@@ -46,14 +46,15 @@ def given_by(constraint: Operation) -> Given | None:
     return "out_sharding=" if primitive in _TAKE_SHARDING else None
 
 
-def typed(constraint: Operation) -> Operation:
-    """Returns the op whose result has constraints as its type; the constraint itself for an argument's."""
-    operand = operands_of(constraint)[0]
-    while isinstance(operand, OpResult):
-        if not isinstance(operand.op, ShardingConstraintOp):
-            return operand.op
-        operand = operands_of(operand.op)[0]
-    return constraint
+def typed(op: Operation) -> Operation:
+    """Returns the op whose result a constraint is the type of; another op, or one of an argument, itself."""
+    computing = op
+    while isinstance(computing, ShardingConstraintOp):
+        operand = operands_of(computing)[0]
+        if not isinstance(operand, OpResult):
+            return op
+        computing = operand.op
+    return computing
 
 
 def _is_type(constraint: Operation) -> bool:

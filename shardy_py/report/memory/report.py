@@ -10,7 +10,7 @@ Not here: computing sizes and liveness (`collect.py`, `liveness.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import nsmallest
 from typing import Any, cast
@@ -30,6 +30,7 @@ from shardy_py.hardware import AxisPlacement, Hardware
 from shardy_py.ir import owning_op
 from shardy_py.notebook import Rows, Tabular
 from shardy_py.ops import record
+from shardy_py.releases import Release, current, heading
 from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.report.memory import collect, pickled, shown
 from shardy_py.report.memory.chips import CHIPS, Chip, target_of
@@ -137,7 +138,7 @@ class MemoryReport(Tabular):
     """The memory on each device; tensors are numbered as in `EntryMemory.alive`.
 
     chip: the device whose memory is compared. spmd: makes the program of the estimate, without calls; by
-    default that of the module.
+    default that of the module. release: whose shardings and collectives it has.
     The module must not change while the report is in use.
     """
 
@@ -146,6 +147,7 @@ class MemoryReport(Tabular):
     collected: collect.CollectedProgram
     chip: Chip | None = None
     spmd: Callable[[], SpmdProgram] | None = None
+    release: Release = field(default_factory=current)
 
     columns = shown.COLUMNS
 
@@ -411,7 +413,7 @@ def memory_json(report: MemoryReport) -> dict[str, Any]:
     meshes = {n: {"axes": dict(m.sizes), "devices": m.device_count} for n, m in report.meshes.items()}
     tensors = [json_fields(report.row(number)) for number in ranked]
     head: dict[str, Any] = {
-        "schema": SCHEMA,
+        **heading(SCHEMA, report.release),
         "target": report.target,
         "memory_bytes": report.memory_bytes,
         "alive_bytes": report.alive_bytes,
