@@ -232,6 +232,11 @@ class Behaviour(Enum):
         "XLA gives erf, an op of HLO that Shardy does not know, an elementwise rule",
         "tests/xla/test_releases.py",
     )
+    SUMS_ARE_METADATA = Change(
+        JAX_0_12,
+        "unreduced shardings by tiles name a sum in metadata, too; before, maxima and minima only",
+        "tests/gspmd/sharding/test_releases.py",
+    )
     HLO_DROPS_PRIORITIES = Change(
         JAX_0_12,
         "JAX compiles without priorities: HLO has shardings by mesh and axes, which cannot express them; "

@@ -21,6 +21,7 @@ from math import prod
 
 from shardy_py.errors import ShardyError
 from shardy_py.gspmd.sharding.tile_assignment import TileAssignment, device_count, is_range
+from shardy_py.releases import Behaviour
 from shardy_py.sharding.axes import AxisRef
 from shardy_py.sharding.axis_lists import check_axis_lists, total_size
 from shardy_py.sharding.mesh import Mesh
@@ -260,9 +261,14 @@ class HloSharding:
         return replace(self, metadata=kept, reduction=reduction if reductions else self.reduction)
 
     @property
+    def _is_unreduced(self) -> bool:
+        """Whether it is by tiles, and has unreduced devices."""
+        return self.named is None and HloShardingType.UNREDUCED in (self.type, *self.subgroup_types)
+
+    @property
     def all_metadata(self) -> tuple[Metadata, ...]:
-        """The metadata, and a reduction other than a sum as its last entry."""
-        if self.reduction == "sum":
+        """The metadata, and as its last entry a reduction that no field has."""
+        if self.reduction == "sum" and not (self._is_unreduced and Behaviour.SUMS_ARE_METADATA.holds):
             return self.metadata
         return (*self.metadata, (_REDUCTION, ("op_name", self.reduction.upper())))
 
