@@ -261,14 +261,21 @@ class HloSharding:
         return replace(self, metadata=kept, reduction=reduction if reductions else self.reduction)
 
     @property
-    def _is_unreduced(self) -> bool:
-        """Whether it is by tiles, and has unreduced devices."""
-        return self.named is None and HloShardingType.UNREDUCED in (self.type, *self.subgroup_types)
+    def encoded_metadata(self) -> tuple[Metadata, ...]:
+        """The metadata in a message, which may name a sum, too."""
+        kinds = () if self.named is not None else (self.type, *self.subgroup_types)
+        if (
+            self.reduction == "sum"
+            and HloShardingType.UNREDUCED in kinds
+            and Behaviour.SUMS_ARE_METADATA.holds
+        ):
+            return (*self.metadata, (_REDUCTION, ("op_name", "SUM")))
+        return self.all_metadata
 
     @property
     def all_metadata(self) -> tuple[Metadata, ...]:
-        """The metadata, and as its last entry a reduction that no field has."""
-        if self.reduction == "sum" and not (self._is_unreduced and Behaviour.SUMS_ARE_METADATA.holds):
+        """The metadata, and a reduction other than a sum as its last entry."""
+        if self.reduction == "sum":
             return self.metadata
         return (*self.metadata, (_REDUCTION, ("op_name", self.reduction.upper())))
 
