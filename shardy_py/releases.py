@@ -64,6 +64,9 @@ NEWEST = RELEASES[-1]
 DEFAULT = NEWEST
 """Followed unless something else is asked for."""
 
+KEY = "jax"
+"""The key of a release, as its name, in reports and saved results in JSON."""
+
 _CURRENT: ContextVar[Release] = ContextVar("release of the reference", default=DEFAULT)
 
 
@@ -285,6 +288,11 @@ class Behaviour(Enum):
         "XLA gives erf, an op of HLO that Shardy does not know, an elementwise rule",
         "tests/xla/test_releases.py",
     )
+    SUMS_ARE_METADATA = Change(
+        JAX_0_12,
+        "unreduced shardings by tiles name a sum in metadata, too; before, maxima and minima only",
+        "tests/gspmd/sharding/test_releases.py",
+    )
     HLO_DROPS_PRIORITIES = Change(
         JAX_0_12,
         "JAX compiles without priorities: HLO has shardings by mesh and axes, which cannot express them; "
@@ -317,6 +325,15 @@ def named(name: str) -> Release:
         if release.name == name or (numbers is not None and numbers == _numbers(release.name)):
             return release
     raise ShardyError.unknown("release of JAX", name, [release.name for release in RELEASES])
+
+
+def heading(schema: int, release: Release) -> dict[str, Any]:
+    """Returns the fields that a report in JSON begins with.
+
+    >>> heading(2, JAX_0_10)
+    {'schema': 2, 'jax': '0.10'}
+    """
+    return {"schema": schema, KEY: release.name}
 
 
 def installed(version: str) -> tuple[Release, str]:

@@ -9,7 +9,16 @@ from shardy_py.advice.adviser import MOST_VALUES, SHOWN, Adviser
 from shardy_py.advice.outcome import Outcome, group_key, outcome_of
 from shardy_py.advice.placement import MOST_TRIES, NO_PLACEMENTS, Holding, Placement, Placements, placements
 from shardy_py.advice.proposals import Proposal, Proposer
-from shardy_py.advice.remedy import NO_ADVICE, Advice, Edit, Effect, Remedy, is_expressible, spec_text
+from shardy_py.advice.remedy import (
+    NO_ADVICE,
+    Advice,
+    Edit,
+    Effect,
+    Language,
+    Remedy,
+    is_expressible,
+    spec_text,
+)
 from shardy_py.advice.rewrites import Rewrite
 from shardy_py.advice.sites import Site, Sites, is_backward
 
@@ -24,6 +33,7 @@ __all__ = [
     "Edit",
     "Effect",
     "Holding",
+    "Language",
     "Outcome",
     "Placement",
     "Placements",

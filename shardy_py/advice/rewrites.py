@@ -20,8 +20,8 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.dialects.stablehlo import BroadcastInDimOp, ConcatenateOp, op_class
+from shardy_py.graph.location_names import location_text
 from shardy_py.graph.plain import plain, tensor_type
-from shardy_py.graph.value_table import location_text
 from shardy_py.ir import build_operation, erase, operands_of, place_before, replace_uses
 
 _COMPOSITE = op_class("composite")

@@ -18,11 +18,13 @@ from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from shardy_py.dialects.sdy import ManualComputationOp, ShardingConstraintOp
 from shardy_py.dialects.traits import is_terminator
 from shardy_py.errors import Position
+from shardy_py.graph.location_names import location_text
 from shardy_py.graph.plain import tensor_type
-from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
+from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.ir import operands_of, written_name
 from shardy_py.source_files import SourceFiles
 from shardy_py.text.source import position_of, stretch_of
+from shardy_py.xla.explicit_axes import typed
 
 _LONGEST = 60
 """Longer expressions are not shown."""
@@ -113,7 +115,7 @@ class Sites:
         stretch = stretch_of(results[0].location)
         text, name = ("", "") if stretch is None else self._expression(*stretch)
         values = tuple(dict.fromkeys((*results, *cotangents)))
-        return Site(place, text, name, written_name(results[0].op), values)
+        return Site(place, text, name, written_name(typed(results[0].op)), values)
 
     def _expression(self, start: Position, end: Position) -> tuple[str, str]:
         """Returns the text of a stretch of a source file, and the variable that it is assigned to.

@@ -15,6 +15,7 @@ from shardy_py.advice import (
     NO_PLACEMENTS,
     Adviser,
     Holding,
+    Language,
     Outcome,
     Placements,
     Proposal,
@@ -66,8 +67,7 @@ def adviser_of(result: Result, report: CommunicationReport, tries: int | None = 
         return outcome_of(after, uses)
 
     before = outcome_of(result.program.module, report.sending)
-    is_jax = result.source.is_by_jax
-    return Adviser(before, sources.proposer, trial, is_jax, tries)
+    return Adviser(before, sources.proposer, trial, _language(result.source), tries)
 
 
 def placements_of(result: Result, value: Value, dimensions: Sequence[int], axis: str) -> Placements:
@@ -92,7 +92,13 @@ def placements_of(result: Result, value: Value, dimensions: Sequence[int], axis:
 
     before = Holding(_held_bytes(value), result.communication().total.bytes)
     proposals = sources.proposer.placing(entry, dimensions, axis)
-    return placements(proposals, before, trial, is_jax=result.source.is_by_jax)
+    return placements(proposals, before, trial, _language(result.source))
+
+
+def _language(source: Program) -> Language:
+    if not source.is_by_jax:
+        return "mlir"
+    return "jax with explicit axes" if source.has_explicit_axes else "jax"
 
 
 def _held_bytes(value: Value) -> int:
@@ -131,6 +137,7 @@ class Sources:
         self.proposer = Proposer(
             *(table, Sites(table, result.source.sources), mesh_name, mesh, self.of, self.final_sharding),
             lambda use: result.sides(use),
+            result.source.has_explicit_axes,
         )
 
     @staticmethod

@@ -39,6 +39,7 @@ from shardy_py.releases import Release
 from shardy_py.session import without_collection
 from shardy_py.sharding import Mesh
 from shardy_py.source_files import SourceFiles, default_roots
+from shardy_py.xla.explicit_axes import has_explicit_axes
 from shardy_py.xla.taken import Taken, how_taken
 from shardy_py.xla.written_by_jax import is_written_by_jax
 
@@ -87,6 +88,11 @@ class Program:
     def is_by_jax(self) -> bool:
         """Whether JAX wrote the program, however it is taken: advice is in JAX's words."""
         return is_written_by_jax(self.module)
+
+    @cached_property
+    def has_explicit_axes(self) -> bool:
+        """Whether all axes of the mesh are `AxisType.Explicit` in JAX, so that its ops have constraints."""
+        return self.is_by_jax and has_explicit_axes(self.module)
 
     @property
     def taken(self) -> Taken:

@@ -20,9 +20,10 @@ from shardy_py.api.arguments import expect
 from shardy_py.api.remarks import say
 from shardy_py.api.sharding import Sharding
 from shardy_py.errors import ShardyError
+from shardy_py.graph.location_names import location_text
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.value_table import Role, ValueEntry, ValueTable, location_text
+from shardy_py.graph.value_table import Role, ValueEntry, ValueTable
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.text.attribute_writer import attribute_text

@@ -17,12 +17,12 @@ from shardy_py.check.loops import body_around, is_invariant, is_only_accumulated
 from shardy_py.check.remedies import effect_of, remedy_of_reshard
 from shardy_py.check.rule import Limits, listed, rule, use_finding
 from shardy_py.graph.holders import RULE
+from shardy_py.graph.location_names import location_text, name_stack
 from shardy_py.graph.movements import DroppedRules
 from shardy_py.graph.plain import plain, tensor_type
 from shardy_py.graph.record import record_of
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import ShardingReader
-from shardy_py.graph.value_table import location_text, names_in
 from shardy_py.ir import operands_of, walk_pre_order, written_name
 from shardy_py.ops import call_target
 from shardy_py.partition.cost import DEFAULT, CostModel
@@ -158,7 +158,7 @@ def _find_unaligned_operands(result: Result, limits: Limits) -> Iterator[Finding
             mesh = next((mesh_of(s, meshes) for s in known if s is not None), None)
             if mesh is not None and mesh.device_count > 1:
                 place = position_of(location), location_text(location)
-                scope = "/".join(names_in(location))
+                scope = name_stack(location)
                 yield Finding("", "warning", message, remedy, written_name(op), "", *place, scope=scope)
 
 

@@ -30,6 +30,7 @@ from shardy_py.cli.shell import (
     usage_error,
 )
 from shardy_py.errors import ShardyError
+from shardy_py.releases import Release
 from shardy_py.terminal import json_text
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         with argument("--baseline"):
             findings = without_baseline(findings, baseline)
     outputs = [] if options.write_baseline is None else [(options.write_baseline, new_baseline)]
-    outputs += _reports(findings, met, options, source.file)
+    outputs += _reports(findings, met, options, source.file, result.release)
     files.write_all(outputs)
     failing = () if options.fail_on == "never" else LEVELS[LEVELS.index(options.fail_on) :]
     fails = options.write_baseline is None and any(finding.level in failing for finding in findings)
@@ -159,15 +160,15 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 
 
 def _reports(
-    findings: Findings, met: tuple[Met, ...], options: argparse.Namespace, program: str
+    findings: Findings, met: tuple[Met, ...], options: argparse.Namespace, program: str, release: Release
 ) -> Iterator[tuple[str, str]]:
     """The reports on findings, each with the name of its file."""
     from shardy_py.check import findings_github, findings_json, findings_sarif, findings_text
 
     if options.sarif is not None:
-        yield options.sarif, json_text(findings_sarif(findings, program), 2) + "\n"
+        yield options.sarif, json_text(findings_sarif(findings, program, release=release), 2) + "\n"
     if options.format == "json":
-        yield STANDARD, json_text(findings_json(findings, met), 2) + "\n"
+        yield STANDARD, json_text(findings_json(findings, met, release=release), 2) + "\n"
     elif options.format == "csv":
         yield STANDARD, findings.to_csv()
     elif options.format == "github":

@@ -19,11 +19,12 @@ from shardy_py.explorer.lives import lives
 from shardy_py.explorer.placement import place, wrapped
 from shardy_py.explorer.refused import alike, refused
 from shardy_py.explorer.scopes import folded
+from shardy_py.graph.location_names import location_text
 from shardy_py.graph.plain import tensor_type
 from shardy_py.graph.run_record import Record
 from shardy_py.graph.symbols import Symbols
 from shardy_py.graph.value_shardings import ShardingReader
-from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
+from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.ir import written_name
 from shardy_py.layout import element_type
 from shardy_py.report.communication import CollectiveUse, CommunicationReport

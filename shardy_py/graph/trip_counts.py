@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Operation
 
 from shardy_py.errors import ShardyError
-from shardy_py.graph.value_table import location_text
+from shardy_py.graph.location_names import location_text
 from shardy_py.ir import walk_pre_order
 from shardy_py.ops import TABLE, Control
 

@@ -9,8 +9,9 @@ from typing import Any
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.explorer import Item, Items
+from shardy_py.graph.location_names import location_text
 from shardy_py.graph.symbols import callee_name
-from shardy_py.graph.value_table import ValueEntry, location_text
+from shardy_py.graph.value_table import ValueEntry
 from shardy_py.ir import written_name
 from shardy_py.model_graph.schema import GraphNode, IncomingEdge, KeyValue, MetadataItem
 from shardy_py.model_graph.spots import Spot, shown

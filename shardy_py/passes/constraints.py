@@ -19,12 +19,12 @@ from shardy_py.errors import Diagnostic, ShardyError, warn
 from shardy_py.graph.build import identity_rule
 from shardy_py.graph.data_flow import EDGE_NAME, edge_of_target
 from shardy_py.graph.holders import RULE, read, write_all
+from shardy_py.graph.location_names import name_in
 from shardy_py.graph.movements import Movement, note, note_moved
 from shardy_py.graph.plain import plain
 from shardy_py.graph.slots import Slots
 from shardy_py.graph.symbols import MAIN, functions_of, symbol_name
 from shardy_py.graph.value_shardings import holder_of, rank_of, set_sharding, sharding_of
-from shardy_py.graph.value_table import name_in
 from shardy_py.ir import next_use, operands_of, place_after_value, replace_uses, take_out, walk_post_order
 from shardy_py.passes.communication_ops import identity_op, only_user
 from shardy_py.passes.debug_trail import DebugTrail, SetInput

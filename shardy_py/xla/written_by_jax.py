@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 
 from shardy_py.dialects.sdy import MeshOp
 from shardy_py.dialects.stablehlo import CustomCallOp
-from shardy_py.graph.module_paths import name_in
+from shardy_py.graph.location_names import name_in
 from shardy_py.graph.symbols import functions_of
 from shardy_py.ir import find_ops, walk_pre_order
 

@@ -13,9 +13,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from shardy_py.errors import Position
+from shardy_py.graph.location_names import location_text
 from shardy_py.graph.symbols import function_name
 from shardy_py.graph.value_shardings import ShardingReader
-from shardy_py.graph.value_table import location_text
 from shardy_py.ir import blocks_of, operands_of, written_name
 from shardy_py.ops import TABLE, TensorType
 from shardy_py.partition.cost import CostModel

@@ -14,8 +14,8 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.errors import Position
+from shardy_py.graph.location_names import location_text
 from shardy_py.graph.movements import Copies, Insertion, Movement
-from shardy_py.graph.value_table import location_text
 from shardy_py.ir import written_name
 from shardy_py.ops import TABLE, Collective
 from shardy_py.text.source import position_of

@@ -21,6 +21,7 @@ from shardy_py.errors import Diagnostic
 from shardy_py.graph.symbols import Symbols
 from shardy_py.notebook import Rows, Tabular
 from shardy_py.partition.cost import DEFAULT, Cost, CostModel
+from shardy_py.releases import Release, current, heading
 from shardy_py.report.communication import shown
 from shardy_py.report.communication.agreement import Disagreement, disagreements
 from shardy_py.report.communication.by_xla import Rematerialization, collectives_by_xla
@@ -66,6 +67,7 @@ class CommunicationReport(Tabular):
     warnings: of communication that is not in the report. partitioner: whose collectives they are.
     not_by_xla: why they are Shardy's although JAX wrote the program; "" otherwise.
     rematerialized: where XLA gathers a whole tensor to reshard it, and logs that.
+    release: whose Shardy or XLA they are.
     disagreements: of a local program, where it differs from the forecast; None if that is not known.
     remedies_of: finds what to change for a collective, a line each; None: the text has no such lines.
     """
@@ -80,6 +82,7 @@ class CommunicationReport(Tabular):
     )
     not_by_xla: str = ""
     rematerialized: tuple[Rematerialization, ...] = ()
+    release: Release = field(default_factory=current)
 
     @cached_property
     def sending(self) -> tuple[CollectiveUse, ...]:
@@ -242,7 +245,7 @@ def communication_json(report: CommunicationReport) -> dict[str, Any]:
     """Returns the report for JSON; docs/communication.md describes the schema."""
     found = report.disagreements
     return {
-        "schema": SCHEMA,
+        **heading(SCHEMA, report.release),
         "partitioner": report.partitioner,
         "model": json_fields(report.model, "name", "source"),
         "total": json_fields(report.total),

@@ -15,11 +15,12 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.dialects.traits import data_flow
 from shardy_py.graph.holders import Holder
+from shardy_py.graph.location_names import location_text
 from shardy_py.graph.movements import Copies, Merger, Spot
 from shardy_py.graph.record import name_of
 from shardy_py.graph.run_record import EDGES, Record
 from shardy_py.graph.symbols import function_name
-from shardy_py.graph.value_table import ValueEntry, ValueTable, location_text
+from shardy_py.graph.value_table import ValueEntry, ValueTable
 from shardy_py.ir import operands_of, owning_op
 from shardy_py.report.explain.explanation import Annotation, NamedPlace
 from shardy_py.report.explain.states import Root, SpotKey, key_of

@@ -20,10 +20,10 @@ from xdsl.ir import Operation
 from shardy_py.dialects.sdy.interfaces import manual_axes
 from shardy_py.errors import ShardyError, warn
 from shardy_py.graph.holders import Holder
+from shardy_py.graph.location_names import location_text
 from shardy_py.graph.movements import Movement, Spot
 from shardy_py.graph.run_record import Propagation
 from shardy_py.graph.symbols import Symbols
-from shardy_py.graph.value_table import location_text
 from shardy_py.ir import owning_op
 from shardy_py.report.explain.crossings import Stopping
 from shardy_py.report.explain.explaining import Explainer, Subject, axis_text, final_sharding, spot_of

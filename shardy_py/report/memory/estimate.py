@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, String
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
-from shardy_py.graph.value_table import location_text
+from shardy_py.graph.location_names import location_text
 from shardy_py.layout.formats import Target
 from shardy_py.ops import TensorType
 from shardy_py.report.communication.spmd_program import SpmdProgram

@@ -10,7 +10,7 @@ Not here: computing sizes and liveness (`collect.py`, `liveness.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import nsmallest
 from typing import Any, cast
@@ -22,13 +22,15 @@ from xdsl.ir import Operation
 from shardy_py.dialects.registry import syntax_table
 from shardy_py.dialects.traits import is_constant
 from shardy_py.errors import ShardyError
+from shardy_py.graph.location_names import location_text
 from shardy_py.graph.record import name_of
 from shardy_py.graph.symbols import Symbols, function_name, functions_of
-from shardy_py.graph.value_table import RESULT_INFO, location_text
+from shardy_py.graph.value_table import RESULT_INFO
 from shardy_py.hardware import AxisPlacement, Hardware
 from shardy_py.ir import owning_op
 from shardy_py.notebook import Rows, Tabular
 from shardy_py.ops import record
+from shardy_py.releases import Release, current, heading
 from shardy_py.report.communication.spmd_program import SpmdProgram
 from shardy_py.report.memory import collect, pickled, shown
 from shardy_py.report.memory.chips import CHIPS, Chip, target_of
@@ -136,7 +138,7 @@ class MemoryReport(Tabular):
     """The memory on each device; tensors are numbered as in `EntryMemory.alive`.
 
     chip: the device whose memory is compared. spmd: makes the program of the estimate, without calls; by
-    default that of the module.
+    default that of the module. release: whose shardings and collectives it has.
     The module must not change while the report is in use.
     """
 
@@ -145,6 +147,7 @@ class MemoryReport(Tabular):
     collected: collect.CollectedProgram
     chip: Chip | None = None
     spmd: Callable[[], SpmdProgram] | None = None
+    release: Release = field(default_factory=current)
 
     columns = shown.COLUMNS
 
@@ -410,7 +413,7 @@ def memory_json(report: MemoryReport) -> dict[str, Any]:
     meshes = {n: {"axes": dict(m.sizes), "devices": m.device_count} for n, m in report.meshes.items()}
     tensors = [json_fields(report.row(number)) for number in ranked]
     head: dict[str, Any] = {
-        "schema": SCHEMA,
+        **heading(SCHEMA, report.release),
         "target": report.target,
         "memory_bytes": report.memory_bytes,
         "alive_bytes": report.alive_bytes,

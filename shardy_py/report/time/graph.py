@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from shardy_py.graph.value_table import location_text
+from shardy_py.graph.location_names import location_text
 from shardy_py.hardware import Hardware
 from shardy_py.ir import written_name
 from shardy_py.ops import TABLE, Control, Storage

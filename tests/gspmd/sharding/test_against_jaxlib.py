@@ -19,6 +19,7 @@ from shardy_py.gspmd.sharding.text import hlo_sharding_from_text
 from shardy_py.sharding import TensorSharding
 from tests.gspmd.sharding.hlo_shardings import random_mesh, random_sharding
 
+pytestmark = pytest.mark.reference
 hlo: Any = pytest.importorskip("jaxlib._hlo", reason="needs jaxlib")
 
 REJECTED_TEXT = (
