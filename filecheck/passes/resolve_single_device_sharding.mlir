@@ -9,9 +9,8 @@ sdy.mesh @third = <[], device_ids=[2]>
 func.func @one_op(%arg0: tensor<6xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>})
     -> (tensor<6xi32> {sdy.sharding = #sdy.sharding<@mesh, [{}]>}) {
   // CHECK-NEXT: [[part:%.+]] = stablehlo.partition_id : tensor<ui32>
-  // CHECK-NEXT: [[id:%.+]] = stablehlo.convert [[part]] : (tensor<ui32>) -> tensor<i64>
-  // CHECK-NEXT: [[two:%.+]] = stablehlo.constant dense<2> : tensor<i64>
-  // CHECK-NEXT: [[there:%.+]] = stablehlo.compare EQ, [[id]], [[two]]
+  // CHECK-NEXT: [[two:%.+]] = stablehlo.constant dense<2> : tensor<ui32>
+  // CHECK-NEXT: [[there:%.+]] = stablehlo.compare EQ, [[part]], [[two]]
   // CHECK-NEXT: [[if:%.+]] = "stablehlo.if"([[there]]) ({
   // CHECK-NEXT:   [[made:%.+]] = stablehlo.negate %arg0 : tensor<6xi32>
   // CHECK-NEXT:   stablehlo.return [[made]] : tensor<6xi32>

@@ -21,7 +21,7 @@
 // NAMES: result 0 (logits) : tensor<32x10xf32>
 // NAMES: -> result 0 (logits) dim 0 as the returned value
 
-// JSON:      {"explanations": {"x": [{"place": {"name": "%arg0", "op": "func.func", "location": "x", "label": "x"}
+// JSON:      {"jax": "0.12", "explanations": {"x": [{"place": {"name": "%arg0", "op": "func.func", "location": "x", "label": "x"}
 // JSON-SAME: "axes": [{"dimension": 0, "axis": "data", "chains": [{"annotation": {"kind": "argument sharding"
 
 // WHYNOT:      why is dimension 0 of %arg2 (w2) not sharded along model?

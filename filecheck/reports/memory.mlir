@@ -25,7 +25,7 @@
 // LINEAR: 12.80 kB is what XLA allocates, as estimated: 6.40 kB of arguments, 6.40 kB of results, 0 B of temporaries
 // LINEAR: alive at once 3 76.80 kB 19.20 kB 19.20 kB 0.0%
 
-// JSON-LABEL: {"memory": {"schema": 1, "target": "tpu", "memory_bytes": 12800, "alive_bytes": 24576, "not_estimated": "",
+// JSON-LABEL: {"jax": "0.12", "memory": {"schema": 1, "target": "tpu", "memory_bytes": 12800, "alive_bytes": 24576, "not_estimated": "",
 // JSON-SAME:  "peak": {"count": 3, "global_bytes": 76800, "local_bytes": 19200, "padded_bytes": 24576, "place": [{"function": "main", "op": "stablehlo.multiply", "name": "%1", "location": "model.py:8:2 mul"}], "alive": [0, 1, 2]}
 // JSON-SAME:  {"name": "%arg0", "function": "main", "op": "func.func", "element_type": "f32", "shape": [64, 100], "local_shape": [16, 100], "sharding": "<@mesh, [{\"x\"}, {}]>", "global_bytes": 25600, "local_bytes": 6400, "padded_bytes": 8192, "location": "weights", "not_counted": ""}
 

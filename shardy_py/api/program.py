@@ -40,6 +40,7 @@ from shardy_py.passes.options import check_options
 from shardy_py.passes.pipelines import PIPELINES, pipeline_by_name
 from shardy_py.passes.runner import run_passes
 from shardy_py.sharding import Mesh
+from shardy_py.xla.prepare.explicit_axes import has_explicit_axes
 from shardy_py.xla.prepare.taken import Taken, how_taken
 from shardy_py.xla.prepare.written_by_jax import is_written_by_jax
 
@@ -88,6 +89,11 @@ class Program:
     def is_by_jax(self) -> bool:
         """Whether JAX wrote the program, however it is taken: advice is in JAX's words."""
         return is_written_by_jax(self.module)
+
+    @cached_property
+    def has_explicit_axes(self) -> bool:
+        """Whether all axes of the mesh are `AxisType.Explicit` in JAX, so that its ops have constraints."""
+        return self.is_by_jax and has_explicit_axes(self.module)
 
     @property
     def taken(self) -> Taken:

@@ -20,10 +20,11 @@ from shardy_py.api.arguments import expect
 from shardy_py.api.remarks import say
 from shardy_py.api.sharding import Sharding
 from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.text.attribute_writer import attribute_text
-from shardy_py.mlir.value_table import Role, ValueEntry, ValueTable, location_text
+from shardy_py.mlir.value_table import Role, ValueEntry, ValueTable
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 

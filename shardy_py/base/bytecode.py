@@ -6,7 +6,9 @@ False
 
 from __future__ import annotations
 
+import struct
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from shardy_py.base.errors import ShardyError
@@ -40,6 +42,37 @@ def release_of(data: bytes) -> Release | None:
     """
     producer = data[_PRODUCER][1:].partition(b"\0")[0]
     return written_by(producer.decode("ascii", "replace"))
+
+
+def exported_module(data: bytes) -> bytes | None:
+    """Returns the bytecode in what `Exported.serialize()` of `jax.export` returns; None in other data.
+
+    That is a flatbuffer, whose root table has the module as a vector of bytes, in a field whose number
+    depends on the release.
+    """
+    try:
+        return next((each for each in _vectors(data) if is_bytecode(each)), None)
+    except struct.error:
+        return None
+
+
+def _vectors(data: bytes) -> Iterator[bytes]:
+    """The content of each field of the root table of a flatbuffer, if it is a vector of bytes.
+
+    Raises:
+        struct.error: the data ends before.
+    """
+
+    def number(kind: str, at: int) -> int:
+        return struct.unpack_from(f"<{kind}", data, at)[0]
+
+    table = number("I", 0)
+    fields = table - number("i", table)
+    for at in range(fields + 4, fields + number("H", fields), 2) if fields >= 0 else ():
+        place = table + number("H", at)
+        vector = place + number("I", place) if place + 4 <= len(data) else len(data)
+        if table < place and vector + 4 <= len(data):
+            yield data[vector + 4 : vector + 4 + number("I", vector)]
 
 
 def text_of_bytecode(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Files of programs that are read: MLIR text and bytecode, each also compressed by gzip.
+"""Files of programs that are read: MLIR text, bytecode, what `jax.export` serializes, also by gzip.
 
 All commands and the Python API read programs by these functions. Not here: parsing (`mlir/text/`), bytecode
 itself (`bytecode.py`), files that are written (`files.py`).
@@ -16,7 +16,7 @@ from gzip import GzipFile
 from io import BytesIO
 from pathlib import Path
 
-from shardy_py.base.bytecode import is_bytecode, release_of, text_of_bytecode
+from shardy_py.base.bytecode import exported_module, is_bytecode, release_of, text_of_bytecode
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.releases import Release
 
@@ -77,6 +77,9 @@ def source_of(data: bytes, file: str) -> Source:
     try:
         return Source(data.decode("utf-8"))
     except UnicodeDecodeError as error:
+        exported = exported_module(data)
+        if exported is not None:
+            return Source(text_of_bytecode(exported), release_of(exported))
         name = next((name for start, name in _OTHER_FORMATS.items() if data.startswith(start)), None)
         got = f"invalid UTF-8 at byte {error.start}" if name is None else f"a file compressed by {name}"
         remedy = "" if name is None else "decompress it, or compress it by gzip"

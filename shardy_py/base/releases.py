@@ -1,20 +1,12 @@
-"""Releases of the reference, and what changed between them: the only place that knows either.
+"""Releases of the reference, the one that work in this context follows, and classes that follow theirs.
 
-The reference is Shardy and XLA as a release of JAX carries them. Rules, passes and the plan of XLA's
-partitioner ask for a behaviour; no other module compares releases.
+The reference is Shardy and XLA as a release of JAX carries them; what changed between releases is in
+`behaviours.py`.
 
     with releases.of("0.10"):
         module = pipeline.propagate(module)
 
-A new release is a row of `RELEASES`, and a member of `Behaviour` for each difference that the differential
-tests find. Not here: anything that chooses a release.
-
->>> with of("0.10"):
-...     Behaviour.PAD_MOVES_BY_AMOUNT.holds
-False
->>> with of("0.12"):
-...     Behaviour.PAD_MOVES_BY_AMOUNT.holds
-True
+Not here: anything that chooses a release.
 """
 
 from __future__ import annotations
@@ -24,7 +16,6 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property, wraps
 from types import FunctionType
 from typing import Any, TypeVar, cast
@@ -36,9 +27,9 @@ Class = TypeVar("Class", bound=type)
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A release of JAX with the Shardy and the XLA in its jaxlib.
+    """A release of JAX with the Shardy and the XLA in its jaxlib, or a commit of Shardy's own tree.
 
-    name: major and minor number, as `--jax` takes it.
+    name: major and minor number, as `--jax` takes it; for a tree, `shardy-` and the day of the commit.
     order: the position among the releases.
     producers: what the bytecode that its jaxlib and `jax.export` write begins with.
     """
@@ -49,197 +40,25 @@ class Release:
 
     def __str__(self) -> str:
         """As reports say it."""
-        return f"JAX {self.name}"
+        project, _, day = self.name.partition("-")
+        return f"Shardy {day}" if project == "shardy" else f"JAX {self.name}"
 
 
 JAX_0_10 = Release("0.10", 0, ("MLIR23", "StableHLO_v1.15"))
-JAX_0_12 = Release("0.12", 1, ("MLIR24", "StableHLO_v1.18"))
+SHARDY_2026_08_22 = Release("shardy-2026-08-22", 1)
+JAX_0_12 = Release("0.12", 2, ("MLIR24", "StableHLO_v1.18"))
 RELEASES = (JAX_0_10, JAX_0_12)
-"""Oldest first."""
+"""Those of JAX, oldest first."""
+TREES = (SHARDY_2026_08_22,)
+"""Commits of openxla/shardy whose tests are run: followed where they are named, never chosen."""
 NEWEST = RELEASES[-1]
 DEFAULT = NEWEST
 """Followed unless something else is asked for."""
 
+KEY = "jax"
+"""The key of a release, as its name, in reports and saved results in JSON."""
+
 _CURRENT: ContextVar[Release] = ContextVar("release of the reference", default=DEFAULT)
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A change of the reference.
-
-    since: the first release with it.
-    reason: the change, as a phrase about the reference.
-    tests: the file of tests or the folder that holds it.
-    """
-
-    since: Release
-    reason: str
-    tests: str
-
-
-class Behaviour(Enum):
-    """What the reference does since some release; the value says since which, and what was before."""
-
-    UPDATE_MOVES = Change(
-        JAX_0_12,
-        "a dynamic_update_slice permutes a dimension that it updates in part; before, the operand's passes "
-        "through and the update is replicated",
-        "tests/propagation/rules/test_releases.py",
-    )
-    PAD_MOVES_BY_AMOUNT = Change(
-        JAX_0_12,
-        "a pad permutes the dimensions that it pads; before, those whose size changes",
-        "tests/propagation/rules/test_releases.py",
-    )
-    CONVOLUTION_HAS_LONE_FACTORS = Change(
-        JAX_0_12,
-        "windows and kernel elements without room in the input's dimension have factors of their own",
-        "tests/propagation/rules/test_releases.py",
-    )
-    RESHAPE_JOINS_DIVERGING_DIMENSIONS = Change(
-        JAX_0_12,
-        "where a reshape diverges its dimensions share a permutation factor, and what follows is replicated, "
-        "as dimensions of one are; before, all factors pass through",
-        "tests/propagation/rules/test_releases.py",
-    )
-    MAIN_RESULTS_TAKE_SHARDINGS = Change(
-        JAX_0_12,
-        "a result of main without a sharding takes that of the returned value",
-        "tests/passes/test_releases.py",
-    )
-    SINGLE_DEVICE_RESULTS_STAY_INSIDE = Change(
-        JAX_0_12,
-        "a sharding on one device is not copied to a result of a function",
-        "tests/passes/test_releases.py",
-    )
-    CONSTRAINTS_BEFORE_CALLS_ARE_INLINED = Change(
-        JAX_0_12,
-        "sdy-propagation-pipeline applies constraints before it inlines calls, over the edges of functions",
-        "tests/passes/test_releases.py",
-    )
-    OPEN_INPUT_TAKES_CONSTRAINT = Change(
-        JAX_0_12,
-        "a constraint determines the sharding of an input whose own is open in every dimension",
-        "tests/passes/test_releases.py",
-    )
-    CHAINS_REACH_RETURNS = Change(
-        JAX_0_12,
-        "functions other than main return the last of a chain of constraints instead of its input",
-        "tests/passes/test_apply_sharding_constraints.py",
-    )
-    CONSTRAINT_FOLLOWS_FUNCTION_EDGE = Change(
-        JAX_0_12,
-        "the users of an edge between functions use its constraint; before, the edge took the sharding",
-        "tests/passes/test_releases.py",
-    )
-    IF_IS_DATA_FLOW = Change(
-        JAX_0_12,
-        "shardings propagate through stablehlo.if as through stablehlo.case",
-        "tests/passes/test_releases.py",
-    )
-    ALL_REDUCES_HAVE_OPERATORS = Change(
-        JAX_0_12,
-        "the all-reduce after a reduce takes the maximum or minimum where its body does; values that are "
-        "combined in different ways have none; before, all sum",
-        "tests/passes/test_releases.py",
-    )
-    MISALIGNED_PARTS_ARE_GATHERED = Change(
-        JAX_0_12,
-        "sdy-reshard-to-collectives gathers dimensions whose uneven parts before and after do not line up",
-        "tests/passes/test_releases.py",
-    )
-    CALLS_KEEP_UNREDUCED_AXES = Change(
-        JAX_0_12,
-        "a call whose result and the function's differ in unreduced axes keeps its sharding; no reshard",
-        "tests/passes/test_releases.py",
-    )
-    SINGLE_DEVICE_OPS_ARE_RESHARDED = Change(
-        JAX_0_12,
-        "sdy-insert-explicit-reshards moves operands of ops on one device there, and their results back",
-        "tests/passes/test_releases.py",
-    )
-    UNREDUCED_AXES_ARE_VERIFIED = Change(
-        JAX_0_12,
-        "the pipelines run sdy-verify-unreduced-axes; before, axes that ops drop were reduced",
-        "tests/passes/test_releases.py",
-    )
-    SUMS_ARE_PROPERTIES = Change(
-        JAX_0_12,
-        "sdy.all_reduce and sdy.reduce_scatter show `reduction_op` in generic form",
-        "tests/mlir/dialects/sdy/test_releases.py",
-    )
-    REDUCTIONS_ADD_NO_UNREDUCED_AXES = Change(
-        JAX_0_12,
-        "sdy.all_reduce and sdy.reduce_scatter may not add unreduced axes",
-        "tests/mlir/dialects/sdy/test_releases.py",
-    )
-    SINGLE_DEVICE_IS_THE_WORD = Change(
-        JAX_0_12,
-        "messages speak of single-device shardings; before, of maximal ones",
-        "tests/mlir/dialects/sdy/test_releases.py",
-    )
-    POSITIONS_ARE_NARROW = Change(
-        JAX_0_12,
-        "the partitioner's passes compute positions in i32, look tables up by the id as it is, replace what "
-        "neighbors beyond the ends would send by padding, keep strides, and use no channels among replicas",
-        "tests/localize/test_releases.py",
-    )
-    RESULTS_HAVE_ORIGINS = Change(
-        JAX_0_12,
-        "the recorded origins and edges of an op's results have an entry for each; before, if not empty",
-        "tests/passes/propagate/test_debug_trail.py",
-    )
-    EXPORT_PARTITIONS = Change(
-        JAX_0_12,
-        "sdy-export-pipeline optimizes the collectives that it inserts, and inlines meshes by default",
-        "tests/passes/test_pipelines.py",
-    )
-    GROUPS_ARE_AXES = Change(
-        JAX_0_12,
-        "sdy-convert-global-to-local writes replica groups as axes of a mesh by default, and the shardings "
-        "of main into attributes of the module; sdy-drop-sharding-and-mesh keeps the meshes of groups",
-        "tests/localize/test_releases.py",
-    )
-    FFT_KEEPS_BATCHES = Change(
-        JAX_0_12,
-        "XLA partitions an FFT as an elementwise op if no transformed dimension of it is sharded; before, "
-        "every device got all of it",
-        "tests/xla/spmd/test_releases.py",
-    )
-    SHARDINGS_HAVE_AXES = Change(
-        JAX_0_12,
-        "XLA's partitioner has shardings by mesh and axes: gathers and scatters merge them axis by axis, and "
-        "no all-to-all goes between one and a partial one by tiles; before, all are by tiles",
-        "tests/xla/spmd/test_releases.py",
-    )
-    MERGED_TILES_KEEP_GROUPS = Change(
-        JAX_0_12,
-        "groups of devices along dimensions of a gather or scatter are merged with tiles of other dimensions "
-        "only; before, of all, which was refused where they differ, or stopped XLA at a check",
-        "tests/xla/spmd/test_releases.py",
-    )
-    SCATTER_GATHERS_CONFLICTS = Change(
-        JAX_0_12,
-        "a scatter that is split along its indices first gathers its updates along dimensions that have axes "
-        "of the dimensions that the indices address",
-        "tests/xla/spmd/test_releases.py",
-    )
-    ERF_HAS_RULE = Change(
-        JAX_0_12,
-        "XLA gives erf, an op of HLO that Shardy does not know, an elementwise rule",
-        "tests/xla/prepare/test_releases.py",
-    )
-    HLO_DROPS_PRIORITIES = Change(
-        JAX_0_12,
-        "JAX compiles without priorities: HLO has shardings by mesh and axes, which cannot express them; "
-        "before, they went beside it as text",
-        "tests/xla/prepare/test_releases.py",
-    )
-
-    @property
-    def holds(self) -> bool:
-        """Whether the current release has the behaviour."""
-        return self.value.since.order <= _CURRENT.get().order
 
 
 def current() -> Release:
@@ -248,19 +67,28 @@ def current() -> Release:
 
 
 def named(name: str) -> Release:
-    """Returns the release with the name, which may have a patch number.
+    """Returns the release with the name, which may have a patch number, or the tree with it.
 
     Raises:
         ShardyError: unknown release.
 
-    >>> named("0.10.2").name
-    '0.10'
+    >>> named("0.10.2").name, str(named("shardy-2026-08-22"))
+    ('0.10', 'Shardy 2026-08-22')
     """
     numbers = _numbers(name)
-    for release in RELEASES:
-        if numbers is not None and numbers == _numbers(release.name):
+    for release in (*RELEASES, *TREES):
+        if release.name == name or (numbers is not None and numbers == _numbers(release.name)):
             return release
     raise ShardyError.unknown("release of JAX", name, [release.name for release in RELEASES])
+
+
+def heading(schema: int, release: Release) -> dict[str, Any]:
+    """Returns the fields that a report in JSON begins with.
+
+    >>> heading(2, JAX_0_10)
+    {'schema': 2, 'jax': '0.10'}
+    """
+    return {"schema": schema, KEY: release.name}
 
 
 def installed(version: str) -> tuple[Release, str]:
@@ -325,10 +153,10 @@ def following(kind: Class) -> Class:
     ... @dataclass
     ... class Report:
     ...     release: Release
-    ...     def moves(self) -> bool:
-    ...         return Behaviour.UPDATE_MOVES.holds
-    >>> Report(JAX_0_10).moves(), Report(JAX_0_12).moves()
-    (False, True)
+    ...     def by(self) -> str:
+    ...         return str(current())
+    >>> Report(JAX_0_10).by(), Report(JAX_0_12).by()
+    ('JAX 0.10', 'JAX 0.12')
     """
     for name, member in [*vars(kind).items()]:
         if name == "release" or (name.startswith("__") and name != "__getitem__"):

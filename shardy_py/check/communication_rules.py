@@ -19,13 +19,13 @@ from shardy_py.check.rule import Limits, listed, rule, use_finding
 from shardy_py.hardware.cost import DEFAULT, CostModel
 from shardy_py.mlir.holders import RULE
 from shardy_py.mlir.ir import operands_of, walk_pre_order, written_name
+from shardy_py.mlir.location_names import location_text, name_stack
 from shardy_py.mlir.movements import DroppedRules
 from shardy_py.mlir.plain import plain, tensor_type
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.value_shardings import ShardingReader
-from shardy_py.mlir.value_table import location_text, names_in
 from shardy_py.ops import call_target
 from shardy_py.report.communication import HALO_EXCHANGE, CollectiveUse
 from shardy_py.report.tables import bytes_text
@@ -158,7 +158,7 @@ def _find_unaligned_operands(result: Result, limits: Limits) -> Iterator[Finding
             mesh = next((mesh_of(s, meshes) for s in known if s is not None), None)
             if mesh is not None and mesh.device_count > 1:
                 place = position_of(location), location_text(location)
-                scope = "/".join(names_in(location))
+                scope = name_stack(location)
                 yield Finding("", "warning", message, remedy, written_name(op), "", *place, scope=scope)
 
 

@@ -15,9 +15,9 @@ from shardy_py.api import Result, Value
 from shardy_py.check import tensors
 from shardy_py.check.finding import Finding, Level
 from shardy_py.hardware.cost import CostModel
+from shardy_py.mlir.location_names import name_stack
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.source import position_of
-from shardy_py.mlir.value_table import names_in
 from shardy_py.report.communication import CollectiveUse, Partitioner
 
 
@@ -86,7 +86,7 @@ def finding_of(value: Value, message: str, remedy: str) -> Finding:
     return Finding(
         *("", "warning", message, remedy, value.label or value.name, value.function),
         *(position_of(value.entry.location), value.location, tensors.global_bytes(value), anchor),
-        scope="/".join(names_in(value.entry.location)),
+        scope=name_stack(value.entry.location),
     )
 
 
@@ -97,7 +97,7 @@ def use_finding(use: CollectiveUse, message: str, remedy: str) -> Finding:
     return Finding(
         *("", "warning", message, remedy, cause.op, use.function),
         *(cause.position, cause.location, use.cost.bytes),
-        scope="" if op is None else "/".join(names_in(cast(Any, op).location)),
+        scope="" if op is None else name_stack(cast(Any, op).location),
         kind=use.kind,
         axes=use.axis_names,
         times=use.times,

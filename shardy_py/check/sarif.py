@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from shardy_py import __version__
 from shardy_py.base.errors import Position
+from shardy_py.base.releases import KEY, Release, current
 from shardy_py.check.finding import Finding
 from shardy_py.check.grouping import Group, grouped
 from shardy_py.check.rule import RuleRow
@@ -22,15 +23,19 @@ VERSION = "2.1.0"
 SCHEMA_URI = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def findings_sarif(findings: Sequence[Finding], program: str = "") -> dict[str, Any]:
-    """Returns a SARIF log of one run.
+def findings_sarif(
+    findings: Sequence[Finding], program: str = "", *, release: Release | None = None
+) -> dict[str, Any]:
+    """Returns a SARIF log of one run, with the release of JAX among its properties.
 
     program: the file for findings without a position, because code hosts reject results without one.
+    release: of the program, `result.release`; None: the current one.
     """
     numbers = {row.code: number for number, row in enumerate(RULES)}
     driver = {"name": "sdy-check", "version": __version__, "rules": [*map(_rule, RULES)]}
     results = [_result(group, numbers[group.first.code], program) for group in grouped(findings)]
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    run: dict[str, Any] = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    run["properties"] = {KEY: (release or current()).name}
     return {"$schema": SCHEMA_URI, "version": VERSION, "runs": [run]}
 
 

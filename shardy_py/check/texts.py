@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from shardy_py.base.releases import Release, current, heading
 from shardy_py.check.expectations import Met
 from shardy_py.check.finding import LEVELS, Finding
 from shardy_py.check.grouping import Group, grouped
@@ -57,10 +58,16 @@ def _total(groups: Sequence[Group]) -> str:
     return total if every == len(groups) else f"{total} ({every} findings)"
 
 
-def findings_json(findings: Sequence[Finding], met: Sequence[Met] = ()) -> dict[str, Any]:
-    """Returns all findings for JSON; docs/check.md describes the schema."""
+def findings_json(
+    findings: Sequence[Finding], met: Sequence[Met] = (), *, release: Release | None = None
+) -> dict[str, Any]:
+    """Returns all findings for JSON; docs/check.md describes the schema.
+
+    release: of the program, `result.release`; None: the current one.
+    """
     expected = [{"expected": str(m.expectation), "count": m.count, "bytes": m.bytes} for m in met]
-    return {"schema": SCHEMA, "findings": [*map(_group_json, grouped(findings))], "expected": expected}
+    head = heading(SCHEMA, release or current())
+    return {**head, "findings": [*map(_group_json, grouped(findings))], "expected": expected}
 
 
 def _group_json(group: Group) -> dict[str, Any]:

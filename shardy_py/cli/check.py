@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from shardy_py.base.byte_sizes import byte_size
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.releases import Release
 from shardy_py.base.terminal import json_text
 from shardy_py.cli.arguments import (
     add_source_roots,
@@ -151,7 +152,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         with argument("--baseline"):
             findings = without_baseline(findings, baseline)
     outputs = [] if options.write_baseline is None else [(options.write_baseline, new_baseline)]
-    outputs += _reports(findings, met, options, source.file)
+    outputs += _reports(findings, met, options, source.file, result.release)
     files.write_all(outputs)
     failing = () if options.fail_on == "never" else LEVELS[LEVELS.index(options.fail_on) :]
     fails = options.write_baseline is None and any(finding.level in failing for finding in findings)
@@ -159,15 +160,15 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 
 
 def _reports(
-    findings: Findings, met: tuple[Met, ...], options: argparse.Namespace, program: str
+    findings: Findings, met: tuple[Met, ...], options: argparse.Namespace, program: str, release: Release
 ) -> Iterator[tuple[str, str]]:
     """The reports on findings, each with the name of its file."""
     from shardy_py.check import findings_github, findings_json, findings_sarif, findings_text
 
     if options.sarif is not None:
-        yield options.sarif, json_text(findings_sarif(findings, program), 2) + "\n"
+        yield options.sarif, json_text(findings_sarif(findings, program, release=release), 2) + "\n"
     if options.format == "json":
-        yield STANDARD, json_text(findings_json(findings, met), 2) + "\n"
+        yield STANDARD, json_text(findings_json(findings, met, release=release), 2) + "\n"
     elif options.format == "csv":
         yield STANDARD, findings.to_csv()
     elif options.format == "github":

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.releases import KEY, current
 from shardy_py.base.terminal import json_text
 from shardy_py.cli.shell import in_flag
 
@@ -116,20 +117,28 @@ def reports_text(requests: Sequence[Request], evidence: Evidence) -> str:
 
 
 def reports_json(requests: Sequence[Request], evidence: Evidence | None) -> str:
-    """Returns a line of JSON: an object by key; for repeatable reports by argument, too.
+    """Returns a line of JSON: the release, and an object by key; for repeatable reports by argument, too.
 
     evidence: None for a program that failed, for which the result is `null`.
     """
     if evidence is None:
         return "null\n"
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = {KEY: current().name}
     for request in requests:
-        data = request.answer(evidence).data()
+        data = _without_release(request.answer(evidence).data())
         if request.row.is_repeatable:
             fields.setdefault(request.row.key, {})[request.argument] = data
         else:
             fields[request.row.key] = data
     return json_text(fields) + "\n"
+
+
+def _without_release(report: Any) -> Any:
+    """A report as part of a document that names the release itself."""
+    if not isinstance(report, dict):
+        return report
+    fields = cast("dict[str, Any]", report)
+    return {name: value for name, value in fields.items() if name != KEY}
 
 
 def reports_csv(requests: Sequence[Request], evidence: Evidence) -> str:

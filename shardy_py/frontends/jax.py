@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from shardy_py.api import Mesh, Options, P, Program, Result, Sharding, ShardyError, Value, propagate
 from shardy_py.api.remarks import say
 from shardy_py.base import releases
+from shardy_py.base.bytecode import text_of_bytecode
 from shardy_py.base.session import without_collection
 from shardy_py.base.source_files import EVERYWHERE
 from shardy_py.frontends.jax_wrapped import filtered, is_module, unwrapped
@@ -39,11 +40,15 @@ def lower(function: Any, *arguments: Any, **keywords: Any) -> Program:
     """The program that JAX lowers `function` to for these arguments: arrays or `jax.ShapeDtypeStruct`s.
 
     function: a jitted or plain function, what `nnx.jit` and `eqx.filter_jit` return, an `eqx.Module`; or,
-    without arguments, the result of its `.trace(...)` or `.lower(...)`.
+    without arguments, the result of its `.trace(...)` or `.lower(...)`, or of `jax.export.export(...)(...)`.
 
     Raises `ShardyError` for anything else, if JAX is not installed, and if it lowers for GSPMD; JAX's own
     errors pass through.
     """
+    _jax()  # or an error that it is missing
+    if isinstance(function, import_module("jax.export").Exported):
+        _require_none("jax.export.export", arguments, keywords)
+        return _program(text_of_bytecode(bytes(function.mlir_module_serialized)), as_written=False)
     return program_of(_lowered(function, arguments, keywords))
 
 
@@ -63,6 +68,11 @@ def program_of(lowered: Any, *, as_written: bool = False) -> Program:
             "a program that JAX lowered for GSPMD",
             remedy="call jax.config.update('jax_use_shardy_partitioner', True) before lowering",
         )
+    return _program(text, as_written=as_written)
+
+
+def _program(text: str, *, as_written: bool) -> Program:
+    """The program of a text that the installed JAX wrote."""
     release, remark = releases.installed(import_module("jaxlib").__version__)
     say((remark,) if remark else (), "<jax>")
     with without_collection(), releases.of(release):
@@ -74,12 +84,8 @@ def _lowered(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
     jax, stages = _jax(), _jax().stages
     function = unwrapped(function, (stages.Traced, stages.Lowered))
     if isinstance(function, stages.Traced | stages.Lowered):
-        if arguments or keywords:
-            stage = "trace" if isinstance(function, stages.Traced) else "lower"
-            raise ShardyError(
-                f"arguments for the result of `.{stage}(...)`, which has them already; "
-                "pass none, or pass the jitted function itself"
-            )
+        stage = "trace" if isinstance(function, stages.Traced) else "lower"
+        _require_none(f".{stage}", arguments, keywords)
         traced: Any = function
     elif is_module(function):
         traced = filtered(jax, function, arguments, keywords)
@@ -89,12 +95,19 @@ def _lowered(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
             traced = unwrapped(jitted.trace(*arguments, **keywords), stages.Traced)
     else:
         expected = "a function, or the result of `jax.jit(...)`, `.trace(...)` or `.lower(...)`"
-        is_exported = hasattr(function, "mlir_module")
-        remedy = "pass its .call, or Program.parse(exported.mlir_module())" if is_exported else ""
+        remedy = "pass its .call with arguments" if hasattr(function, "mlir_module") else ""
         raise ShardyError.unexpected("", expected=expected, got=_described(function), remedy=remedy)
     # Naming the platform lets JAX lower for meshes without devices.
     is_lowered = isinstance(traced, stages.Lowered)
     return traced if is_lowered else traced.lower(lowering_platforms=(jax.default_backend(),))
+
+
+def _require_none(stage: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    if arguments or keywords:
+        raise ShardyError(
+            f"arguments for the result of `{stage}(...)`, which has them already; "
+            "pass none, or pass the jitted function itself"
+        )
 
 
 @contextmanager

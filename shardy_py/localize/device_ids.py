@@ -23,7 +23,7 @@ from shardy_py.mlir.dialects.encoding import table as table_attribute
 from shardy_py.mlir.dialects.stablehlo import OPS
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value
 from shardy_py.mlir.text.type_reader import ranked_tensor
-from shardy_py.reshard.device_groups import digits, shard_indices
+from shardy_py.reshard.device_groups import digits, shard_indices, table_indices
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.axis_lists import Axes
 
@@ -99,6 +99,13 @@ def plain_id(build: StablehloBuilder, counts: DeviceCounts) -> Value:
     return _id(build, "replica_id" if counts.replicas > 1 else "partition_id")
 
 
+def is_device(build: StablehloBuilder, counts: DeviceCounts, device: int) -> Value:
+    """Whether it is this device that runs the op: a scalar of `i1`."""
+    if counts.is_narrow and not counts.is_grid:
+        return build.compare("EQ", plain_id(build, counts), build.integer(device, _UI32))
+    return build.compare("EQ", device_id(build, counts), build.integer(device, counts.integer))
+
+
 def id_for_tables(build: StablehloBuilder, counts: DeviceCounts) -> Value:
     """The id of the device by which tables are looked up."""
     return plain_id(build, counts) if counts.is_narrow else device_id(build, counts)
@@ -126,7 +133,8 @@ def shard_offset(
     counts.check(mesh)
     parts = None if table else digits(mesh, axes)
     if parts is None:
-        return table_entry(build, shard_indices(mesh, axes) * step, counts)
+        indices = table_indices(mesh, axes) if table else shard_indices(mesh, axes)
+        return table_entry(build, indices * step, counts)
     integer = partial(build.integer, element=counts.integer)
     if not parts:
         return integer(0)

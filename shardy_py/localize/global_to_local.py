@@ -23,8 +23,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import Diagnostic, ShardyError
-from shardy_py.base.releases import Behaviour
 from shardy_py.localize import (
     local_collectives,
     local_indexed,
@@ -33,6 +33,7 @@ from shardy_py.localize import (
     local_windows,
 )
 from shardy_py.localize.asynchronous import inline_several
+from shardy_py.localize.local_random import rng_bit_generator
 from shardy_py.localize.localizer import (
     Localizer,
     Site,
@@ -73,8 +74,9 @@ def convert_global_to_local(module: ModuleOp, options: ConvertGlobalToLocalOptio
     main = local.symbols.get("main")
     if isinstance(main, FuncOp) and Behaviour.GROUPS_ARE_AXES.holds and not options.device_id_arithmetic:
         write_module_shardings(module, main, local.meshes)
+    keeps_empty = Behaviour.GROUPS_ARE_AXES.holds and not options.device_id_arithmetic
     for site in LocalTypes(local).assign(module):
-        row = empty_collective if _is_empty_collective(site) else _row(site.op)
+        row = empty_collective if _is_empty_collective(site) and not keeps_empty else _row(site.op)
         assert row is not None
         try:
             with inserting_for(site.op):
@@ -228,6 +230,7 @@ def _is_empty_collective(site: Site) -> bool:
 ROWS: Mapping[str, Row] = {
     **local_collectives.ROWS,
     **local_ops.ROWS,
+    "stablehlo.rng_bit_generator": rng_bit_generator,
     **local_terms.ROWS,
     **local_windows.ROWS,
     **local_indexed.ROWS,

@@ -259,7 +259,8 @@ def collective_permute(local: Localizer, site: Site) -> None:
     value = site.values[0]
     if not is_equivalent(given.sharding, target):
         source = given.sharding or TensorSharding.fully_closed(target.mesh, target.rank)
-        pairs = source_target_pairs(source, mesh_of(source, local.meshes), target, mesh)
+        as_shardy = not local.options.device_id_arithmetic
+        pairs = source_target_pairs(source, mesh_of(source, local.meshes), target, mesh, as_shardy=as_shardy)
         local.counts.check(mesh)
         value = _permuted(local, StablehloBuilder(site.op), value, pairs, (target, mesh))
     replace_result(site.op, value)
@@ -313,7 +314,7 @@ def _note_terms(site: Site, axes: Axes) -> None:
     note(Localized(site.values[0], terms))
 
 
-def _reduced(
+def reduced(
     local: Localizer,
     build: StablehloBuilder,
     name: str,
@@ -347,7 +348,7 @@ def all_reduce(local: Localizer, site: Site) -> None:
     if axes:
         on = (*target_of(local, site.op), axes)
         build = StablehloBuilder(site.op)
-        value = _reduced(local, build, "all_reduce", value, value.type, on, reduction_of(site.op))
+        value = reduced(local, build, "all_reduce", value, value.type, on, reduction_of(site.op))
     replace_result(site.op, value)
 
 
@@ -362,16 +363,16 @@ def reduce_scatter(local: Localizer, site: Site) -> None:
     build = StablehloBuilder(site.op)
     on, reduction = (sharding, mesh, axes), reduction_of(site.op)
     if len(factors) == 1:
-        value = _reduced(
+        value = reduced(
             local, build, "reduce_scatter", value, type_, on, reduction, scatter_dimension=next(iter(factors))
         )
     elif factors and local.options.combine_multi_dimension_reduce_scatter:
         value, shape = _split_to_leading(build, value, factors, "operand")
         part = resized(value, (1, *shape))
-        value = _reduced(local, build, "reduce_scatter", value, part, on, reduction, scatter_dimension=0)
+        value = reduced(local, build, "reduce_scatter", value, part, on, reduction, scatter_dimension=0)
         value = build.reshape(value, shape)
     elif factors:
-        value = _reduced(local, build, "all_reduce", value, value.type, on, reduction)
+        value = reduced(local, build, "all_reduce", value, value.type, on, reduction)
         value = local.slice_along(build, value, mesh, by_dimension, shape_of(site.op.results[0]))
     replace_result(site.op, value)
 

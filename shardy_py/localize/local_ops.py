@@ -32,7 +32,7 @@ from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of
 from shardy_py.mlir.text.builtin_attributes import is_integer
 from shardy_py.mlir.text.dense import is_splat, make_dense, store_integer
 from shardy_py.mlir.text.type_reader import ranked_tensor
-from shardy_py.reshard.device_groups import shard_indices
+from shardy_py.reshard.device_groups import table_indices
 from shardy_py.sharding.slices import listed
 
 PERMUTE = "run sdy-resolve-permutation-factors before"
@@ -244,7 +244,7 @@ def _pad_starts(
         else:
             if device is None:
                 device = id_for_tables(build, local.counts)
-            table = first + step * shard_indices(given.mesh, given.axes(dim))
+            table = first + step * table_indices(given.mesh, given.axes(dim))
             starts.append(table_entry(build, table, local.counts, device))
     return starts
 

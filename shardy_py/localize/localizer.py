@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, SymbolRefAttr, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
-from shardy_py.base.releases import Behaviour
 from shardy_py.localize.device_ids import (
     DeviceCounts,
     DeviceTables,
@@ -32,9 +32,9 @@ from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.passes.import_.meshes import inlined_mesh
 from shardy_py.passes.options import ConvertGlobalToLocalOptions
-from shardy_py.reshard.device_groups import replica_groups, shard_indices
+from shardy_py.reshard.device_groups import replica_groups, table_indices
 from shardy_py.sharding import Axes, Mesh, SubAxis, TensorSharding
-from shardy_py.sharding.axis_lists import total_size
+from shardy_py.sharding.axis_lists import append_axes, total_size
 
 LARGE_MESH = 100
 """Replica groups of larger meshes are axes: MLIR prints longer lists of devices as hexadecimal digits."""
@@ -119,7 +119,7 @@ class Localizer:
 
     def is_first_by_table(self, build: StablehloBuilder, mesh: Mesh, axes: Axes) -> Value:
         """As `is_first`, looked up by device id: a tensor of one element."""
-        table = shard_indices(mesh, axes) == 0
+        table = table_indices(mesh, axes) == 0
         device = id_for_tables(build, self.counts)
         flags = build.dense(ranked_tensor(table.shape, i1), table.tobytes())
         return build.dynamic_slice(flags, [device], [1])
@@ -154,7 +154,7 @@ class Localizer:
         has_sub_axes = any(axis.sub_axis for axis in axes) and not Behaviour.GROUPS_ARE_AXES.holds
         is_large = self.options.device_id_arithmetic and mesh.device_count > LARGE_MESH
         if is_large or (self.options.enable_rgv3 and not has_sub_axes):
-            return groups_by_axes(sharding.mesh, axes)
+            return groups_by_axes(sharding.mesh, append_axes((), axes, mesh))
         return self.tables.of(replica_groups(mesh, axes))
 
 

@@ -16,11 +16,12 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, OpResult, SSAValue
 
 from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.localize.padded_ops import ROWS, Padded
 from shardy_py.localize.uneven_collectives import realign_collectives
+from shardy_py.mlir.dialects.sdy import PropagationBarrierOp
 from shardy_py.mlir.holders import attribute_list_shardings
 from shardy_py.mlir.ir import blocks_of, operands_of, set_type, walk_pre_order
 from shardy_py.mlir.op_errors import errors_at, place_of
@@ -49,8 +50,18 @@ def pad_for_divisibility(module: ModuleOp, options: PadForDivisibilityOptions) -
         faults = [fault for function in functions for fault in padding.uneven_borders(function)]
         if faults:
             raise ShardyError(*faults)
-    realign_collectives(module, padding.reader, options)
+    if options.mask_all_padding or options.exchange_misaligned_parts:
+        realign_collectives(module, padding.reader, options)
     padding.run(functions, masks_all=options.mask_all_padding)
+
+
+_LEFT = ("chlo.", "mhlo.", PropagationBarrierOp.name)
+"""The beginnings of names of ops that Shardy has no types for: it refuses them with padded operands."""
+
+
+def _is_left(value: OpResult) -> bool:
+    """Whether neither the maker of a value nor a user of it takes padding."""
+    return all(op.name.startswith(_LEFT) for op in (value.op, *(use.operation for use in value.uses)))
 
 
 class _Padding:
@@ -101,7 +112,8 @@ class _Padding:
         for function in functions:
             for op in walk_pre_order(function):
                 for value in op.results:
-                    self._pad(value)
+                    if masks_all or not _is_left(value):
+                        self._pad(value)
                 for block in blocks_of(op):
                     for argument in block.args:
                         self._pad(argument)

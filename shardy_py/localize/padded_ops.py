@@ -10,23 +10,27 @@ Any other op takes padding for data: what it computes from it is padding of its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
 from shardy_py.localize.arithmetic.masks import ROWS as MASKS
 from shardy_py.localize.arithmetic.masks import Fill, Mask, reduce_masks
 from shardy_py.localize.padding_masks import masked, scalar
+from shardy_py.localize.window_exchange import is_zero_constant
 from shardy_py.mlir import ir
 from shardy_py.mlir.dialects import sdy
+from shardy_py.mlir.dialects.faults import Fault, diagnostic
 from shardy_py.mlir.dialects.stablehlo import OPS
 from shardy_py.mlir.dialects.stablehlo.verify.view import View
 from shardy_py.mlir.dialects.stablehlo.verify.windows import convolution_sizes
+from shardy_py.mlir.dialects.traits import is_foldable_constant
 from shardy_py.mlir.ir import operands_of, replace_operand
 from shardy_py.mlir.movements import Insertion, note, replace_by_values
 from shardy_py.mlir.plain import plain
@@ -34,6 +38,7 @@ from shardy_py.mlir.record import combiners_of, record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.mlir.text.dense import element_size, is_splat, make_dense
 from shardy_py.mlir.value_shardings import ShardingReader
+from shardy_py.ops.reads import integer, structure
 from shardy_py.sharding import TensorSharding
 
 Sizes = tuple[int, ...]
@@ -52,6 +57,7 @@ class Padded:
         self._true_shapes = true_shapes
         self._reader = reader
         self.masks_all = masks_all
+        self.adapts = not masks_all and Behaviour.PADDED_OPS_ADAPT.holds
         self.zeros: set[SSAValue] = set()
         """The values whose padding is zero."""
 
@@ -70,10 +76,12 @@ class Padded:
     def mask(self, op: Operation, mask: Mask) -> None:
         """Replaces the padding of an operand."""
         value = operands_of(op)[mask.operand]
-        if not self.is_padded(value) or (mask.fill is Fill.ZERO and value in self.zeros):
+        if not self.is_padded(value) or (value in self.zeros and self._is_zero(op, mask)):
             return
         true, sizes = self.true_shape(value), shape_of(value)
         if all(true[d] == sizes[d] for d in mask.dimensions):
+            if mask.fill is Fill.ZERO and self.adapts:
+                scalar(StablehloBuilder(op), mask.fill, element_of(value))  # Shardy makes it, and leaves it
             return
         sharding = self.sharding(value)
         if mask.fill is Fill.OUT_OF_BOUNDS and element_size(element_of(value)) < element_size(i32):
@@ -85,6 +93,13 @@ class Padded:
             fill = scalar(StablehloBuilder(op), mask.fill, element_of(value))
         new = masked(value, true, mask.dimensions, fill, op, sharding)
         replace_operand(op, mask.operand, new)
+
+    def _is_zero(self, op: Operation, mask: Mask) -> bool:
+        if mask.fill is Fill.INITIAL:
+            initial = operands_of(op)[mask.operand + len(op.results)]
+            is_seen = isinstance(initial, OpResult) and is_foldable_constant(initial.op)
+            return is_seen and self.adapts and is_zero_constant(initial)
+        return mask.fill is Fill.ZERO
 
     def grow(self, op: Operation, shape: Sizes) -> bool:
         """Pads operand 0 to `shape` with zeros; returns whether all its padding is zero."""
@@ -122,7 +137,11 @@ def _gathering(op: Operation, padded: Padded) -> None:
     wanted = shape_of(result)
     shape = tuple(map(max, shape_of(operands_of(op)[0]), wanted))
     is_zero = padded.grow(op, shape)
-    if shape == wanted:
+    true = padded.true_shape(result)
+    is_trimmed = shape != wanted or (
+        padded.adapts and any(shape[dimension] > true[dimension] for dimension in _gathered(op))
+    )
+    if not is_trimmed:
         if is_zero:
             padded.zeros.add(result)
         return
@@ -141,6 +160,14 @@ def _gathering(op: Operation, padded: Padded) -> None:
     padded.replace(op, trimmed, is_zero=is_zero)
 
 
+def _gathered(op: Operation) -> Iterator[int]:
+    """The dimensions that a collective gathers in part; Shardy slices them also where nothing is trimmed."""
+    if isinstance(op, sdy.AllToAllOp):
+        yield from (source for _, source, _ in op.params.data)
+    elif isinstance(op, sdy.AllGatherOp):
+        yield from (dimension for dimension, axes in enumerate(op.gathering_axes.data) if axes)
+
+
 def _masked(op: Operation, padded: Padded) -> None:
     for mask in MASKS[op.name](record_of(op)):
         padded.mask(op, mask)
@@ -152,17 +179,24 @@ def _masked_beyond_shardy(op: Operation, padded: Padded) -> None:
 
 
 def _reduce(op: Operation, padded: Padded) -> None:
-    if padded.masks_all:
-        for mask in reduce_masks(record_of(op), combiners_of(op)):
+    """Shardy masks with the initial value, whatever combines the values."""
+    if padded.masks_all or padded.adapts:
+        combiners = combiners_of(op) if padded.masks_all else (None,) * len(op.results)
+        for mask in reduce_masks(record_of(op), combiners):
             padded.mask(op, mask)
 
 
 def _convolution(op: Operation, padded: Padded) -> None:
     """The result has the sizes that follow from padded operands, and is trimmed to those it should have."""
+    if Behaviour.PADDED_OPS_ADAPT.holds:
+        _add_groups(op, padded)
     _masked(op, padded)
     result = op.results[0]
     wanted = shape_of(result)
-    made = tuple(size or 0 for size in convolution_sizes(View(op)))
+    try:
+        made = tuple(size or 0 for size in convolution_sizes(View(op)))
+    except Fault as fault:
+        raise ShardyError(diagnostic(fault, op)) from None
     if made == wanted:
         return
     if any(size < target for size, target in zip(made, wanted, strict=True)):
@@ -182,11 +216,22 @@ def _convolution(op: Operation, padded: Padded) -> None:
     padded.replace(op, build.slice(new.results[0], (0,) * len(wanted), wanted))
 
 
-def _set(op: Operation, **attributes: Sequence[int]) -> None:
-    """Sets attributes that are lists of integers."""
+def _add_groups(op: Operation, padded: Padded) -> None:
+    """Makes each index of padding a group, where each index of the dimension is one."""
+    image, numbers = operands_of(op)[0], structure(record_of(op), "dimension_numbers")
+    for kind in ("feature", "batch"):
+        name, dimension = f"{kind}_group_count", integer(numbers, f"input_{kind}_dimension")
+        size, true = shape_of(image)[dimension], padded.true_shape(image)[dimension]
+        if size != true == record_of(op).attributes.get(name, 1) > 1:
+            _set(op, **{name: size})
+
+
+def _set(op: Operation, **attributes: Sequence[int] | int) -> None:
+    """Sets attributes that are integers, or lists of them."""
     slots = {slot.name: slot.kind for slot in OPS.rows[op.name.removeprefix("stablehlo.")].attribute_slots}
     for name, value in attributes.items():
-        op.properties[name] = OPS.notation.encode(slots[name], tuple(value))
+        given = value if isinstance(value, int) else tuple(value)
+        op.properties[name] = OPS.notation.encode(slots[name], given)
 
 
 def _pad(op: Operation, padded: Padded) -> None:
@@ -225,8 +270,9 @@ def _slice(op: Operation, padded: Padded) -> None:
         cast(Sizes, plain(op.properties[name])) for name in ("start_indices", "limit_indices", "strides")
     )
     true, sizes = padded.true_shape(result), shape_of(result)
+    is_tight = padded.adapts and sizes != true
     new = [
-        limit if size == kept else start + (size - 1) * stride + 1
+        limit if size == kept and not is_tight else start + (size - 1) * stride + 1
         for start, limit, stride, size, kept in zip(starts, limits, strides, sizes, true, strict=True)
     ]
     _set(op, limit_indices=new)

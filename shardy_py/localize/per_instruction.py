@@ -24,6 +24,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from shardy_py.base.behaviours import Behaviour, at_least
 from shardy_py.base.cursor import MAX_INTEGER_DIGITS
 from shardy_py.base.errors import ShardyError
 from shardy_py.localize.arithmetic.masks import Fill
@@ -111,7 +112,7 @@ def per_instruction_partitioning(module: ModuleOp, options: PerInstructionOption
                     chosen.append(op)
                 number += 1
     for op in chosen:
-        with errors_at(op):
+        with errors_at(op), at_least(Behaviour.PARTS_ARE_EXCHANGED):
             partitioning.partition(op)
 
 
@@ -160,7 +161,7 @@ class _Partitioning:
         types = [v.type for v in (*values, *op.results)] if is_exact else padded_types
         try:
             local = self._local_function(op, values, types, ins, outs)
-        except Fault:  # the op is invalid with padding, as a grouped convolution is
+        except (Fault, ShardyError):  # the op is invalid with padding, as a grouped convolution is
             local = self._local_function(op, values, types, ins, outs, gathers=True)
         axes = [axis.name for axis in resolve(mesh, self._meshes).axes]
         body = _body_of(local)

@@ -12,17 +12,19 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.localize.device_ids import DeviceCounts, next_channel
 from shardy_py.localize.fallbacks import warn_whole
 from shardy_py.localize.halo_exchange import Devices
 from shardy_py.localize.permutation_convolutions import convolution_windows, with_whole_kernels
+from shardy_py.localize.permutation_groups import insert_smaller_sum, sum_of_replicas, whole_factors
 from shardy_py.localize.permutation_joins import concatenated_parts, erase_unused
 from shardy_py.localize.permutation_moves import (
     exchange_pad,
     exchange_slice,
     is_local_pad,
     is_local_slice,
+    is_local_update,
     reverse_mesh,
 )
 from shardy_py.localize.permutation_reshapes import resolve_reshape
@@ -51,7 +53,7 @@ from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.passes.export.reshard_insertion import insert_reshards
 from shardy_py.passes.options import ResolvePermutationFactorsOptions
 from shardy_py.reshard import reshard_plan as plans
-from shardy_py.sharding import FactorType, ShardingRule, TensorSharding
+from shardy_py.sharding import ShardingRule, TensorSharding
 from shardy_py.sharding.meshes import common_mesh, resolve
 
 _EXCHANGES: dict[str, Callable[[Operation, Resolution], bool]] = {
@@ -76,6 +78,7 @@ _WITHOUT_FACTORS: dict[str, Callable[[Operation, Resolution], None]] = {
 """Resolves an op whose parts do not follow from the factors of its rule."""
 
 _LOCAL: dict[str, Callable[[Operation, TensorSharding, int, Resolution], bool]] = {
+    DynamicUpdateSliceOp.name: is_local_update,
     PadOp.name: is_local_pad,
     SliceOp.name: is_local_slice,
 }
@@ -109,7 +112,7 @@ def resolve_permutation_factors(module: ModuleOp, options: ResolvePermutationFac
 
 def _resolve(op: Operation, state: Resolution) -> None:
     own = _WITHOUT_FACTORS.get(op.name)
-    if own is not None:
+    if own is not None and not state.has_reversals_only:
         own(op, state)
         return
     rule = state.rule(op)
@@ -120,11 +123,14 @@ def _resolve(op: Operation, state: Resolution) -> None:
         if reason:
             _replicate(op, rule, state, reason)
         return
-    if all(factor.type is not FactorType.PERMUTATION for factor in rule.factors):
+    if not whole_factors(op, rule):
         return
     if state.options.enable_windowed_halo_exchange and op.name in _LOCAL_FORMS:
         return
-    exchange = _EXCHANGES.get(op.name) if state.options.enable_halo_exchange else None
+    has_exchange = state.options.enable_halo_exchange
+    if state.has_reversals_only:
+        has_exchange = has_exchange and op.name == ReverseOp.name
+    exchange = _EXCHANGES.get(op.name) if has_exchange else None
     if exchange is None or not exchange(op, state):
         _replicate(op, rule, state, "its parts need elements of other parts")
 
@@ -157,13 +163,12 @@ def _replicate(op: Operation, rule: ShardingRule, state: Resolution, reason: str
         return
     tensors = plans.OpShardings(rule, operands, results, (), name, mesh)
     before = after = tensors.project()
-    is_local = _LOCAL.get(op.name)
-    for number, factor in enumerate(rule.factors):
-        if factor.type is not FactorType.PERMUTATION:
-            continue
+    is_local = None if state.has_reversals_only and op.name == PadOp.name else _LOCAL.get(op.name)
+    whole = whole_factors(op, rule)
+    for number in sorted(whole):
         if is_local is not None and operands[0] is not None:
-            dimension = next(i for i, found in enumerate(rule.operands[0]) if number in found)
-            if is_local(op, operands[0], dimension, state):
+            dimension = next((i for i, found in enumerate(rule.operands[0]) if number in found), None)
+            if dimension is not None and is_local(op, operands[0], dimension, state):
                 continue
         after = after.updated(number, ())
     changed = frozenset(after.changed_since(before))
@@ -172,4 +177,6 @@ def _replicate(op: Operation, rule: ShardingRule, state: Resolution, reason: str
         warn_whole(op, reason, [values[index] for index in sorted(changed)])
         nothing = ((),) * len(rule.factors)
         plan = plans.plan_for(tensors, after, changed, nothing, state.meshes)
+        if (replicas := sum_of_replicas(op, rule, whole, tensors)) is not None:
+            plan = insert_smaller_sum(op, plan, replicas, tensors)
         insert_reshards(op, plan, state.reader, state.meshes)

@@ -12,13 +12,14 @@ from dataclasses import replace
 import numpy as np
 from xdsl.ir import Operation
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.localize.arithmetic.halo import Reads, is_wide, shardy_exchange, shifted_pairs
 from shardy_py.localize.halo_exchange import LocalBuilder, Manual, manual_computation, zero_of
 from shardy_py.localize.resolution import Resolution, cut_to, padded_high, parts_of
 from shardy_py.mlir import ir
 from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.dialects.stablehlo import PadOp
+from shardy_py.mlir.dialects.traits import constant_of
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.movements import replace_by_values
 from shardy_py.mlir.plain import plain
@@ -83,6 +84,23 @@ def is_local_slice(op: Operation, sharding: TensorSharding, dimension: int, stat
         return True
     starts, strides = integers(op, "start_indices")[dimension], integers(op, "strides")[dimension]
     return starts == 0 and strides == 1 and reads.part_in == reads.part_out
+
+
+def is_local_update(op: Operation, sharding: TensorSharding, dimension: int, state: Resolution) -> bool:
+    """Whether an update lies in one part: it has one element, or starts at a constant and fits there."""
+    mesh = state.symbols.mesh(sharding.mesh)
+    assert mesh is not None
+    given, update, *starts = operands_of(op)
+    parts, size = parts_of(sharding, mesh)[dimension], shape_of(given)[dimension]
+    length, part = shape_of(update)[dimension], -(-size // parts)
+    if parts <= 1 or length == 1:
+        return True
+    constant = constant_of(starts[dimension])
+    if constant is None:
+        return False
+    start: int = next(iter(constant.properties["value"].get_values()))  # pyright: ignore
+    start = min(max(start, 0), size - length)
+    return start // part == (start + length - 1) // part
 
 
 # ---------------------------------------------------------------------- pads and slices
@@ -205,7 +223,8 @@ def _exchange(
 def reverse_mesh(op: Operation, state: Resolution) -> bool:
     """Reverses each part, on a mesh with reversed devices, and reshards to the mesh of the operand.
 
-    Uneven dimensions are padded, and shifted so that the padding is in front of the elements.
+    Uneven dimensions are padded, and shifted so that the padding is in front of the elements. In JAX 0.10 a
+    reshard to the mesh with reversed devices comes before, and the result is on the mesh of the operand.
     """
     value, result = operands_of(op)[0], op.results[0]
     found = state.sharded(value)
@@ -217,26 +236,38 @@ def reverse_mesh(op: Operation, state: Resolution) -> bool:
     if not reversed_dimensions:
         return True
     axes = tuple(axis for dim in sorted(reversed_dimensions) for axis in sharding.dimensions[dim].axes)
-    wanted = state.reader.of(result)
-    assert wanted is not None
     shape = list(shape_of(value))
     even = divisible_shape(tuple(shape), sharding, mesh)
     shifts = {dim: even[dim] - shape[dim] for dim in sorted(reversed_dimensions) if even[dim] > shape[dim]}
+    is_before = state.has_reversals_only
+    if is_before and any(amount * parts[dim] > even[dim] for dim, amount in shifts.items()):
+        return False
     for dimension in shifts:
         shape[dimension] = even[dimension]
     build = StablehloBuilder(op, sharding)
     if shifts:
-        value = _shifted(padded_high(build, value, shape, None), shifts, op, state)
+        shifted = _shifted_by_less if is_before else _shifted
+        value = shifted(padded_high(build, value, shape, None), shifts, op, state)
     name = sharding.mesh if isinstance(sharding.mesh, str) else "mesh"
     reversed_name = state.mesh_named(with_reversed_axes(mesh, axes), f"{name}_reversed", op)
     on_reversed = replace(sharding, mesh=reversed_name)
-    made = StablehloBuilder(op, on_reversed).one(
-        "reverse", (value,), value.type, dimensions=integers(op, "dimensions")
-    )
-    back = identity_op(sdy.ReshardOp, made, wanted, op.location)
-    ir.place_before(back, op)
-    replace_by_values(op, (cut_to(build, back.results[0], result.type),))
+    dimensions = integers(op, "dimensions")
+    if is_before:
+        there = _resharded(value, on_reversed, op)
+        made = build.one("reverse", (there,), value.type, dimensions=dimensions)
+    else:
+        made = StablehloBuilder(op, on_reversed).one("reverse", (value,), value.type, dimensions=dimensions)
+        wanted = state.reader.of(result)
+        assert wanted is not None
+        made = _resharded(made, wanted, op)
+    replace_by_values(op, (cut_to(build, made, result.type),))
     return True
+
+
+def _resharded(value: Value, sharding: TensorSharding, before: Operation) -> Value:
+    reshard = identity_op(sdy.ReshardOp, value, sharding, before.location)
+    ir.place_before(reshard, before)
+    return reshard.results[0]
 
 
 def with_reversed_axes(mesh: Mesh, axes: Axes) -> Mesh:
@@ -293,3 +324,42 @@ def _received(inner: LocalBuilder, local: Value, axes: Axes, shift: int) -> Valu
     if not len(pairs):
         return inner.build.broadcast(zero_of(inner.plain, local), shape_of(local))
     return inner.permute(local, pairs, inner.build)
+
+
+# ---------------------------------------------------------------------- reversals in JAX 0.10
+
+
+def _shifted_by_less(value: Value, shifts: dict[int, int], op: Operation, state: Resolution) -> Value:
+    """Moves all elements towards higher parts, by less than a part along each dimension.
+
+    Only what moves is sent, between the devices of a mesh of the manual axes alone.
+    """
+    found = state.sharded(value)
+    assert found is not None
+    sharding, mesh = found
+    names = {axis.name for dimension in shifts for axis in sharding.dimensions[dimension].axes}
+    manual = Manual(mesh, tuple(axis.name for axis in mesh.axes if axis.name in names))
+    manual_mesh = Mesh(tuple(axis for axis in mesh.axes if axis.name in names))
+
+    def shifted(inner: LocalBuilder, local: Value, dimension: int, amount: int) -> Value:
+        sizes, starts = list(shape_of(local)), [0] * len(shape_of(local))
+        kept = starts[dimension] = sizes[dimension] - amount
+        end = inner.build.slice(local, starts, sizes) if kept else local
+        pairs = shifted_pairs(manual_mesh, sharding.dimensions[dimension].axes, 1)
+        table = state.devices.tables.of(pairs)
+        received = inner.build.one("collective_permute", (end,), end.type, source_target_pairs=table)
+        if not kept:
+            return received
+        sizes[dimension] = kept
+        return inner.build.concatenate(
+            (received, inner.build.slice(local, [0] * len(sizes), sizes)), dimension
+        )
+
+    def body(inner: LocalBuilder, arguments: list[Value]) -> Sequence[Value]:
+        local = arguments[0]
+        for dimension, amount in shifts.items():
+            local = shifted(inner, local, dimension, amount)
+        return [local]
+
+    operands = [(value, sharding)]
+    return manual_computation(op, manual, state.devices, operands, [(value.type, sharding)], body)[0]

@@ -16,12 +16,6 @@ import numpy as np
 from xdsl.ir import Operation
 
 from shardy_py.localize.arithmetic.halo import Exchange, is_far, reshape_exchange
-from shardy_py.localize.arithmetic.reshape_groups import (
-    ReshapeGroup,
-    has_same_parts,
-    is_uneven,
-    reshape_groups,
-)
 from shardy_py.localize.fallbacks import warn_whole
 from shardy_py.localize.halo_exchange import LocalBuilder, Manual, manual_computation, zero_of
 from shardy_py.localize.permutation_flattening import flattened_reshape
@@ -36,6 +30,12 @@ from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, resized, s
 from shardy_py.passes.export.communication_ops import identity_op, only_user
 from shardy_py.reshard.compare import is_same_layout
 from shardy_py.reshard.divisible import divisible_shape
+from shardy_py.reshard.reshape_groups import (
+    ReshapeGroup,
+    has_same_parts,
+    is_uneven,
+    reshape_groups,
+)
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import Axes, difference
 from shardy_py.sharding.slices import listed
@@ -139,7 +139,11 @@ def resolve_reshape(op: Operation, state: Resolution) -> None:
     if state.options.enable_windowed_halo_exchange:
         _join_meshes(op, state)
     reshape = Reshape.of((operands_of(op)[0], op.results[0]), state)
-    if reshape is None or reshape.is_local:
+    if reshape is None:
+        return
+    # Shardy reshards, to the same shardings, where it does not see that the parts are local.
+    is_seen = state.options.enable_windowed_halo_exchange or reshape.is_equivalent
+    if is_seen and reshape.is_local:
         return
     if state.options.enable_halo_exchange and reshape.is_equivalent:
         splits = uneven_splits(reshape)

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from xdsl.ir import Attribute, Operation
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.localize.halo_exchange import Devices, zero_of
 from shardy_py.mlir.dialects.sdy import MeshOp, OpShardingRuleAttr
 from shardy_py.mlir.holders import RULE
@@ -35,6 +36,11 @@ class Resolution:
     _rules: dict[int, tuple[OpRecord, ShardingRule | None]] = field(
         default_factory=dict[int, "tuple[OpRecord, ShardingRule | None]"]
     )
+
+    @property
+    def has_reversals_only(self) -> bool:
+        """Whether Shardy's pass exchanges for reversals only, and in another way."""
+        return not (Behaviour.PARTS_ARE_EXCHANGED.holds or self.options.enable_windowed_halo_exchange)
 
     def rule(self, op: Operation) -> ShardingRule | None:
         """The sharding rule of an op, derived once for equal ops unless it has one as an attribute."""

@@ -17,9 +17,10 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
 from shardy_py.localize.arithmetic.masks import Fill
-from shardy_py.localize.device_ids import DeviceCounts, device_id
+from shardy_py.localize.device_ids import DeviceCounts, is_device
 from shardy_py.localize.padding_masks import scalar_data
 from shardy_py.mlir import ir
 from shardy_py.mlir.cloning import clone
@@ -51,7 +52,8 @@ def resolve_single_device_sharding(module: ModuleOp, options: ResolveSingleDevic
     main = next(iter(meshes_with_axes(meshes)), None)
     if main is None or not any(mesh.is_maximal for mesh in meshes.values()):
         return
-    counts = DeviceCounts(options.replica_count, options.partition_count)
+    is_narrow = Behaviour.POSITIONS_ARE_NARROW.holds and not options.wide_device_ids
+    counts = DeviceCounts(options.replica_count, options.partition_count, is_narrow)
     resolution = _Resolution(meshes, main, counts)
     found = [(op, resolution.device_of(op)) for op in ir.walk_pre_order(module, include_root=False)]
     for op, device in found:
@@ -95,7 +97,7 @@ class _Resolution:
     def resolve(self, op: Operation, device: int) -> None:
         """Replaces `op` by its results on `device`, sent to all devices."""
         build = StablehloBuilder(op)
-        is_there = build.compare("EQ", device_id(build, self._counts), build.integer(device))
+        is_there = is_device(build, self._counts, device)
         reshards: list[Operation] = []
 
         def run(inner: StablehloBuilder, arguments: Sequence[Value]) -> Sequence[Value]:

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FusedLoc, NameLoc
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from shardy_py.mlir.ir import operands_of
+from shardy_py.mlir.location_names import name_stack
 
 BACKWARD = " backward"
 """The end of the name of an op of the backward pass."""
@@ -27,19 +27,9 @@ BACKWARD = " backward"
 _SEPARATOR = re.compile(r"[./]")
 
 
-def name_in(location: Any) -> str:
-    """The outermost name in a location, which JAX uses for the name of an argument; "" if it has none."""
-    while isinstance(location, CallSiteLoc):
-        location = location.callee
-    if isinstance(location, FusedLoc):
-        parts = cast("ArrayAttr[Attribute]", location.locations)
-        return next((name for name in map(name_in, parts) if name), "")
-    return location.desc.data if isinstance(location, NameLoc) else ""
-
-
 def outer_name(op: Operation) -> str:
-    """The outermost name in the location of an op; "" if it has none."""
-    return name_in(cast(Any, op).location)
+    """The name in the location of an op, of an inlined one also that of the call; "" if it has none."""
+    return name_stack(cast(Any, op).location)
 
 
 @lru_cache(maxsize=65536)

@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.ir import walk_pre_order
-from shardy_py.mlir.value_table import location_text
+from shardy_py.mlir.location_names import location_text
 from shardy_py.ops import TABLE, Control
 
 TRIP_COUNT = "shardy_py.trip_count"

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, Literal, cast
 
-from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, DictionaryAttr, ModuleOp, NameLoc, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
@@ -20,7 +20,8 @@ from shardy_py.base.errors import Diagnostic, ShardyError, closest
 from shardy_py.mlir.dialects.registry import syntax_table
 from shardy_py.mlir.holders import Holder, Place, read
 from shardy_py.mlir.ir import blocks_of, file_names, type_of, walk_pre_order
-from shardy_py.mlir.module_paths import name_in, ops_by_module, outputs_of
+from shardy_py.mlir.location_names import location_text, name_in
+from shardy_py.mlir.module_paths import ops_by_module, outputs_of
 from shardy_py.mlir.symbols import function_name, functions_of
 from shardy_py.mlir.text.naming import ValueNames
 from shardy_py.mlir.text.source import position_of
@@ -306,23 +307,3 @@ def _places_of(location: Attribute) -> Iterator[str]:
         for file in {position.file, position.file.rpartition("/")[2]}:
             yield f"{file}:{position.line}"
             yield f"{file}:{position.line}:{position.column}"
-
-
-def names_in(location: Any) -> tuple[str, ...]:
-    """The names in a location, of the outermost call first: of an inlined op also that of the call."""
-    found: list[str] = []
-    while isinstance(location, CallSiteLoc):
-        found += names_in(location.callee)[::-1]
-        location = location.caller
-    if isinstance(location, NameLoc):
-        found.append(location.desc.data)
-    return tuple(reversed(found))
-
-
-def location_text(location: Any) -> str:
-    """A location in one line: its innermost position in the model and its name; "" if it has neither.
-
-    `loc("jit(f)/dot"("model.py":12:3))` gives `model.py:12:3 jit(f)/dot`.
-    """
-    position = position_of(location)
-    return " ".join(filter(None, (str(position) if position else "", name_in(location))))

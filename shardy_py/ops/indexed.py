@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, constant, dim, range_var, runtime
 from shardy_py.ops.movement import broadcast_in_dim, reshape
 from shardy_py.ops.policy import (

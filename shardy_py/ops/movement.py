@@ -8,7 +8,7 @@ from math import prod
 from operator import mul
 from typing import Any
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, constant, dim, range_var, weighted_sum
 from shardy_py.ops.elementwise import broadcast_along
 from shardy_py.ops.policy import MOVED_ALONG, PASS, WHOLE, DimensionRead, Policy, Treatment, by_relation

@@ -15,7 +15,7 @@ dimensions, minor to major) it is a transpose to the order in memory, a reshape,
 
 from __future__ import annotations
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.indexing import Expr, constant, dim
 from shardy_py.ops.elementwise import no_operands, pointwise
 from shardy_py.ops.movement import reshaped_point

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Literal
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.ops.policy import BY_MAPS, Policy
 from shardy_py.ops.reads import Maps
 from shardy_py.ops.record import OpRecord

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.indexing import Constraint, Expr, Interval, dim, extent, range_var
 from shardy_py.ops.policy import MOVED_ALONG, PASS, REDUCED, WHOLE, Policy
 from shardy_py.ops.reads import (

@@ -5,7 +5,7 @@ Not here: the pipeline (`pipelines.py`), and our own partitioner.
 
 from __future__ import annotations
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.passes import PassCall, pass_call
 from shardy_py.passes.instrumentation import Calls
 from shardy_py.passes.options import OptionValue
@@ -16,9 +16,13 @@ DEVICES = ("replica_count", "partition_count")
 CANONICAL_COLLECTIVES = pass_call("canonicalize", enable_patterns=("sdy-collective",))
 
 
+_RIGHT: dict[str, OptionValue] = {"device_id_arithmetic": True}
+"""For positions along sub-axes in releases whose tables have others; their Shardy has no stages."""
+
+
 def explicit_reshard_passes() -> Calls:
     """Reshards, as collectives."""
-    is_optimized = Behaviour.EXPORT_PARTITIONS.holds
+    is_optimized = Behaviour.EXPORT_OPTIMIZES.holds
     return (
         pass_call("sdy-insert-explicit-reshards", enable_full_version=True),
         pass_call("canonicalize", enable_patterns=("sdy-reshard",)),
@@ -44,6 +48,7 @@ def stage_passes(options: ExportPipelineOptions) -> Calls:
     """Shardy's partitioner, up to a stage."""
     devices: dict[str, OptionValue] = {name: getattr(options, name) for name in DEVICES}
     unsafe = options.rng_bit_generator_unsafe
+    is_wrong = not Behaviour.SUB_AXES_HAVE_STRIDES.holds
     by_stage: dict[str, Calls] = {
         "resolve-permutation-factors": (
             pass_call("sdy-resolve-permutation-factors", rng_bit_generator_unsafe=unsafe, **devices),
@@ -53,7 +58,7 @@ def stage_passes(options: ExportPipelineOptions) -> Calls:
         "pad-for-divisibility": (pass_call("sdy-pad-for-divisibility"),),
         "resolve-single-device-sharding": (pass_call("sdy-resolve-single-device-sharding", **devices),),
         "convert-global-to-local": (
-            pass_call("sdy-convert-global-to-local", **devices),
+            pass_call("sdy-convert-global-to-local", **devices, **_RIGHT if is_wrong else {}),
             pass_call("sdy-drop-sharding-and-mesh", keep_module_sharding_metadata=True),
         ),
     }

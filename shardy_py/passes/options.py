@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import TypeVar, cast
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
-from shardy_py.base.releases import Behaviour
 
 OptionValue = bool | int | str | tuple[str, ...]
 """The value of an option."""
@@ -320,6 +320,8 @@ class PerInstructionOptions(DeviceCountOptions):
 @dataclass(frozen=True)
 class ResolveSingleDeviceOptions(DeviceCountOptions):
     """Options of `sdy-resolve-single-device-sharding`."""
+
+    wide_device_ids: bool = option(False, "compare ids of devices as i64 in every release of JAX")
 
 
 @dataclass(frozen=True)

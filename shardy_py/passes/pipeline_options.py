@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.passes.options import (
     CopyOptions,
     DebugInfoOptions,
@@ -74,7 +74,7 @@ class ExportPipelineOptions(DeviceCountOptions, PartitioningOptions):
         "", "the ops to partition: parts of names, selectLow=N, selectHigh=N; empty: all"
     )
 
-    inline_meshes: bool = switch(_INLINE_MESHES, on_since=Behaviour.EXPORT_PARTITIONS)
+    inline_meshes: bool = switch(_INLINE_MESHES, on_since=Behaviour.EXPORT_INLINES_MESHES)
     partitioner_stage: str = option(
         "", "insert all reshards, and run the partitioner's passes up to this stage", ("", *STAGES)
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.passes import pass_call
 from shardy_py.passes.export_stages import (
     CANONICAL_COLLECTIVES,
@@ -182,7 +182,7 @@ def partitioner_passes(options: PartitionerPipelineOptions = _PARTITIONER) -> Ca
             ),
         ),
         "resolve-single-device-sharding": (
-            pass_call("sdy-resolve-single-device-sharding", **devices),
+            pass_call("sdy-resolve-single-device-sharding", wide_device_ids=True, **devices),
             to_collectives,
         ),
         "convert-global-to-local": (

@@ -14,9 +14,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from shardy_py.base.releases import KEY, Release, current
 from shardy_py.base.terminal import lines_text
+from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.symbols import Symbols
-from shardy_py.mlir.value_table import ValueEntry, ValueTable, location_text
+from shardy_py.mlir.value_table import ValueEntry, ValueTable
 from shardy_py.report.communication import CommunicationReport, Partitioner
 from shardy_py.report.matching import match_values
 from shardy_py.report.memory import MemoryReport
@@ -80,7 +82,7 @@ class Difference:
 class Figures:
     """The costs of a program: collectives by kind, bytes received per device, seconds, memory per device.
 
-    memory: in bytes, or what computes it when it is asked for. partitioner: whose collectives.
+    memory: in bytes, or what computes it when it is asked for. partitioner, release: whose collectives.
     """
 
     collectives: dict[str, int]
@@ -88,6 +90,7 @@ class Figures:
     seconds: float
     memory: int | Callable[[], int] = field(repr=False)
     partitioner: Partitioner = "shardy"
+    release: Release = field(default_factory=current)
 
     @cached_property
     def memory_bytes(self) -> int:
@@ -98,21 +101,27 @@ class Figures:
     def of(communication: CommunicationReport, memory: MemoryReport) -> Figures:
         """Returns the figures of a program's reports."""
         counts, total = dict(sorted(communication.counts.items())), communication.total
-        return Figures(counts, total.bytes, total.seconds, memory.memory_bytes, communication.partitioner)
+        partitioner, release = communication.partitioner, communication.release
+        return Figures(counts, total.bytes, total.seconds, memory.memory_bytes, partitioner, release)
+
+    @property
+    def _costs(self) -> tuple[Any, ...]:
+        """What is compared: also that of different releases."""
+        return self.collectives, self.bytes, self.seconds, self.memory_bytes, self.partitioner
 
     def to_json(self) -> dict[str, Any]:
         """Returns the figures by name."""
         names = ("collectives", "bytes", "seconds", "memory_bytes", "partitioner")
-        return {name: getattr(self, name) for name in names}
+        return {**dict(zip(names, self._costs, strict=True)), KEY: self.release.name}
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Figures) and self.to_json() == other.to_json()
+        return isinstance(other, Figures) and self._costs == other._costs
 
     def __hash__(self) -> int:
         return hash((self.bytes, self.seconds, self.partitioner))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Figures, tuple(self.to_json().values())
+        return Figures, (*self._costs, self.release)
 
 
 def difference(before: ValueTable, after: ValueTable) -> Difference:

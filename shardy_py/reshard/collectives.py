@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.reshard.axis_moves import AxisMoves, needs_permute, permuted, take_slices
 from shardy_py.sharding import Axes, AxisRef, DimensionSharding, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import append_axes, total_size

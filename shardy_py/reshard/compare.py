@@ -60,8 +60,10 @@ def is_same_layout(
     return strides(first, first_shape, mesh) == strides(second, second_shape, mesh)
 
 
-def strides(sharding: TensorSharding, shape: Sequence[int], mesh: Mesh) -> list[Stride]:
-    """The stride of each axis, the smallest first; consecutive sub-axes are merged."""
+def strides(
+    sharding: TensorSharding, shape: Sequence[int], mesh: Mesh, *, merges: bool = True
+) -> list[Stride]:
+    """The stride of each axis, the smallest first; consecutive sub-axes are merged if `merges`."""
     if not mesh.axes:  # a single device, whose shardings have no dimensions
         return []
     found: list[Stride] = []
@@ -76,7 +78,7 @@ def strides(sharding: TensorSharding, shape: Sequence[int], mesh: Mesh) -> list[
         elements *= size
     merged: list[Stride] = []
     for axis, stride, end in sorted(found, key=lambda entry: entry[1]):
-        joined = _joined(axis, stride, merged[-1], mesh) if merged else None
+        joined = _joined(axis, stride, merged[-1], mesh) if merged and merges else None
         if joined is None:
             merged.append((axis, stride, end))
         else:

@@ -12,16 +12,18 @@ device holds (`sharding/slices.py`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
 from shardy_py.sharding.axes import AxisRef
 from shardy_py.sharding.axis_lists import Axes, difference, split_like
 from shardy_py.sharding.mesh import Mesh
-from shardy_py.sharding.slices import axis_index, axis_stride, listed, positions_along
+from shardy_py.sharding.slices import axis_stride, listed, positions_along
 from shardy_py.sharding.tensor_sharding import TensorSharding
 
 Integers = NDArray[np.int64]
@@ -51,21 +53,52 @@ def shard_indices(mesh: Mesh, axes: Axes) -> Integers:
 
     Raises ShardyError as `device_ids`.
     """
+    return _indices(mesh, axes, axis_stride)
+
+
+def table_indices(mesh: Mesh, axes: Axes) -> Integers:
+    """As `shard_indices`, as the tables of Shardy's local programs have it, which were wrong for sub-axes.
+
+    >>> from shardy_py.base import releases
+    >>> from shardy_py.sharding import SubAxis
+    >>> with releases.of("0.10"):
+    ...     table_indices(Mesh.of(x=4), (AxisRef("x", SubAxis(1, 2)),)).tolist()
+    [0, 1, 0, 1]
+    """
+    return _indices(mesh, axes, axis_stride if Behaviour.SUB_AXES_HAVE_STRIDES.holds else _reversed_stride)
+
+
+def _indices(mesh: Mesh, axes: Axes, stride: Callable[[Mesh, AxisRef], int]) -> Integers:
     ids = device_ids(mesh)
     positions = np.arange(len(ids))
     index = np.zeros(len(ids), np.int64)
     for axis in axes:
-        index = index * axis.size(mesh) + axis_index(mesh, axis, positions)
+        size = axis.size(mesh)
+        index = index * size + positions // stride(mesh, axis) % size
     return index[np.argsort(ids)]
 
 
+def _reversed_stride(mesh: Mesh, axis: AxisRef) -> int:
+    """The stride of an axis, times what is major of the sub-axis instead of what is minor."""
+    pre_size = 1 if axis.sub_axis is None else axis.sub_axis.pre_size
+    return axis_stride(mesh, AxisRef(axis.name)) * pre_size
+
+
 def source_target_pairs(
-    source: TensorSharding, source_mesh: Mesh, target: TensorSharding, mesh: Mesh
+    source: TensorSharding,
+    source_mesh: Mesh,
+    target: TensorSharding,
+    mesh: Mesh,
+    *,
+    as_shardy: bool = False,
 ) -> Integers:
     """[devices, 2]: each device and the one that has its part in the target sharding.
 
     The two meshes have the same axes, in orders of devices of their own. Of several devices with a part, the
     one with the same coordinates along the axes that shard neither is chosen.
+
+    as_shardy: the one at the same place among them, as Shardy does; it mixes devices that differ along manual
+        axes.
 
     Raises ShardyError if the meshes have other axes.
     """
@@ -78,7 +111,9 @@ def source_target_pairs(
         )
     every = [axis for by in (source, target) for dimension in by.dimensions for axis in dimension.axes]
     atoms = split_like(every, mesh)
-    kept = tuple(atom for atom in atoms if not any(axis.contains(atom) for axis in every))
+    others = tuple(atom for atom in atoms if not any(axis.contains(atom) for axis in every))
+    kept = () if as_shardy else others
+    indices = table_indices if as_shardy else shard_indices
 
     def ordered(sharding: TensorSharding) -> Axes:
         sharded = [
@@ -90,8 +125,8 @@ def source_target_pairs(
         ]
         return (*kept, *sharded, *(atom for atom in atoms if atom not in sharded and atom not in kept))
 
-    part = shard_indices(source_mesh, ordered(source))
-    holder = np.argsort(shard_indices(mesh, ordered(target)))
+    part = indices(source_mesh, ordered(source))
+    holder = np.argsort(indices(mesh, ordered(target)))
     return np.stack([np.arange(len(part)), holder[part]], axis=1)
 
 

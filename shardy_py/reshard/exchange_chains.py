@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 
 from shardy_py.reshard.axis_moves import aligned_axes
 from shardy_py.reshard.compare import is_same_layout
-from shardy_py.reshard.divisible import divisible_shape
 from shardy_py.sharding import Axes, AxisRef, DimensionSharding, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import append_axes, total_size
 
@@ -68,8 +67,10 @@ def split_exchange(
 ) -> SplitExchange | None:
     """The all-to-alls in place of a permute and `exchanges`, which leave its `permuted_dimension`.
 
-    None where the permute is needed: no reordered axis moves away, the parts are uneven, or axes that stay
-    would have to change places. source, permuted, target: shardings before, between, and after all.
+    None where the permute is needed: no reordered axis moves away, several move as one, the parts of the
+    dimension are uneven, or axes that stay would have to change places.
+
+    source, permuted, target: shardings before, between, and after all.
     """
     dimension = permuted_dimension(source, permuted, mesh)
     if dimension is None:
@@ -80,6 +81,8 @@ def split_exchange(
     moved = [axis for params in exchanges for axes, _, _ in params for axis in axes]
     if not any(axis.contains(part) for axis in moved for part in reordered):
         return None
+    if any(_count_parts(axes, own) > 1 for params in exchanges for axes, _, _ in params):
+        return None
     parts, size = total_size(own, mesh), shape[dimension]
     if size < parts or size % parts:
         return None
@@ -88,13 +91,14 @@ def split_exchange(
     ordered = state.reorder(target.dimensions[dimension].axes)
     if not stages or ordered is None:
         return None
-    ends = ((state.shape, state.sharding), (tuple(shape), target))
-    if any(divisible_shape(sizes, sharding, mesh) != sizes for sizes, sharding in ends):
-        return None
     if not is_same_layout(state.sharding, state.shape, target, shape, mesh):
         return None
     first = _Split.of(shape, source, dimension, own, mesh)
     return SplitExchange(first.shape, first.sharding, (*stages, *ordered))
+
+
+def _count_parts(axes: Axes, own: Sequence[AxisRef]) -> int:
+    return sum(axis.contains(part) for axis in axes for part in own)
 
 
 @dataclass(slots=True)

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
-from shardy_py.base.releases import Behaviour
 from shardy_py.reshard.common_axes import AxesPerFactor, common_axes, shared_axes
 from shardy_py.reshard.compare import is_equivalent, is_replicated
 from shardy_py.reshard.steps import AllReduce, Shardings
@@ -106,7 +106,7 @@ class ReshardPlan:
 
 
 NOTHING = ReshardPlan()
-_ON_DEVICE = Behaviour.SINGLE_DEVICE_OPS_ARE_RESHARDED
+_ON_DEVICE = Behaviour.SINGLE_DEVICE_TENSORS_ARE_RESHARDED
 
 
 def reshard_plan(op: OpShardings, meshes: Meshes) -> ReshardPlan:

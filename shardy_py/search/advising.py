@@ -29,6 +29,7 @@ from shardy_py.search.advice import (
     Advice,
     Adviser,
     Holding,
+    Language,
     Outcome,
     Placements,
     Proposal,
@@ -88,7 +89,7 @@ class ResultAdvice:
             return outcome_of(after, uses)
 
         before = outcome_of(result.program.module, report.sending)
-        return Adviser(before, sources.proposer, trial, result.source.is_by_jax, tries)
+        return Adviser(before, sources.proposer, trial, _language(result.source), tries)
 
     def placements(self, value: Value, dimensions: Sequence[int], axis: str) -> Placements:
         """Returns annotations after which a value is sharded along an axis, in one of `dimensions`, as tried.
@@ -112,7 +113,13 @@ class ResultAdvice:
 
         before = Holding(_held_bytes(value), result.communication().total.bytes)
         proposals = sources.proposer.placing(entry, dimensions, axis)
-        return placements(proposals, before, trial, is_jax=result.source.is_by_jax)
+        return placements(proposals, before, trial, _language(result.source))
+
+
+def _language(source: Program) -> Language:
+    if not source.is_by_jax:
+        return "mlir"
+    return "jax with explicit axes" if source.has_explicit_axes else "jax"
 
 
 def _held_bytes(value: Value) -> int:
@@ -151,6 +158,7 @@ class Sources:
         self.proposer = Proposer(
             *(table, Sites(table, result.source.sources), mesh_name, mesh, self.of, self.final_sharding),
             lambda use: result.sides(use),
+            result.source.has_explicit_axes,
         )
 
     @staticmethod

@@ -13,8 +13,10 @@ from shardy_py.api.values import Value
 from shardy_py.mlir.dialects.sdy import ManualComputationOp
 from shardy_py.mlir.text.source import position_of, stretch_of
 from shardy_py.report.tables import type_text
+from shardy_py.search.advice import is_backward
 from shardy_py.search.suggest import Code, Constraint, Row, Spec
 from shardy_py.sharding import Mesh
+from shardy_py.xla.prepare.explicit_axes import given_by
 
 NUMBER = re.compile(r"(?<=[\[_./])\d+|(?<=[a-z])\d+(?=[\].'/])")
 """Numbers in JAX's names of values, as those of layers."""
@@ -52,12 +54,12 @@ def own_spec(value: Value) -> Spec | None:
 
 def own_constraints(program: Program) -> tuple[Constraint, ...]:
     """Returns the constraints inside @main, those of equal types and shardings together."""
-    return _constraints(v for v in program.values if v.function == "main" and not is_manual(v))
+    return _constraints(program, (v for v in program.values if v.function == "main" and not is_manual(v)))
 
 
 def removed_constraints(program: Program, kept: Collection[str]) -> tuple[Constraint, ...]:
     """Returns the constraints in all functions but those on values of these names."""
-    return _constraints(v for v in program.values if v.name not in kept and not is_manual(v))
+    return _constraints(program, (v for v in program.values if v.name not in kept and not is_manual(v)))
 
 
 def is_manual(value: Value) -> bool:
@@ -65,14 +67,17 @@ def is_manual(value: Value) -> bool:
     return isinstance(value.entry.op, ManualComputationOp)
 
 
-def _constraints(values: Iterable[Value]) -> tuple[Constraint, ...]:
-    found: dict[tuple[str, Spec], list[tuple[str, str]]] = {}
+def _constraints(program: Program, values: Iterable[Value]) -> tuple[Constraint, ...]:
+    """Constraints; of types of JAX, which all values have where axes are explicit, those that users give."""
+    found: dict[tuple[str, Spec, str], list[tuple[str, str]]] = {}
     for value in values:
         spec = own_spec(value)
         if value.role == "intermediate" and spec is not None and not _is_open(value):
+            by = given_by(value.entry.op) if program.has_explicit_axes else ""
             type_ = type_text(value.shape or (), value.element_type or "")
-            found.setdefault((type_, spec), []).append((value.name, place_of(value)))
-    return tuple(Constraint(type_, spec, tuple(values)) for (type_, spec), values in found.items())
+            if by is not None and not (by and is_backward(value.entry.location)):
+                found.setdefault((type_, spec, by), []).append((value.name, place_of(value)))
+    return tuple(Constraint(type_, spec, tuple(values), by) for (type_, spec, by), values in found.items())
 
 
 def _is_open(value: Value) -> bool:
@@ -94,4 +99,5 @@ def own_code(program: Program, mesh: Mesh) -> Code:
             for v in given
         )
 
-    return Code(mesh, rows("argument"), rows("result"), kept=own_constraints(program))
+    kept, explicit = own_constraints(program), program.has_explicit_axes
+    return Code(mesh, rows("argument"), rows("result"), kept=kept, has_explicit_axes=explicit)

@@ -97,7 +97,7 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
         scorers = [Scorer(source, name, mesh, placement, kept, begin) for mesh in tried]
         constraints = own_constraints(source)
         has_others = any(name not in kept for each in constraints for name, _ in each.values)
-        if has_others and own is not None and own in tried:
+        if has_others and own is not None and own in tried and not source.has_explicit_axes:
             scorers.append(Scorer(source, name, own, placement, kept, begin, constraints))
         searched = _Search(scorers, memory, wanted)
         is_complete = searched.run()

@@ -40,10 +40,18 @@ def is_single_device(sharding: TensorSharding | None, meshes: Meshes) -> bool:
 def meshes_with_axes(meshes: Meshes) -> dict[str, Mesh]:
     """The meshes that a tensor can be sharded on: neither empty, as JAX gives scalars, nor maximal.
 
-    >>> list(meshes_with_axes({"mesh": Mesh.of(x=2), "empty_mesh": Mesh(), "one": Mesh(device_ids=(0,))}))
+    Of equal ones the first: JAX may have another name for the mesh of replica groups.
+
+    >>> mesh = Mesh.of(x=2)
+    >>> known = {"mesh": mesh, "empty_mesh": Mesh(), "one": Mesh(device_ids=(0,)), "mesh_0": mesh}
+    >>> list(meshes_with_axes(known))
     ['mesh']
     """
-    return {name: mesh for name, mesh in meshes.items() if mesh.axes}
+    first: dict[Mesh, str] = {}
+    for name, mesh in meshes.items():
+        if mesh.axes:
+            first.setdefault(mesh, name)
+    return {name: mesh for mesh, name in first.items()}
 
 
 def common_mesh(shardings: Iterable[TensorSharding | None], meshes: Meshes) -> str | Mesh | None:

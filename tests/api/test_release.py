@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,16 @@ import pytest
 
 from shardy_py import Program, Result, ShardyError, propagate
 from shardy_py.base import releases
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.bytecode import release_of
-from shardy_py.base.releases import Behaviour, Release, installed, written_by
+from shardy_py.base.releases import RELEASES, Release, installed, written_by
+from shardy_py.check import findings_json, findings_sarif
 from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.check import main as sdy_check
+from shardy_py.report.communication import communication_json
+from shardy_py.report.difference import Figures, difference, difference_json
+from shardy_py.report.memory import memory_json
+from shardy_py.report.time import time_json
 from shardy_py.search.studies import Study
 
 UPDATE = """module @jit_f {
@@ -159,6 +166,17 @@ def test_the_release_of_an_installed_jaxlib(version: str, release: str, remark: 
     assert remark in said if remark else said == ""
 
 
+def test_the_tree_of_shardy_is_followed_where_it_is_named_only(tmp_path: Path) -> None:
+    tree = releases.SHARDY_2026_08_22
+    assert tree not in releases.RELEASES
+    older, newer = (propagate(Program.parse(UPDATE, jax=name)).text() for name in ("0.10", "0.12"))
+    result = propagate(Program.parse(UPDATE, jax=tree.name))
+    assert (result.release, str(result.release)) == (tree, "Shardy 2026-08-22")
+    assert result.text() == older != newer
+    result.save(tmp_path / "x")
+    assert Result.load(tmp_path / "x").release is tree
+
+
 @pytest.mark.parametrize(
     ("producer", "release"),
     [
@@ -209,3 +227,38 @@ def test_a_file_saved_before_releases_were_known_is_of_the_oldest(tmp_path: Path
     path.write_bytes(gzip.compress(json.dumps({**document, "jax": "0.7"}).encode()))
     with pytest.raises(ShardyError, match=r"unknown release of JAX '0\.7'"):
         Result.load(path)
+
+
+def test_json_names_the_release_once() -> None:
+    program = Program.parse(UPDATE, jax="0.10")
+    result = propagate(program)
+    reports = result.communication(partitioner="shardy"), result.memory(), result.time()
+    documents = [
+        write(each)
+        for report, write in zip(reports, (communication_json, memory_json, time_json), strict=True)
+        for each in (report, pickle.loads(pickle.dumps(report)))
+    ]
+    documents.append(findings_json(result.check(), release=result.release))
+    documents.append(findings_sarif(result.check(), release=result.release)["runs"][0]["properties"])
+    assert [document["jax"] for document in documents] == ["0.10"] * 8
+
+
+def test_sides_of_a_difference_have_their_releases() -> None:
+    program = Program.parse(UPDATE)
+    old, new = (propagate(program.with_release(release.name)) for release in RELEASES)
+    sides = [Figures.of(r.communication(partitioner="shardy"), r.memory()) for r in (old, new)]
+    found = difference_json(difference(old.values.table, new.values.table), *sides)
+    assert [found[side]["jax"] for side in ("before", "after")] == ["0.10", "0.12"]
+    assert Figures.of(old.communication(partitioner="shardy"), old.memory()) == sides[0]
+
+
+def test_reports_of_a_command_share_the_release(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "update.mlir"
+    file.write_text(UPDATE)
+    wanted = ("--memory-report", "--communication-report", "--explain=%arg0", "--json")
+    flags = ("--sdy-propagation-pipeline", *wanted, "--jax=0.10")
+    assert sdy_opt([str(file), *flags]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document.pop("jax") == "0.10"
+    assert document.keys() == {"memory", "communication", "explanations"}
+    assert not [report for report in document.values() if "jax" in report]

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.releases import NEWEST
 from shardy_py.cli import main
 from shardy_py.cli.driver import Outcome, run
 from shardy_py.cli.flags import parse_command
@@ -113,7 +114,7 @@ def test_a_report_a_chunk() -> None:
     assert "error: " in log
     outcome, _ = sdy_opt(source, "--split-input-file", "--memory-report", "--json")
     lines = [json.loads(line) for line in outcome.reports.splitlines()]
-    assert [line and list(line) for line in lines] == [["memory"], None, ["memory"]]
+    assert [line and list(line) for line in lines] == [["jax", "memory"], None, ["jax", "memory"]]
 
 
 def test_failures_print_no_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,4 +151,4 @@ def test_text_and_json_of_several() -> None:
     requests = (Request(single, "a"), Request(repeatable, "b"))
     assert reports_text(requests, evidence) == "about a\n\nabout b\n"
     line = reports_json((Request(repeatable, "b"), Request(repeatable, "c")), evidence)
-    assert json.loads(line) == {"about": {"b": {"of": "b"}, "c": {"of": "c"}}}
+    assert json.loads(line) == {"jax": NEWEST.name, "about": {"b": {"of": "b"}, "c": {"of": "c"}}}

@@ -94,10 +94,12 @@ def crash_cause(text: str, last_words: str, crashes: Callable[[str], bool]) -> s
 REFUSALS = {
     "'sdy.collective_permute' op sharded size of result doesn't match": "its reshard-to-collectives makes a "
     "collective_permute that does not verify",
+    r"(duplicate axis ref|sub-ax[ei]s)[^\n]*\n[^\n]*see current operation: (?s:.)*unreduced=": "its full "
+    "explicit reshards leave a result unreduced along axes that come to shard it",
 }
-"""What C++ says when it refuses a program of its own making, and why it does."""
+"""What C++ says when it refuses a program of its own making, as an expression, and why it does."""
 
 
 def refusal_cause(message: str) -> str:
     """Why C++ refuses what has a valid result here."""
-    return next((cause for words, cause in REFUSALS.items() if words in message), UNKNOWN)
+    return next((cause for words, cause in REFUSALS.items() if re.search(words, message)), UNKNOWN)

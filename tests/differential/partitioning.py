@@ -58,7 +58,6 @@ STAGES: tuple[Step, ...] = (
 TESTS = "shardy/dialect/sdy/transforms/export/test"
 WIDTH = Width(replicated=0.0, annotated=0.4)
 _FLAG = re.compile(r"""--?(sdy-[\w-]+)(?:=(?:"([^"]*)"|'([^']*)'))?""")
-_MOVED = re.compile(r"stablehlo\.(pad|slice|reverse|reshape)\b")
 _GATHERED = re.compile(
     r"(%\w+) = sdy\.all_(?:gather|to_all) [^\n]*\n(?:[^\n]*\n)*?[^\n]*stablehlo\.slice \1 \[[^\n]*\{\""
 )
@@ -76,11 +75,6 @@ class Cause:
 
 
 CAUSES = (
-    Cause(
-        "jaxlib's rules for pad, slice, reverse and reshape are older; Shardy's tests decide",
-        RESOLVE,
-        lambda text, ours, theirs: _MOVED.search(text),
-    ),
     Cause(
         "C++ leaves casts between types of other sizes behind",
         PAD,
@@ -104,10 +98,24 @@ CAUSES = (
         lambda text, ours, theirs: "'stablehlo.set_dimension_size' op inferred" in ours,
     ),
     Cause(
-        "jaxlib's tables and groups of sub-axes and of device ids are older; Shardy's tests decide",
+        "with enable-rgv3 C++ writes axes of its own dialect into replica groups, which are StableHLO's here",
+        LOCAL,
+        lambda text, ours, theirs: "#sdy<axis_ref" in theirs,
+    ),
+    Cause(
+        "C++ starts updates of parts where those of the whole start",
         LOCAL,
         lambda text, ours, theirs: (
-            ours.startswith("ours: module") and re.search(r"device_ids|:\(\d+\)", text)
+            "stablehlo.dynamic_update_slice" in text
+            and ours.count("= stablehlo.clamp") > theirs.count("= stablehlo.clamp")
+        ),
+    ),
+    Cause(
+        "C++ offsets indices into dimensions that a scatter updates whole",
+        LOCAL,
+        lambda text, ours, theirs: (
+            "stablehlo.scatter" in text
+            and theirs.count("= stablehlo.subtract") > ours.count("= stablehlo.subtract")
         ),
     ),
     Cause(

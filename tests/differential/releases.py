@@ -15,6 +15,7 @@ from collections import Counter
 from shardy_py.base import releases
 from tests.differential import references
 from tests.differential.modes import MODES, OUTCOMES, Mode, compare, made_small
+from tests.differential.partitioner_modes import PARTITIONER_MODES
 from tests.differential.reference_process import ReferenceProcess
 
 PROGRESS = 250
@@ -51,8 +52,8 @@ def table(release: releases.Release, python: str, seeds: range, names: list[str]
     print(f"{release!s:28}" + "".join(f"{name:>14}" for name in OUTCOMES))
     total = 0
     with releases.of(release), ReferenceProcess(python) as reference:
-        for mode in MODES:
-            if not names or mode.name in names:
+        for mode in MODES + PARTITIONER_MODES:
+            if mode.is_registered and (not names or mode.name in names):
                 kinds, causes, unexplained = run(mode, seeds, reference)
                 total += unexplained
                 print(f"{mode.name:28}" + "".join(f"{kinds[name]:14}" for name in OUTCOMES))

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from shardy_py.ops import TABLE
-from tests.differential.explained import UNKNOWN, crash_cause
+from tests.differential.explained import UNKNOWN, crash_cause, refusal_cause
 from tests.differential.flow_ops import Family
 from tests.differential.meshes import Width
 from tests.differential.modes import CRASH, MODES, Mode, Outcome, compare, made_small, run_ours, spelled
@@ -153,3 +153,10 @@ def test_pipeline_of_named_computations(seed: int) -> None:
     """C++ gives them their edges twice and then crashes; here the result verifies, and none is left."""
     text = wide_program(random.Random(seed), Width(named=True, calls=False))
     assert "named_computation" not in run_ours(text, ((PIPELINE, ""),))
+
+
+def test_a_refusal_of_what_c_plus_plus_made() -> None:
+    fact = "error: 'stablehlo.floor' op result - duplicate axis ref: \"a\""
+    message = f'{fact}\n note: "-":4:10: see current operation: %0 '
+    assert "come to shard it" in refusal_cause(f'{message}<@mesh, [{{"a"}}], unreduced={{"a"}}>')
+    assert refusal_cause(message) == UNKNOWN

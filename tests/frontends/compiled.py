@@ -24,11 +24,16 @@ FLAG = "--xla_force_host_platform_device_count={}"
 TIMEOUT_SECONDS = 600
 
 
+class OtherApiError(Exception):
+    """A function uses what the installed JAX lacks."""
+
+
 @dataclass
 class Compared:
     """One function: how many shardings and local shapes were compared, and what differs.
 
     seconds: of JAX's lowering, of the adaptor (text to shardings), of JAX's compilation.
+    unbuilt: why this release of JAX cannot build the function, written for another; "" if it can.
     """
 
     name: str
@@ -36,6 +41,7 @@ class Compared:
     results: int = 0
     differing: list[str] = field(default_factory=list[str])
     seconds: dict[str, float] = field(default_factory=dict[str, float])
+    unbuilt: str = ""
 
 
 def run_apart(module: str, *arguments: str) -> dict[str, Compared]:
@@ -69,6 +75,8 @@ def print_compared(functions: Mapping[str, Callable[[], Any]], names: Iterable[s
         jax.clear_caches()
         try:
             found = compare(name, functions[name])
+        except OtherApiError as error:
+            found = Compared(name, unbuilt=str(error))
         except Exception as error:
             found = Compared(name, differing=[f"{type(error).__name__}: {str(error)[:2000]}"])
         print(json.dumps(asdict(found)), flush=True)

@@ -6,12 +6,14 @@ The corpus takes a minute. More random functions and shardings: SHARDY_JAX_RANDO
 from __future__ import annotations
 
 import os
+from importlib.metadata import version
 from itertools import pairwise
 
 import pytest
 
 pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
 
+from shardy_py.base.releases import JAX_0_10, installed
 from tests.conftest import CORPUS, NO_CORPUS
 from tests.frontends.compiled import Compared, run_apart
 from tests.frontends.compiled_functions import FUNCTIONS
@@ -55,8 +57,10 @@ def test_function_is_sharded_as_jax_compiles_it(name: str, compared_functions: d
 def test_programs_of_the_corpus_are_sharded_as_jax_compiles_them(programs: tuple[str, ...]) -> None:
     found = compared_corpus(programs)
     assert found.keys() == {*programs}
+    unbuilt = {name: compared.unbuilt for name, compared in found.items() if compared.unbuilt}
+    assert not unbuilt or installed(version("jaxlib"))[0] is not JAX_0_10  # that the corpus is written for
     assert {name: compared.differing for name, compared in found.items() if compared.differing} == {}
-    assert all(compared.arguments and compared.results for compared in found.values())
+    assert all(c.arguments and c.results for name, c in found.items() if name not in unbuilt)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.base import releases
+from shardy_py.base.errors import ShardyError
 from tests.differential.modes import run_ours
 
 SLICED = """sdy.mesh @mesh = <["x"=4]>
@@ -65,6 +66,114 @@ def test_the_module_has_the_shardings_of_main() -> None:
 
 def test_what_is_not_received_is_padding() -> None:
     assert "stablehlo.select" in after("0.12", PADDED, RESOLVE)
+
+
+REVERSED = """sdy.mesh @mesh = <["x"=4, "y"=2]>
+func.func @main(%a: tensor<7xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<7xf32> {
+  %0 = stablehlo.reverse %a, dims = [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>}
+    : tensor<7xf32>
+  return %0 : tensor<7xf32>
+}
+"""
+
+
+def test_reversed_devices_come_before_or_after_the_parts_are_reversed() -> None:
+    before, after_it = (after(release, REVERSED, RESOLVE) for release in ("0.10", "shardy-2026-08-22"))
+    lines = [line.strip() for line in before.splitlines()]
+    assert lines[7].startswith("%5 = stablehlo.slice %arg1 [1:2]")
+    assert "source_target_pairs = dense<[[0, 1], [1, 2], [2, 3]]>" in lines[8]
+    assert "channel_handle" not in lines[8]
+    assert lines[12].startswith("} : (tensor<8xf32>)")
+    assert lines[13].startswith('%2 = sdy.reshard %1 <@mesh_reversed, [{"x"}]>')
+    assert '%3 = sdy.reshard %2 <@mesh, [{"x"}]>' in after_it
+
+
+@pytest.mark.parametrize(("size", "parts"), [(5, '"x"'), (9, '"x", "y"')])
+def test_reversals_that_shift_by_more_than_a_part_are_replicated(size: int, parts: str) -> None:
+    text = REVERSED.replace("7xf32", f"{size}xf32").replace('{"x"}', f"{{{parts}}}")
+    assert "manual_computation" not in after("0.10", text, RESOLVE)
+    assert "manual_computation" in after("shardy-2026-08-22", text, RESOLVE)
+
+
+def test_parts_of_pads_are_exchanged_since_a_tree() -> None:
+    assert "sdy.reshard %arg0 <@mesh, [{}]>" in after("0.10", PADDED, RESOLVE)
+    assert "sdy.reshard" not in after("shardy-2026-08-22", PADDED, RESOLVE)
+
+
+SUB_AXES = """sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(1)2}]>})
+    -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x":(2)2, "x":(1)2}]>}) {
+  %0 = sdy.all_slice [{"x":(2)2}] %a out_sharding=<@mesh, [{"x"}]> : tensor<8xf32>
+  %1 = sdy.collective_permute %0 out_sharding=<@mesh, [{"x":(2)2, "x":(1)2}]> : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+"""
+
+
+def test_positions_along_sub_axes() -> None:
+    before, now = (after(release, SUB_AXES, LOCAL) for release in ("0.10", "shardy-2026-08-22"))
+    assert "dense<[0, 0, 2, 2]> : tensor<4xi64>" in before
+    assert "dense<[0, 2, 0, 2]> : tensor<4xi64>" in now
+    for text in (before, now):
+        assert "source_target_pairs = dense<[[0, 0], [1, 2], [2, 1], [3, 3]]>" in text
+    assert after("0.10", SUB_AXES, (LOCAL[0], "device-id-arithmetic=true")) == after(
+        "shardy-2026-08-22", SUB_AXES, (LOCAL[0], "device-id-arithmetic=true")
+    )
+
+
+ON_ONE = """sdy.mesh @mesh = <["x"=2]>
+sdy.mesh @one = <[], device_ids=[1]>
+func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.reshard %a <@one, []> : tensor<8xf32>
+  %1 = stablehlo.custom_call @f(%0) {sdy.sharding = #sdy.sharding_per_value<[<@one, []>]>}
+    : (tensor<8xf32>) -> tensor<8xf32>
+  %2 = sdy.reshard %1 <@mesh, [{}]> : tensor<8xf32>
+  return %2 : tensor<8xf32>
+}
+"""
+
+
+def test_devices_are_compared_by_their_ids() -> None:
+    wide, narrow = (
+        after(release, ON_ONE, ("sdy-resolve-single-device-sharding", ""))
+        for release in ("shardy-2026-08-22", "0.12")
+    )
+    assert "%1 = stablehlo.convert %0 : (tensor<ui32>) -> tensor<i64>" in wide
+    assert "compare EQ, %0, %c : (tensor<ui32>, tensor<ui32>)" in narrow
+    assert wide == after("0.12", ON_ONE, ("sdy-resolve-single-device-sharding", "wide-device-ids=true"))
+
+
+def test_passes_that_a_release_lacks_are_those_of_the_tree() -> None:
+    made = [
+        after(release, PADDED, ("sdy-per-instruction-partitioning", ""))
+        for release in ("0.10", "shardy-2026-08-22")
+    ]
+    assert made[0] == made[1]
+    assert "stablehlo.collective_permute" in made[0]
+
+
+def test_stages_have_the_right_positions_in_each_release() -> None:
+    step = ("sdy-export-pipeline", "partitioner-stage=convert-global-to-local")
+    assert "[[0, 0], [1, 2], [2, 1], [3, 3]]" in after("0.10", SUB_AXES, step)
+    assert "dense<[0, 0, 2, 2]>" not in after("0.10", SUB_AXES, step)
+
+
+GROUPED = """sdy.mesh @mesh = <["x"=3]>
+func.func @main(%a: tensor<2x4x1xf32>, %b: tensor<3x1x2xf32>) -> tensor<1x2x2xf32> {
+  %0 = sdy.all_slice [{"x"}, {}, {}] %a out_sharding=<@mesh, [{"x"}, {}, {}]> : tensor<2x4x1xf32>
+  %1 = stablehlo.convolution(%0, %b) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {}
+    {batch_group_count = 2 : i64, feature_group_count = 1 : i64,
+     sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{}, {}, {}]>]>}
+    : (tensor<2x4x1xf32>, tensor<3x1x2xf32>) -> tensor<1x2x2xf32>
+  return %1 : tensor<1x2x2xf32>
+}
+"""
+
+
+def test_groups_that_do_not_divide_a_padded_batch() -> None:
+    what = r"expects input batch dimension \(3\) to be divisible by batch_group_count\. Got"
+    with pytest.raises(ShardyError, match=what):
+        after("0.10", GROUPED, ("sdy-pad-for-divisibility", ""))
 
 
 @pytest.mark.parametrize("unsafe", ["true", "false"])

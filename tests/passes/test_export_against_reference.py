@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.cli.pass_text import build_step
 from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.passes import PassCall, pass_call

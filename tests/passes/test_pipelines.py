@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.cli.pass_text import build_step
 from shardy_py.passes.pipeline_options import ExportPipelineOptions, PropagationPipelineOptions
 from shardy_py.passes.pipelines import (
@@ -46,7 +46,7 @@ def test_same_passes_as_the_reference(name: str, options: str, process: Referenc
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_same_passes_up_to_a_stage(stage: str, process: ReferenceProcess) -> None:
-    if not Behaviour.EXPORT_PARTITIONS.holds:
+    if not Behaviour.EXPORT_OPTIMIZES.holds:
         pytest.skip("C++ has no stages yet")
     test_same_passes_as_the_reference("sdy-export-pipeline", f"partitioner-stage={stage}", process)
 

@@ -83,8 +83,30 @@ def test_functions_take_and_return_what_is_on_all_devices(
         assert main([str(source), flag, "-o", str(output)]) == 1
     fact = f"'func.func' op function {place} 0 cannot have a single-device sharding attribute"
     assert f"in.mlir:3:1: error: {fact}" in capsys.readouterr().err
-    with releases.of("0.10"):
-        assert main([str(source), flag, "-o", str(output)]) == 0
+    for older in ("0.10", "shardy-2026-08-22"):
+        with releases.of(older):
+            assert main([str(source), flag, "-o", str(output)]) == 0
+    with releases.of("shardy-2026-08-22"):
+        assert main([str(source), "--sdy-insert-explicit-reshards=enable-full-version=true"]) == 1
+    assert fact.replace("device sharding", "device (maximal) sharding") in capsys.readouterr().err
+
+
+SUB_AXES = """sdy.mesh @mesh = <["a"=4]>
+func.func @main(%x: tensor<2x4xi32>) -> (tensor<2x4xi32>, tensor<8xi32>) {
+  %0 = sdy.reshard %x <@mesh, [{"a":(1)2}, {"a":(2)2}]> : tensor<2x4xi32>
+  %1 = stablehlo.reshape %x : (tensor<2x4xi32>) -> tensor<8xi32>
+  %2 = sdy.reshard %1 <@mesh, [{"a"}]> : tensor<8xi32>
+  return %0, %2 : tensor<2x4xi32>, tensor<8xi32>
+}
+"""
+
+
+@pytest.mark.parametrize(("release", "reshards"), [("0.10", 2), ("shardy-2026-08-22", 1), ("0.12", 1)])
+def test_reshards_in_another_shape_are_reused(release: str, reshards: int, tmp_path: Path) -> None:
+    source, output = tmp_path / "in.mlir", tmp_path / "out.mlir"
+    source.write_text(SUB_AXES)
+    assert main([str(source), f"--jax={release}", "--canonicalize", "-o", str(output)]) == 0
+    assert output.read_text().count("sdy.reshard") == reshards
 
 
 DROPPED = """sdy.mesh @mesh = <["a"=2]>
@@ -105,6 +127,26 @@ def test_unreduced_axes_are_verified_in_the_pipeline(
     with releases.of("0.10"):
         assert main([str(source), "--sdy-propagation-pipeline", "-o", str(output)]) == 0
     assert 'sdy.all_reduce {"a"}' in output.read_text()
-    with releases.of("0.12"):
-        assert main([str(source), "--sdy-propagation-pipeline", "-o", str(output)]) == 1
-    assert "'stablehlo.negate' op dropped unreduced axis 'a'" in capsys.readouterr().err
+    for newer in ("shardy-2026-08-22", "0.12"):
+        with releases.of(newer):
+            assert main([str(source), "--sdy-propagation-pipeline", "-o", str(output)]) == 1
+        assert "'stablehlo.negate' op dropped unreduced axis 'a'" in capsys.readouterr().err
+
+
+RESHAPE = """sdy.mesh @mesh = <["a"=3]>
+func.func @main(%x: tensor<16x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>}) -> tensor<256xf32> {
+  %0 = stablehlo.reshape %x {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"a"}]>]>}
+    : (tensor<16x16xf32>) -> tensor<256xf32>
+  return %0 : tensor<256xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(("release", "count"), [("0.10", 3), ("0.12", 1)])
+def test_a_reshape_of_equal_parts_is_kept(release: str, count: int, tmp_path: Path) -> None:
+    source, output = tmp_path / "in.mlir", tmp_path / "out.mlir"
+    source.write_text(RESHAPE)
+    with releases.of(release):
+        flag = "--sdy-insert-explicit-reshards=enable-full-version=true"
+        assert main([str(source), flag, "-o", str(output)]) == 0
+    assert output.read_text().count("sdy.reshard ") == count

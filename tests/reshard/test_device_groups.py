@@ -130,3 +130,10 @@ def test_pairs_keep_coordinates_along_other_axes() -> None:
     for giver, taker in pairs.tolist():
         assert grid[giver]["c"] == grid[taker]["c"]
         assert grid[giver]["d"] == grid[taker]["b"]
+
+
+def test_pairs_of_shardy_are_in_the_order_of_devices() -> None:
+    mesh = Mesh.of(b=2, c=2, d=2)
+    source, target = (TensorSharding("mesh", (DimensionSharding((AxisRef(name),)),)) for name in ("d", "b"))
+    pairs = source_target_pairs(source, mesh, target, mesh, as_shardy=True)
+    assert pairs.tolist() == [[0, 0], [1, 4], [2, 1], [3, 5], [4, 2], [5, 6], [6, 3], [7, 7]]

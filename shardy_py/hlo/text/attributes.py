@@ -317,7 +317,7 @@ _NAMES: dict[Callable[[HloCursor], Any], str] = {
     slices: "slice",
     window: "window",
     padding: "padding",
-    word: """direction type fft_type distribution kind algorithm transpose_a dim_labels padding_type
+    word: """direction order type fft_type distribution kind algorithm transpose_a dim_labels padding_type
         schedule api_version epsilon mode convolution_kind""",
     string: "custom_call_target infeed_config outfeed_config async_execution_thread",
     name: "to_apply condition body select scatter true_computation false_computation",

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import CallOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir import holders, value_shardings
 from shardy_py.mlir.calls import calls_in, is_defined_function
 from shardy_py.mlir.dialects.sdy import ReshardOp

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir.dialects.sdy import MeshOp, OpShardingRuleAttr, ShardingGroupOp
 from shardy_py.mlir.holders import RULE, SHARDING
 from shardy_py.mlir.ir import erase, find_ops, walk_pre_order

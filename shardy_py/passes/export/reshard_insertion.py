@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import Diagnostic, ShardyError, located, warn
-from shardy_py.base.releases import Behaviour
 from shardy_py.mlir.data_flow import argument_owners, edge_sources, result_owners
 from shardy_py.mlir.dialects.sdy import AllReduceOp, OpShardingRuleAttr, ReduceScatterOp, ReshardOp
 from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
@@ -42,6 +42,7 @@ from shardy_py.mlir.movements import Movement, is_recording, note, note_copies
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import name_of, record_of
 from shardy_py.mlir.sharding_walk import survey
+from shardy_py.mlir.stablehlo_builder import shape_of
 from shardy_py.mlir.symbols import Symbols, functions_of, meshes_of
 from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.value_shardings import (
@@ -55,6 +56,7 @@ from shardy_py.passes.export.communication_ops import RESHARDING, chain_after_re
 from shardy_py.passes.options import InsertExplicitReshardsOptions
 from shardy_py.propagation.rules import derive_rule
 from shardy_py.reshard import reshard_plan as plans
+from shardy_py.reshard.reshape_groups import has_same_parts
 from shardy_py.reshard.steps import (
     Shardings,
     Step,
@@ -90,7 +92,7 @@ class ReshardInsertion:
 
     is_full: the full version, for every op.
     keeps_reductions: an `sdy.all_reduce` or `sdy.reduce_scatter` of the program is the reduction of its
-        operand. Shardy inserts a second one.
+        operand. Shardy inserts a second one. And reshapes are never left to communicate by themselves.
     marks_partial: results before their all-reduce are unreduced along its axes.
     """
 
@@ -111,10 +113,12 @@ class ReshardInsertion:
         self._reader = ShardingReader()
         self._plans: dict[tuple[int | str | None, ...], tuple[plans.ReshardPlan, bool, object]] = {}
         self._takes_reductions = _OPERATORS.holds and not keeps_reductions
+        self._keeps_equal_parts = Behaviour.RESHAPE_KEEPS_EQUAL_PARTS.holds and not keeps_reductions
+        is_minimal_too = Behaviour.SINGLE_DEVICE_TENSORS_ARE_RESHARDED.holds
         self._has_single_devices = (
             (keeps_reductions or Behaviour.SINGLE_DEVICE_OPS_ARE_RESHARDED.holds)
             and any(mesh.is_maximal for mesh in meshes.values())
-            and (is_full or plans.global_mesh(meshes) is not None)
+            and (is_full or (is_minimal_too and plans.global_mesh(meshes) is not None))
         )
         self._survey = survey(symbols.module, CALL, CONCATENATE, *DOTS, UNREGISTERED)
         self._unreduced = self._survey.any_sharding(lambda s: bool(s.unreduced_axes))
@@ -151,7 +155,8 @@ class ReshardInsertion:
             shardings = attribute_list_shardings(function.properties.get(name))
             for index, sharding in enumerate(shardings):
                 if is_single_device(sharding, self._meshes):
-                    fact = "cannot have a single-device sharding attribute"
+                    word = "" if Behaviour.SINGLE_DEVICE_IS_THE_WORD.holds else " (maximal)"
+                    fact = f"cannot have a single-device{word} sharding attribute"
                     raise _error(function, f"'func.func' op function {kind} {index} {fact}")
 
     def _visit(self, op: Operation) -> None:
@@ -291,7 +296,8 @@ class ReshardInsertion:
         if not is_full:
             return plans.minimal_plan(tensors, plans.dot_result_reshard(tensors) if op.name in DOTS else None)
         if op.name == RESHAPE and plans.has_overflow(tensors.project()):
-            return plans.overflow_plan(tensors, self._meshes)
+            is_kept = self._keeps_equal_parts and _has_same_parts(op, tensors)
+            return plans.NOTHING if is_kept else plans.overflow_plan(tensors, self._meshes)
         return plans.reshard_plan(tensors, self._meshes)
 
 
@@ -303,6 +309,14 @@ def _reduction_of(op: Operation) -> str | None:
     if len(names) == 1:
         return _REDUCTION_BY_OP.get(names[0], "sum")
     return _REDUCTION_BY_OP.get(names[0]) if len(set(names)) == 1 else None
+
+
+def _has_same_parts(reshape: Operation, tensors: plans.OpShardings) -> bool:
+    source, target = tensors.operands[0], tensors.results[0]
+    if source is None or target is None:
+        return False
+    shapes = shape_of(operands_of(reshape)[0]), shape_of(reshape.results[0])
+    return has_same_parts(source, shapes[0], target, shapes[1], tensors.mesh)
 
 
 def insert_reshards(op: Operation, plan: plans.ReshardPlan, reader: ShardingReader, meshes: Meshes) -> None:

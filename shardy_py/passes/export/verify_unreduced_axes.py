@@ -17,6 +17,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Operation, OpResult, Region, SSAValue
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.mlir.dialects.sdy import (
     AllReduceOp,
@@ -119,9 +120,9 @@ class _Check:
         return transition_fault(operands, shardings, self._meshes, introduced=introduced, removed=removed)
 
     def _made_by(self, op: Operation) -> str:
-        """The reduction of the result of an op that may introduce unreduced axes of any."""
+        """The reduction of an op that may introduce unreduced axes of any; before JAX 0.12, of a sum."""
         made = self._sharding(op.results[0])
-        return SUM if made is None else made.reduction
+        return SUM if made is None or not Behaviour.MAXIMA_ARE_INTRODUCED.holds else made.reduction
 
     def _sharding(self, value: SSAValue) -> TensorSharding | None:
         return self._reader.through_barriers(value)

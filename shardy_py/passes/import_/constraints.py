@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, ShapedType
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue, Use
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import Diagnostic, ShardyError, warn
-from shardy_py.base.releases import Behaviour
 from shardy_py.mlir import ir
 from shardy_py.mlir.data_flow import EDGE_NAME, edge_of_target
 from shardy_py.mlir.dialects import sdy
@@ -27,12 +27,12 @@ from shardy_py.mlir.ir import (
     take_out,
     walk_post_order,
 )
+from shardy_py.mlir.location_names import name_in
 from shardy_py.mlir.movements import Movement, note, note_moved
 from shardy_py.mlir.plain import plain
 from shardy_py.mlir.symbols import MAIN, functions_of, symbol_name
 from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.value_shardings import holder_of, rank_of, set_sharding, sharding_of
-from shardy_py.mlir.value_table import name_in
 from shardy_py.passes.export.communication_ops import identity_op, only_user
 from shardy_py.passes.options import DebugInfoOptions
 from shardy_py.passes.propagate.debug_trail import DebugTrail, SetInput

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir.calls import is_defined_function
 from shardy_py.mlir.data_flow import EDGE_NAME, argument_owners, edge_of_target
 from shardy_py.mlir.dialects.sdy import ManualComputationOp, ShardingConstraintOp

@@ -16,6 +16,7 @@ from typing import cast
 
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects.sdy import ReshardOp
 from shardy_py.mlir.dialects.stablehlo import op_class
@@ -130,7 +131,8 @@ class _Earlier:
         """What `sharding` of the tensor of `op` makes of `root`: equal for reshards to the same layout."""
         if self._meshes is None:
             self._meshes = meshes_of(module_of(op))
-        steps = strides(sharding, sizes_of(op.results[0]), mesh_of(sharding, self._meshes))
+        mesh, merges = mesh_of(sharding, self._meshes), Behaviour.LAYOUTS_MERGE_SUB_AXES.holds
+        steps = strides(sharding, sizes_of(op.results[0]), mesh, merges=merges)
         return op.parent, root, is_direct, sharding.mesh, sharding.replicated_axes, tuple(steps)
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from math import gcd, prod
 from typing import NamedTuple
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.indexing import constant, simplify_expr
 from shardy_py.ops import OpRecord, Reads, coordinates, linear_index, shape_of
 

@@ -15,10 +15,10 @@ from xdsl.ir import Operation
 from shardy_py.base.errors import Position
 from shardy_py.hardware.cost import CostModel
 from shardy_py.mlir.ir import blocks_of, operands_of, written_name
+from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.symbols import function_name
 from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.value_shardings import ShardingReader
-from shardy_py.mlir.value_table import location_text
 from shardy_py.ops import TABLE, TensorType
 from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.collect import Axes, CollectiveUse, collect_collectives

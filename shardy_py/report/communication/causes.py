@@ -15,9 +15,9 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from shardy_py.base.errors import Position
 from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.mlir.ir import written_name
+from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.movements import Copies, Insertion, Movement
 from shardy_py.mlir.text.source import position_of
-from shardy_py.mlir.value_table import location_text
 from shardy_py.ops import TABLE, Collective
 
 

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from shardy_py.base.errors import Diagnostic
+from shardy_py.base.releases import Release, current, heading
 from shardy_py.base.rows import Rows, Tabular
 from shardy_py.base.terminal import lines_text
 from shardy_py.hardware.cost import DEFAULT, Cost, CostModel
@@ -66,6 +67,7 @@ class CommunicationReport(Tabular):
     warnings: of communication that is not in the report. partitioner: whose collectives they are.
     not_by_xla: why they are Shardy's although JAX wrote the program; "" otherwise.
     rematerialized: where XLA gathers a whole tensor to reshard it, and logs that.
+    release: whose Shardy or XLA they are.
     disagreements: of a local program, where it differs from the forecast; None if that is not known.
     remedies_of: finds what to change for a collective, a line each; None: the text has no such lines.
     """
@@ -80,6 +82,7 @@ class CommunicationReport(Tabular):
     )
     not_by_xla: str = ""
     rematerialized: tuple[Rematerialization, ...] = ()
+    release: Release = field(default_factory=current)
 
     @cached_property
     def sending(self) -> tuple[CollectiveUse, ...]:
@@ -242,7 +245,7 @@ def communication_json(report: CommunicationReport) -> dict[str, Any]:
     """Returns the report for JSON; docs/communication.md describes the schema."""
     found = report.disagreements
     return {
-        "schema": SCHEMA,
+        **heading(SCHEMA, report.release),
         "partitioner": report.partitioner,
         "model": json_fields(report.model, "name", "source"),
         "total": json_fields(report.total),

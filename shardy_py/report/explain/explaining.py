@@ -17,10 +17,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.base.errors import warn
 from shardy_py.mlir.holders import Holder, Place, read
+from shardy_py.mlir.location_names import name_stack
 from shardy_py.mlir.movements import Movement, Spot
 from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.value_shardings import holder_of
-from shardy_py.mlir.value_table import ValueEntry, ValueTable, names_in
+from shardy_py.mlir.value_table import ValueEntry, ValueTable
 from shardy_py.propagation.graph.run_record import Propagation, Record
 from shardy_py.propagation.journal import FUNCTION_RESULT
 from shardy_py.report.explain.agreements import Agreements, slot_at_end
@@ -254,7 +255,7 @@ def factor_words(rule: ShardingRule, factor: int, *sides: tuple[int, int]) -> st
 
 def _likeness(entry: ValueEntry) -> Hashable:
     """What values of equal layers share; None if there is no number in the scope of a value."""
-    scope = "/".join(names_in(entry.location))
+    scope = name_stack(entry.location)
     if entry.role != "intermediate" or not _NUMBER.search(scope):
         return None
     place = str(position_of(entry.location))

@@ -16,10 +16,11 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from shardy_py.mlir.dialects.traits import data_flow
 from shardy_py.mlir.holders import Holder
 from shardy_py.mlir.ir import operands_of, owning_op
+from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.movements import Copies, Merger, Spot
 from shardy_py.mlir.record import name_of
 from shardy_py.mlir.symbols import function_name
-from shardy_py.mlir.value_table import ValueEntry, ValueTable, location_text
+from shardy_py.mlir.value_table import ValueEntry, ValueTable
 from shardy_py.propagation.graph.run_record import EDGES, Record
 from shardy_py.report.explain.explanation import Annotation, NamedPlace
 from shardy_py.report.explain.states import Root, SpotKey, key_of

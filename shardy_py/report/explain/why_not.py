@@ -21,10 +21,10 @@ from shardy_py.base.errors import ShardyError, warn
 from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
 from shardy_py.mlir.holders import Holder
 from shardy_py.mlir.ir import owning_op
+from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.movements import Movement, Spot
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.text.builtin_attributes import unescape
-from shardy_py.mlir.value_table import location_text
 from shardy_py.propagation.graph.run_record import Propagation
 from shardy_py.report.explain.crossings import Stopping
 from shardy_py.report.explain.explaining import Explainer, Subject, axis_text, final_sharding, spot_of

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.releases import DEFAULT, Release, of
 from shardy_py.base.session import without_collection
 from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.xla.buffers.estimate import MemoryEstimate
@@ -17,8 +18,8 @@ from shardy_py.xla.spmd.from_program import SpmdProgram
 if TYPE_CHECKING:
     from shardy_py.report.memory.report import MemoryReport
 
-Parts = tuple[str, str, MemoryEstimate | None, str]
-"""Program, target or chip, the estimate; and why there is none."""
+Parts = tuple[str, str, MemoryEstimate | None, str, Release]
+"""Program, target or chip, the estimate, and why there is none; the release."""
 
 
 def reduced(report: MemoryReport) -> tuple[Callable[..., Any], Parts]:
@@ -29,18 +30,21 @@ def reduced(report: MemoryReport) -> tuple[Callable[..., Any], Parts]:
     except ShardyError as error:
         problem = error.first.message
     target = report.target if report.chip is None else report.chip.name
-    return restored, (print_module(report.module, debuginfo=True), target, estimate, problem)
+    return restored, (print_module(report.module, debuginfo=True), target, estimate, problem, report.release)
 
 
 @without_collection()
-def restored(text: str, target: str, estimate: MemoryEstimate | None, problem: str) -> MemoryReport:
+def restored(
+    text: str, target: str, estimate: MemoryEstimate | None, problem: str, release: Release = DEFAULT
+) -> MemoryReport:
     """Returns the report of these parts."""
     from shardy_py.report.memory.report import memory_report
 
     def failing() -> SpmdProgram:
         raise ShardyError(problem)
 
-    report = memory_report(parse_module(text, "<memory report>"), target, failing)
+    with of(release):
+        report = memory_report(parse_module(text, "<memory report>"), target, failing)
     if estimate is not None:
         # That of the program with its collectives.
         object.__setattr__(report, "estimate", estimate)

@@ -10,7 +10,7 @@ Not here: computing sizes and liveness (`collect.py`, `liveness.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import nsmallest
 from typing import Any, cast
@@ -20,6 +20,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.releases import Release, current, heading
 from shardy_py.base.rows import Rows, Tabular
 from shardy_py.base.session import without_collection
 from shardy_py.base.terminal import lines_text
@@ -28,11 +29,12 @@ from shardy_py.hardware.tensor_bytes import Target, TensorBytes, json_fields
 from shardy_py.mlir.dialects.registry import syntax_table
 from shardy_py.mlir.dialects.traits import is_constant
 from shardy_py.mlir.ir import owning_op
+from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.record import name_of
 from shardy_py.mlir.symbols import Symbols, function_name, functions_of
 from shardy_py.mlir.text.deep_stack import deep_stack
 from shardy_py.mlir.text.naming import ValueNames
-from shardy_py.mlir.value_table import RESULT_INFO, location_text
+from shardy_py.mlir.value_table import RESULT_INFO
 from shardy_py.ops import record
 from shardy_py.report.memory import pickled, shown
 from shardy_py.report.tables import bytes_text, meshes_text, omission, table, type_text
@@ -137,7 +139,7 @@ class MemoryReport(Tabular):
     """The memory on each device; tensors are numbered as in `EntryMemory.alive`.
 
     chip: the device whose memory is compared. spmd: makes the program of the estimate, without calls; by
-    default that of the module.
+    default that of the module. release: whose shardings and collectives it has.
     The module must not change while the report is in use.
     """
 
@@ -146,6 +148,7 @@ class MemoryReport(Tabular):
     collected: collect.CollectedProgram
     chip: Chip | None = None
     spmd: Callable[[], SpmdProgram] | None = None
+    release: Release = field(default_factory=current)
 
     columns = shown.COLUMNS
 
@@ -411,7 +414,7 @@ def memory_json(report: MemoryReport) -> dict[str, Any]:
     meshes = {n: {"axes": dict(m.sizes), "devices": m.device_count} for n, m in report.meshes.items()}
     tensors = [json_fields(report.row(number)) for number in ranked]
     head: dict[str, Any] = {
-        "schema": SCHEMA,
+        **heading(SCHEMA, report.release),
         "target": report.target,
         "memory_bytes": report.memory_bytes,
         "alive_bytes": report.alive_bytes,

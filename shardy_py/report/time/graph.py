@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 from shardy_py.hardware import Hardware
 from shardy_py.hardware.cost import CostModel
 from shardy_py.mlir.ir import written_name
-from shardy_py.mlir.value_table import location_text
+from shardy_py.mlir.location_names import location_text
 from shardy_py.ops import TABLE, Control, Storage
 from shardy_py.report.communication.by_xla import PlannedUses, is_written
 from shardy_py.report.communication.collect import CollectiveUse, collectives_by_op

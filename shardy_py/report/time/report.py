@@ -18,6 +18,7 @@ from typing import Any
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.files import write_whole
+from shardy_py.base.releases import DEFAULT, Release, current, heading
 from shardy_py.base.rows import Rows, Tabular
 from shardy_py.hardware import AxisLink, AxisPlacement, Hardware
 from shardy_py.hardware.cost import CostModel
@@ -46,7 +47,7 @@ class TimeReport(Tabular):
 
     hardware: the device. links: that the axes of the mesh lie on. model: the costs of collectives. function:
     that runs. mesh: the largest of the program. block: what runs on each device. count: returns its
-    arithmetic, and that of the whole program.
+    arithmetic, and that of the whole program. release: whose shardings and collectives it has.
     """
 
     hardware: Hardware
@@ -56,6 +57,7 @@ class TimeReport(Tabular):
     mesh: Mesh
     block: TimedBlock = field(repr=False)
     count: Callable[[], Counted] = field(repr=False)
+    release: Release = field(default_factory=current)
 
     @cached_property
     def counted(self) -> Counted:
@@ -171,7 +173,7 @@ class TimeReport(Tabular):
     def __reduce__(self) -> tuple[Any, ...]:
         """The report without the program, whose arithmetic is counted before."""
         kept = self.hardware, self.links, self.model, self.function, self.mesh, self.block
-        return _restored, (*kept, self.counted)
+        return _restored, (*kept, self.counted, self.release)
 
     def __repr__(self) -> str:
         return shown.short_text(self)
@@ -188,8 +190,9 @@ def _restored(
     mesh: Mesh,
     block: TimedBlock,
     known: Counted,
+    release: Release = DEFAULT,
 ) -> TimeReport:
-    return TimeReport(hardware, links, model, function, mesh, block, partial(_same, known))
+    return TimeReport(hardware, links, model, function, mesh, block, partial(_same, known), release)
 
 
 def _same(known: Counted) -> Counted:
@@ -306,7 +309,7 @@ def time_json(report: TimeReport) -> dict[str, Any]:
     """Returns the report for JSON; docs/time.md describes the schema."""
     work = report.work
     return {
-        "schema": SCHEMA,
+        **heading(SCHEMA, report.release),
         "hardware": report.hardware.name,
         "function": report.function,
         "devices": report.devices,

@@ -16,7 +16,16 @@ from shardy_py.search.advice.placement import (
     placements,
 )
 from shardy_py.search.advice.proposals import Proposal, Proposer
-from shardy_py.search.advice.remedy import NO_ADVICE, Advice, Edit, Effect, Remedy, is_expressible, spec_text
+from shardy_py.search.advice.remedy import (
+    NO_ADVICE,
+    Advice,
+    Edit,
+    Effect,
+    Language,
+    Remedy,
+    is_expressible,
+    spec_text,
+)
 from shardy_py.search.advice.rewrites import Rewrite
 from shardy_py.search.advice.sites import Site, Sites, is_backward
 
@@ -31,6 +40,7 @@ __all__ = [
     "Edit",
     "Effect",
     "Holding",
+    "Language",
     "Outcome",
     "Placement",
     "Placements",

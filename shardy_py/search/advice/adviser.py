@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.search.advice.outcome import GroupKey, Outcome, group_key
 from shardy_py.search.advice.proposals import Proposal, Proposer
-from shardy_py.search.advice.remedy import Advice, Effect, Remedy, words_of
+from shardy_py.search.advice.remedy import Advice, Effect, Language, Remedy, words_of
 
 Trial = Callable[[Proposal], Outcome | None]
 """Returns what the edited program costs; None if it is invalid."""
@@ -43,7 +43,7 @@ class Adviser:
     before: Outcome
     proposer: Proposer
     trial: Trial
-    is_jax: bool
+    language: Language
     tries: int | None = None
     _known: dict[tuple[object, ...], tuple[Proposal, Outcome | None]] = field(
         default_factory=dict[tuple[object, ...], tuple[Proposal, "Outcome | None"]]
@@ -86,7 +86,7 @@ class Adviser:
         found: list[Remedy] = []
         for proposal, after in self._known.values():
             if after is not None and self._helps(after, key):
-                words = words_of(proposal, is_jax=self.is_jax)
+                words = words_of(proposal, self.language)
                 found.append(
                     Remedy(proposal, words, self._effect(self.before, key), self._effect(after, key))
                 )

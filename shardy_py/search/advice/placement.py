@@ -11,7 +11,7 @@ from itertools import islice
 
 from shardy_py.base.terminal import lines_text
 from shardy_py.report.tables import bytes_text
-from shardy_py.search.advice.remedy import Edit, words_of
+from shardy_py.search.advice.remedy import Edit, Language, words_of
 
 _SHOWN = 2
 MOST_TRIES = 6
@@ -74,8 +74,7 @@ def placements(
     proposals: Iterable[tuple[Edit, ...]],
     before: Holding,
     trial: Callable[[tuple[Edit, ...]], Holding | None],
-    *,
-    is_jax: bool,
+    language: Language,
 ) -> Placements:
     """Tries proposals, and returns those after which devices hold less of the tensor.
 
@@ -87,6 +86,6 @@ def placements(
         tried += 1
         after = trial(proposal)
         if after is not None and after.held_bytes < before.held_bytes:
-            found.append(Placement(proposal, words_of(proposal, is_jax=is_jax), before, after))
+            found.append(Placement(proposal, words_of(proposal, language), before, after))
     found.sort(key=lambda each: (each.after.sent_bytes, each.after.held_bytes))
     return Placements(tuple({each.words: each for each in reversed(found)}.values())[::-1], tried)

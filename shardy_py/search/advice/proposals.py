@@ -16,17 +16,19 @@ from xdsl.ir import Operation, SSAValue
 
 from shardy_py.mlir.dialects.sdy import ShardingConstraintOp
 from shardy_py.mlir.ir import operands_of
+from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import MAIN
 from shardy_py.mlir.text.source import position_of
-from shardy_py.mlir.value_table import ValueEntry, ValueTable, location_text
+from shardy_py.mlir.value_table import ValueEntry, ValueTable
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.explain import Side
 from shardy_py.search.advice.remedy import Edit, family_name, is_expressible
 from shardy_py.search.advice.rewrites import near, rewrite_of
-from shardy_py.search.advice.sites import Site, Sites
+from shardy_py.search.advice.sites import Site, Sites, is_backward
 from shardy_py.search.advice.variants import batch_variants, fits, variants
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
+from shardy_py.xla.prepare.explicit_axes import given_by
 
 Proposal = tuple[Edit, ...]
 _MOST_SITES = 12
@@ -40,6 +42,7 @@ class Proposer:
     table: of the source program. final_sharding: of a source value after propagation.
     source_of: the source value of one of the propagated program, None if it has none.
     sides: the annotations that meet at a collective. mesh_name, mesh: of all new shardings.
+    has_explicit_axes: whether constraints are types of JAX, of which a user determines some only.
     """
 
     table: ValueTable
@@ -49,6 +52,7 @@ class Proposer:
     source_of: Callable[[SSAValue], ValueEntry | None]
     final_sharding: Callable[[ValueEntry], TensorSharding | None]
     sides: Callable[[CollectiveUse], Sequence[Side]]
+    has_explicit_axes: bool = False
 
     def proposals(self, uses: Sequence[CollectiveUse]) -> Iterator[Proposal]:
         """Returns what to try for collectives that are alike, most promising first, each once."""
@@ -227,7 +231,11 @@ class Proposer:
             place = location_text(entry.location)
             alike = self.table.of_op(ShardingConstraintOp.name)
             values = tuple(e for e in alike if place and location_text(e.location) == place) or (entry,)
-            yield (Edit("constraint", values, None),)
+            given = given_by(entry.op) if self.has_explicit_axes else None
+            if self.has_explicit_axes and (given is None or is_backward(entry.location)):
+                continue
+            if given != "out_sharding=":  # without it, JAX has to infer another
+                yield (Edit("constraint", values, None),)
             sharding = entry.sharding
             if sharding is not None:
                 for each in variants(sharding, _shape(entry), self.mesh, axes):

@@ -12,15 +12,20 @@ from typing import Literal
 
 from shardy_py.base.terminal import lines_text
 from shardy_py.hardware.cost import Cost
+from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.text.source import position_of
-from shardy_py.mlir.value_table import ValueEntry, location_text
+from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.report.tables import bytes_text
 from shardy_py.search.advice.rewrites import Rewrite
 from shardy_py.search.advice.sites import Site
 from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 from shardy_py.sharding.spelling import string_literal
+from shardy_py.xla.prepare.explicit_axes import given_by
 
 EditKind = Literal["argument", "result", "constraint", "rewrite"]
+Language = Literal["mlir", "jax", "jax with explicit axes"]
+"""Whose terms an instruction is in; with explicit axes JAX has other functions."""
+_CONSTRAINT = "with_sharding_constraint"
 _LISTED = 3
 """The number of edits of a remedy in the text."""
 _NUMBER = re.compile(r"\[\d+\]")
@@ -46,15 +51,15 @@ class Edit:
         """Equal for edits that change the program alike."""
         return tuple(map(id, self.values)), self.sharding, self.rewrite
 
-    def words(self, *, is_jax: bool) -> str:
-        """Returns the edit as an instruction; is_jax: in terms of JAX's API."""
+    def words(self, language: Language) -> str:
+        """Returns the edit as an instruction."""
         if self.rewrite is not None:
             return self.rewrite.words(self.values[0].op)
-        return self._words_of_jax() if is_jax else self._words_of_mlir()
+        return self._words_of_mlir() if language == "mlir" else self._words_of_jax(language)
 
-    def _words_of_jax(self) -> str:
+    def _words_of_jax(self, language: Language) -> str:
         if self.kind == "constraint":
-            return self._constraint_of_jax()
+            return self._constraint_of_jax(_CONSTRAINT if language == "jax" else self._explicit())
         by_kind = {"argument": "in_shardings", "result": "out_shardings"}
         parts: list[str] = []
         for role, keyword in by_kind.items():
@@ -64,7 +69,12 @@ class Edit:
         spec = "None" if self.sharding is None else spec_text(self.sharding)
         return f"{' and '.join(parts)}: {spec}"
 
-    def _constraint_of_jax(self) -> str:
+    def _explicit(self) -> str:
+        """What gives the values a sharding where axes are explicit."""
+        given = None if self.site is not None else given_by(self.values[0].op)
+        return given or "jax.sharding.reshard"
+
+    def _constraint_of_jax(self, function: str) -> str:
         first = self.values[0]
         place = position_of(first.location) if self.site is None else self.site.place
         at = (
@@ -73,14 +83,14 @@ class Edit:
             else location_text(first.location)
         )
         if self.sharding is None:
-            return f"remove with_sharding_constraint at {at}"
+            return f"remove {function} at {at}"
         spec = spec_text(self.sharding)
         if self.site is None:
-            return f"with_sharding_constraint at {at}: {spec}"
+            return f"{function} at {at}: {spec}"
         if self.site.name:
-            return f"{self.site.name} = with_sharding_constraint({self.site.name}, {spec}) after {at}"
+            return f"{self.site.name} = {function}({self.site.name}, {spec}) after {at}"
         what = self.site.text or f"result of {self.site.op}"
-        return f"with_sharding_constraint({what}, {spec}) at {at}"
+        return f"{function}({what}, {spec}) at {at}"
 
     def _words_of_mlir(self) -> str:
         first = self.values[0]
@@ -146,9 +156,9 @@ class Advice:
 NO_ADVICE = Advice((), 0)
 
 
-def words_of(edits: Sequence[Edit], *, is_jax: bool) -> str:
+def words_of(edits: Sequence[Edit], language: Language) -> str:
     """Returns edits as an instruction."""
-    texts = list(dict.fromkeys(edit.words(is_jax=is_jax) for edit in edits))
+    texts = list(dict.fromkeys(edit.words(language) for edit in edits))
     more = f"; and {len(texts) - _LISTED} more alike" if len(texts) > _LISTED else ""
     return "; ".join(texts[:_LISTED]) + more
 

@@ -21,8 +21,8 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp, ConcatenateOp, op_class
 from shardy_py.mlir.ir import build_operation, erase, operands_of, place_before, replace_uses
+from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.plain import plain, tensor_type
-from shardy_py.mlir.value_table import location_text
 
 _COMPOSITE = op_class("composite")
 _RESHAPE = op_class("reshape")

@@ -20,9 +20,11 @@ from shardy_py.base.source_files import SourceFiles
 from shardy_py.mlir.dialects.sdy import ManualComputationOp, ShardingConstraintOp
 from shardy_py.mlir.dialects.traits import is_terminator
 from shardy_py.mlir.ir import operands_of, written_name
+from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.text.source import position_of, stretch_of
-from shardy_py.mlir.value_table import ValueEntry, ValueTable, location_text
+from shardy_py.mlir.value_table import ValueEntry, ValueTable
+from shardy_py.xla.prepare.explicit_axes import typed
 
 _LONGEST = 60
 """Longer expressions are not shown."""
@@ -113,7 +115,7 @@ class Sites:
         stretch = stretch_of(results[0].location)
         text, name = ("", "") if stretch is None else self._expression(*stretch)
         values = tuple(dict.fromkeys((*results, *cotangents)))
-        return Site(place, text, name, written_name(results[0].op), values)
+        return Site(place, text, name, written_name(typed(results[0].op)), values)
 
     def _expression(self, start: Position, end: Position) -> tuple[str, str]:
         """Returns the text of a stretch of a source file, and the variable that it is assigned to.

@@ -51,6 +51,7 @@ def in_order(specs, tree):
     return jax.tree.unflatten(jax.tree.structure(tree), shardings)
 
 '''
+_KINDS = {False: "AxisType.Auto", True: "AxisType.Explicit"}
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _JAX_PATH = re.compile(r"[A-Za-z_]\w*(\[[^\]]*\]|\.[A-Za-z_]\w*)*")
 """The name of an argument, and a path in its tree, as `jax.tree_util.keystr` writes it."""
@@ -74,11 +75,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """Values of one type that get one sharding: their names and locations."""
+    """Values of one type that get one sharding: their names and locations.
+
+    given_by: what of JAX gives it; "" for `with_sharding_constraint`.
+    """
 
     type: str
     spec: Spec
     values: tuple[tuple[str, str], ...]
+    given_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,7 @@ class Code:
     """All annotations of a program on a mesh.
 
     constraints: that are added. kept, removed: of the program's own.
+    has_explicit_axes: whether the axes of the mesh are explicit, as a program has them; never those of plans.
     """
 
     mesh: Mesh
@@ -94,14 +100,15 @@ class Code:
     constraints: tuple[Constraint, ...] = ()
     kept: tuple[Constraint, ...] = ()
     removed: tuple[Constraint, ...] = ()
+    has_explicit_axes: bool = False
 
     def lines(self) -> Iterator[str]:
         """Returns the lines of Python."""
         helpers = [*self._helpers()]
         yield from ("import re", *_HEAD) if any("re.sub" in line for line in helpers) else _HEAD
         names = tuple(axis.name for axis in self.mesh.axes)
-        sizes, auto = tuple(axis.size for axis in self.mesh.axes), f"(AxisType.Auto,) * {len(names)}"
-        yield f"mesh = jax.make_mesh({sizes}, {names}, axis_types={auto})"
+        sizes, kind = tuple(axis.size for axis in self.mesh.axes), _KINDS[self.has_explicit_axes]
+        yield f"mesh = jax.make_mesh({sizes}, {names}, axis_types=({kind},) * {len(names)})"
         yield from _listed("in_specs", self.arguments)
         if self._has_results:
             yield from _listed("out_specs", self.results)
@@ -110,7 +117,10 @@ class Code:
             ("stays in the program", self.kept),
         ):
             for each in listed:
-                yield from _constraint(each, f"{title}, {_kind(each)} constrained to {spec_text(each.spec)}:")
+                by = f" by {each.given_by}" if each.given_by else ""
+                yield from _constraint(
+                    each, f"{title}, {_kind(each)} constrained to {spec_text(each.spec)}{by}:"
+                )
         for each in self.constraints:
             made = f"x = jax.lax.with_sharding_constraint(x, NamedSharding(mesh, {spec_text(each.spec)}))"
             yield from _constraint(each, f"add to the program, for {_kind(each)}: {made}")

@@ -16,10 +16,11 @@ from xdsl.ir import Attribute, Operation
 from shardy_py.base.terminal import without_controls
 from shardy_py.hlo.layout import element_type
 from shardy_py.mlir.ir import written_name
+from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.value_shardings import ShardingReader
-from shardy_py.mlir.value_table import ValueEntry, ValueTable, location_text
+from shardy_py.mlir.value_table import ValueEntry, ValueTable
 from shardy_py.propagation.graph.run_record import Record
 from shardy_py.report.communication import CollectiveUse, CommunicationReport
 from shardy_py.report.explain import WhyNot

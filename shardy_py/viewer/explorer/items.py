@@ -17,8 +17,9 @@ from xdsl.ir import Block, BlockArgument, Operation
 
 from shardy_py.mlir.dialects.traits import is_constant, is_terminator
 from shardy_py.mlir.ir import blocks_of, operands_of, walk_pre_order, written_name
+from shardy_py.mlir.location_names import name_stack
 from shardy_py.mlir.symbols import MAIN, function_name
-from shardy_py.mlir.value_table import ValueTable, names_in
+from shardy_py.mlir.value_table import ValueTable
 from shardy_py.ops import TABLE, Control
 
 ROOT = 0
@@ -182,7 +183,7 @@ def scope_of(op: Operation) -> tuple[str, ...]:
     JAX names `jit(step)/jvp(Model)/layer_0/dot_general`; the last part is the op. An inlined op is in the
     scope of the call.
     """
-    return split_scopes("/".join(names_in(op.location)))[:-1]  # pyright: ignore[reportAttributeAccessIssue]
+    return split_scopes(name_stack(op.location))[:-1]  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def split_scopes(name: str) -> tuple[str, ...]:

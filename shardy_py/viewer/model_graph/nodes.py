@@ -9,9 +9,10 @@ from typing import Any
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.mlir.ir import written_name
+from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.symbols import callee_name
 from shardy_py.mlir.text.attribute_writer import attribute_text
-from shardy_py.mlir.value_table import ValueEntry, location_text
+from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.ops import TABLE, Control
 from shardy_py.viewer.explorer import Item, Items
 from shardy_py.viewer.model_graph.schema import GraphNode, IncomingEdge, KeyValue, MetadataItem

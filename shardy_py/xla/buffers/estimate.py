@@ -18,7 +18,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from shardy_py.hlo.layout.formats import Target
-from shardy_py.mlir.value_table import location_text
+from shardy_py.mlir.location_names import location_text
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.packing import Buffer

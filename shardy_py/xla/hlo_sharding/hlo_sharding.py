@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from math import prod
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
 from shardy_py.sharding.axes import AxisRef
 from shardy_py.sharding.axis_lists import check_axis_lists, total_size
@@ -258,6 +259,18 @@ class HloSharding:
         words = [str(entry.get("op_name", "")).lower() for entry in reductions]
         reduction = next((word for word in words if word in ("max", "min")), "sum")
         return replace(self, metadata=kept, reduction=reduction if reductions else self.reduction)
+
+    @property
+    def encoded_metadata(self) -> tuple[Metadata, ...]:
+        """The metadata in a message, which may name a sum, too."""
+        kinds = () if self.named is not None else (self.type, *self.subgroup_types)
+        if (
+            self.reduction == "sum"
+            and HloShardingType.UNREDUCED in kinds
+            and Behaviour.SUMS_ARE_METADATA.holds
+        ):
+            return (*self.metadata, (_REDUCTION, ("op_name", "SUM")))
+        return self.all_metadata
 
     @property
     def all_metadata(self) -> tuple[Metadata, ...]:

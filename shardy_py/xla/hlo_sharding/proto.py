@@ -167,7 +167,7 @@ _METADATA_NUMBERS = {name: number for number, name in _METADATA_FIELDS.items()}
 
 def hlo_sharding_to_proto(sharding: HloSharding) -> bytes:
     """The serialized `OpSharding`, its fields in the order of their numbers."""
-    metadata = [_encode_metadata(entry) for entry in sharding.all_metadata]
+    metadata = [_encode_metadata(entry) for entry in sharding.encoded_metadata]
     if sharding.named is not None:
         inner = (*_named_fields(sharding.named), *((NAMED_METADATA, entry) for entry in metadata))
         return encode([(NAMED_SHARDING, encode(inner))])

@@ -13,7 +13,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir.dialects.chlo import ErfOp, RaggedDotOp, TopKOp
 from shardy_py.mlir.dialects.sdy import OpShardingRuleAttr
 from shardy_py.mlir.dialects.stablehlo import CustomCallOp

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from shardy_py.mlir.dialects.sdy import MeshOp
 from shardy_py.mlir.dialects.stablehlo import CustomCallOp
 from shardy_py.mlir.ir import find_ops, walk_pre_order
-from shardy_py.mlir.module_paths import name_in
+from shardy_py.mlir.location_names import name_in
 from shardy_py.mlir.symbols import functions_of
 
 _COUNTS = ("mhlo.num_partitions", "mhlo.num_replicas")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.ops import TABLE
 from shardy_py.ops.windowed import Window, windows_of
 from shardy_py.xla.spmd.application import Application, Handler

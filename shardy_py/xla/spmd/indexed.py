@@ -18,7 +18,7 @@ from functools import cached_property
 from math import inf, prod
 from typing import TypeVar
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.xla.spmd.grouping import Grouped, aligned, group_on, ungrouped
 from shardy_py.xla.spmd.matching import merged_into, per_group_shape
 from shardy_py.xla.spmd.model import Collective

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.xla.spmd.common_axes import common_axes
 from shardy_py.xla.spmd.grouping import Grouped, aligned, group_on, ungrouped
 from shardy_py.xla.spmd.indexed import (

@@ -22,8 +22,8 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
-from shardy_py.base.releases import Behaviour
 from shardy_py.reshard.device_groups import device_ids, shard_indices
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 from shardy_py.xla.spmd.by_axes import ByAxes

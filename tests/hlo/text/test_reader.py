@@ -134,6 +134,7 @@ def attribute(text: str) -> object:
         ("window={size=7}", {"size": (7,)}),
         ("dim_labels=b01f_01io->b01f", "b01f_01io->b01f"),
         ("direction=LT", "LT"),
+        ("order=TOTAL", "TOTAL"),
         ("is_stable=true", True),
         ('custom_call_target="a\\"b"', 'a\\"b'),
         ("sharding={{maximal device=1}, {replicated}}", "{{maximal device=1}, {replicated}}"),

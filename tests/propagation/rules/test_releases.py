@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py.base import releases
+from shardy_py.base import behaviours, releases
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.propagation.rules import derive_rule
 
@@ -82,7 +82,7 @@ def test_each_release_has_its_rule(record: OpRecord, before: str, since: str) ->
 
 
 def test_a_change_says_since_when_and_where_its_test_is() -> None:
-    for behaviour in releases.Behaviour:
+    for behaviour in behaviours.Behaviour:
         assert behaviour.value.since in releases.RELEASES
         assert behaviour.value.reason[0].islower() or behaviour.value.reason.startswith(("JAX", "XLA"))
         with releases.of(releases.NEWEST):

@@ -19,6 +19,7 @@ from shardy_py.xla.hlo_sharding.proto import hlo_sharding_from_proto, hlo_shardi
 from shardy_py.xla.hlo_sharding.text import hlo_sharding_from_text
 from tests.xla.hlo_sharding.hlo_shardings import random_mesh, random_sharding
 
+pytestmark = pytest.mark.reference
 hlo: Any = pytest.importorskip("jaxlib._hlo", reason="needs jaxlib")
 
 REJECTED_TEXT = (

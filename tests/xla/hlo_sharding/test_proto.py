@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
 from shardy_py.xla.hlo_sharding.proto import (
     decode,
@@ -64,7 +65,8 @@ INVALID = (
 @pytest.mark.parametrize(("text", "message"), MESSAGES)
 def test_messages_of_xla(text: str, message: str) -> None:
     sharding = hlo_sharding_from_text(text)
-    assert hlo_sharding_to_proto(sharding).hex() == message
+    with releases.of("0.10"):  # `test_releases.py` has what later ones add
+        assert hlo_sharding_to_proto(sharding).hex() == message
     assert hlo_sharding_from_proto(bytes.fromhex(message)) == sharding
 
 

@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 
 from shardy_py.base import releases
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.xla.hlo_sharding.axes import to_hlo_sharding, to_named_hlo_sharding
 from shardy_py.xla.hlo_sharding.hlo_sharding import HloSharding

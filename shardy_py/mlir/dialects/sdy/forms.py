@@ -8,7 +8,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Block, Operation
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir.dialects.sdy import ops
 from shardy_py.mlir.dialects.sdy import syntax_sharding as formats
 from shardy_py.mlir.dialects.sdy.syntax import DIRECTION, REDUCTION, REDUCTIONS

@@ -22,7 +22,7 @@ from typing_extensions import override
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, Region, SSAValue
 from xdsl.traits import OpTrait
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir.dialects.sdy.attributes import ManualAxesAttr, TensorShardingPerValueAttr
 from shardy_py.mlir.text.recipes import inherent_names
 from shardy_py.ops import OpRecord

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import Diagnostic
 from shardy_py.mlir.dialects.faults import Fault, note
 from shardy_py.mlir.dialects.sdy import ops
@@ -129,9 +130,16 @@ def _check_reduction(op: ops.ReduceScatterOp | ops.AllReduceOp, scope: Scope) ->
     check_transition(source, result, scope, introduced=None, removed=reduction)
 
 
+def _check_made(result: TensorSharding) -> None:
+    """Before JAX 0.12: made axes are of a sum."""
+    if result.reduction != "sum" and not Behaviour.MAXIMA_ARE_INTRODUCED.holds:
+        raise Fault("out_sharding reduction_op must be SUM")
+
+
 def _check_sharded_to_unreduced(op: ops.ShardedToUnreducedOp, scope: Scope) -> None:
     """Sharded to unreduced: axes are removed as in an all-gather and become unreduced."""
     source, result, mesh = _sides(op, scope)
+    _check_made(result)
     _check_by_dimension(op, op.axes.data, scope, _gather("shard-to-unreduce"))
     moved = [axis for axes in op.axes.data for axis in axes]
     if sort_and_merge([*source.unreduced_axes, *moved], mesh) != result.unreduced_axes:
@@ -141,12 +149,13 @@ def _check_sharded_to_unreduced(op: ops.ShardedToUnreducedOp, scope: Scope) -> N
 def _check_replicated_to_unreduced(op: ops.ReplicatedToUnreducedOp, scope: Scope) -> None:
     """Replicated to unreduced:
 
-    - dimensions stay as they are
+    - the reduction is as `_check_made` says, and dimensions stay as they are
     - there are axes, in the order of the mesh, used by no dimension of the operand and not unreduced there
     - they become unreduced
     """
     source, result, mesh = _sides(op, scope)
     axes = op.axes.data
+    _check_made(result)
     if source.dimensions != result.dimensions:
         raise Fault("input and output must share the same dimension shardings")
     if not axes:

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir.dialects.faults import Fault, inferred_fault, note, prefixed
 from shardy_py.mlir.dialects.sdy import ops, verify_types
 from shardy_py.mlir.dialects.sdy.ops import ManualComputationOp
@@ -140,13 +140,14 @@ def _check_mesh(op: ops.MeshOp, scope: Scope) -> None:
 def _check_constraint(op: ops.ShardingConstraintOp | ops.ReshardOp, scope: Scope) -> None:
     """A sharding constraint or reshard: its sharding fits its type.
 
-    It may add unreduced axes of any reduction, and drops the operand's by their own.
+    It may add unreduced axes of any reduction (before JAX 0.12: a sum), and drops the operand's by their own.
     """
     check_sharding(op.sharding.data, op.result.type, scope)
     source = sharding_behind_barriers(op.input)
     if source is not None:
         result = op.sharding.data
-        check_transition(source, result, scope, introduced=result.reduction, removed=source.reduction)
+        introduced = result.reduction if Behaviour.MAXIMA_ARE_INTRODUCED.holds else "sum"
+        check_transition(source, result, scope, introduced=introduced, removed=source.reduction)
 
 
 def check_transition(

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
-from shardy_py.base.releases import Behaviour
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir.dialects.faults import Fault, note, prefixed
 from shardy_py.mlir.dialects.sdy import verify_values
 from shardy_py.mlir.dialects.sdy.attributes import TensorShardingAttr

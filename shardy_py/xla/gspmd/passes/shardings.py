@@ -26,6 +26,7 @@ from shardy_py.mlir.symbols import (
 )
 from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.value_shardings import rank_of
+from shardy_py.passes.import_.meshes import inline_replica_group_meshes
 from shardy_py.passes.options import ExportShardingsOptions, ImportShardingsOptions
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
@@ -276,7 +277,8 @@ def xla_sdy_stablehlo_export_shardings(module: ModuleOp, options: ExportSharding
         func.func @f(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x"}]>})
     after   func.func @f(%arg0: tensor<8x8xf32> {mhlo.sharding = "{devices=[2,4]<=[4,2]T(1,0)}"})
 
-    Requires a module without ops of sdy: see `xla-sdy-export-ops`. The inverse: `xla-sdy-import-shardings`.
+    Replica groups get the meshes that they name. Requires a module without ops of sdy: see
+    `xla-sdy-export-ops`. The inverse: `xla-sdy-import-shardings`.
     """
     exporter = _Exporter(meshes_of(module), is_named=options.enable_hlo_sharding_v3)
     for function in functions_of(module):
@@ -287,6 +289,7 @@ def xla_sdy_stablehlo_export_shardings(module: ModuleOp, options: ExportSharding
                 _export_op(inner, exporter)
             if is_missing and options.add_missing_sharding_to_control_flow:
                 inner.attributes.setdefault(XLA_SHARDING, _spelled(HloSharding(HloShardingType.REPLICATED)))
+    inline_replica_group_meshes(module, meshes_of(module))
     for inner in list(top_level_ops(module)):
         if isinstance(inner, sdy.MeshOp):
             ir.erase(inner)

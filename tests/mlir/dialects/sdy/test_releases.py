@@ -41,6 +41,24 @@ def test_reductions_add_no_unreduced_axes(op: str, made: str) -> None:
     assert fault(text, "0.12").endswith("op cannot add new unreduced axis 'b'.")
 
 
+@pytest.mark.parametrize(
+    ("op", "said"),
+    [
+        ('sdy.sharded_to_unreduced [{"a"}] %x', "out_sharding reduction_op must be SUM"),
+        ('sdy.replicated_to_unreduced {"a"} %x', "out_sharding reduction_op must be SUM"),
+        ("sdy.reshard %x", "cannot introduce 'max' unreduced axes. Expected 'sum'."),
+        ("sdy.sharding_constraint %x", "cannot introduce 'max' unreduced axes. Expected 'sum'."),
+    ],
+)
+def test_maxima_are_introduced(op: str, said: str) -> None:
+    given = '@mesh, [{"a"}]' if "sharded_to" in op else "@mesh, [{}]"
+    text = REDUCED.format(given=given, op=op, made='[{}], unreduced=max{"a"}')
+    if "to_unreduced" not in op:
+        text = text.replace("out_sharding=", "")
+    assert fault(text, "shardy-2026-08-22").endswith(f"op {said}")
+    assert fault(text, "0.12") == ""
+
+
 def test_the_word_for_one_device() -> None:
     text = REDUCED.format(given="@device, [{}]", op="sdy.all_gather [{}] %x", made="[{}]")
     rest = "sharding can only have a sharding with rank 0 and no replicated or unreduced axes."

@@ -1,0 +1,93 @@
+"""Rows of `modes.py` for the passes of Shardy's partitioner, each on what C++ makes of a program up to it.
+
+JAX 0.10 has some of the passes, as a work in progress: those are compared in `partitioning.py`.
+"""
+
+from __future__ import annotations
+
+from tests.differential.meshes import Width
+from tests.differential.modes import PIPELINE, Mode, Step, wide
+
+RESHARDS: Step = (
+    "sdy-insert-explicit-reshards",
+    "enable-full-version=true mark-partial-result-with-unreduced-axes=true",
+)
+CANONICAL_RESHARDS: Step = (
+    "canonicalize",
+    "enable-patterns={sdy-reshard} region-simplify=aggressive top-down=false",
+)
+CANONICAL_COLLECTIVES: Step = (
+    "canonicalize",
+    "enable-patterns={sdy-collective} region-simplify=aggressive top-down=false",
+)
+RESOLVE, COLLECTIVES, OPTIMIZE, PAD, DEVICE, LOCAL, DROP = (
+    "sdy-resolve-permutation-factors",
+    "sdy-reshard-to-collectives",
+    "sdy-optimize-collectives",
+    "sdy-pad-for-divisibility",
+    "sdy-resolve-single-device-sharding",
+    "sdy-convert-global-to-local",
+    "sdy-drop-sharding-and-mesh",
+)
+STAGES: tuple[Step, ...] = (
+    (PIPELINE, ""),
+    RESHARDS,
+    CANONICAL_RESHARDS,
+    (RESOLVE, ""),
+    (COLLECTIVES, ""),
+    (OPTIMIZE, ""),
+    CANONICAL_COLLECTIVES,
+    (PAD, ""),
+    (DEVICE, ""),
+    (LOCAL, ""),
+    (DROP, "keep-module-sharding-metadata=true"),
+)
+"""What `sdy-export-pipeline` with `partitioner-stage=convert-global-to-local` runs after a propagation."""
+
+WIDTH = Width(replicated=0.0, annotated=0.4)
+_PROGRAM = wide(WIDTH)
+OPTIONS: dict[str, tuple[str, ...]] = {
+    RESHARDS[0]: ("", "enable-full-version=true"),
+    RESOLVE: ("enable-halo-exchange=false", "rng-bit-generator-unsafe=false", "partition-count=8"),
+    COLLECTIVES: ("keep-redundant-reshards=true",),
+    LOCAL: (
+        "enable-rgv3=false",
+        "per-dim-all-gather=true",
+        "combine-multi-dimension-reduce-scatter=true",
+        "replica-count=16",
+        "partition-count=16",
+    ),
+    DROP: ("",),
+}
+"""Other options of the passes; those in `STAGES` are the rows without options in their names."""
+
+
+def _rows() -> list[Mode]:
+    rows: list[Mode] = []
+    for index, step in enumerate(STAGES):
+        if step[0] in (PIPELINE, "canonicalize"):
+            continue
+        rows.append(Mode(step[0], _PROGRAM, (step,), STAGES[:index], is_partitioner=True))
+        for options in OPTIONS.get(step[0], ()):
+            name = f"{step[0]}{{{options}}}"
+            rows.append(Mode(name, _PROGRAM, ((step[0], options),), STAGES[:index], is_partitioner=True))
+    return rows
+
+
+def _export(options: str) -> Mode:
+    step = ("sdy-export-pipeline", options)
+    return Mode(f"export{{{options}}}", _PROGRAM, (step,), ((PIPELINE, ""),), is_partitioner=True)
+
+
+SINGLE = ("sdy-per-instruction-partitioning", "")
+PARTITIONER_MODES: tuple[Mode, ...] = (
+    *_rows(),
+    Mode(SINGLE[0], _PROGRAM, (SINGLE,), STAGES[:2], is_partitioner=True),
+    Mode(f"{SINGLE[0]}{{filter}}", _PROGRAM, ((SINGLE[0], "filter=dot"),), STAGES[:2], is_partitioner=True),
+    _export(""),
+    _export("enable-insert-explicit-collectives=true"),
+    _export("inline-meshes=false enable-insert-explicit-collectives=true keep-sharding-rules=true"),
+    _export("partitioner-stage=pad-for-divisibility"),
+    _export("partitioner-stage=convert-global-to-local"),
+    _export("partitioner-stage=convert-global-to-local enable-per-instruction-partitioning=true"),
+)

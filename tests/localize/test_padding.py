@@ -1,0 +1,70 @@
+"""What `sdy-pad-for-divisibility` does about padding that an op reads, as the C++ of JAX 0.12."""
+
+from __future__ import annotations
+
+from shardy_py.base import releases
+from tests.differential.modes import run_ours
+
+STEPS = (("sdy-pad-for-divisibility", ""),)
+MESH = 'sdy.mesh @mesh = <["x"=2, "y"=2]>\n'
+
+
+def per_value(dimensions: str) -> str:
+    return f"sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{dimensions}]>]>"
+
+
+def after(text: str, release: str = "0.12") -> str:
+    with releases.of(release):
+        return run_ours(MESH + text, STEPS)
+
+
+REDUCED = f"""func.func @main(%a: tensor<3xf32>) -> tensor<f32> {{
+  %c = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = sdy.all_slice [{{"x"}}] %a out_sharding=<@mesh, [{{"x"}}]> : tensor<3xf32>
+  %1 = stablehlo.reduce(%0 init: %c) applies stablehlo.multiply across dimensions = [0] {{{per_value("")}}}
+    : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}}
+"""
+
+
+def test_a_reduce_reads_its_initial_value() -> None:
+    assert "stablehlo.broadcast_in_dim %cst, dims = []" in after(REDUCED)
+    assert "stablehlo.select" not in after(REDUCED, "0.10")
+
+
+def test_zeros_are_not_masked_with_zeros() -> None:
+    text = after(REDUCED.replace("1.0", "0.0").replace("multiply", "add"))
+    assert "stablehlo.pad" in text
+    assert "stablehlo.select" not in text
+
+
+DEPTHWISE = f"""func.func @main(%a: tensor<2x3xf32>, %k: tensor<1x3xf32>) -> tensor<2x3xf32> {{
+  %0 = sdy.all_slice [{{}}, {{"x"}}] %a out_sharding=<@mesh, [{{}}, {{"x"}}]> : tensor<2x3xf32>
+  %1 = sdy.all_slice [{{}}, {{"x"}}] %k out_sharding=<@mesh, [{{}}, {{"x"}}]> : tensor<1x3xf32>
+  %2 = stablehlo.convolution(%0, %1) dim_numbers = [b, f]x[i, o]->[b, f], window = {{}}
+    {{batch_group_count = 1 : i64, feature_group_count = 3 : i64, {per_value('{}, {"x"}')}}}
+    : (tensor<2x3xf32>, tensor<1x3xf32>) -> tensor<2x3xf32>
+  %3 = sdy.all_gather [{{}}, {{"x"}}] %2 out_sharding=<@mesh, [{{}}, {{}}]> : tensor<2x3xf32>
+  return %3 : tensor<2x3xf32>
+}}
+"""
+
+
+def test_padded_features_are_groups() -> None:
+    assert "feature_group_count = 4" in after(DEPTHWISE)
+
+
+MOVED = """func.func @main(%a: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  %0 = sdy.all_slice [{"x", "y"}, {}] %a out_sharding=<@mesh, [{"x", "y"}, {}]> : tensor<3x4xf32>
+  %1 = sdy.all_to_all [{"y"}: 0->1] %0 out_sharding=<@mesh, [{"x"}, {"y"}]> : tensor<3x4xf32>
+  %2 = sdy.all_gather [{"x"}, {"y"}] %1 out_sharding=<@mesh, [{}, {}]> : tensor<3x4xf32>
+  return %2 : tensor<3x4xf32>
+}
+"""
+
+
+def test_what_stays_padded_is_sliced_to_itself() -> None:
+    text = after(MOVED)
+    assert "stablehlo.slice %2 [0:4, 0:4]" in text
+    assert "stablehlo.slice %4 [0:3, 0:4]" in text
