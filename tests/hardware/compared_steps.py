@@ -31,7 +31,7 @@ class Compared:
     """One step.
 
     forecast_us: with perfect overlap, and without. measured_held, forecast_held: the bytes of arguments, and
-    of results that are not in their memory. measured_temporaries, forecast_temporaries: the bytes beside these.
+    of results that are not in their memory. measured_temporaries, forecast_temporaries: the bytes beside.
     """
 
     name: str
