@@ -1,0 +1,123 @@
+"""Forecasts of the steps of `steps.py` beside what was measured on an H100.
+
+    python -m tests.hardware.compared_steps [NAME ...]      prints the table
+
+    step = compared("product_bf16_4096")
+    step.ratio                      forecast over measured
+
+Single ops are compared with the time of their kernels: enqueueing a run takes 50 us, longer than short ones
+run. Models are compared with the time of a step, launches included.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from shardy_py import Program, propagate
+from tests.hardware.steps import STEPS
+
+MEASURED = Path(__file__).with_name("measured") / "h100.json"
+MODELS = ("attention", "block", "decode", "training", "remat training", "convnet")
+"""The kinds that are compared with the time of a step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One step.
+
+    forecast_us: with perfect overlap, and without. measured_held, forecast_held: the bytes of arguments, and
+    of results that are not in their memory. measured_temporaries, forecast_temporaries: the bytes beside.
+    """
+
+    name: str
+    kind: str
+    measured_us: float
+    forecast_us: tuple[float, float]
+    bound: str
+    measured_held: int
+    forecast_held: int
+    measured_temporaries: int
+    forecast_temporaries: int
+
+    @property
+    def ratio(self) -> float:
+        """The forecast over the measured time; without collectives the forecast is one figure."""
+        return self.forecast_us[1] / self.measured_us
+
+    @property
+    def measured_bytes(self) -> int:
+        """All bytes of the compiled program."""
+        return self.measured_held + self.measured_temporaries
+
+    @property
+    def forecast_bytes(self) -> int:
+        """All bytes of the forecast."""
+        return self.forecast_held + self.forecast_temporaries
+
+    @property
+    def bytes_ratio(self) -> float:
+        """The forecast over the compiled program's bytes."""
+        return self.forecast_bytes / self.measured_bytes
+
+    @property
+    def line(self) -> str:
+        """A line of the table."""
+        low, high = self.forecast_us
+        forecast = f"{low:.1f}" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f}..{high:.1f}"
+        sizes = (
+            *(self.measured_bytes, self.forecast_bytes),
+            *(self.measured_temporaries, self.forecast_temporaries),
+        )
+        mib = " ".join(f"{size / 2**20:9.1f}" for size in sizes)
+        return (
+            f"{self.name:26} {self.kind:18} {self.measured_us:9.1f} {forecast:>9} {self.ratio:7.2f} "
+            f"{self.bound:8} {mib} {self.bytes_ratio:6.2f}"
+        )
+
+
+HEAD = (
+    f"{'step':26} {'kind':18} {'us':>9} {'forecast':>9} {'ratio':>7} {'bound':8} "
+    f"{'MiB':>9} {'forecast':>9} {'temp':>9} {'forecast':>9} {'ratio':>6}"
+)
+
+
+@cache
+def measurements() -> dict[str, Any]:
+    """The figures of the steps that were measured on an H100."""
+    return json.loads(MEASURED.read_text())["steps"]
+
+
+def compared(name: str) -> Compared:
+    """A step as forecast for one H100 beside what was measured."""
+    step, figures = STEPS[name], measurements()[name]
+    result = propagate(Program.from_jax(step.lowered("cuda")), progress=False)
+    time, estimate = result.time("h100"), result.memory("h100").estimate
+    memory = figures["memory"]
+    overlapped, serial = time.seconds
+    return Compared(
+        name,
+        step.kind,
+        figures["wall_us" if step.kind in MODELS else "kernel_us"],
+        (overlapped * 1e6, serial * 1e6),
+        time.bound,
+        memory["argument"] + memory["output"] - memory["alias"],
+        estimate.arguments + estimate.results - estimate.aliased,
+        memory["temp"],
+        estimate.temporaries,
+    )
+
+
+def main() -> None:
+    """Prints the table."""
+    print(HEAD)
+    for name in sys.argv[1:] or STEPS:
+        print(compared(name).line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
