@@ -20,7 +20,7 @@ Not here: from IR to the graph (`graph/from_module.py`), propagation through it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -29,7 +29,6 @@ import networkx
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.hlo.layout import ArrayShape, default_layout, element_type, padded_bytes
-from shardy_py.hlo.layout.formats import Target
 from shardy_py.ops import OpRecord
 from shardy_py.propagation.flat import StepKind
 from shardy_py.sharding import Mesh, TensorSharding, local_shape
@@ -62,7 +61,7 @@ class GraphValue:
     name: str
     shape: Shape | None
     element: str = ""
-    target: Target = "linear"
+    target: str = "linear"
     holder: ValueKey | None = None
     sharding: TensorSharding | None = None
     local_shape: Shape | None = None
@@ -73,11 +72,6 @@ class GraphValue:
         if local is not None and sharding is not None:
             local = local_shape(sharding, mesh_of(sharding, meshes), local)
         return replace(self, sharding=sharding, local_shape=local)
-
-    @property
-    def is_scalar(self) -> bool:
-        """Returns whether it is a tensor without dimensions."""
-        return self.shape == ()
 
     @property
     def bytes(self) -> int:
@@ -98,14 +92,19 @@ class GraphValue:
     def attributes(self) -> dict[str, Any]:
         """The attributes of an edge."""
         return {
-            "value": self.name, "shape": self.shape, "element": self.element, "sharding": self.sharding,
-            "local_shape": self.local_shape or self.shape, "layout": self.layout,
-            "bytes": self.bytes, "local_bytes": self.local_bytes,
+            "value": self.name,
+            "shape": self.shape,
+            "element": self.element,
+            "sharding": self.sharding,
+            "local_shape": self.local_shape or self.shape,
+            "layout": self.layout,
+            "bytes": self.bytes,
+            "local_bytes": self.local_bytes,
         }
 
 
 @lru_cache(maxsize=65536)
-def _stored(element: str, shape: Shape | None, target: Target) -> tuple[str, int]:
+def _stored(element: str, shape: Shape | None, target: str) -> tuple[str, int]:
     """An array with its layout as text, and its bytes; "" and 0 for a value that is none of static shape."""
     static = tuple(size for size in shape or () if size is not None)
     if shape is None or len(static) < len(shape):
@@ -168,6 +167,46 @@ def _type_text(shape: Shape | None, element: str) -> str:
     return "" if shape is None else f"{sizes}{element}"
 
 
+def nodes_of(graph: OpGraph) -> dict[str, OpNode]:
+    """Returns the nodes by key, in program order."""
+    return {key: data["node"] for key, data in graph.nodes(data=True)}
+
+
+def meshes_of(graph: OpGraph) -> Mapping[str, Mesh]:
+    """Returns the meshes of the program by name."""
+    return graph.graph["meshes"]
+
+
+def tensors_of(graph: OpGraph, key: str) -> list[ValueKey | None]:
+    """Returns the values whose shardings meet at a node, in the order of its rule: those that hold them."""
+    node: OpNode = graph.nodes[key]["node"]
+    is_edge = node.step is not None and node.step.is_edge
+    kind = "yield" if node.kind == "result" else "flow" if is_edge else "operand"
+    return [
+        *(holder_of(graph, value) for value in operands(graph, key, kind)),
+        *(v.holder for v in node.values),
+    ]
+
+
+def groups_of(graph: OpGraph) -> dict[ValueKey, list[tuple[ValueKey, ValueKey]]]:
+    """Returns for a member of a sharding group the others, each after the value that has its sharding."""
+    groups: dict[int, dict[ValueKey, ValueKey | None]] = {}
+    for key, node in nodes_of(graph).items():
+        if node.group is not None:
+            (member,) = operands(graph, key, "operand")
+            groups.setdefault(node.group, {})[member] = holder_of(graph, member)
+    return {
+        member: [(its, other) for other, its in members.items() if other != member and its is not None]
+        for members in groups.values()
+        for member in members
+    }
+
+
+def holder_of(graph: OpGraph, value: ValueKey) -> ValueKey | None:
+    """Returns the value that has the sharding of a value."""
+    return graph.nodes[value[0]]["node"].values[value[1]].holder
+
+
 def operands(graph: OpGraph, key: str, kind: str) -> list[ValueKey]:
     """Returns the values that edges of a kind bring to a node, by the numbers of operands."""
     edges = graph.in_edges(key, data=True)
@@ -175,39 +214,72 @@ def operands(graph: OpGraph, key: str, kind: str) -> list[ValueKey]:
     return [(maker, result) for _, maker, result in sorted(found)]
 
 
-def uses(graph: OpGraph, value: ValueKey) -> list[tuple[str, str]]:
-    """Returns where edges of a value lead, in MLIR's order of uses, newest first, and the kinds of the edges.
+def users(graph: OpGraph, value: ValueKey) -> list[str]:
+    """Returns the nodes that use a value, once a use: ops, and where terminators pass it on."""
+    edges = graph.out_edges(value[0], data=True) if value[0] in graph else ()
+    return [user for _, user, data in edges if data["kind"] in USES and data["result"] == value[1]]
 
-    Without edges that do not follow from a use.
-    """
-    edges = [(user, data) for _, user, data in graph.out_edges(value[0], data=True) if data["use"] >= 0]
-    edges = [(user, data) for user, data in edges if data["result"] == value[1]]
-    return [(user, data["kind"]) for user, data in sorted(edges, key=lambda edge: edge[1]["use"])]
+
+def is_dead(graph: OpGraph, key: str) -> bool:
+    """Returns whether a node is an op without effects that nothing uses."""
+    if key not in graph or not graph.nodes[key]["node"].is_removable:
+        return False
+    return not any(data["kind"] in USES for _, _, data in graph.out_edges(key, data=True))
+
+
+def has_shared_operand(graph: OpGraph, key: str) -> bool:
+    """Returns whether an operand of an op that is not a scalar has another use."""
+    makers = ((graph.nodes[value[0]]["node"], value) for value in operands(graph, key, "operand"))
+    tensors = (value for maker, value in makers if maker.values[value[1]].shape != ())
+    return any(len(users(graph, value)) > 1 for value in tensors)
 
 
 def dependents(graph: OpGraph, value: ValueKey) -> Iterator[str]:
     """Yields the nodes to visit again when the sharding of a value changes, in MLIR's order.
 
-    The users of the targets of a data-flow edge, the node that makes the value, and its users.
+    The users of the targets of a data-flow edge, the node that makes the value, and its users, newest first.
     """
-    if value[0] in graph:
-        for _, target, data in graph.out_edges(value[0], data=True):
-            if data["kind"] == "flow" and data["use"] < 0 and graph.nodes[target]["kind"] == "argument":
-                yield from (user for user, _ in uses(graph, (target, 0)))
-        yield value[0]
-        yield from (user for user, _ in uses(graph, value))
+    if value[0] not in graph:
+        return
+    for _, target, data in graph.out_edges(value[0], data=True):
+        if data["kind"] == "flow" and graph.nodes[target]["kind"] == "argument":
+            yield from _notified(graph, (target, 0))
+    yield value[0]
+    yield from _notified(graph, value)
 
 
-def with_values(graph: OpGraph, change: Callable[[GraphValue], GraphValue]) -> OpGraph:
-    """Returns a copy of a graph in which all values are changed, and the edges that have them."""
+def _notified(graph: OpGraph, value: ValueKey) -> Iterator[str]:
+    edges = [(user, data) for _, user, data in graph.out_edges(value[0], data=True) if data["use"] >= 0]
+    edges = [(user, data) for user, data in edges if data["result"] == value[1]]
+    yield from (user for user, _ in sorted(edges, key=lambda edge: edge[1]["use"]))
+
+
+def with_shardings(graph: OpGraph, shardings: Mapping[ValueKey, TensorSharding | None]) -> OpGraph:
+    """Returns a copy of a graph in which values, and the edges that have them, have these shardings.
+
+    shardings: of the values that hold them.
+    """
     changed: OpGraph = networkx.MultiDiGraph()
     changed.graph.update(graph.graph)
-    for key, node in graph.nodes(data="node"):
-        add_node(changed, key, replace(node, values=tuple(map(change, node.values))))
+    meshes = meshes_of(graph)
+    for key, node in nodes_of(graph).items():
+        held = [None if value.holder is None else shardings.get(value.holder) for value in node.values]
+        values = (value.sharded(sharding, meshes) for value, sharding in zip(node.values, held, strict=True))
+        changed.add_node(key, **graph.nodes[key])
+        add_node(changed, key, replace(node, values=tuple(values)))
     for maker, user, data in graph.edges(data=True):
-        value = changed.nodes[maker]["node"].values[data["result"]]
+        value: GraphValue = changed.nodes[maker]["node"].values[data["result"]]
         changed.add_edge(maker, user, **{**data, **value.attributes})
+    note_reads(changed)
     return changed
+
+
+def note_reads(graph: OpGraph) -> None:
+    """Adds to each node the bytes of its operands, whole and on each device."""
+    for key in graph:
+        edges = [data for _, _, data in graph.in_edges(key, data=True) if data["kind"] == "operand"]
+        whole, local = (sum(data[name] for data in edges) for name in ("bytes", "local_bytes"))
+        graph.add_node(key, read_bytes=whole, local_read_bytes=local)
 
 
 def plain(graph: OpGraph) -> OpGraph:
@@ -225,8 +297,11 @@ def _plain(data: Mapping[str, Any]) -> Iterator[tuple[str, str | float]]:
     for name, value in data.items():
         if isinstance(value, str | int | float):
             yield name, value
-        elif isinstance(value, tuple) or value is None:
-            sizes: Shape = value or ()
-            yield name, "x".join("?" if size is None else str(size) for size in sizes)
-        elif isinstance(value, TensorSharding):
-            yield name, str(value)
+        elif name in _SHAPES:
+            shape: Shape = value or ()
+            yield name, "x".join("?" if size is None else str(size) for size in shape)
+        elif name == "sharding":
+            yield name, "" if value is None else str(value)
+
+
+_SHAPES = ("shape", "local_shape")

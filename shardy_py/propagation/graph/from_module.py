@@ -2,14 +2,14 @@
 
     graph = op_graph(module, rule_of)       see `propagation/op_graph.py`
 
-The edges from a node are in MLIR's order of uses, newest first, in which propagation revisits users. Not here:
-the flat program of the fast engine (`build.py`).
+The edges from a node are in MLIR's order of uses, newest first, in which propagation revisits users. Not
+here: the flat program of the fast engine (`build.py`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -19,7 +19,6 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from shardy_py.base.errors import located
-from shardy_py.hlo.layout.formats import Target
 from shardy_py.mlir.calls import Calls
 from shardy_py.mlir.data_flow import (
     argument_owners,
@@ -48,24 +47,33 @@ from shardy_py.mlir.value_table import ValueEntry, ValueTable, location_text
 from shardy_py.ops import TABLE, Control, OpRecord, Role, row_of
 from shardy_py.propagation.flat import Direction, ManualBoundary, StepKind
 from shardy_py.propagation.graph.build import RuleOf, identity_rule
-from shardy_py.propagation.op_graph import GraphValue, OpGraph, OpNode, ValueKey, add_node
+from shardy_py.propagation.op_graph import GraphValue, OpGraph, OpNode, ValueKey, add_node, note_reads
 
+WorkOf = Callable[[Operation], Mapping[str, float]]
+"""Returns the work of an op, as attributes of its node."""
 _IDENTITIES = (DataFlowEdgeOp, FuncDataFlowEdgeOp)
 
 
 def op_graph(
-    module: ModuleOp, rule_of: RuleOf, *, target: Target = "linear", values: ValueTable | None = None
+    module: ModuleOp,
+    rule_of: RuleOf,
+    *,
+    target: str = "linear",
+    values: ValueTable | None = None,
+    work_of: WorkOf | None = None,
 ) -> OpGraph:
     """Returns the op graph of a module, with the shardings that it has.
 
     rule_of: the rule of an op that has none as an attribute. target: whose layouts the values get. values:
-    those of the module, if they are collected already.
+    those of the module, if they are collected already. work_of: more attributes of the node of an op.
     """
-    return _Builder(module, rule_of, target, values or ValueTable(module)).build()
+    return _Builder(module, rule_of, target, values or ValueTable(module), work_of).build()
 
 
 class _Builder:
-    def __init__(self, module: ModuleOp, rule_of: RuleOf, target: Target, table: ValueTable) -> None:
+    def __init__(
+        self, module: ModuleOp, rule_of: RuleOf, target: str, table: ValueTable, work_of: WorkOf | None
+    ) -> None:
         self.module, self.table, self.target = module, table, target
         self.meshes = Symbols(module).meshes()
         self.graph: OpGraph = networkx.MultiDiGraph(meshes=self.meshes)
@@ -77,7 +85,7 @@ class _Builder:
         """By function and number, the nodes of the results of functions."""
         self.owners: dict[int, SSAValue] = {}
         """By identity of an argument of a region, the value that owns its edge, or would."""
-        self._rule_of = rule_of
+        self._rule_of, self._work_of = rule_of, work_of
         self._used = Counter[str]()
         self._calls = Calls()
         for op in find_ops(module, FuncOp.name, CallOp.name):
@@ -98,14 +106,12 @@ class _Builder:
             for entry in own:
                 if entry.value is None or isinstance(entry.value, BlockArgument):
                     self._add_value(op, entry)
-        functions = self._calls.functions
-        main = next(iter(functions)) if len(functions) == 1 else MAIN
-        self.graph.graph["main"] = main if main in functions else ""
         self._add_holders()
         flows = self._flows()
         for entry in self.table.entries:
             if entry.value is not None:
                 self._add_uses(entry.value, flows)
+        note_reads(self.graph)
         return self.graph
 
     def _key(self, name: str) -> str:
@@ -133,6 +139,8 @@ class _Builder:
             is_removable=is_dead_when_unused(op),
         )
         add_node(self.graph, key, node)
+        if self._work_of is not None:
+            self.graph.add_node(key, **self._work_of(op))
 
     def _add_value(self, op: Operation, entry: ValueEntry) -> None:
         """Adds an argument, or a result of a function."""
@@ -146,13 +154,13 @@ class _Builder:
                 parent = self.nodes[id(op)]
                 region = op.regions.index(cast(Any, entry.value.owner).parent)
         kind = "result" if entry.value is None else "argument"
-        value = self._value(entry)
-        location = location_text(entry.location)
-        add_node(
-            self.graph,
-            key,
-            OpNode(op.name, kind, (value,), entry.function, parent, region, location, entry.label),
-        )
+        values, location = (self._value(entry),), location_text(entry.location)
+        node = OpNode(op.name, kind, values, entry.function, parent, region, location, entry.label)
+        functions = self._calls.functions
+        main = functions.get(MAIN) if len(functions) > 1 else op
+        if kind == "result" and op is main and (rule := identity_rule(entry.type, 1)) is not None:
+            node = replace(node, step=StepKind(rule, is_edge=True))
+        add_node(self.graph, key, node)
 
     def _value(self, entry: ValueEntry) -> GraphValue:
         type_ = tensor_type(entry.type)
@@ -203,7 +211,7 @@ class _Builder:
         return [] if last is None else [(last, cast(Any, owner).index)]
 
     def _flows(self) -> dict[tuple[int, int], list[tuple[str, int, str, bool]]]:
-        """By user and operand: the node that the value flows to, its operand, the kind, whether it is woken."""
+        """By user and operand: the nodes that the value flows to."""
         flows: dict[tuple[int, int], list[tuple[str, int, str, bool]]] = {}
         for op in walk_pre_order(self.module, include_root=False):
             if isinstance(op, _IDENTITIES):
@@ -231,7 +239,7 @@ class _Builder:
             elif isinstance(entry.value, BlockArgument) and not isinstance(around, FuncOp):
                 holder = self._holder_of_argument(entry.value, around)
             self._hold(key, holder)
-        for maker, user, data in self.graph.edges(data=True):  # of the edges to targets
+        for maker, _, data in self.graph.edges(data=True):  # to targets
             data |= self.graph.nodes[maker]["node"].values[0].attributes
 
     def _holder_of_argument(self, value: BlockArgument, around: Operation | None) -> ValueKey | None:
