@@ -50,7 +50,7 @@ def graph_of_program(
 
 
 def graph_of_result(result: Result, *, is_plain: bool, target: str) -> OpGraph:
-    """Returns the op graph of the propagated program, with the work of each device where XLA's plan has it."""
+    """Returns the op graph of the propagated program, with the work of each device if XLA can plan it."""
     try:
         local = local_work_by_op(result.forecasts.planned_by_xla)
     except ShardyError:  # dynamic shapes, or more devices than are listed
@@ -59,7 +59,7 @@ def graph_of_result(result: Result, *, is_plain: bool, target: str) -> OpGraph:
 
 
 def dot(graph: OpGraph) -> str:
-    """Returns a graph in the language of Graphviz; the writer of networkx needs pydot."""
+    """Returns a graph as Graphviz reads it; networkx writes that too, with pydot."""
     lines = ["digraph {", "  node [shape=box];"]
     for key, data in graph.nodes(data=True):
         label = "\n".join(filter(None, (key, *(str(data[name]) for name in _SHOWN))))

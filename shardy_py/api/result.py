@@ -210,7 +210,7 @@ class Result:
 
     @without_collection()
     def graph(self, *, plain: bool = True, target: str = "linear") -> OpGraph:
-        """Returns the op graph as `Program.graph` does, of the propagated program, with work on each device."""
+        """Returns the op graph as `Program.graph` does, after propagation, with the work of each device."""
         from shardy_py.api.graphs import graph_of_result
 
         return graph_of_result(self, is_plain=plain, target=target)

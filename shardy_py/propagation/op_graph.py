@@ -143,9 +143,9 @@ class OpNode:
 
 def add_node(graph: OpGraph, key: str, node: OpNode) -> None:
     """Adds a node with its attributes, or replaces them."""
-    rule = "" if node.step is None or node.step.rule is None else str(node.step.rule)
+    rule = node.step.rule if node.step is not None and node.kind == "op" else None
     texts = {"op": node.op, "kind": node.kind, "function": node.function, "parent": node.parent}
-    texts |= {"location": node.location, "label": node.label, "rule": rule}
+    texts |= {"location": node.location, "label": node.label, "rule": str(rule or "")}
     held = {
         "bytes": sum(v.bytes for v in node.values),
         "local_bytes": sum(v.local_bytes for v in node.values),

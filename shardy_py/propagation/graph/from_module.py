@@ -9,7 +9,7 @@ here: the flat program of the fast engine (`build.py`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -95,17 +95,18 @@ class _Builder:
         entries: dict[int, list[ValueEntry]] = {}
         for entry in self.table.entries:
             entries.setdefault(id(entry.op), []).append(entry)
-        function = ""
+        function: FuncOp | None = None
         for op in walk_pre_order(self.module, include_root=False):
-            own = entries.get(id(op), [])
             self.owners.update((id(argument), owner) for argument, owner in _owners(op))
+            own = entries.get(id(op), [])
             if isinstance(op, FuncOp):
-                function = function_name(op)
+                self._add_values(function, entries, is_result=True)
+                function = op
             elif not (isinstance(op, ModuleOp | MeshOp) or is_terminator(op)):
-                self._add_op(op, [entry for entry in own if entry.role == "intermediate"], function)
-            for entry in own:
-                if entry.value is None or isinstance(entry.value, BlockArgument):
-                    self._add_value(op, entry)
+                results = [entry for entry in own if not isinstance(entry.value, BlockArgument)]
+                self._add_op(op, results, "" if function is None else function_name(function))
+            self._add_values(op, entries, is_result=False)
+        self._add_values(function, entries, is_result=True)
         self._add_holders()
         flows = self._flows()
         for entry in self.table.entries:
@@ -119,9 +120,16 @@ class _Builder:
         self._used[name] += 1
         return name if self._used[name] == 1 else f"{name} ({self._used[name]})"
 
+    def _add_values(
+        self, op: Operation | None, entries: Mapping[int, Sequence[ValueEntry]], *, is_result: bool
+    ) -> None:
+        """Adds the arguments of an op's regions, or the results of a function."""
+        for entry in entries.get(id(op), ()):
+            if entry.value is None if is_result else isinstance(entry.value, BlockArgument):
+                self._add_value(entry.op, entry)
+
     def _add_op(self, op: Operation, results: list[ValueEntry], function: str) -> None:
         op = cast(Any, op)
-        results = [entry for entry in results if not isinstance(entry.value, BlockArgument)]
         name = written_name(op)
         key = self._key(str(results[0]).partition("#")[0] if results else name)
         self.nodes[id(op)] = key
