@@ -1,4 +1,4 @@
-"""The textbook's propagation beside that of the fast engine: `python -m tests.propagation.textbook --count N`.
+"""The textbook's propagation beside the fast engine's: `python -m tests.propagation.textbook --count N`.
 
 Programs are those of examples/ and of the corpus, and random ones of all kinds; all are imported as before
 propagation.
@@ -10,7 +10,6 @@ import argparse
 import gzip
 import random
 import sys
-from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 from time import process_time
@@ -35,15 +34,20 @@ from tests.passes.programs import ProgramWriter
 from tests.propagation.random_programs import random_program
 
 ROOT = Path(__file__).parents[2]
+_IMPORT, _USUAL = ImportPipelineOptions(), PropagationOptions()
 FOLDERS = (ROOT / "examples", ROOT.parent / "shared" / "corpus")
 
 
-def texts() -> Iterator[tuple[str, str]]:
+def programs() -> dict[str, Path]:
     """The programs of the repository, and those of the corpus if it is there."""
-    for folder in FOLDERS:
-        for path in sorted(folder.glob("*.mlir*")):
-            if ".propagated" not in path.name:
-                yield path.name, (gzip.open(path, "rt").read() if path.suffix == ".gz" else path.read_text())
+    paths = (path for folder in FOLDERS for path in sorted(folder.glob("*.mlir*")))
+    return {path.name: path for path in paths if ".propagated" not in path.name}
+
+
+def text_of(path: Path) -> str:
+    """The text of a program, which may be compressed."""
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
+        return file.read()
 
 
 def random_case(seed: int) -> tuple[str, PropagationOptions, ImportPipelineOptions]:
@@ -64,7 +68,7 @@ def random_case(seed: int) -> tuple[str, PropagationOptions, ImportPipelineOptio
     return text, options, ImportPipelineOptions(dedup_functions_fully=rng.random() < 0.2)
 
 
-def imported(text: str, options: ImportPipelineOptions = ImportPipelineOptions()) -> ModuleOp:
+def imported(text: str, options: ImportPipelineOptions = _IMPORT) -> ModuleOp:
     """A program as propagation gets it."""
     module = parse_module(text)
     with collected_warnings():
@@ -79,7 +83,7 @@ def shown(graph: OpGraph) -> list[str]:
     return [f"{node.op} {[str(value.sharding) for value in node.values]}" for node in nodes]
 
 
-def difference(module: ModuleOp, options: PropagationOptions = PropagationOptions()) -> str:
+def difference(module: ModuleOp, options: PropagationOptions = _USUAL) -> str:
     """The first node that the fast engine shards differently; "" if there is none. The module changes."""
     rule_of = rule_deriver(conservative_propagation=options.conservative_propagation)
     graph = op_graph(module, rule_of)
@@ -98,8 +102,8 @@ def main() -> int:
     parser.add_argument("--corpus", action=argparse.BooleanOptionalAction, default=True)
     asked = parser.parse_args()
     start, same, refused, different = process_time(), 0, 0, 0
-    for name, text in texts() if asked.corpus else ():
-        found = difference(imported(text))
+    for name, path in programs().items() if asked.corpus else ():
+        found = difference(imported(text_of(path)))
         same, different = same + (not found), different + bool(found)
         print(f"{name}: {found or 'same'} ({process_time() - start:.1f} s)", flush=True)
     for seed in range(asked.first, asked.first + asked.count):
