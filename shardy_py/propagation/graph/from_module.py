@@ -47,7 +47,15 @@ from shardy_py.mlir.value_table import ValueEntry, ValueTable, location_text
 from shardy_py.ops import TABLE, Control, OpRecord, Role, row_of
 from shardy_py.propagation.flat import Direction, ManualBoundary, StepKind
 from shardy_py.propagation.graph.build import RuleOf, identity_rule
-from shardy_py.propagation.op_graph import GraphValue, OpGraph, OpNode, ValueKey, add_node, note_reads
+from shardy_py.propagation.op_graph import (
+    GraphValue,
+    OpGraph,
+    OpNode,
+    ValueKey,
+    add_node,
+    nodes_of,
+    note_reads,
+)
 
 WorkOf = Callable[[Operation], Mapping[str, float]]
 """Returns the work of an op, as attributes of its node."""
@@ -83,6 +91,8 @@ class _Builder:
         """By identity of an op, its node."""
         self.results: dict[tuple[str, int], str] = {}
         """By function and number, the nodes of the results of functions."""
+        self.holders: dict[ValueKey, ValueKey | None] = {}
+        """The value that has the sharding of a value, itself or another; None: it cannot have one."""
         self.owners: dict[int, SSAValue] = {}
         """By identity of an argument of a region, the value that owns its edge, or would."""
         self._rule_of, self._work_of = rule_of, work_of
@@ -235,18 +245,21 @@ class _Builder:
         """Notes which values share a sharding: the targets of an edge that of the edge."""
         for entry in self.table.entries:
             if entry.value is None:
-                self._hold(key := (self.results[entry.function, entry.index], 0), key)
+                key = self.results[entry.function, entry.index], 0
+                self.holders[key] = key
                 continue
             key = self.keys[id(entry.value)]
             edge, around = edge_of_target(entry.value), owning_op(entry.value)
-            holder: ValueKey | None = key
+            self.holders[key] = key
             if edge is not None:
-                holder = self.keys[id(edge.results[0])]
+                holder = self.holders[key] = self.keys[id(edge.results[0])]
                 if entry.value is not operands_of(edge)[0]:
                     self.graph.add_edge(holder[0], key[0], kind="flow", result=0, operand=0, use=-1)
             elif isinstance(entry.value, BlockArgument) and not isinstance(around, FuncOp):
-                holder = self._holder_of_argument(entry.value, around)
-            self._hold(key, holder)
+                self.holders[key] = self._holder_of_argument(entry.value, around)
+        for key, node in nodes_of(self.graph).items():
+            held = (replace(v, holder=self.holders[key, number]) for number, v in enumerate(node.values))
+            self.graph.add_node(key, node=replace(node, values=tuple(held)))
         for maker, _, data in self.graph.edges(data=True):  # to targets
             data |= self.graph.nodes[maker]["node"].values[0].attributes
 
@@ -254,24 +267,15 @@ class _Builder:
         """That of an argument of a region without an edge."""
         if around is not None and TABLE[around.name].control is Control.ASYNC:
             outer = operands_of(around)[value.index]
-            return self._value_at(self.keys[id(outer)]).holder
+            return self.holders[self.keys[id(outer)]]
         owner = self.owners.get(id(value))
         return None if owner is None else self.keys[id(owner)]
-
-    def _value_at(self, key: ValueKey) -> GraphValue:
-        return self.graph.nodes[key[0]]["node"].values[key[1]]
-
-    def _hold(self, key: ValueKey, holder: ValueKey | None) -> None:
-        data = self.graph.nodes[key[0]]
-        values = [*data["node"].values]
-        values[key[1]] = replace(values[key[1]], holder=holder)
-        data["node"] = replace(data["node"], values=tuple(values))
 
     def _add_uses(
         self, value: SSAValue, flows: dict[tuple[int, int], list[tuple[str, int, str, bool]]]
     ) -> None:
         maker, result = self.keys[id(value)]
-        shown = self._value_at((maker, result)).attributes
+        shown = self.graph.nodes[maker]["node"].values[result].attributes
         for number, use in enumerate(value.uses):
             user, index = use.operation, use.index
             ends = [(*self._user(user, index), True), *flows.get((id(user), index), ())]
