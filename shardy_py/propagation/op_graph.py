@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import networkx
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.terminal import without_controls
 from shardy_py.hlo.layout import ArrayShape, default_layout, element_type, padded_bytes
 from shardy_py.ops import OpRecord
 from shardy_py.propagation.flat import StepKind
@@ -295,7 +296,9 @@ def plain(graph: OpGraph) -> OpGraph:
 
 def _plain(data: Mapping[str, Any]) -> Iterator[tuple[str, str | float]]:
     for name, value in data.items():
-        if isinstance(value, str | int | float):
+        if isinstance(value, str):
+            yield name, without_controls(value)  # which XML cannot have
+        elif isinstance(value, int | float):
             yield name, value
         elif name in _SHAPES:
             shape: Shape = value or ()

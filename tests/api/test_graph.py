@@ -57,6 +57,27 @@ def test_writers_take_graphs(tmp_path: Path) -> None:
         assert text.count("[label=") == len(graph)
 
 
+def test_names_are_text_that_xml_can_have(tmp_path: Path) -> None:
+    program = Program.parse("""
+    func.func @main(%a: tensor<8xf32> loc("a\\1B\\00<&>")) -> tensor<8xf32> {
+      %0 = call @"f\\1B\\0A"(%a) : (tensor<8xf32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    func.func private @"f\\1B\\0A"(%a: tensor<8xf32>) -> tensor<8xf32> { return %a : tensor<8xf32> }""")
+    graph = program.graph()
+    networkx.write_graphml(graph, tmp_path / "a.graphml")
+    assert list(networkx.read_graphml(tmp_path / "a.graphml")) == list(graph)
+    assert "<&>" in graph.nodes["%arg0"]["label"]
+
+
+def test_more_work_than_a_float_holds_is_left_out() -> None:
+    type_ = f"tensor<{'8x' * 400}f32>"
+    graph = Program.parse(
+        f"func.func @main(%a: {type_}) {{ %0 = stablehlo.add %a, %a : {type_} return }}"
+    ).graph()
+    assert (graph.nodes["%0"]["flops"], graph.nodes["%0"]["bytes"]) == (0, 0)
+
+
 def test_plain_values_are_texts_and_numbers(result: Result) -> None:
     graph = result.graph()
     found = [*(data for _, data in graph.nodes(data=True)), *(data for *_, data in graph.edges(data=True))]

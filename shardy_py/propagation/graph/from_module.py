@@ -19,6 +19,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from shardy_py.base.errors import located
+from shardy_py.base.terminal import without_controls
 from shardy_py.mlir.calls import Calls
 from shardy_py.mlir.data_flow import (
     argument_owners,
@@ -127,6 +128,7 @@ class _Builder:
 
     def _key(self, name: str) -> str:
         """A name that no node has yet: values of different regions may share one."""
+        name = without_controls(name, lines=False)
         self._used[name] += 1
         return name if self._used[name] == 1 else f"{name} ({self._used[name]})"
 

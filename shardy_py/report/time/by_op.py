@@ -20,7 +20,12 @@ from shardy_py.xla.spmd.program import Block, Step
 def work_of_op(op: Operation) -> DeviceWork:
     """Returns the work of an op on whole tensors, one run without its regions; none if a size is dynamic."""
     record = record_of(op)
-    return whole_work(Step(record, (), (), (), source=op)) if record.is_static else NOTHING
+    if not record.is_static:
+        return NOTHING
+    try:
+        return whole_work(Step(record, (), (), (), source=op))
+    except OverflowError:  # more operations than a float can hold
+        return NOTHING
 
 
 def local_work_by_op(program: SpmdProgram) -> Mapping[Operation, DeviceWork]:
