@@ -269,6 +269,9 @@ class Program:
 
         plain: whether attributes are text and numbers, which networkx's writers take; otherwise shapes,
         shardings, rules and records are objects. target: whose layouts values have: "linear" or "tpu".
+
+        Raises:
+            ShardyError: the target is unknown, or the value of a data-flow edge is none that has one.
         """
         from shardy_py.api.graphs import graph_of_program
 
