@@ -41,7 +41,7 @@ FOLDERS = (ROOT / "examples", ROOT.parent / "shared" / "corpus")
 def programs() -> dict[str, Path]:
     """The programs of the repository, and those of the corpus if it is there."""
     paths = (path for folder in FOLDERS for path in sorted(folder.glob("*.mlir*")))
-    return {path.name: path for path in paths if ".propagated" not in path.name}
+    return {f"{path.parent.name}/{path.name}": path for path in paths if ".propagated" not in path.name}
 
 
 def text_of(path: Path) -> str:
