@@ -24,11 +24,13 @@ PAGES = {
     "coming_from": 14,
     "communication": 6,
     "diff": 2,
+    "graph": 5,
     "notebooks": 4,
     "interpret": 4,
     "partition": 5,
     "suggest": 4,
     "testing": 2,
+    "tour": 8,
     "tutorial": 12,
 }
 """How many things each page shows, at least."""

@@ -47,6 +47,7 @@ from shardy_py.xla.prepare.written_by_jax import is_written_by_jax
 if TYPE_CHECKING:
     from shardy_py.api.execution import Inputs, RunKeywords, RunResults
     from shardy_py.hardware import AxisPlacement, Hardware
+    from shardy_py.propagation.op_graph import OpGraph
     from shardy_py.search.suggest import Suggestion
 
 ValueKey = str | Value
@@ -261,6 +262,20 @@ class Program:
         functions, more = self.functions[:_SHOWN], len(self.functions) - _SHOWN
         others = f" and {more:,} more" if more > 0 else ""
         return f"<Program of {', '.join(f'@{name}' for name in functions) or 'no functions'}{others}>"
+
+    @without_collection()
+    def graph(self, *, plain: bool = True, target: str = "linear") -> OpGraph:
+        """Returns the op graph as a `networkx.MultiDiGraph`: nodes are ops, edges are values (docs/graph.md).
+
+        plain: whether attributes are text and numbers, which networkx's writers take; otherwise shapes,
+        shardings, rules and records are objects. target: whose layouts values have: "linear" or "tpu".
+
+        Raises:
+            ShardyError: the target is unknown, or the value of a data-flow edge is none that has one.
+        """
+        from shardy_py.api.graphs import graph_of_program
+
+        return graph_of_program(self, is_plain=plain, target=target)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the program with its locations as MLIR text, whole or not at all; `load` reads it.

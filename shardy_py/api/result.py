@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from shardy_py.api.local_program import LocalProgram
     from shardy_py.check import Findings
+    from shardy_py.propagation.op_graph import OpGraph
     from shardy_py.report.time import TimeReport
     from shardy_py.search.advice import Advice, Placements, Remedy
     from shardy_py.viewer.explorer_file import Explorer
@@ -206,6 +207,13 @@ class Result:
         if sharding is None:
             raise ShardyError(f"{value} has no sharding: every device holds the whole tensor")
         return sharding.device_slices(tuple(size for size in shape if size is not None))
+
+    @without_collection()
+    def graph(self, *, plain: bool = True, target: str = "linear") -> OpGraph:
+        """Returns the op graph as `Program.graph` does, after propagation, with the work of each device."""
+        from shardy_py.api.graphs import graph_of_result
+
+        return graph_of_result(self, is_plain=plain, target=target)
 
     @without_collection()
     def summary(self) -> str:

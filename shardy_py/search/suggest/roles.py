@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from networkx.utils import UnionFind
+
 from shardy_py.propagation.flat import FlatProgram
 from shardy_py.sharding import ShardingRule
 from shardy_py.sharding.rule import FactorType
@@ -131,24 +133,6 @@ class Roles:
         return tuple(map(tuple, found.values()))
 
 
-class _Classes:
-    """Disjoint sets of dimensions."""
-
-    def __init__(self) -> None:
-        self._parent: dict[Dimension, Dimension] = {}
-
-    def find(self, item: Dimension) -> Dimension:
-        parent = self._parent.setdefault(item, item)
-        while parent != item:
-            self._parent[item] = item = self._parent[parent]
-            parent = self._parent[item]
-        return item
-
-    def join(self, one: Dimension, other: Dimension) -> None:
-        first, second = sorted((self.find(one), self.find(other)))
-        self._parent[second] = first
-
-
 def links_of(flat: FlatProgram) -> tuple[Link, ...]:
     """Returns the ops of a program that have a rule."""
     rules = (
@@ -162,16 +146,18 @@ class Numbering:
     """The class of each dimension of each value: dimensions that rules map to the same factor share one."""
 
     def __init__(self, links: Sequence[Link]) -> None:
-        self._joined = _Classes()
+        self._joined: UnionFind[Dimension] = UnionFind()
         for link in links:
-            first: dict[int, Dimension] = {}
+            along: dict[int, list[Dimension]] = defaultdict(list)
             for dimension, factor in _major_factors(link):
-                self._joined.join(first.setdefault(factor, dimension), dimension)
+                along[factor].append(dimension)
+            for dimensions in along.values():
+                self._joined.union(*dimensions)
         self._numbers: dict[Dimension, int] = {}
 
     def __call__(self, dimension: Dimension) -> int:
         """Returns the number of the class of a dimension."""
-        return self._numbers.setdefault(self._joined.find(dimension), len(self._numbers))
+        return self._numbers.setdefault(self._joined[dimension], len(self._numbers))
 
     def of(self, slot: int, rank: int) -> tuple[int, ...]:
         """Returns the classes of the dimensions of a value."""
