@@ -32,8 +32,10 @@ SWITCH = "SHARDY_PY_PLUGINS"
 TRACEBACK = "SDY_OPT_TRACEBACK"
 """The environment variable that shows the traceback of an exception instead of a diagnostic."""
 
-_loaded: set[str] = set()
-"""The plugins loaded so far, by module name or real path, with `:function` if one was called."""
+_loaded: dict[str, ModuleType] = {}
+"""The plugins loaded so far, by real path, or by name if they have none."""
+_called: set[tuple[str, str]] = set()
+"""The functions of plugins that were called."""
 _owners: dict[tuple[str, str], str] = {}
 _loading: ContextVar[str | None] = ContextVar("loading", default=None)
 
@@ -88,7 +90,7 @@ def claim(kind: str, name: str) -> None:
 
 def is_of_user(function: Callable[..., object]) -> bool:
     """Returns whether a function is defined outside of this package."""
-    return not getattr(function, "__module__", "").startswith("shardy_py.")
+    return not str(getattr(function, "__module__", "")).startswith("shardy_py.")
 
 
 def call_of_user(what: str, function: Callable[..., T], *arguments: Any) -> T:
@@ -152,12 +154,11 @@ def _load(name: str, shown: str, remedy: str = "") -> None:
         raise ShardyError.unexpected("", expected="a module or a file name.py", got=f"'{source}'")
     with _diagnosed(name, shown, source, remedy):
         identity = os.path.realpath(source) if is_file else _origin(source)
-        if (key := f"{identity}:{function}") in _loaded:
-            return
-        module = _file_module(source, identity) if is_file else import_module(source)
-        if function:
-            _function(module, function)()
-    _loaded.add(key)
+        if identity not in _loaded:
+            _loaded[identity] = _file_module(source, identity) if is_file else import_module(source)
+        if function and (identity, function) not in _called:
+            _called.add((identity, function))
+            _function(_loaded[identity], function)()
 
 
 def _has_function(name: str) -> bool:
