@@ -24,7 +24,7 @@ _OTHERS = re.compile(
 )
 """Lines on flags of other commands."""
 _NOT_OURS = {"set", "count-polynomials", "compiled", "optimizer", "node_data_paths"}
-"""Flags of surveys in `tests/`, of Model Explorer and of an example's pass, on further lines of a sentence."""
+"""Flags of surveys, of Model Explorer and of an example's pass, on further lines of a sentence."""
 _IMPORT = re.compile(r"^(?:>>> )?from (shardy_py[\w.]*) import \(?([\w, ]+)\)?", re.MULTILINE)
 _READ = re.compile(r"\b(program|Program|result|Result)\.([a-z]\w*)\b")
 
