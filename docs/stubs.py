@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from shardy_py.mlir.dialects import check, chlo, interpreter, stablehlo
 from shardy_py.mlir.dialects.definition import OpRow, Slot
-from shardy_py.mlir.dialects.kinds import Notation
 from shardy_py.mlir.dialects.op_table import OpTable
 
 _DIALECTS = Path(__file__).parents[1] / "shardy_py" / "mlir" / "dialects"
@@ -49,10 +49,10 @@ def xdsl_dialect() -> Dialect: ...
 
 def stub(table: OpTable) -> str:
     """The stub of a dialect's package."""
-    dialect = table.notation.dialect
+    dialect = table.dialect
     syntaxes = ("QUANT", "STABLEHLO") if dialect == "stablehlo" else (dialect.upper(),)
     body = _HEAD.format(syntaxes="\n".join(f"{name}: DialectSyntax" for name in syntaxes))
-    body += "".join("\n" + "\n".join(_class(row, table.notation)) + "\n" for row in table.rows.values())
+    body += "".join("\n" + "\n".join(_class(row)) + "\n" for row in table.rows.values())
     used = set(re.findall(r"\w+", body))
     modules = {name: names.split() for name, names in _IMPORTS.items()}
     for module in ("attributes", "structs"):
@@ -69,26 +69,26 @@ def stub(table: OpTable) -> str:
     return "# Generated from the rows of ops by `make docs`.\n" + "\n".join([*lines, "", body])
 
 
-def _class(row: OpRow, notation: Notation) -> Iterator[str]:
+def _class(row: OpRow) -> Iterator[str]:
     yield f"class {row.class_name}({'DialectOp' if row.form is None else 'PrettyOp'}):"
     parameters = ["self"]
     keywords: list[str] = []
-    for slot in row.operand_slots:
+    for slot in row.operands:
         yield f"    {slot.accessor}: {_many(slot, 'SSAValue')}"
         parameters.append(f"{slot.accessor}: {_many(slot, '_Value')}")
-    for slot in row.attribute_slots:
-        encoding = notation.kinds[slot.kind].encoding
+    for slot in row.attributes:
+        encoding = slot.kind.encoding
         values = f"{encoding.annotation} | {encoding.values}" if encoding.values else encoding.annotation
         absent = " | None" if slot.optional else ""
         yield f"    {slot.accessor}: {encoding.annotation}{absent}"
         keywords.append(f"{slot.accessor}: {values}{absent}{' = ...' if absent else ''}")
-    for slot in row.result_slots:
+    for slot in row.results:
         yield f"    {slot.accessor}: {_many(slot, 'OpResult')}"
-    for slot in row.region_slots:
+    for slot in row.regions:
         yield f"    {slot.accessor}: {_many(slot, 'Region')}"
         keywords.append(f"{slot.accessor}: {_many(slot, 'Region')}")
-    if row.result_slots:
-        is_nested = sum(slot.many for slot in row.result_slots) > 1
+    if row.results:
+        is_nested = sum(slot.many for slot in row.results) > 1
         types = "Sequence[Sequence[Attribute]]" if is_nested else "Sequence[Attribute]"
         keywords.append(f"result_types: {types} | None = ..." if row.infer else f"result_types: {types}")
     keywords.append("attributes: Mapping[str, Attribute] | None = ...")
@@ -96,7 +96,7 @@ def _class(row: OpRow, notation: Notation) -> Iterator[str]:
     yield f"    def __init__(\n{arguments}    ) -> None: ..."
 
 
-def _many(slot: Slot, type_: str) -> str:
+def _many(slot: Slot[Any], type_: str) -> str:
     return f"Sequence[{type_}]" if slot.many else type_
 
 

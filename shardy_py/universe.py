@@ -3,8 +3,9 @@
     xdsl-opt program.mlir -p sdy-propagation-pipeline,canonicalize,sdy-close-shardings
 
 Pipelines are passes here. Warnings are printed to standard error as MLIR prints them, errors are xDSL's
-`PassFailedException`, whose text is that of MLIR. A name may belong to one package only, or xDSL refuses all of them: passes named as
-one of xDSL's (`canonicalize`) are left out, and `xdsl-opt` runs its own; the pipelines still use ours.
+`PassFailedException`, whose text is that of MLIR. A name may belong to one package only, or xDSL refuses all
+of them: passes named as one of xDSL's (`canonicalize`) are left out, and `xdsl-opt` runs its own; the
+pipelines still use ours.
 
 Not here: the hooks through which xDSL reads, prints and verifies our ops (`mlir/text/xdsl_hooks.py`).
 """

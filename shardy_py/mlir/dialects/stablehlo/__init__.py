@@ -11,11 +11,11 @@ from xdsl.ir import Dialect
 
 from shardy_py.mlir.dialects.op_table import OpTable
 from shardy_py.mlir.dialects.stablehlo.attributes import ATTRIBUTES, ENCLOSED, TYPES
-from shardy_py.mlir.dialects.stablehlo.notation import NOTATION
+from shardy_py.mlir.dialects.stablehlo.elements import ELEMENTS
 from shardy_py.mlir.dialects.stablehlo.rows import ROWS
 from shardy_py.mlir.text import DialectSyntax
 
-OPS = OpTable(ROWS, NOTATION)
+OPS = OpTable("stablehlo", ROWS, ELEMENTS)
 """Every op of the dialect."""
 
 STABLEHLO = DialectSyntax(
