@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
 from xdsl.irdl import IRDLOperation
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.dialects.checked_arguments import shown_argument
 from shardy_py.mlir.dialects.definition import OpRow, Slot
 from shardy_py.mlir.dialects.faults import ConstructionError, Fault, diagnostic
 from shardy_py.mlir.dialects.stablehlo.attributes import TypeExtensionsAttr
@@ -154,7 +155,7 @@ def _discardable(attributes: Any) -> dict[str, Attribute]:
         if all(isinstance(name, str) and isinstance(value, Attribute) for name, value in given.items()):
             return given
     expected = "a mapping of names to attributes"
-    raise ShardyError.unexpected("argument 'attributes'", expected=expected, got=_shown(attributes))
+    raise ShardyError.unexpected("argument 'attributes'", expected=expected, got=shown_argument(attributes))
 
 
 def _types(row: OpRow, types: Any) -> list[Any]:
@@ -162,7 +163,7 @@ def _types(row: OpRow, types: Any) -> list[Any]:
     expected = "a sequence of types"
     if isinstance(types, Attribute) or not isinstance(types, Sequence):
         remedy = "put it into a list" if isinstance(types, Attribute) else ""
-        raise ShardyError.unexpected(_TYPES, expected=expected, got=_shown(types), remedy=remedy)
+        raise ShardyError.unexpected(_TYPES, expected=expected, got=shown_argument(types), remedy=remedy)
     listed = list(cast("Sequence[Any]", types))
     count, several = len(row.results), sum(slot.many for slot in row.results)
     is_short = len(listed) < count - several if several == 1 else len(listed) != count
@@ -177,7 +178,7 @@ def _types(row: OpRow, types: Any) -> list[Any]:
         for part in parts:
             if not isinstance(part, TypeAttribute):
                 what = f"{_TYPES}, number {number}"
-                raise ShardyError.unexpected(what, expected="a type", got=_shown(part))
+                raise ShardyError.unexpected(what, expected="a type", got=shown_argument(part))
     return listed
 
 
@@ -194,17 +195,7 @@ def _grouped(row: OpRow, types: Sequence[Any]) -> Sequence[Any]:
 
 
 def _unexpected(what: str, slot: Slot[Any], expected: str, given: Any) -> ShardyError:
-    return ShardyError.unexpected(f"{what} '{slot.accessor}'", expected=expected, got=_shown(given))
-
-
-def _shown(given: Any) -> str:
-    """An argument in a message, on a line of 80 characters at most."""
-    if given is None:
-        return "none"
-    if isinstance(given, Operation):
-        return f"op '{given.name}' with {len(given.results)} results"
-    text = " ".join(repr(given).split())
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    return ShardyError.unexpected(f"{what} '{slot.accessor}'", expected=expected, got=shown_argument(given))
 
 
 def _inferred(

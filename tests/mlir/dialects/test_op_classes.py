@@ -15,23 +15,30 @@ import pytest
 from xdsl.dialects import test
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, StringAttr, TensorType, f32, i1, i64
 from xdsl.ir import Block, Region
+from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.mlir.dialects import chlo, parse_module, stablehlo
+from shardy_py.mlir.dialects import chlo, parse_module, sdy, stablehlo
 from shardy_py.mlir.dialects.chlo import TopKOp
 from shardy_py.mlir.dialects.stablehlo import (
     AddOp,
     CaseOp,
     CompareOp,
     ConcatenateOp,
+    CustomCallOp,
     DotGeneralOp,
     ReshapeOp,
     ReturnOp,
     SortOp,
     TransposeOp,
 )
-from shardy_py.mlir.dialects.stablehlo.attributes import DotDimensionNumbersAttr, TypeExtensionsAttr
+from shardy_py.mlir.dialects.stablehlo.attributes import (
+    DotDimensionNumbersAttr,
+    PrecisionAttr,
+    TypeExtensionsAttr,
+)
 from shardy_py.mlir.dialects.stablehlo.structs import DotDimensionNumbers
+from shardy_py.sharding import TensorSharding
 
 TYPE = TensorType(f32, [4, 2])
 X, Y = test.TestOp(result_types=[TYPE, TYPE]).results
@@ -94,18 +101,79 @@ def test_regions_are_given_by_name() -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: AddOp(X), "stablehlo.add: expected argument 'rhs', got none"),  # pyright: ignore
+        (
+            lambda: AddOp(X),
+            "stablehlo.add: operand 'rhs': expected a value, or an op with one result, got none",
+        ),  # pyright: ignore
+        (lambda: AddOp(X, 3), "stablehlo.add: operand 'rhs': expected a value, .*, got 3"),  # pyright: ignore
+        (lambda: AddOp(X, X.owner), "operand 'rhs': .* got op 'test.op' with 2 results"),  # pyright: ignore
+        (lambda: AddOp(X, Y, lhs=X), "argument 'lhs' is given twice, by position and by name"),  # pyright: ignore
+        (
+            lambda: AddOp(X, Y, result_types=TYPE),
+            "'result_types': expected a sequence .*; put it into a list",
+        ),  # pyright: ignore
+        (lambda: AddOp(X, Y, result_types=[TYPE, TYPE]), "'result_types': expected 1 of them, got 2"),
+        (lambda: AddOp(X, Y, result_types=["f32"]), "'result_types', number 0: expected a type, got 'f32'"),  # pyright: ignore
+        (lambda: AddOp(X, Y, attributes={"a": 3}), "'attributes': expected a mapping of names to attributes"),  # pyright: ignore
+        (
+            lambda: ConcatenateOp(X, dimension=0),
+            "operand 'inputs': expected a sequence of values, got a value",
+        ),  # pyright: ignore
+        (lambda: ConcatenateOp([X], dimension=StringAttr("a")), "'dimension': expected 64-bit .*, got \"a\""),  # pyright: ignore
+        (lambda: CompareOp(X, Y, comparison_direction="AT"), "expected Literal.*, got 'AT'"),  # pyright: ignore
+        (lambda: SortOp([X], comparator=3), "stablehlo.sort: region 'comparator': expected a region, got 3"),  # pyright: ignore
+        (lambda: CaseOp(X, branches=Region()), "region 'branches': expected a sequence of regions"),  # pyright: ignore
+        (lambda: TopKOp(X, k=True), "chlo.top_k: attribute 'k': expected int, got True"),
+        (lambda: CustomCallOp([X], call_target_name=3, result_types=[]), "expected str, got 3"),  # pyright: ignore
         (lambda: AddOp(X, Y, X), "stablehlo.add: expected 2 operands, got 3"),  # pyright: ignore
         (lambda: AddOp(X, rsh=Y), "unknown argument 'rsh': .*did you mean 'rhs'"),  # pyright: ignore
-        (lambda: TransposeOp(X), "expected argument 'permutation', got none"),  # pyright: ignore
-        (lambda: TransposeOp(X, permutation="ab"), "'permutation' of stablehlo.transpose: expected integers"),  # pyright: ignore
+        (lambda: TransposeOp(X), "attribute 'permutation': expected Sequence.int., got none"),  # pyright: ignore
+        (
+            lambda: TransposeOp(X, permutation="ab"),
+            "stablehlo.transpose: attribute 'permutation': expected Sequence.int., got 'ab'",
+        ),  # pyright: ignore
         (lambda: TransposeOp(X, permutation=(1,)), "rank 2 does not match permutation size 1"),
         (lambda: AddOp(X, TransposeOp(Y, permutation=(1, 0))), "Mismatched|requires the same shape"),
     ],
 )
 def test_mistakes_are_refused_and_leave_no_uses(build: Any, message: str) -> None:
     before = X.uses.get_length()
-    with pytest.raises(ShardyError, match=message):
+    with pytest.raises(VerifyException, match=message) as error:
+        build()
+    assert isinstance(error.value, ShardyError)
+    assert X.uses.get_length() == before
+
+
+SHARDING = TensorSharding.fully_open("mesh", 2)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: sdy.ReshardOp(X), "sdy.reshard: missing a required argument: 'sharding'"),  # pyright: ignore
+        (lambda: sdy.ReshardOp(X, SHARDING, 1), "sdy.reshard: too many positional arguments"),  # pyright: ignore
+        (lambda: sdy.ReshardOp(3, SHARDING), "argument 'input': expected SSAValue . Operation, got 3"),  # pyright: ignore
+        (lambda: sdy.ReshardOp(X, 3), "sdy.reshard: argument 'sharding': expected TensorSharding, got 3"),  # pyright: ignore
+        (lambda: sdy.MeshOp("mesh", "x"), "sdy.mesh: argument 'mesh': expected Mesh, got 'x'"),  # pyright: ignore
+        (lambda: sdy.ReturnOp(3), "sdy.return: argument 'values': expected SSAValue . Operation, got 3"),  # pyright: ignore
+        (
+            lambda: sdy.PropagationBarrierOp(X, "UP"),
+            "barrier: unknown direction 'UP': expected one of 'NONE'",
+        ),
+        (lambda: sdy.AllReduceOp(X, ["x"], SHARDING), "'axes': expected Sequence.AxisRef., got .'x'."),  # pyright: ignore
+        (lambda: sdy.AllReduceOp(X, [], SHARDING, "mean"), "sdy.all_reduce: unknown reduction 'mean'"),
+        (lambda: sdy.TensorShardingAttr("x"), "sdy.sharding: expected TensorSharding, got 'x'"),  # pyright: ignore
+        (lambda: sdy.TensorShardingPerValueAttr((1,)), "sdy.sharding_per_value: expected tuple"),  # pyright: ignore
+        (
+            lambda: PrecisionAttr("LOW"),
+            "stablehlo.precision: expected one of DEFAULT, HIGH, HIGHEST, got 'LOW'",
+        ),
+        (lambda: DotDimensionNumbersAttr({}), "stablehlo.dot: expected DotDimensionNumbers, got {}"),  # pyright: ignore
+    ],
+)
+def test_mistakes_in_written_constructors_and_attributes(build: Any, message: str) -> None:
+    before = X.uses.get_length()
+    with pytest.raises(VerifyException, match=message):
         build()
     assert X.uses.get_length() == before
 
