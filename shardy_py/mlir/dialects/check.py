@@ -11,7 +11,7 @@ Not here: the comparisons (`run/interpret/`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import (
     FloatAttr,
@@ -168,7 +168,10 @@ OPS = OpTable("check", ROWS)
 CHECK = DialectSyntax("check", OPS.syntax)
 """The dialect's syntax."""
 
-__getattr__ = OPS.class_named
+if TYPE_CHECKING:
+    from shardy_py.mlir.dialects.check_op_classes import *  # noqa: F403  (every class of a row)
+else:
+    __getattr__ = OPS.class_named
 op_class = OPS.op_class
 xdsl_dialect = OPS.xdsl_dialect
 """Returns the dialect for xDSL, with the classes of all ops."""

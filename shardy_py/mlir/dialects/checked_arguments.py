@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, cast, get_type_hints
 
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
@@ -66,10 +66,10 @@ def _plain(error: Exception) -> str:
     return error.first.message if isinstance(error, ShardyError) else str(error)
 
 
-def shown_argument(given: Any) -> str:
+def shown_argument(given: object) -> str:
     """An argument in a message, on a line of 80 characters at most."""
     if isinstance(given, Operation):
         return f"op '{given.name}' with {len(given.results)} results"
     if isinstance(given, SSAValue):
-        return f"a value of type '{type_of(given)}'"
+        return f"a value of type '{type_of(cast('SSAValue[Attribute]', given))}'"
     return str(given) if isinstance(given, Attribute) else shown(given)

@@ -33,6 +33,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
+from shardy_py.mlir.dialects.declaration import declare
 from shardy_py.mlir.dialects.kinds import ANY_TYPE, AttributeKind, TypeKind
 from shardy_py.mlir.dialects.sdy.interfaces import (
     BranchDataFlow,
@@ -263,12 +264,7 @@ def make_class(row: OpRow, dialect: str) -> type[irdl.IRDLOperation]:
     """The IRDL class of a row."""
     from shardy_py.mlir.dialects.construction import constructor
 
-    fields: dict[str, Any] = {
-        "name": f"{dialect}.{row.name}",
-        "__doc__": f"`{dialect}.{row.name}`.",
-        "__module__": f"shardy_py.mlir.dialects.{dialect}",
-        "__init__": constructor(row, dialect),
-    }
+    fields: dict[str, Any] = {"name": f"{dialect}.{row.name}", "__init__": constructor(row, dialect)}
     for slot in row.operands:
         fields[slot.accessor] = (irdl.var_operand_def if slot.many else irdl.operand_def)(_type(slot.kind))
     for slot in row.attributes:
@@ -287,7 +283,9 @@ def make_class(row: OpRow, dialect: str) -> type[irdl.IRDLOperation]:
             fields["operand_segment_sizes"] = irdl.prop_def(prop_name="operandSegmentSizes")
             fields["result_segment_sizes"] = irdl.prop_def(prop_name="resultSegmentSizes")
     base = DialectOp if row.form is None else PrettyOp
-    return define_op(cast("type[irdl.IRDLOperation]", type(row.class_name, (base,), fields)))
+    made = define_op(cast("type[irdl.IRDLOperation]", type(row.class_name, (base,), fields)))
+    declare(made, row, dialect)
+    return made
 
 
 def _type(kind: TypeKind) -> irdl.AttrConstraint:

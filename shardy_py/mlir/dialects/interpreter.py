@@ -13,7 +13,7 @@ Not here: running (`run/interpret/`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ArrayAttr, ShapedType, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
@@ -120,7 +120,10 @@ OPS = OpTable("interpreter", ROWS)
 INTERPRETER = DialectSyntax("interpreter", OPS.syntax)
 """The dialect's syntax."""
 
-__getattr__ = OPS.class_named
+if TYPE_CHECKING:
+    from shardy_py.mlir.dialects.interpreter_op_classes import *  # noqa: F403  (every class of a row)
+else:
+    __getattr__ = OPS.class_named
 op_class = OPS.op_class
 xdsl_dialect = OPS.xdsl_dialect
 """Returns the dialect for xDSL, with the classes of all ops."""

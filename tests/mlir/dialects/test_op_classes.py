@@ -1,25 +1,31 @@
-"""Op classes are imported by name, constructed from Python values, pickled, and typed by generated stubs."""
+"""Op classes are imported by name, constructed from Python values, pickled; modules declare them."""
 
 from __future__ import annotations
 
+import ast
 import copy
+import inspect
 import json
 import pickle
 import runpy
 import shutil
 import subprocess
+import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
 from xdsl.dialects import test
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, StringAttr, TensorType, f32, i1, i64
-from xdsl.ir import Block, Region
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.mlir.dialects import chlo, parse_module, sdy, stablehlo
+from shardy_py.mlir.dialects import check, chlo, interpreter, parse_module, sdy, stablehlo
 from shardy_py.mlir.dialects.chlo import TopKOp
+from shardy_py.mlir.dialects.declaration import FirstLine
+from shardy_py.mlir.dialects.op_table import OpTable
 from shardy_py.mlir.dialects.stablehlo import (
     AddOp,
     CaseOp,
@@ -188,10 +194,53 @@ def test_ops_attributes_and_modules_are_copied_and_pickled(root: Path) -> None:
     assert pickle.loads(pickle.dumps(numbers)) == numbers
 
 
-def test_stubs_are_fresh(root: Path) -> None:
-    generated = runpy.run_path(str(root / "docs" / "stubs.py"))
+def test_declarations_are_fresh(root: Path) -> None:
+    generated = runpy.run_path(str(root / "docs" / "declarations.py"))
     for path, table in generated["TABLES"].items():
-        assert path.read_text() == generated["stub"](table), "run `make docs`"
+        assert path.read_text() == generated["declarations"](table), "run `make docs`"
+
+
+@pytest.mark.parametrize(
+    "table", [stablehlo.OPS, chlo.OPS, check.OPS, interpreter.OPS], ids=lambda t: t.dialect
+)
+def test_inspect_shows_classes_as_they_are_declared(table: OpTable) -> None:
+    for row in table.rows.values():
+        op_class = table.op_class(row.name)
+        source = textwrap.dedent(inspect.getsource(op_class))
+        (declared,) = ast.parse(source).body
+        assert isinstance(declared, ast.ClassDef)
+        assert declared.name == op_class.__name__ == op_class.__qualname__
+        names = vars(sys.modules[op_class.__module__])
+        for name, annotation in op_class.__annotations__.items():
+            assert f"    {name}: {annotation}\n" in source
+            eval(annotation, names)  # its names are those of the module
+        parameters = inspect.signature(op_class).parameters
+        (build,) = (node for node in declared.body if isinstance(node, ast.FunctionDef))
+        assert [a.arg for a in (*build.args.args[1:], *build.args.kwonlyargs)] == [*parameters]
+        assert (op_class.__doc__ or "").startswith(f"`{op_class.name}`.\n")
+        line = FirstLine(op_class.__module__, op_class.__name__) - 0
+        assert line == inspect.getsourcelines(op_class)[1]
+
+
+def test_a_subclass_has_a_signature_of_its_own() -> None:
+    class TwiceOp(AddOp):
+        def __init__(self, value: SSAValue) -> None:
+            super().__init__(value, value)
+
+    assert [*inspect.signature(TwiceOp).parameters] == ["value"]
+    assert "permutation (attribute): i64 dense array attribute" in (TransposeOp.__doc__ or "")
+
+
+def test_declarations_are_not_loaded_for_reading(root: Path) -> None:
+    code = """if True:
+        import sys
+        from shardy_py.mlir.dialects import parse_module
+        parse_module("func.func @f(%a: tensor<f32>) { %0 = stablehlo.abs %a : tensor<f32> return }")
+        module = sys.modules["shardy_py.mlir.dialects.stablehlo.op_classes"]
+        print("__getattr__" in object.__getattribute__(module, "__dict__"), module.AbsOp.name)
+    """
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout == "False stablehlo.abs\n"
 
 
 EXAMPLE = """\
