@@ -17,7 +17,6 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
-from traceback import extract_tb
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -242,6 +241,8 @@ def _reason(error: BaseException, source: str) -> str:
 
 def _place(error: BaseException) -> str:
     """The innermost line of the plugin's own folder that raised an error, `file:line: `; empty if unknown."""
+    from traceback import extract_tb  # which takes a millisecond to load
+
     frames = [frame for frame in extract_tb(error.__traceback__) if not _is_of_loader(frame.filename)]
     if not frames:
         return ""

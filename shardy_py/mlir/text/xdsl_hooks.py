@@ -64,6 +64,10 @@ def define_op(op_class: type[OpT]) -> type[OpT]:
     return defined
 
 
+_CLASSES: dict[type, type[Attribute]] = {}
+"""The attribute's class of each class of values."""
+
+
 class DialectAttribute(Data[T]):
     """An attribute around a frozen value."""
 
@@ -76,6 +80,15 @@ class DialectAttribute(Data[T]):
         given = [type_ for base in bases for type_ in get_args(base) if not isinstance(type_, TypeVar)]
         if given:
             cls.value_type = given[0]
+            if isinstance(given[0], type):
+                _CLASSES[given[0]] = cls
+
+    @property
+    def parameters(self) -> tuple[Attribute, ...]:
+        """The fields of the value as attributes, which `ParamAttrConstraint` and patterns match."""
+        from shardy_py.mlir.text.parameters import parameters_of
+
+        return parameters_of(self.data, _CLASSES)
 
     @override
     def verify(self) -> None:
