@@ -1,4 +1,4 @@
-"""CHLO's ops, one row an op; the notation is that of `definition.py` and `template.py` in `mlir/dialects/`.
+"""CHLO's ops, one row an op; `definition.py` and `template.py` in `mlir/dialects/` describe rows.
 
 Not here: the forms of constants and scans (`forms.py`).
 """
