@@ -103,7 +103,7 @@ fuzz: $(DEV) ## feed damaged inputs to every reader for a minute
 
 docs: $(DOCS) ## write the generated pages, and the site into docs/_build/html
 	$(BIN)/python docs/generate.py
-	$(BIN)/python docs/stubs.py
+	$(BIN)/python docs/declarations.py
 	$(BIN)/python -m sphinx -q -W --keep-going -E -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 

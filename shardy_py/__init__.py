@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Value,
         Values,
         dim,
+        load_plugins,
         propagate,
     )
     from shardy_py.search.studies import Study
@@ -49,6 +50,7 @@ __all__ = [
     "Value",
     "Values",
     "dim",
+    "load_plugins",
     "propagate",
 ]
 register(

@@ -5,6 +5,7 @@
 | `python` | run, all of a page with the same names; with `>>>`, as a doctest |
 | `text` | compared with what the block before it has printed |
 | `mlir`, `json`, ... that begin with a comment `// name.mlir` | written to a file of that name |
+| `python` that begins with a comment `# name.py` | the same |
 | `console` | after `$` a command, then what it prints |
 
 A line `...` in what is shown stands for any number of lines. Other blocks are left alone. What pages show is
@@ -35,7 +36,7 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 """What README.md speaks of as `examples`."""
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
-_FILE = re.compile(r"// ([\w.]+)\n")
+_FILE = re.compile(r"(?:// ([\w.]+)|# (\w+\.py))\n")
 COMMANDS = {
     "sdy-opt": "shardy_py.cli",
     "sdy-check": "shardy_py.cli.check",
@@ -71,6 +72,8 @@ class Page:
     def _found(self, language: str, text: str) -> str:
         """What a block ought to show."""
         match language:
+            case "python" if _FILE.match(text):
+                _write_file(text)
             case "python" if text.startswith(">>>"):
                 return self._doctest(text)
             case "python":
@@ -145,7 +148,7 @@ def run_command(command: str) -> int:
 def _write_file(text: str) -> None:
     name = _FILE.match(text)
     if name:
-        Path(name[1]).write_text(text)
+        Path(name[1] or name[2]).write_text(text)
 
 
 def _printed_by(work: Callable[[], object]) -> str:

@@ -22,8 +22,22 @@ from shardy_py.hlo.text import OPCODES, read_module, record_of
 from shardy_py.hlo.text.opcodes import elementwise_opcode
 from shardy_py.indexing import dim
 from shardy_py.mlir.dialects import chlo, parse_module, print_module, stablehlo, syntax_table
-from shardy_py.mlir.dialects.definition import OpRow
+from shardy_py.mlir.dialects import kinds as k
+from shardy_py.mlir.dialects.definition import (
+    LOOP_FLOW,
+    NO_EFFECT,
+    PURE,
+    READS_AND_WRITES,
+    RECURSIVE,
+    TERMINATOR,
+    OpRow,
+    many,
+    optional,
+    regions,
+    slots,
+)
 from shardy_py.mlir.dialects.op_table import OpTable
+from shardy_py.mlir.dialects.stablehlo import type_kinds as t
 from shardy_py.mlir.dialects.stablehlo.verify.elementwise import infer_most_specific
 from shardy_py.mlir.dialects.stablehlo.verify.movement import infer_operand
 from shardy_py.mlir.dialects.stablehlo.verify.tensors import require
@@ -110,7 +124,11 @@ KINDS = {
     "elementwise op": Kind(
         (
             OpRow(
-                "no_effect soft_clip(operand:float) <limit?:i64=-1> -> result:float",
+                "soft_clip",
+                operands=slots(operand=t.FLOAT),
+                attributes=slots(limit=optional(k.I64, -1)),
+                results=slots(result=t.FLOAT),
+                traits=(NO_EFFECT,),
                 form=Template(" $operand<, limit = $limit>", SAME),
                 verify=(COMPATIBLE,),
                 infer=infer_most_specific,
@@ -129,7 +147,11 @@ KINDS = {
     "op with attributes and rules": Kind(
         (
             OpRow(
-                "no_effect roll(operand:tensor) <dimension:index by:i64> -> result:tensor",
+                "roll",
+                operands=slots(operand=t.TENSOR),
+                attributes=slots(dimension=k.INDEX, by=k.I64),
+                results=slots(result=t.TENSOR),
+                traits=(NO_EFFECT,),
                 form=Template(" $operand, dim = $dimension, by = $by", SAME),
                 verify=(follows_name(_check_dimension),),
                 infer=infer_operand,
@@ -143,8 +165,15 @@ KINDS = {
     ),
     "op with regions": Kind(
         (
-            OpRow("recursive loop_flow repeat(operand*:tensor) <times:i64> [body] -> results*:tensor"),
-            OpRow("pure terminator give(results*:tensor)"),
+            OpRow(
+                "repeat",
+                operands=slots(operand=many(t.TENSOR)),
+                attributes=slots(times=k.I64),
+                regions=regions("body"),
+                results=slots(results=many(t.TENSOR)),
+                traits=(RECURSIVE, LOOP_FLOW),
+            ),
+            OpRow("give", operands=slots(results=many(t.TENSOR)), traits=(PURE, TERMINATOR)),
         ),
         (
             OpSpec("stablehlo.repeat", rule_source=RuleSource.NONE, control=Control.LOOP),
@@ -157,7 +186,15 @@ KINDS = {
         _repeated,
     ),
     "op with effects": Kind(
-        (OpRow("reads_and_writes probe(operand:float) -> result:tensor", infer=infer_operand),),
+        (
+            OpRow(
+                "probe",
+                operands=slots(operand=t.FLOAT),
+                results=slots(result=t.TENSOR),
+                traits=(READS_AND_WRITES,),
+                infer=infer_operand,
+            ),
+        ),
         (OpSpec("stablehlo.probe", pointwise),),
         f'%0 = "stablehlo.probe"(%arg0) : ({T}) -> {T}',
         ("f32", "i32", "operand #0 must be ranked tensor"),
@@ -166,7 +203,15 @@ KINDS = {
         has_effect=True,
     ),
     "op of CHLO": Kind(
-        (OpRow("pure soft_sign(operand:any_float) -> result:any_float", form=Template(" $operand", ARROW)),),
+        (
+            OpRow(
+                "soft_sign",
+                operands=slots(operand=t.ANY_FLOAT),
+                results=slots(result=t.ANY_FLOAT),
+                traits=(PURE,),
+                form=Template(" $operand", ARROW),
+            ),
+        ),
         (OpSpec("chlo.soft_sign", pointwise, is_elementwise=True),),
         f"%0 = chlo.soft_sign %arg0 : {T} -> {T}",
         ("f32", "i32", "operand #0 must be tensor"),

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
+from shardy_py import passes
+from shardy_py.base import plugins
 from shardy_py.ops import TABLE
+from tests.pages import Page
 
 
-def test_the_page_is_true(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    page = (root / "docs" / "extending.md").read_text()
-    names: dict[str, object] = {"__name__": "extending"}
-    shown = 0
+def test_the_page_is_true(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(plugins, "_owners", {})
+    monkeypatch.setattr(passes, "_BY_NAME", dict(passes._BY_NAME))
+    page = Page(root / "docs" / "extending.md", {"__name__": "extending"})
     before = dict(TABLE)
     try:
-        for language, block in re.findall(r"```(\w+)\n(.*?)```", page, re.DOTALL):
-            if language == "python":
-                exec(compile(block, "docs/extending.md", "exec", dont_inherit=True), names)
-            else:
-                shown += 1
-                assert capsys.readouterr().out.rstrip("\n") == block.rstrip("\n")
+        page.run()
     finally:
         TABLE.clear()
         TABLE.update(before)
-    assert shown == 8
+    assert page.checked == 10

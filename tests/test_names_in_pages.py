@@ -23,8 +23,8 @@ _OTHERS = re.compile(
     r"pytest|tests\.|benchmarks|pip |make |git |xla_|mlir-opt|python -m|torchrun|model-explorer"
 )
 """Lines on flags of other commands."""
-_NOT_OURS = {"set", "compiled", "optimizer", "node_data_paths"}
-"""Flags of surveys in `tests/` and of Model Explorer, on further lines of a sentence."""
+_NOT_OURS = {"set", "count-polynomials", "compiled", "optimizer", "node_data_paths"}
+"""Flags of surveys, of Model Explorer and of an example's pass, on further lines of a sentence."""
 _IMPORT = re.compile(r"^(?:>>> )?from (shardy_py[\w.]*) import \(?([\w, ]+)\)?", re.MULTILINE)
 _READ = re.compile(r"\b(program|Program|result|Result)\.([a-z]\w*)\b")
 

@@ -16,6 +16,7 @@ from xdsl.universe import XDSL_UNIVERSE
 from xdsl.utils.arg_spec import parse_pipeline
 from xdsl.utils.exceptions import PassFailedException
 
+from shardy_py.base.errors import collected_warnings
 from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.passes import PASSES, PassRow
 from shardy_py.passes.options import Option
@@ -94,10 +95,30 @@ def test_errors_are_those_of_xdsls_passes() -> None:
         run("sdy-verify-unreduced-axes", text)
 
 
-def test_a_stock_xdsl_opt(tmp_path: Path) -> None:
+@pytest.fixture
+def command() -> Path:
+    """A stock `xdsl-opt` that finds the package."""
     command = Path(sys.executable).with_name("xdsl-opt")
     if not entry_points(group="xdsl.universe", name="shardy-py") or not command.exists():
         pytest.skip("the package is not installed with its entry point `xdsl.universe`")
+    return command
+
+
+WARNS = PROGRAM.replace(
+    "stablehlo.multiply %0, %a : tensor<8x8xf32>",
+    "stablehlo.custom_call @strange(%0) : (tensor<8x8xf32>) -> tensor<8x8xf32>",
+)
+FAILS = """\
+sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"x"}>})
+    -> tensor<8xf32> {
+  %0 = stablehlo.negate %a : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+"""
+
+
+def test_a_stock_xdsl_opt(command: Path, tmp_path: Path) -> None:
     path = tmp_path / "program.mlir"
     path.write_text(PROGRAM)
     done = subprocess.run([command, path, "-p", MIXED], capture_output=True, text=True, check=True)
@@ -106,3 +127,42 @@ def test_a_stock_xdsl_opt(tmp_path: Path) -> None:
     done = subprocess.run([command, path], capture_output=True, text=True)
     assert done.returncode
     assert "iota dimension cannot go beyond the output rank" in done.stderr
+
+
+def test_a_stock_xdsl_opt_prints_warnings_with_their_places(command: Path, tmp_path: Path) -> None:
+    (path := tmp_path / "program.mlir").write_text(WARNS)
+    done = subprocess.run(
+        [command, path, "-p", "sdy-propagation-pipeline"], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == (
+        f"{path}:4:8: warning: custom call @strange is unknown to SDY sharding rule registry\n"
+        f"{WARNS.splitlines()[3]}\n       ^\n"
+    )
+    assert "custom_call @strange" in done.stdout
+    (path := tmp_path / "several.mlir").write_text(f"{PROGRAM}// -----\n{WARNS}")
+    several = [command, path, "--split-input-file", "-p", "sdy-propagation-pipeline"]
+    done = subprocess.run(several, capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[1:] == []  # no line of another part
+
+
+def test_a_stock_xdsl_opt_reports_errors_as_those_of_xdsls_passes(command: Path, tmp_path: Path) -> None:
+    (path := tmp_path / "program.mlir").write_text(FAILS)
+    arguments = [command, path, "-p", "sdy-verify-unreduced-axes"]
+    done = subprocess.run(arguments, capture_output=True, text=True)
+    assert done.returncode == 1
+    error = f"{path}:4:8: error: 'stablehlo.negate' op dropped unreduced axis 'x' without a blessed operation"
+    assert f"PassFailedException: {error}" in done.stderr
+    assert done.stderr.count("Traceback") == 1
+    assert done.stderr.endswith(f"{FAILS.splitlines()[3]}\n       ^\n")
+    done = subprocess.run([*arguments, "--verify-diagnostics"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(error)
+
+
+def test_warnings_go_to_a_collector_if_there_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    with collected_warnings() as warnings:
+        run("sdy-propagation-pipeline", WARNS)
+    assert [warning.where and warning.where.line for warning in warnings] == [4]
+    assert capsys.readouterr().err == ""
+    run("sdy-propagation-pipeline", WARNS)
+    assert capsys.readouterr().err.startswith("-:4:8: warning: custom call @strange is unknown")

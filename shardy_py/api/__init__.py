@@ -16,6 +16,7 @@ from shardy_py.api.result import Result
 from shardy_py.api.sharding import Sharding
 from shardy_py.api.values import Value, Values
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.plugins import load_plugins
 from shardy_py.report.difference import Change
 from shardy_py.sharding import Mesh
 
@@ -33,5 +34,6 @@ __all__ = [
     "Value",
     "Values",
     "dim",
+    "load_plugins",
     "propagate",
 ]

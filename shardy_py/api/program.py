@@ -35,7 +35,7 @@ from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects import print_module
 from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.mlir.trip_counts import TripCounts, set_trip_counts
-from shardy_py.passes import PASSES, PassCall, pass_by_name
+from shardy_py.passes import PassCall, known_passes, pass_by_name
 from shardy_py.passes.options import check_options
 from shardy_py.passes.pipelines import PIPELINES, pipeline_by_name
 from shardy_py.passes.runner import run_passes
@@ -510,7 +510,7 @@ def pass_calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:
     pipeline = pipeline_by_name(name)
     listed = row or pipeline
     if listed is None:
-        names = [row.name for row in (*PASSES, *PIPELINES)]
+        names = [row.name for row in (*known_passes(), *PIPELINES)]
         raise ShardyError.unknown("pass or pipeline", name, names)
     lists = {option.field_name for option in listed.options if option.default == ()}
     given: dict[str, Any] = {k: tuple(v) if k in lists and _is_list(v) else v for k, v in options.items()}

@@ -235,6 +235,11 @@ def warn_once(kind: str, message: str, where: Position | None = None) -> None:
         warn(message, where)
 
 
+def are_warnings_collected() -> bool:
+    """Returns whether there is a `collected_warnings` around."""
+    return _COLLECTOR.get() is not None
+
+
 @contextmanager
 def collected_warnings(given: set[str] | None = None) -> Generator[list[Diagnostic]]:
     """Yields the list to which all warnings given within are added.

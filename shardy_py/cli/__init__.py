@@ -16,7 +16,7 @@ from shardy_py.cli.version import version_text
 
 def main(arguments: list[str] | None = None) -> int:
     """The console script: runs the command line, returns the exit code."""
-    return run_command("sdy-opt", parse_command, _run, arguments)
+    return run_command("sdy-opt", parse_command, _run, arguments, loads_plugins=True)
 
 
 def _run(command: Command, files: Files) -> int:
@@ -26,9 +26,9 @@ def _run(command: Command, files: Files) -> int:
         case "version":
             return files.show(version_text("sdy-opt"))
         case "dialects":
-            from shardy_py.mlir.dialects import syntax_table
+            from shardy_py.mlir.dialects import known_dialects
 
-            return files.show(f"Available Dialects: {','.join(sorted(syntax_table().dialects))}")
+            return files.show(f"Available Dialects: {','.join(known_dialects())}")
         case "":
             return _transform(command, files)
 

@@ -17,6 +17,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from shardy_py.base.errors import suggestion
+from shardy_py.base.plugins import load_plugins
 from shardy_py.base.source_files import default_roots
 from shardy_py.cli.shell import MOST_COLUMNS, STANDARD, Files, argument, usage_error
 from shardy_py.cli.version import version_text
@@ -43,7 +44,7 @@ _HEADINGS: Mapping[str, str] = {
         ("inputs and limits", "--inputs --random --args --max-elements --max-steps"),
         ("output", "-o --output --json --csv --format --sarif --svg --code --diff --output-dir --explain"),
         ("output", "--exit-code --probe --trace --probe-output-dir --interpret --interpreter-print-dense"),
-        ("general", "--help --version --no-progress"),
+        ("general", "--help --version --no-progress --load"),
     )
     for flag in flags.split()
 }
@@ -145,6 +146,25 @@ def checked_cost_model(text: str) -> str:
     """Returns the text of a cost model. Raises `ShardyError` if it is invalid."""
     read_cost_model(text)
     return text
+
+
+class _Load(argparse.Action):
+    """Loads the plugin that is its value."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, options: object, values: Any, _: object = None
+    ) -> None:
+        with argument("--load"):
+            load_plugins(values)
+
+
+LOAD = "load a plugin: a module, or a file name.py; repeatable"
+"""The help of `--load`."""
+
+
+def add_plugins(parser: argparse.ArgumentParser) -> None:
+    """Adds `--load`, which loads the plugins that it names."""
+    parser.add_argument("--load", action=_Load, dest=argparse.SUPPRESS, metavar="MODULE", help=LOAD)
 
 
 def add_source_roots(parser: argparse.ArgumentParser) -> None:

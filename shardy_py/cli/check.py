@@ -16,6 +16,7 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.base.releases import Release
 from shardy_py.base.terminal import json_text
 from shardy_py.cli.arguments import (
+    add_plugins,
     add_source_roots,
     checked_cost_model,
     command_parser,
@@ -46,7 +47,7 @@ _EXIT_CODES = (
 
 def main(arguments: list[str] | None = None) -> int:
     """The console script: runs the command line, returns the exit code."""
-    return run_command("sdy-check", _parse, _run, arguments, failure=TROUBLE)
+    return run_command("sdy-check", _parse, _run, arguments, failure=TROUBLE, loads_plugins=True)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -76,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
     add("--no-propagate", action="store_true", help="the program is already propagated")
     add_source_roots(parser)
+    add_plugins(parser)
     add_flags(parser, default=None)
     add_release(parser)
     add_trip_counts(parser)

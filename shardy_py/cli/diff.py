@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from shardy_py.base.progress import progress
 from shardy_py.base.terminal import json_text
-from shardy_py.cli.arguments import checked_cost_model, command_parser, read_cost_model
+from shardy_py.cli.arguments import add_plugins, checked_cost_model, command_parser, read_cost_model
 from shardy_py.cli.as_compiled import add_flags, add_release, add_trip_counts, program_of
 from shardy_py.cli.shell import (
     FAILURE,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 def main(arguments: list[str] | None = None) -> int:
     """The console script: runs the command line, returns the exit code."""
-    return run_command("sdy-diff", _parse, _run, arguments, failure=TROUBLE)
+    return run_command("sdy-diff", _parse, _run, arguments, failure=TROUBLE, loads_plugins=True)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
@@ -54,6 +54,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("before", help="MLIR file; '-': standard input")
     add("after", help="MLIR file")
     add("--propagate", action="store_true", help="propagate through both programs first")
+    add_plugins(parser)
     add_flags(parser, default=None)
     add_release(parser)
     add_trip_counts(parser)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.cli.arguments import (
     EXIT_CODES,
+    add_plugins,
     add_source_roots,
     checked_cost_model,
     command_parser,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 def main(arguments: list[str] | None = None) -> int:
     """The console script: runs the command line, returns the exit code."""
-    return run_command("shardy-explorer", _parse, _run, arguments)
+    return run_command("shardy-explorer", _parse, _run, arguments, loads_plugins=True)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
@@ -45,6 +46,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--no-propagate", action="store_true", help="the programs are already propagated")
     add("--no-source", action="store_true", help="leave out the lines of Python files that the program names")
     add_source_roots(parser)
+    add_plugins(parser)
     add_flags(parser, default=None)
     add_release(parser)
     add_trip_counts(parser)

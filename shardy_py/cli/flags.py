@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from shardy_py.base.errors import ShardyError, closest, suggestion
+from shardy_py.base.plugins import load_plugins
 from shardy_py.base.releases import Release, named
-from shardy_py.cli.arguments import EXIT_CODES
+from shardy_py.cli.arguments import EXIT_CODES, LOAD
 from shardy_py.cli.as_compiled import AS_COMPILED, AS_WRITTEN, JAX, JAX_RELEASES, TRIP_COUNTS
 from shardy_py.cli.pass_text import PipelineElement, build_step, is_pass_or_pipeline, parse_pipeline
 from shardy_py.cli.reports import REPORTS, ReportRow, Request, with_request
 from shardy_py.cli.shell import MOST_COLUMNS, argument, usage_error
-from shardy_py.passes import PASSES, PassCall, pass_by_name
+from shardy_py.passes import PassCall, known_passes, pass_by_name
 from shardy_py.passes.options import Option
 from shardy_py.passes.pipelines import PIPELINES
 
@@ -58,6 +59,7 @@ class Command:
     reports_as_csv: whether they are printed as CSV.
     partitioner: whose collectives are reported; None: XLA's for programs of JAX, else Shardy's.
     as_compiled: whether the program is taken as JAX compiles it; None: for reports on programs of JAX.
+    plugins: the plugins that were loaded before the rest of the command line was read.
     release: whose Shardy and XLA are followed; None: that of the file, or the newest.
     proof_shapes, bisects: how `--prove` works: see `Evidence`.
     """
@@ -81,6 +83,7 @@ class Command:
     reports_as_csv: bool = False
     as_compiled: bool | None = None
     trip_counts: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
     release: Release | None = None
     partitioner: Literal["shardy", "xla"] | None = None
     proof_shapes: Literal["auto", "own", "small", "ops"] = "auto"
@@ -112,7 +115,7 @@ class Flag:
     field: str
     summary: str
     value: Any = True
-    reads: Literal["nothing", "boolean", "text", "names", "counts", "release"] = "boolean"
+    reads: Literal["nothing", "boolean", "text", "names", "counts", "release", "plugin"] = "boolean"
     placeholder: str = ""
 
     @property
@@ -151,6 +154,7 @@ GROUPS: tuple[tuple[str, tuple[Flag, ...]], ...] = (
                 *("output-split-marker", "output_split_marker", "marker"),
                 "Marker line between the programs in the output",
             ),
+            Flag("load", "plugins", LOAD[0].upper() + LOAD[1:], None, "plugin", "module"),
             Flag("allow-unregistered-dialect", "allow_unregistered", "Allow ops of unregistered dialects"),
             Flag("mlir-print-op-generic", "is_generic", "Print the generic form"),
             Flag("mlir-print-debuginfo", "with_debuginfo", "Print locations"),
@@ -239,28 +243,22 @@ _REPORT_BY_FLAG = {row.flag: row for row in REPORTS}
 
 def parse_command(arguments: list[str]) -> Command:
     """The command of a command line (without the program's name)."""
-    command, inputs, waiting = Command(), list[str](), list(reversed(arguments))
+    words = _words(arguments)
+    for word in words:
+        if word.flag is not None and word.flag.reads == "plugin":
+            with argument(_dashed(word.flag.name)):
+                load_plugins(word.value or "")
+    command, inputs = Command(), list[str]()
     has_passes = has_text = False
-    while waiting:
-        argument = waiting.pop()
-        if argument == "--":
-            inputs += reversed(waiting)
-            break
-        if argument == "-" or not argument.startswith("-"):
-            inputs.append(argument)
-            continue
-        name, equals, value = argument.removeprefix("-").removeprefix("-").partition("=")
-        flag = _BY_NAME.get(name)
-        if flag is None:
-            command = _add_step(command, argument, name, value)
+    for word in words:
+        if word.name is None:
+            inputs.append(word.text)
+        elif word.flag is None:
+            command = _add_step(command, word.text, word.name, word.value or "")
             has_passes = True
-            continue
-        if flag.value is None and flag.reads != "nothing" and not equals:
-            if not waiting:
-                raise usage_error(f"for the {_dashed(name)} option: requires a value!")
-            equals, value = "=", waiting.pop()
-        command = _apply(command, flag, value if equals else None)
-        has_text |= flag.field == "steps"
+        else:
+            command = _apply(command, word.flag, word.value)
+            has_text |= word.flag.field == "steps"
     if has_passes and has_text:
         raise usage_error("'-pass-pipeline' option can't be used with individual pass options")
     if command.reports_as_json and not command.reports:
@@ -283,6 +281,38 @@ def parse_command(arguments: list[str]) -> Command:
     return replace(command, input=inputs[0]) if inputs else command
 
 
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A flag or pass (`name`) with its value, or an input, which has no name."""
+
+    text: str
+    name: str | None = None
+    value: str | None = None
+
+    @property
+    def flag(self) -> Flag | None:
+        return _BY_NAME.get(self.name or "")
+
+
+def _words(arguments: list[str]) -> list[_Word]:
+    words, waiting = list[_Word](), list(reversed(arguments))
+    while waiting:
+        text = waiting.pop()
+        if text == "--":
+            return words + [_Word(each) for each in reversed(waiting)]
+        if text == "-" or not text.startswith("-"):
+            words.append(_Word(text))
+            continue
+        name, equals, value = text.removeprefix("-").removeprefix("-").partition("=")
+        flag = _BY_NAME.get(name)
+        if flag and flag.value is None and flag.reads != "nothing" and not equals:
+            if not waiting:
+                raise usage_error(f"for the {_dashed(name)} option: requires a value!")
+            equals, value = "=", waiting.pop()
+        words.append(_Word(text, name, value if equals else None))
+    return words
+
+
 def _apply(command: Command, flag: Flag, text: str | None) -> Command:
     if flag.name == "pass-pipeline":
         assert text is not None
@@ -290,8 +320,8 @@ def _apply(command: Command, flag: Flag, text: str | None) -> Command:
     value = flag.value if text is None else _read(flag, text)
     if flag.field == "reports":
         value = with_request(command.reports, Request(_REPORT_BY_FLAG[flag.name], value))
-    if flag.field == "trip_counts":
-        value = (*command.trip_counts, value)
+    if flag.field in ("trip_counts", "plugins"):
+        value = (*getattr(command, flag.field), value)
     return replace(command, **{flag.field: value})
 
 
@@ -308,6 +338,8 @@ def _read(flag: Flag, text: str) -> Any:
         case "release":
             with argument(_dashed(flag.name)):
                 return named(text)
+        case "plugin":
+            return text
         case "text":
             if flag.choices and text not in flag.choices:
                 raise _unknown_value(flag, text, flag.choices)
@@ -316,7 +348,7 @@ def _read(flag: Flag, text: str) -> Any:
             names = tuple(filter(None, text.split(",")))
             for name in names:
                 if pass_by_name(name) is None:
-                    raise _unknown_value(flag, name, [row.name for row in PASSES])
+                    raise _unknown_value(flag, name, [row.name for row in known_passes()])
             return names
         case "boolean":
             if text.lower() not in ("true", "false", "1", "0"):
@@ -337,7 +369,7 @@ def _unknown_value(flag: Flag, text: str, known: Sequence[str]) -> ShardyError:
 
 def _add_step(command: Command, argument: str, name: str, options: str) -> Command:
     if not is_pass_or_pipeline(name):
-        close = closest(name, [row.name for row in (*FLAGS, *PASSES, *PIPELINES)])
+        close = closest(name, [row.name for row in (*FLAGS, *known_passes(), *PIPELINES)])
         hint = f"\nsdy-opt: Did you mean '{_dashed(close[0])}'?" if close else ""
         raise usage_error(f"Unknown command line argument '{argument}'.  Try: 'sdy-opt --help'{hint}")
     return replace(command, steps=(*command.steps, build_step(name, options)))
@@ -358,7 +390,7 @@ def _help_lines() -> Iterator[str]:
         for flag in flags:
             yield from _wrapped(f"  {_flag_usage(flag):<{_SUMMARY - 4}}  ", flag.summary, _SUMMARY)
         yield ""
-    for title, rows in (("PASSES", PASSES), ("PIPELINES", PIPELINES)):
+    for title, rows in (("PASSES", known_passes()), ("PIPELINES", PIPELINES)):
         yield f"{title}:"
         for row in rows:
             yield f"  --{row.name}"

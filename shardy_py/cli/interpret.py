@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.progress import can_show, progress
-from shardy_py.cli.arguments import command_parser
+from shardy_py.cli.arguments import add_plugins, command_parser
 from shardy_py.cli.as_compiled import add_flags
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command, usage_error
 from shardy_py.cli.understood import understood
@@ -36,7 +36,7 @@ _WHOLE = 256
 
 def main(arguments: list[str] | None = None) -> int:
     """The console script: runs the command line, returns the exit code."""
-    return run_command("stablehlo-interpret", _parse, _run, arguments)
+    return run_command("stablehlo-interpret", _parse, _run, arguments, loads_plugins=True)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
@@ -68,6 +68,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--interpret", "-interpret", action="store_true", help=translate)
     dense = "print results as dense attributes"
     add("--interpreter-print-dense", action="store_true", help=dense)
+    add_plugins(parser)
     add_flags(parser)
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
     options = parser.parse_args(arguments)

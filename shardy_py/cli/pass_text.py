@@ -16,7 +16,7 @@ from functools import partial
 
 from shardy_py.base.cursor import MAX_INTEGER_DIGITS
 from shardy_py.base.errors import ShardyError, suggestion
-from shardy_py.passes import PASSES, PassCall, PassRow, pass_by_name
+from shardy_py.passes import PassCall, PassRow, known_passes, pass_by_name
 from shardy_py.passes.options import Option, OptionValue
 from shardy_py.passes.pipelines import PIPELINES, Calls, pipeline_by_name
 from shardy_py.passes.registration import FUNCTION, MODULE
@@ -117,7 +117,7 @@ class _Reader:
             return steps
         options = self.braces()
         if not is_pass_or_pipeline(name):
-            hint = suggestion(name, [row.name for row in (*PASSES, *PIPELINES)])
+            hint = suggestion(name, [row.name for row in (*known_passes(), *PIPELINES)])
             fact = f"'{name}' does not refer to a registered pass or pass pipeline"
             raise self.error(f"{fact}{hint and f'; {hint}'}", start)
         step = build_step(name, options)

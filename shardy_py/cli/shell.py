@@ -33,6 +33,7 @@ from typing import NoReturn, TypeVar
 from shardy_py.base.errors import Diagnostic, Position, ShardyError
 from shardy_py.base.files import staged, write_whole
 from shardy_py.base.input_files import source_of
+from shardy_py.base.plugins import TRACEBACK, load_installed_plugins
 from shardy_py.base.releases import Release
 from shardy_py.base.terminal import without_controls
 
@@ -162,10 +163,12 @@ def run_command(
     arguments: list[str] | None = None,
     *,
     failure: int = FAILURE,
+    loads_plugins: bool = False,
 ) -> int:
     """Runs a command and returns its exit code; failures are printed to standard error.
 
     arguments: those of the process by default. failure: the exit code of invalid input and use.
+    loads_plugins: whether installed plugins are loaded before the arguments are read.
 
     Cyclic garbage is not collected: a program is one large graph that lives to the end of the process, and
     the interpreter need not traverse it at exit either.
@@ -174,6 +177,8 @@ def run_command(
     gc.disable()
     try:
         with argument():
+            if loads_plugins:
+                load_installed_plugins()
             options = parse(sys.argv[1:] if arguments is None else arguments)
         return work(options, files)
     except ShardyError as error:
@@ -189,7 +194,7 @@ def run_command(
     except Exception as error:
         if INTERRUPTS.is_pending:
             return INTERRUPTED
-        if "SDY_OPT_TRACEBACK" in os.environ:
+        if TRACEBACK in os.environ:
             raise
         if isinstance(error, MemoryError):
             log(f"{next(reversed(files.texts), name)}: error: out of memory{_reason(error)}\n")
@@ -197,7 +202,7 @@ def run_command(
         if isinstance(error, RecursionError):
             log(f"{next(reversed(files.texts), name)}: error: the program is nested too deeply\n")
             return failure
-        remedy = "Please report it with the input. SDY_OPT_TRACEBACK=1 shows where it happened."
+        remedy = f"Please report it with the input. {TRACEBACK}=1 shows where it happened."
         log(f"{name}: internal error: {type(error).__name__}: {error}\n{remedy}\n")
         return BUG
     finally:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.base.byte_sizes import byte_size
 from shardy_py.base.errors import Diagnostic, ShardyError
-from shardy_py.cli.arguments import EXIT_CODES, command_parser
+from shardy_py.cli.arguments import EXIT_CODES, add_plugins, command_parser
 from shardy_py.cli.as_compiled import add_flags, add_release, add_trip_counts, program_of
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
 
@@ -31,7 +31,7 @@ _MOST_BYTES = 1 << 60
 
 def main(arguments: list[str] | None = None) -> int:
     """The console script: runs the command line, returns the exit code."""
-    return run_command("sdy-suggest", _parse, _run, arguments)
+    return run_command("sdy-suggest", _parse, _run, arguments, loads_plugins=True)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
@@ -77,6 +77,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add("--output-dir", metavar="DIR", help="write each plan: plan-1.mlir, plan-1.py, plan-1.diff, ...")
     add("--explain", action="store_true", help="print bills side by side, and what changes")
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
+    add_plugins(parser)
     add_flags(parser, default=None)
     add_release(parser)
     add_trip_counts(parser)

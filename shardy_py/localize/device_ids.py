@@ -186,7 +186,7 @@ class DeviceTables:
 _CHANNELLED = tuple(
     f"stablehlo.{name}"
     for name, row in OPS.rows.items()
-    if any(slot.name == "channel_handle" for slot in row.attribute_slots)
+    if any(slot.name == "channel_handle" for slot in row.attributes)
 )
 
 

@@ -17,6 +17,7 @@ divide (`sdy-pad-for-divisibility`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp
@@ -25,6 +26,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import Diagnostic, ShardyError
+from shardy_py.base.plugins import call_of_user, claim
 from shardy_py.localize import (
     local_collectives,
     local_indexed,
@@ -247,6 +249,7 @@ def register_partitioner(name: str, row: Row) -> None:
     row: called with the `Localizer` and the `Site` of each such op, after values have local types: it changes
         the op in place, or replaces its results. docs/extending.md has an example.
     """
+    claim("local form of", name)
     _REGISTERED[name] = row
 
 
@@ -256,5 +259,5 @@ def _row(op: Operation) -> Row | None:
         target: Any = op.properties.get("call_target_name")
         name = op.name if target is None else f"{op.name}@{target.data}"
         if name in _REGISTERED:
-            return _REGISTERED[name]
+            return partial(call_of_user, "local form", _REGISTERED[name])
     return ROWS.get(op.name)

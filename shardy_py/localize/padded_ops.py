@@ -228,10 +228,10 @@ def _add_groups(op: Operation, padded: Padded) -> None:
 
 def _set(op: Operation, **attributes: Sequence[int] | int) -> None:
     """Sets attributes that are integers, or lists of them."""
-    slots = {slot.name: slot.kind for slot in OPS.rows[op.name.removeprefix("stablehlo.")].attribute_slots}
+    slots = {slot.name: slot.kind for slot in OPS.rows[op.name.removeprefix("stablehlo.")].attributes}
     for name, value in attributes.items():
         given = value if isinstance(value, int) else tuple(value)
-        op.properties[name] = OPS.notation.encode(slots[name], given)
+        op.properties[name] = slots[name].encode(given)
 
 
 def _pad(op: Operation, padded: Padded) -> None:

@@ -235,8 +235,8 @@ class _TwoSteps:
     ) -> Sequence[Value]:
         shape = [size for d, size in enumerate(shape_of(values[0])) if d not in dimensions]
         types = [resized(result, shape) for result in self.op.results]
-        kind = next(s.kind for s in OPS.rows["reduce"].attribute_slots if s.name == "dimensions")
-        properties = dict(self.op.properties) | {"dimensions": OPS.notation.encode(kind, tuple(dimensions))}
+        kind = next(s.kind for s in OPS.rows["reduce"].attributes if s.name == "dimensions")
+        properties = dict(self.op.properties) | {"dimensions": kind.encode(tuple(dimensions))}
         region = type(self.op.regions[0])()
         clone_region_into(self.op.regions[0], region, {})
         made = ir.build_operation(

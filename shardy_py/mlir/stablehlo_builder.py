@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import IntegerType, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from shardy_py.mlir import ir
+from shardy_py.mlir.dialects.kinds import AttributeKind
 from shardy_py.mlir.dialects.sdy import TensorShardingAttr, TensorShardingPerValueAttr
 from shardy_py.mlir.dialects.stablehlo import OPS
 from shardy_py.mlir.movements import note_inserted
@@ -75,11 +76,7 @@ class StablehloBuilder:
     ) -> Operation:
         """Inserts `stablehlo.<name>` with those result types; attributes are Python values, None: absent."""
         kinds = _kinds(name)
-        properties = {
-            key: OPS.notation.encode(kinds[key], value)
-            for key, value in attributes.items()
-            if value is not None
-        }
+        properties = {key: kinds[key].encode(value) for key, value in attributes.items() if value is not None}
         op_class = OPS.op_class(name)
         op = ir.build_operation(op_class, operands, types, properties, {}, self.location, None, regions)
         ir.place_before(op, self.anchor)
@@ -238,5 +235,5 @@ def with_shardings(op: Operation, shardings: Sequence[TensorSharding]) -> None:
 
 
 @lru_cache(maxsize=256)
-def _kinds(name: str) -> Mapping[str, str]:
-    return {slot.name: slot.kind for slot in OPS.rows[name].attribute_slots}
+def _kinds(name: str) -> Mapping[str, AttributeKind]:
+    return {slot.name: slot.kind for slot in OPS.rows[name].attributes}

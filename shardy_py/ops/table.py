@@ -11,6 +11,7 @@ True
 
 from __future__ import annotations
 
+from shardy_py.base.plugins import claim
 from shardy_py.indexing import IndexMap
 from shardy_py.ops import (
     collective,
@@ -54,7 +55,8 @@ TABLE: dict[str, OpSpec] = _Table({row.name: row for family in _FAMILIES for row
 
 
 def register(spec: OpSpec) -> None:
-    """Adds a row, or replaces the row of that name."""
+    """Adds a row, or replaces the row of that name. Raises `ShardyError` if it is that of another plugin."""
+    claim("row of op", spec.name)
     TABLE[spec.name] = spec
 
 

@@ -64,7 +64,10 @@ def options_of(options_class: type | None) -> tuple[Option, ...]:
     """The options that a dataclass declares; none for None."""
     if options_class is None:
         return ()
-    return tuple(Option(f.name, _default(f), **f.metadata) for f in fields(options_class))
+    return tuple(
+        Option(f.name, _default(f), f.metadata.get("summary", ""), f.metadata.get("choices", ()))
+        for f in fields(options_class)
+    )
 
 
 def _default(declared: Field[OptionValue]) -> OptionValue:

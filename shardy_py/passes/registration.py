@@ -11,11 +11,14 @@ classes of passes for xDSL (`universe.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
+from shardy_py.base.plugins import call_of_user
 from shardy_py.passes.options import Option, OptionValue, PropagateOptions, options_of
 
 if TYPE_CHECKING:
@@ -79,6 +82,19 @@ class PassRow:
         """Loads the pass and runs it; `options`: an instance of `options_class`, ignored without one."""
         function = getattr(import_module(self.module_name), self.stem)
         function(module, options) if self.options_class else function(module)
+
+
+@dataclass(frozen=True, slots=True)
+class UserPassRow(PassRow):
+    """A pass of a plugin: `function` changes a module in place, given the options if there are any."""
+
+    function: Callable[..., object] = field(kw_only=True)
+
+    @override
+    def run(self, module: ModuleOp, options: object) -> None:
+        """Runs the function; what it raises is an error of the pass. Raises `ShardyError`."""
+        arguments = (module, options) if self.options_class else (module,)
+        call_of_user(f"pass '{self.name}'", self.function, *arguments)
 
 
 @dataclass(frozen=True, slots=True)

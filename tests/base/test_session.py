@@ -23,6 +23,12 @@ from tests.differential.programs import wide_program
 PACKAGE = Path(shardy_py.__file__).parent
 
 PROCESS_WIDE = {
+    "base/extensions.py:_MODULES": "one entry an extension of the package",
+    "base/plugins.py:_called": "one entry a function of a plugin",
+    "base/plugins.py:_loaded": "one entry a plugin",
+    "base/plugins.py:_owners": "one entry a name that a plugin registers",
+    "mlir/dialects/registry.py:_REGISTERED": "registered dialects",
+    "mlir/text/xdsl_hooks.py:_CLASSES": "one entry a class of attributes",
     "check/rule.py:_ROWS": "one row a rule, added at import",
     "mlir/dialects/verification/rules.py:_REGISTERED": "ops of registered dialects",
     "frontends/aten/__init__.py:_REGISTERED": "rows that users registered",

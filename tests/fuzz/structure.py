@@ -155,7 +155,7 @@ _BLOCK_END = re.compile(r"\n *\"[\w.]*return\"\([^\n]*")
 
 @cache
 def _op_names() -> tuple[str, ...]:
-    rows = ((table.notation.dialect, row) for table in (stablehlo.OPS, chlo.OPS) for row in table.rows)
+    rows = ((table.dialect, row) for table in (stablehlo.OPS, chlo.OPS) for row in table.rows)
     return (*NAMES, *(f"{dialect}.{row}" for dialect, row in rows))
 
 

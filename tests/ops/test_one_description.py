@@ -67,7 +67,7 @@ LEFT: dict[str, tuple[int, str]] = {
 
 def test_every_op_of_the_dialects_has_a_row_and_every_row_an_op() -> None:
     tables = (stablehlo.OPS, chlo.OPS, check.OPS, interpreter.OPS)
-    ops = {f"{table.notation.dialect}.{name}" for table in tables for name in table.rows}
+    ops = {f"{table.dialect}.{name}" for table in tables for name in table.rows}
     ops |= {op.name for op in sdy.Sdy.operations}
     ops |= {name for name in DESCRIBED if BUILTIN.op(name) or FUNC.op(name)}
     assert ops == DESCRIBED - WITHOUT_CLASS

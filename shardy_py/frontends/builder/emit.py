@@ -103,15 +103,15 @@ def _verified(
     bodies: Sequence[Region],
 ) -> Operation:
     """Returns the op, verified and not inserted."""
-    encoders = {slot.name: partial(OPS.notation.encode, slot.kind) for slot in row.attribute_slots}
+    encoders = {slot.name: slot.kind.encode for slot in row.attributes}
     properties, discardable = _split(f"stablehlo.{row.name}", encoders, attributes)
     element = results if isinstance(results, str) else None
     follows = results is None or element is not None
-    types = [NoneAttr() for slot in row.result_slots if not slot.many] if follows else result_types(results)
+    types = [NoneAttr() for slot in row.results if not slot.many] if follows else result_types(results)
     op = build_operation(
         OPS.op_class(row.name), operands, types, properties, discardable, caller_location(), None, bodies
     )
-    if follows and row.result_slots:
+    if follows and row.results:
         require(op, partial(check_declared, with_results=False))
         op = _with_results(op, _inferred(row, op, element))
         if element is None:

@@ -17,7 +17,7 @@ from shardy_py.frontends.builder.insertion import caller_location, current_trace
 from shardy_py.frontends.builder.tensor import Tensor, rank_of, value_of
 from shardy_py.frontends.builder.types import TensorType
 from shardy_py.mlir.dialects import sdy
-from shardy_py.mlir.dialects.stablehlo.notation import NOTATION
+from shardy_py.mlir.dialects.kinds import I64
 
 
 def sharding_constraint(operand: Tensor, sharding: Any) -> Tensor:
@@ -28,7 +28,7 @@ def sharding_constraint(operand: Tensor, sharding: Any) -> Tensor:
 
 def sharding_group(operands: Sequence[Tensor], group_id: int) -> None:
     """Adds tensors to a group that gets one sharding."""
-    number: Any = NOTATION.encode("i64", group_id)
+    number: Any = I64.encode(group_id)
     for operand in operands:
         _inserted(sdy.ShardingGroupOp(value_of(operand), number.value.data))
 

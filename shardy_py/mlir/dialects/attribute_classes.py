@@ -18,6 +18,7 @@ from typing import Any, ClassVar, TypeVar, get_args
 from typing_extensions import override
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
+from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.mlir.text.assembly import Spelling
 from shardy_py.mlir.text.attribute_writer import attribute_text, string_literal
@@ -99,6 +100,14 @@ class EnumAttribute(ValueAttribute[str], SpacedOpaqueSyntaxAttribute):
         values = {keyword: cls(keyword) for keyword in cls.keywords}
         cls.spelling = Spelling(lambda cursor: cls._read(cursor, values), lambda attribute: attribute.data)
         irdl_attr_definition(cls)
+
+    @override
+    def verify(self) -> None:
+        """Raises `VerifyException` for a word that is no keyword."""
+        if self.data not in self.keywords:
+            raise VerifyException(
+                f"{self.name}: expected one of {', '.join(self.keywords)}, got {self.data!r}"
+            )
 
     @classmethod
     def _read(cls, cursor: Cursor, values: dict[str, Any]) -> Attribute:

@@ -11,7 +11,7 @@ Not here: the comparisons (`run/interpret/`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import (
     FloatAttr,
@@ -25,19 +25,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation
 
 from shardy_py.mlir.dialects import encoding as encodings
-from shardy_py.mlir.dialects.definition import OpRow
+from shardy_py.mlir.dialects import kinds as k
+from shardy_py.mlir.dialects.definition import OpRow, filled, optional, slots
 from shardy_py.mlir.dialects.faults import Fault
-from shardy_py.mlir.dialects.kinds import (
-    KINDS,
-    AttributeKind,
-    Notation,
-    TypeKind,
-    held_kind,
-    is_of,
-    typed_spelling,
-)
 from shardy_py.mlir.dialects.op_table import OpTable
-from shardy_py.mlir.dialects.stablehlo.type_kinds import TYPE_KINDS
+from shardy_py.mlir.dialects.stablehlo import type_kinds as t
 from shardy_py.mlir.dialects.stablehlo.verify.tensors import is_complex, is_float
 from shardy_py.mlir.dialects.stablehlo.verify.view import View
 from shardy_py.mlir.dialects.template import Template
@@ -98,34 +90,50 @@ _OPERAND_TYPES = Element(_read_operand_types, _write_operand_types)
 _UI64, _UI32 = (IntegerType(bits, Signedness.UNSIGNED) for bits in (64, 32))
 
 
-def _unsigned(type_: IntegerType) -> AttributeKind:
-    return held_kind(
+def _unsigned(type_: IntegerType) -> k.AttributeKind:
+    return k.held_kind(
         f"{type_.width.data}-bit unsigned integer attribute",
-        lambda attribute: is_of(attribute, IntegerAttr, type=type_),
+        lambda attribute: k.is_of(attribute, IntegerAttr, type=type_),
         IntegerAttr,
         encodings.integer_encoding(type_),
-        typed_spelling(IntegerAttr, type_),
+        k.typed_spelling(IntegerAttr, type_),
     )
 
 
-_TOLERANCE = "tolerance?:f64=1e-4"
+_F64 = k.held_kind(
+    "64-bit float attribute",
+    lambda attribute: k.is_of(attribute, FloatAttr, type=f64),
+    FloatAttr,
+    encodings.FLOAT64,
+    k.typed_spelling(FloatAttr, f64),
+)
+_UI64_KIND, _UI32_KIND = map(_unsigned, (_UI64, _UI32))
+_FLOAT_COMPLEX = k.TypeKind("tensor of floating-point or complex-type values", _is_float_or_complex)
+_TOLERANCE = {"tolerance": optional(_F64, 1e-4)}
 _ALMOST = "<, tolerance = $tolerance>"
 
 ROWS = (
     OpRow(
-        f"expect_almost_eq(lhs:float_complex rhs:float_complex) <{_TOLERANCE}>",
-        Template(f" $lhs, $rhs{_ALMOST}", OPERAND_TYPE),
+        "expect_almost_eq",
+        operands=slots(lhs=_FLOAT_COMPLEX, rhs=_FLOAT_COMPLEX),
+        attributes=slots(**_TOLERANCE),
+        form=Template(f" $lhs, $rhs{_ALMOST}", OPERAND_TYPE),
         verify=(_check_one_type,),
     ),
     OpRow(
-        f"expect_almost_eq_const(lhs:float_complex) <value:elements {_TOLERANCE}>",
-        Template(f" $lhs, $value{_ALMOST}", _VALUE_TYPE),
+        "expect_almost_eq_const",
+        operands=slots(lhs=_FLOAT_COMPLEX),
+        attributes=slots(value=k.ELEMENTS, **_TOLERANCE),
+        form=Template(f" $lhs, $value{_ALMOST}", _VALUE_TYPE),
         verify=(_check_type_of_value,),
     ),
     OpRow(
-        "expect_close(actual:float_complex expected:float_complex)"
-        " <max_ulp_difference:ui64=1 min_ulp_difference?:ui64=0>",
-        Template(
+        "expect_close",
+        operands=slots(actual=_FLOAT_COMPLEX, expected=_FLOAT_COMPLEX),
+        attributes=slots(
+            max_ulp_difference=filled(_UI64_KIND, 1), min_ulp_difference=optional(_UI64_KIND, 0)
+        ),
+        form=Template(
             " $actual, $expected, max_ulp_difference = $max_ulp_difference"
             "<, min_ulp_difference = $min_ulp_difference> :",
             _OPERAND_TYPES,
@@ -133,54 +141,37 @@ ROWS = (
         verify=(_check_actual_type,),
     ),
     OpRow(
-        "expect_eq(lhs:tensor rhs:tensor)", Template(" $lhs, $rhs", OPERAND_TYPE), verify=(_check_one_type,)
+        "expect_eq",
+        operands=slots(lhs=t.TENSOR, rhs=t.TENSOR),
+        form=Template(" $lhs, $rhs", OPERAND_TYPE),
+        verify=(_check_one_type,),
     ),
     OpRow(
-        "expect_eq_const(lhs:tensor) <value:elements>",
-        Template(" $lhs, $value", _VALUE_TYPE),
+        "expect_eq_const",
+        operands=slots(lhs=t.TENSOR),
+        attributes=slots(value=k.ELEMENTS),
+        form=Template(" $lhs, $value", _VALUE_TYPE),
         verify=(_check_type_of_value,),
     ),
     OpRow(
-        "expect_serialized_eq(expected:tensor) <probe_id:string iteration?:ui32=0u32>",
-        Template(" $expected, probe_id = $probe_id<, iter = $iteration>", OPERAND_TYPE),
+        "expect_serialized_eq",
+        operands=slots(expected=t.TENSOR),
+        attributes=slots(probe_id=k.STRING, iteration=optional(_UI32_KIND, 0)),
+        form=Template(" $expected, probe_id = $probe_id<, iter = $iteration>", OPERAND_TYPE),
     ),
 )
 """The rows."""
 
-NOTATION = Notation(
-    "check",
-    kinds={
-        **KINDS,
-        "f64": held_kind(
-            "64-bit float attribute",
-            lambda attribute: is_of(attribute, FloatAttr, type=f64),
-            FloatAttr,
-            encodings.FLOAT64,
-            typed_spelling(FloatAttr, f64),
-        ),
-        "ui64": _unsigned(_UI64),
-        "ui32": _unsigned(_UI32),
-    },
-    types={
-        **TYPE_KINDS,
-        "float_complex": TypeKind("tensor of floating-point or complex-type values", _is_float_or_complex),
-    },
-    defaults={
-        "1e-4": FloatAttr(1e-4, f64),
-        "0": IntegerAttr(0, _UI64),
-        "1": IntegerAttr(1, _UI64),
-        "0u32": IntegerAttr(0, _UI32),
-    },
-)
-"""The notation of the rows."""
-
-OPS = OpTable(ROWS, NOTATION)
+OPS = OpTable("check", ROWS)
 """Every op of the dialect."""
 
 CHECK = DialectSyntax("check", OPS.syntax)
 """The dialect's syntax."""
 
-__getattr__ = OPS.class_named
+if TYPE_CHECKING:
+    from shardy_py.mlir.dialects.check_op_classes import *  # noqa: F403  (every class of a row)
+else:
+    __getattr__ = OPS.class_named
 op_class = OPS.op_class
 xdsl_dialect = OPS.xdsl_dialect
 """Returns the dialect for xDSL, with the classes of all ops."""

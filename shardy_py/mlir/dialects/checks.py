@@ -40,7 +40,7 @@ def checks_of(tables: Iterable[OpTable]) -> Checks:
     checks = Checks()
     for table in tables:
         for row in table.rows.values():
-            name = f"{table.notation.dialect}.{row.name}"
+            name = f"{table.dialect}.{row.name}"
             if row.needs_constants:
                 checks.structure[name] = _placed(row)
             else:

@@ -9,18 +9,20 @@ Not here: verification of the op, which `verify()` runs; building programs (`fro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, cast
 
 from xdsl.dialects.builtin import UnknownLoc
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
 from xdsl.irdl import IRDLOperation
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.dialects.checked_arguments import shown_argument
 from shardy_py.mlir.dialects.definition import OpRow, Slot
-from shardy_py.mlir.dialects.faults import Fault, diagnostic
-from shardy_py.mlir.dialects.kinds import Notation
+from shardy_py.mlir.dialects.faults import ConstructionError, Fault, diagnostic
 from shardy_py.mlir.dialects.stablehlo.attributes import TypeExtensionsAttr
 from shardy_py.mlir.dialects.stablehlo.verify.messages import raw
 from shardy_py.mlir.dialects.stablehlo.verify.tensors import Tensor
@@ -31,10 +33,13 @@ from shardy_py.mlir.ir import build_operation
 from shardy_py.mlir.text.type_reader import ranked_tensor
 
 
-def constructor(row: OpRow, notation: Notation) -> Callable[..., None]:
-    """The `__init__` of an op's class."""
-    title = f"{notation.dialect}.{row.name}"
-    accepted = [slot.accessor for slot in (*row.operand_slots, *row.attribute_slots, *row.region_slots)]
+def constructor(row: OpRow, dialect: str) -> Callable[..., None]:
+    """The `__init__` of an op's class.
+
+    It raises `ConstructionError` for an argument that is missing, unknown, or of another type.
+    """
+    title = f"{dialect}.{row.name}"
+    accepted = [slot.accessor for slot in (*row.operands, *row.attributes, *row.regions)]
 
     def __init__(
         self: IRDLOperation,
@@ -43,59 +48,157 @@ def constructor(row: OpRow, notation: Notation) -> Callable[..., None]:
         attributes: Mapping[str, Attribute] | None = None,
         **values: Any,
     ) -> None:
-        unknown = next((name for name in values if name not in accepted), None)
-        if unknown is not None:
-            raise ShardyError.unknown("argument", unknown, accepted, what=title)
-        if len(operands) > len(row.operand_slots):
-            expected, got = f"{len(row.operand_slots)} operands", f"{len(operands)}"
-            raise ShardyError.unexpected(title, expected=expected, got=got)
-        values.update(zip((slot.accessor for slot in row.operand_slots), operands, strict=False))
-        given = [_required(title, slot, values) for slot in row.operand_slots]
-        regions = [_required(title, slot, values) for slot in row.region_slots]
-        properties = _properties(title, row, notation, values)
-        if result_types is None:
-            result_types = _inferred(title, row, type(self), given, properties, regions)
-        if sum(slot.many for slot in row.result_slots) == 1:
-            count = len(row.result_slots) - 1
-            result_types = [*result_types[:count], list(result_types[count:])]
+        with _mistakes(title):
+            values = _by_name(row, accepted, operands, values)
+            given = [_operand(slot, values) for slot in row.operands]
+            bodies = [_region(slot, values) for slot in row.regions]
+            properties = _properties(row, values)
+            discardable = _discardable(attributes)
+            types = None if result_types is None else _types(row, result_types)
+        if types is None:
+            types = _inferred(row, type(self), given, properties, bodies)
         IRDLOperation.__init__(
             self,
             operands=given,
-            result_types=result_types,
+            result_types=_grouped(row, types),
             properties=properties,
-            attributes=dict(attributes or {}),
-            regions=regions,
+            attributes=discardable,
+            regions=bodies,
         )
 
     return __init__
 
 
-def _required(title: str, slot: Slot, values: Mapping[str, Any]) -> Any:
-    value = values.get(slot.accessor)
-    if value is None and not slot.many:
-        raise ShardyError.unexpected(title, expected=f"argument '{slot.accessor}'", got="none")
-    return list(value or ()) if slot.many else value
+@contextmanager
+def _mistakes(title: str) -> Generator[None]:
+    """Adds the op to errors about its arguments."""
+    try:
+        yield
+    except ShardyError as error:
+        first = error.first
+        what = f"{title}: {first.what}" if first.what else title
+        raise ConstructionError(replace(first, what=what)) from None
 
 
-def _properties(
-    title: str, row: OpRow, notation: Notation, values: Mapping[str, Any]
-) -> dict[str, Attribute]:
+def _by_name(
+    row: OpRow, accepted: Sequence[str], operands: Sequence[Any], values: Mapping[str, Any]
+) -> dict[str, Any]:
+    unknown = next((name for name in values if name not in accepted), None)
+    if unknown is not None:
+        raise ShardyError.unknown("argument", unknown, accepted)
+    if len(operands) > len(row.operands):
+        expected = f"{len(row.operands)} operand{'s' * (len(row.operands) != 1)}"
+        raise ShardyError.unexpected("", expected=expected, got=f"{len(operands)}")
+    names = [slot.accessor for slot in row.operands[: len(operands)]]
+    twice = next((name for name in names if name in values), None)
+    if twice is not None:
+        raise ShardyError(f"argument '{twice}' is given twice, by position and by name")
+    return {**values, **dict(zip(names, operands, strict=True))}
+
+
+def _operand(slot: Slot[Any], values: Mapping[str, Any]) -> SSAValue | list[SSAValue]:
+    given = values.get(slot.accessor)
+    if not slot.many:
+        return _value(slot, given)
+    if given is None:
+        return []
+    if isinstance(given, SSAValue | Operation) or not isinstance(given, Iterable):
+        raise _unexpected("operand", slot, "a sequence of values", given)
+    return [_value(slot, each) for each in cast("Iterable[Any]", given)]
+
+
+def _value(slot: Slot[Any], given: Any) -> SSAValue:
+    if isinstance(given, Operation) and len(given.results) == 1:
+        return given.results[0]
+    if not isinstance(given, SSAValue):
+        raise _unexpected("operand", slot, "a value, or an op with one result", given)
+    return cast("SSAValue", given)
+
+
+def _region(slot: Slot[None], values: Mapping[str, Any]) -> Any:
+    given = values.get(slot.accessor)
+    if slot.many and given is None:
+        return []
+    if not slot.many:
+        given = (given,)
+    if isinstance(given, Region) or not isinstance(given, Sequence):
+        raise _unexpected("region", slot, "a sequence of regions", given)
+    listed = cast("Sequence[Any]", given)
+    for each in listed:
+        if not isinstance(each, Region):
+            raise _unexpected("region", slot, "a region", each)
+    return list(listed) if slot.many else listed[0]
+
+
+def _properties(row: OpRow, values: Mapping[str, Any]) -> dict[str, Attribute]:
     properties: dict[str, Attribute] = {}
-    for slot in row.attribute_slots:
+    for slot in row.attributes:
         value = values.get(slot.accessor)
         if value is not None:
             try:
-                properties[slot.name] = notation.encode(slot.kind, value)
+                properties[slot.name] = slot.kind.encode(value)
             except ShardyError as error:
-                message = f"attribute '{slot.name}' of {title}: {error.first.message}"
-                raise ShardyError(message) from None
+                fault = error.first
+                raise ShardyError(replace(fault, what=f"attribute '{slot.accessor}'")) from None
         elif not slot.optional:
-            _required(title, slot, values)
+            raise _unexpected(
+                "attribute", slot, slot.kind.encoding.values or slot.kind.encoding.annotation, None
+            )
     return properties
 
 
+def _discardable(attributes: Any) -> dict[str, Attribute]:
+    if attributes is None:
+        return {}
+    if isinstance(attributes, Mapping):
+        given = dict(cast("Mapping[Any, Any]", attributes))
+        if all(isinstance(name, str) and isinstance(value, Attribute) for name, value in given.items()):
+            return given
+    expected = "a mapping of names to attributes"
+    raise ShardyError.unexpected("argument 'attributes'", expected=expected, got=shown_argument(attributes))
+
+
+def _types(row: OpRow, types: Any) -> list[Any]:
+    """The result types that are given; nested if there are several results of any number."""
+    expected = "a sequence of types"
+    if isinstance(types, Attribute) or not isinstance(types, Sequence):
+        remedy = "put it into a list" if isinstance(types, Attribute) else ""
+        raise ShardyError.unexpected(_TYPES, expected=expected, got=shown_argument(types), remedy=remedy)
+    listed = list(cast("Sequence[Any]", types))
+    count, several = len(row.results), sum(slot.many for slot in row.results)
+    is_short = len(listed) < count - several if several == 1 else len(listed) != count
+    if is_short:
+        least = f"at least {count - 1}" if several == 1 else f"{count}"
+        raise ShardyError.unexpected(_TYPES, expected=f"{least} of them", got=f"{len(listed)}")
+    for number, each in enumerate(listed):
+        if several > 1 and not isinstance(each, Attribute | str) and isinstance(each, Sequence):
+            parts = cast("Sequence[Any]", each)
+        else:
+            parts = [each]
+        for part in parts:
+            if not isinstance(part, TypeAttribute):
+                what = f"{_TYPES}, number {number}"
+                raise ShardyError.unexpected(what, expected="a type", got=shown_argument(part))
+    return listed
+
+
+_TYPES = "argument 'result_types'"
+
+
+def _grouped(row: OpRow, types: Sequence[Any]) -> Sequence[Any]:
+    """The types by result slot: those of the slot of any number as a list."""
+    if sum(slot.many for slot in row.results) != 1:
+        return types
+    first = next(number for number, slot in enumerate(row.results) if slot.many)
+    end = len(types) - (len(row.results) - first - 1)
+    return [*types[:first], list(types[first:end]), *types[end:]]
+
+
+def _unexpected(what: str, slot: Slot[Any], expected: str, given: Any) -> ShardyError:
+    return ShardyError.unexpected(f"{what} '{slot.accessor}'", expected=expected, got=shown_argument(given))
+
+
 def _inferred(
-    title: str,
     row: OpRow,
     op_class: type[Operation],
     operands: Sequence[Any],
@@ -103,7 +206,7 @@ def _inferred(
     regions: Sequence[Any],
 ) -> list[Attribute]:
     """The types of the results, from an op without results that is built for that purpose."""
-    if not row.result_slots:
+    if not row.results:
         return []
     values = [SSAValue.get(value) for value in _flat(operands)]
     op = build_operation(op_class, values, (), dict(properties), {}, UnknownLoc(), None, _flat(regions))
@@ -111,7 +214,9 @@ def _inferred(
         check_declared(op, with_results=False)
         return infer_types(row, View(op))
     except Fault as fault:
-        raise ShardyError(diagnostic(fault, op)) from None
+        raise ConstructionError(diagnostic(fault, op)) from None
+    except ShardyError as error:
+        raise ConstructionError(*error.diagnostics) from None
     finally:
         for region in list(op.regions):
             op.detach_region(region)

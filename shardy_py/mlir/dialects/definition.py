@@ -1,19 +1,19 @@
 """Ops from rows: a row states the definition, form, traits and verifier of an op; its class is made from it.
 
-A row opens with the op's signature: traits, name, operands, inherent attributes, regions, results.
+    OpRow(
+        "reduce",
+        operands=slots(inputs=many(t.TENSOR), init_values=many(t.TENSOR)),
+        attributes=slots(dimensions=k.INTEGERS),
+        regions=regions("body"),
+        results=slots(results=many(t.TENSOR)),
+        traits=(RECURSIVE, PAIRS),
+    )
 
-    pure concatenate(inputs*:tensor) <dimension:index> -> result:tensor
-    recursive pairs reduce(inputs*:tensor init_values*:tensor) <dimensions:integers> [body] -> results*:tensor
+Each slot has a kind: of an attribute, or of the type of an operand or result (`kinds.py`).
 
-`lhs:tensor rhs:tensor` are two operands of a kind, `inputs*` any number of them,
-`compare_type?:comparison_type` an attribute that may be absent, `=value` the attribute that absence stands
-for. A dialect's `Notation` defines the kinds (`kinds.py`); `TRAITS` and `OPTIONS` define the traits.
-
->>> from shardy_py.mlir.dialects.kinds import KINDS
->>> row = OpRow("pure iota() <iota_dimension:index> -> output")
->>> row.traits, row.attribute_slots[0].name, row.attribute_slots[0].kind
-(('pure',), 'iota_dimension', 'index')
->>> make_class(row, Notation("demo", KINDS)).__name__
+>>> from shardy_py.mlir.dialects import kinds as k
+>>> row = OpRow("iota", attributes=slots(dimension=k.INDEX), results=slots(output=k.ANY_TYPE), traits=(PURE,))
+>>> make_class(row, "demo").__name__
 'IotaOp'
 
 Not here: how ops read and print (`template.py`), rules that StableHLO's specification states
@@ -24,9 +24,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, cast
 
 from typing_extensions import TypeVar, override
 from xdsl import irdl, traits
@@ -34,7 +33,8 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
-from shardy_py.mlir.dialects.kinds import Notation
+from shardy_py.mlir.dialects.declaration import declare
+from shardy_py.mlir.dialects.kinds import ANY_TYPE, AttributeKind, TypeKind
 from shardy_py.mlir.dialects.sdy.interfaces import (
     BranchDataFlow,
     ConditionalDataFlow,
@@ -50,35 +50,22 @@ if TYPE_CHECKING:
     from shardy_py.mlir.dialects.verification.driver import PlacedCheck
     from shardy_py.mlir.text.syntax import AssemblyForm
 
-_SIGNATURE = re.compile(r"((?:\w+ )*)([\w-]+)\((.*?)\)(?: <(.*)>)?(?: \[(.*)\])?(?: -> (.*))?\Z")
-_SLOT = re.compile(r"(\w+)([*?]?)(?::(\w+))?(?:=(.*))?\Z")
-
-OPTIONS: dict[str, tuple[Callable[[], irdl.IRDLOption], ...]] = {
-    "reads_constants": (),
-    "pairs": (irdl.SameVariadicOperandSize,),
-    "segments": (
-        lambda: irdl.AttrSizedOperandSegments(as_property=True),
-        lambda: irdl.AttrSizedResultSegments(as_property=True),
-    ),
-}
-"""Traits that are none of the class: the division of operands among several variadic slots (equally, or by a
-property), and whether the verifier reads constants."""
+K = TypeVar("K", default=Any)
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """An operand, attribute, result or region in a row.
+class Slot(NamedTuple, Generic[K]):
+    """An operand, attribute, result or region in a row; a tuple, because import makes 600 of them.
 
-    many: any number of them. optional: may be absent. kind: a name of the dialect's notation, empty for
-    anything.
-    default: the name of the attribute that absence stands for, None if there is none.
+    kind: an `AttributeKind` of attributes, a `TypeKind` of operands and results, None of regions.
+    many: any number of them. optional: may be absent.
+    default: the attribute that absence stands for, None if there is none.
     """
 
     name: str
+    kind: K
     many: bool = False
     optional: bool = False
-    kind: str = ""
-    default: str | None = None
+    default: Attribute | None = None
 
     @property
     def accessor(self) -> str:
@@ -91,19 +78,49 @@ _EVERY_OP = frozenset(
 )
 
 
-def slots(text: str) -> tuple[Slot, ...]:
-    """The slots of a column of a row.
+def slots(**kinds: K | Slot[K]) -> tuple[Slot[K], ...]:
+    """The slots of those names, in order.
 
-    >>> [(slot.name, slot.many) for slot in slots("inputs* token")]
+    >>> from shardy_py.mlir.dialects import kinds as k
+    >>> [(slot.name, slot.many) for slot in slots(inputs=many(k.ANY_TYPE), token=k.ANY_TYPE)]
     [('inputs', True), ('token', False)]
     """
-    parsed: list[Slot] = []
-    for entry in text.split():
-        match = _SLOT.match(entry)
-        if match is None:
-            raise ValueError(f"invalid slot '{entry}'")
-        parsed.append(Slot(match[1], match[2] == "*", match[2] == "?", match[3] or "", match[4]))
-    return tuple(parsed)
+    return tuple(
+        Slot(name, *kind[1:]) if isinstance(kind, Slot) else Slot(name, kind) for name, kind in kinds.items()
+    )
+
+
+def many(kind: TypeKind) -> Slot[TypeKind]:
+    """Any number of operands or results."""
+    return Slot("", kind, many=True)
+
+
+def optional(kind: AttributeKind, default: object = None) -> Slot[AttributeKind]:
+    """An attribute that may be absent, which stands for the default if there is one."""
+    return Slot("", kind, optional=True, default=None if default is None else kind.encode(default))
+
+
+def filled(kind: AttributeKind, default: object) -> Slot[AttributeKind]:
+    """An attribute that is filled in if it is left out."""
+    return Slot("", kind, default=kind.encode(default))
+
+
+def regions(*names: str) -> tuple[Slot[None], ...]:
+    """Regions of one block."""
+    return tuple(Slot(name, None) for name in names)
+
+
+def any_regions(name: str) -> tuple[Slot[None], ...]:
+    """Any number of regions."""
+    return (Slot(name, None, many=True),)
+
+
+@dataclass(frozen=True, eq=False)
+class Trait:
+    """A trait that rows state: those of xDSL that the class gets, and IRDL options."""
+
+    classes: tuple[Callable[[], traits.OpTrait], ...] = ()
+    options: tuple[Callable[[], irdl.IRDLOption], ...] = ()
 
 
 Rule = Callable[["View"], None]
@@ -118,7 +135,7 @@ ArgumentNames = Callable[[Any, int], "Sequence[str | None]"]
 class OpRow:
     """One op.
 
-    signature: as the module describes it. form: its assembly form; None if it prints generically.
+    name: without the dialect's. form: its assembly form; None if it prints generically.
     verify: rules checked before the ops in its regions, in C++'s order.
     infer: the types of its results, compared with the given ones once the op's regions are verified.
     verify_symbols: checks the symbols that the op refers to, at the end of the module.
@@ -126,7 +143,13 @@ class OpRow:
     argument_names: hints for the names of the block arguments of a region.
     """
 
-    signature: str
+    name: str
+    _: KW_ONLY
+    operands: tuple[Slot[TypeKind], ...] = ()
+    attributes: tuple[Slot[AttributeKind], ...] = ()
+    regions: tuple[Slot[None], ...] = ()
+    results: tuple[Slot[TypeKind], ...] = ()
+    traits: tuple[Trait, ...] = ()
     form: Template | AssemblyForm | None = None
     verify: tuple[Rule, ...] = ()
     infer: Infer | None = None
@@ -134,47 +157,10 @@ class OpRow:
     result_names: ResultNames | None = None
     argument_names: ArgumentNames | None = None
 
-    @cached_property
-    def _columns(self) -> tuple[str, ...]:
-        match = _SIGNATURE.match(self.signature)
-        if match is None:
-            raise ValueError(f"invalid signature '{self.signature}'")
-        return match.groups("")
-
-    @cached_property
-    def traits(self) -> tuple[str, ...]:
-        """The names of its traits."""
-        return tuple(self._columns[0].split())
-
-    @cached_property
-    def name(self) -> str:
-        """The name without the dialect's."""
-        return self._columns[1]
-
-    @cached_property
-    def operand_slots(self) -> tuple[Slot, ...]:
-        """The operands."""
-        return slots(self._columns[2])
-
-    @cached_property
-    def attribute_slots(self) -> tuple[Slot, ...]:
-        """The inherent attributes."""
-        return slots(self._columns[3])
-
-    @cached_property
-    def region_slots(self) -> tuple[Slot, ...]:
-        """The regions."""
-        return slots(self._columns[4])
-
-    @cached_property
-    def result_slots(self) -> tuple[Slot, ...]:
-        """The results."""
-        return slots(self._columns[5])
-
     @property
     def needs_constants(self) -> bool:
         """Returns whether rules depend on operands that are constants, not on types and attributes alone."""
-        return "reads_constants" in self.traits
+        return READS_CONSTANTS in self.traits
 
     @property
     def class_name(self) -> str:
@@ -184,11 +170,11 @@ class OpRow:
     @property
     def value_names(self) -> ResultNames | None:
         """Hints for the names of results, as MLIR derives them: the slots of ops with several results."""
-        if self.result_names is not None or len(self.result_slots) < 2:
+        if self.result_names is not None or len(self.results) < 2:
             return self.result_names
-        if any(slot.many for slot in self.result_slots):
+        if any(slot.many for slot in self.results):
             return None
-        names = tuple(slot.name for slot in self.result_slots)
+        names = tuple(slot.name for slot in self.results)
         return lambda op: names
 
 
@@ -246,75 +232,70 @@ class FlaggedEffects(traits.MemoryEffect):
 
 _ALL_EFFECTS = frozenset(map(traits.EffectInstance, traits.MemoryEffectKind))
 
-TRAITS: dict[str, tuple[Callable[[], traits.OpTrait], ...]] = {
-    "pure": (traits.Pure,),
-    "no_effect": (traits.NoMemoryEffect,),
-    "recursive": (traits.RecursiveMemoryEffect,),
-    "flagged": (FlaggedEffects,),
-    "reads_and_writes": (traits.MemoryReadEffect, traits.MemoryWriteEffect),
-    "commutative": (traits.Commutative,),
-    "hlo_commutative": (HloCommutative,),
-    "async": (Asynchronous,),
-    "terminator": (traits.IsTerminator,),
-    "isolated": (traits.IsolatedFromAbove,),
-    "constant": (traits.ConstantLike, _FoldsToValue),
-    "loop_flow": (LoopDataFlow,),
-    "branch_flow": (BranchDataFlow,),
-    "conditional_flow": (ConditionalDataFlow,),
-    "operand_flow": (EachOperandDataFlow,),
-}
-"""Traits by the names that rows use."""
+PURE = Trait((traits.Pure,))
+NO_EFFECT = Trait((traits.NoMemoryEffect,))
+RECURSIVE = Trait((traits.RecursiveMemoryEffect,))
+FLAGGED = Trait((FlaggedEffects,))
+READS_AND_WRITES = Trait((traits.MemoryReadEffect, traits.MemoryWriteEffect))
+COMMUTATIVE = Trait((traits.Commutative,))
+HLO_COMMUTATIVE = Trait((HloCommutative,))
+ASYNC = Trait((Asynchronous,))
+TERMINATOR = Trait((traits.IsTerminator,))
+ISOLATED = Trait((traits.IsolatedFromAbove,))
+CONSTANT = Trait((traits.ConstantLike, _FoldsToValue))
+LOOP_FLOW = Trait((LoopDataFlow,))
+BRANCH_FLOW = Trait((BranchDataFlow,))
+CONDITIONAL_FLOW = Trait((ConditionalDataFlow,))
+OPERAND_FLOW = Trait((EachOperandDataFlow,))
+READS_CONSTANTS = Trait()
+"""The verifier depends on operands that are constants, not on types and attributes alone."""
+PAIRS = Trait(options=(irdl.SameVariadicOperandSize,))
+"""Operands are divided equally among several slots of many."""
+SEGMENTS = Trait(
+    options=(
+        lambda: irdl.AttrSizedOperandSegments(as_property=True),
+        lambda: irdl.AttrSizedResultSegments(as_property=True),
+    )
+)
+"""Operands and results are divided among slots of many by properties."""
 
 
-def make_class(row: OpRow, notation: Notation) -> type[irdl.IRDLOperation]:
+def make_class(row: OpRow, dialect: str) -> type[irdl.IRDLOperation]:
     """The IRDL class of a row."""
     from shardy_py.mlir.dialects.construction import constructor
 
-    dialect = notation.dialect
-    fields: dict[str, Any] = {
-        "name": f"{dialect}.{row.name}",
-        "__doc__": f"`{dialect}.{row.name}`.",
-        "__module__": f"shardy_py.mlir.dialects.{dialect}",
-        "__init__": constructor(row, notation),
-    }
-    for slot in row.operand_slots:
-        fields[slot.accessor] = (irdl.var_operand_def if slot.many else irdl.operand_def)(
-            _type(slot, notation)
-        )
-    for slot in row.attribute_slots:
-        fields[slot.accessor] = _property(slot, notation)
-    for slot in row.result_slots:
-        fields[slot.accessor] = (irdl.var_result_def if slot.many else irdl.result_def)(_type(slot, notation))
-    for slot in row.region_slots:
+    fields: dict[str, Any] = {"name": f"{dialect}.{row.name}", "__init__": constructor(row, dialect)}
+    for slot in row.operands:
+        fields[slot.accessor] = (irdl.var_operand_def if slot.many else irdl.operand_def)(_type(slot.kind))
+    for slot in row.attributes:
+        fields[slot.accessor] = _property(slot)
+    for slot in row.results:
+        fields[slot.accessor] = (irdl.var_result_def if slot.many else irdl.result_def)(_type(slot.kind))
+    for slot in row.regions:
         fields[slot.accessor] = irdl.var_region_def() if slot.many else irdl.region_def("single_block")
-    unknown = next((word for word in row.traits if word not in TRAITS and word not in OPTIONS), None)
-    if unknown is not None:
-        raise ValueError(f"unknown trait '{unknown}' of '{row.name}'")
-    traits = [make() for word in row.traits for make in TRAITS.get(word, ())]
+    traits = [make() for trait in row.traits for make in trait.classes]
     if traits:
         fields["traits"] = irdl.traits_def(*traits)
-    options = [make() for word in row.traits for make in OPTIONS.get(word, ())]
+    options = [make() for trait in row.traits for make in trait.options]
     if options:
         fields["irdl_options"] = tuple(options)
-        if "segments" in row.traits:
+        if SEGMENTS in row.traits:
             fields["operand_segment_sizes"] = irdl.prop_def(prop_name="operandSegmentSizes")
             fields["result_segment_sizes"] = irdl.prop_def(prop_name="resultSegmentSizes")
     base = DialectOp if row.form is None else PrettyOp
-    return define_op(cast("type[irdl.IRDLOperation]", type(row.class_name, (base,), fields)))
+    made = define_op(cast("type[irdl.IRDLOperation]", type(row.class_name, (base,), fields)))
+    declare(made, row, dialect)
+    return made
 
 
-def _type(slot: Slot, notation: Notation) -> irdl.AttrConstraint:
-    if not slot.kind:
-        return irdl.AnyAttr()
-    kind = notation.types[slot.kind]
-    return Described(kind.description, kind.accepts)
+def _type(kind: TypeKind) -> irdl.AttrConstraint:
+    return irdl.AnyAttr() if kind is ANY_TYPE else Described(kind.description, kind.accepts)
 
 
-def _property(slot: Slot, notation: Notation) -> Any:
-    kind = notation.kinds[slot.kind]
+def _property(slot: Slot[AttributeKind]) -> Any:
+    kind = slot.kind
     constraint = Described(kind.description, kind.accepts, kind.storage)
     prop_name = slot.name if slot.accessor != slot.name else None
     if slot.optional:
         return irdl.opt_prop_def(constraint, prop_name=prop_name)
-    default = None if slot.default is None else notation.defaults[slot.default]
-    return irdl.prop_def(constraint, default, prop_name=prop_name)
+    return irdl.prop_def(constraint, slot.default, prop_name=prop_name)

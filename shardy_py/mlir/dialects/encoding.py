@@ -123,7 +123,20 @@ def plain_attribute(value: Any) -> Attribute:
 
 
 def _symbol(value: Any) -> Attribute:
-    return SymbolRefAttr(str(value).removeprefix("@"))
+    return SymbolRefAttr(_of(str, value).removeprefix("@"))
+
+
+def _of(classes: Any, value: Any) -> Any:
+    """The value. Raises `TypeError` if it is of none of the classes."""
+    if not isinstance(value, classes):
+        raise TypeError(f"of type {type(value).__name__}")
+    return value
+
+
+def _unit(value: Any) -> Attribute:
+    if value is not True:
+        raise TypeError("leave it out for its absence")
+    return UnitAttr()
 
 
 def array_encoding(element: Encoding) -> Encoding:
@@ -144,7 +157,7 @@ def enum_encoding(attribute_class: Any) -> Encoding:
 
     def encode(value: Any) -> Attribute:
         if value not in attribute_class.keywords:
-            raise ValueError(f"one of {', '.join(attribute_class.keywords)}")
+            raise ValueError("no such keyword")
         return attribute_class(value)
 
     keywords = ", ".join(f'"{keyword}"' for keyword in attribute_class.keywords)
@@ -188,7 +201,9 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {"int": _index, "tuple[int, ...]": _i
 
 ATTRIBUTE = Encoding("Attribute")
 INT64, INT32 = integer_encoding(i64), integer_encoding(i32)
-BOOL = Encoding("IntegerAttr[IntegerType]", "bool", lambda value: IntegerAttr(int(bool(value)), i1))
+BOOL = Encoding(
+    "IntegerAttr[IntegerType]", "bool", lambda value: IntegerAttr(int(_of((bool, np.bool_), value)), i1)
+)
 FLOAT32, FLOAT64 = (
     Encoding("FloatAttr[AnyFloat]", "float", lambda value, type_=type_: FloatAttr(float(value), type_))
     for type_ in (f32, f64)
@@ -198,10 +213,12 @@ BOOLEANS = Encoding(
     "DenseArrayBase[IntegerType]", "Sequence[bool]", lambda value: booleans(tuple(map(bool, value)))
 )
 TABLE = Encoding("DenseIntOrFPElementsAttr", "Sequence[Sequence[int]]", partial(table, width=2))
-UNIT = Encoding("UnitAttr", "Literal[True]", lambda value: UnitAttr())
-STRING = Encoding("StringAttr", "str", plain_attribute)
+UNIT = Encoding("UnitAttr", "Literal[True]", _unit)
+STRING = Encoding("StringAttr", "str", lambda value: StringAttr(_of(str, value)))
 _ENTRIES = "Mapping[str, PlainValue | Attribute]"
-DICTIONARY = Encoding("DictionaryAttr", _ENTRIES, plain_attribute)
-CONFIG = Encoding("StringAttr | DictionaryAttr", f"str | {_ENTRIES}", plain_attribute)
+DICTIONARY = Encoding("DictionaryAttr", _ENTRIES, lambda value: plain_attribute(_of(dict, value)))
+CONFIG = Encoding(
+    "StringAttr | DictionaryAttr", f"str | {_ENTRIES}", lambda value: plain_attribute(_of((str, dict), value))
+)
 ANY = Encoding("Attribute", "PlainValue", plain_attribute)
 SYMBOL = Encoding("SymbolRefAttr", "str", _symbol)

@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import VerifyException
 
-from shardy_py.base.errors import Diagnostic
+from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.mlir.ir import written_name
 from shardy_py.mlir.text.source import position_of
 
@@ -41,6 +42,13 @@ class Fault(Exception):
         super().__init__(message)
         self.message, self.notes, self.is_plain = message, notes, is_plain
         self.op, self.follow_up = op, follow_up
+
+
+class ConstructionError(ShardyError, VerifyException):
+    """A mistake in the arguments of an op's constructor, or in the value of an attribute.
+
+    The message names the op or attribute, and the argument. It is a `VerifyException` for tools of xDSL.
+    """
 
 
 Check = Callable[[Any], None]

@@ -13,17 +13,17 @@ Not here: running (`run/interpret/`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ArrayAttr, ShapedType, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
 
 from shardy_py.mlir.dialects import encoding as encodings
-from shardy_py.mlir.dialects.definition import OpRow
+from shardy_py.mlir.dialects import kinds as k
+from shardy_py.mlir.dialects.definition import OpRow, many, optional, slots
 from shardy_py.mlir.dialects.faults import Fault
-from shardy_py.mlir.dialects.kinds import KINDS, Notation, array_of
 from shardy_py.mlir.dialects.op_table import OpTable
-from shardy_py.mlir.dialects.stablehlo.type_kinds import TYPE_KINDS
+from shardy_py.mlir.dialects.stablehlo import type_kinds as t
 from shardy_py.mlir.dialects.stablehlo.verify.messages import quoted
 from shardy_py.mlir.dialects.stablehlo.verify.view import View
 from shardy_py.mlir.dialects.template import Template
@@ -90,42 +90,40 @@ def _check_same_type(view: View) -> None:
 
 
 def _is_grid(attribute: Any) -> bool:
-    return isinstance(attribute, ArrayAttr) and KINDS["symbols"].accepts(attribute)
+    return isinstance(attribute, ArrayAttr) and k.SYMBOLS.accepts(attribute)
 
 
+_GRID = k.array_of("Array of FlatSymbolRefArrayAttr", _is_grid, encodings.array_encoding(encodings.SYMBOL))
 ROWS = (
-    OpRow("print(operand:tensor)", Template(" $operand", OPERAND_TYPE)),
+    OpRow("print", operands=slots(operand=t.TENSOR), form=Template(" $operand", OPERAND_TYPE)),
     OpRow(
-        "probe(operand:tensor) <probe_id:string> -> result:tensor",
-        Template(" $operand, probe_id = $probe_id", SAME_TYPE),
+        "probe",
+        operands=slots(operand=t.TENSOR),
+        attributes=slots(probe_id=k.STRING),
+        results=slots(result=t.TENSOR),
+        form=Template(" $operand, probe_id = $probe_id", SAME_TYPE),
         verify=(_check_same_type,),
     ),
     OpRow(
-        "run_parallel(inputs*:tensor_or_token) <infeed?:symbols programs:grid> -> results*:tensor_or_token",
+        "run_parallel",
+        operands=slots(inputs=many(t.TENSOR_OR_TOKEN)),
+        attributes=slots(infeed=optional(k.SYMBOLS), programs=_GRID),
+        results=slots(results=many(t.TENSOR_OR_TOKEN)),
         verify_symbols=_check_run_parallel,
     ),
 )
 """The rows."""
 
-NOTATION = Notation(
-    "interpreter",
-    kinds={
-        **KINDS,
-        "grid": array_of(
-            "Array of FlatSymbolRefArrayAttr", _is_grid, encodings.array_encoding(encodings.SYMBOL)
-        ),
-    },
-    types=TYPE_KINDS,
-)
-"""The notation of the rows."""
-
-OPS = OpTable(ROWS, NOTATION)
+OPS = OpTable("interpreter", ROWS)
 """Every op of the dialect."""
 
 INTERPRETER = DialectSyntax("interpreter", OPS.syntax)
 """The dialect's syntax."""
 
-__getattr__ = OPS.class_named
+if TYPE_CHECKING:
+    from shardy_py.mlir.dialects.interpreter_op_classes import *  # noqa: F403  (every class of a row)
+else:
+    __getattr__ = OPS.class_named
 op_class = OPS.op_class
 xdsl_dialect = OPS.xdsl_dialect
 """Returns the dialect for xDSL, with the classes of all ops."""

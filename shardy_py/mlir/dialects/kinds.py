@@ -1,6 +1,6 @@
-"""Kinds of attributes: the constraint with MLIR's description, the spelling in forms, the values in Python.
+"""Kinds of attributes by the names in rows: MLIR's description, the text in forms, the values in Python.
 
->>> KINDS["index"].description
+>>> INDEX.description
 '64-bit signless integer attribute whose value is non-negative'
 
 Not here: the kinds that belong to a dialect, its enums and structs (`attribute_classes.py` makes those).
@@ -8,8 +8,8 @@ Not here: the kinds that belong to a dialect, its enums and structs (`attribute_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -34,11 +34,10 @@ from xdsl.utils.exceptions import VerifyException
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.dialects import encoding as encodings
 from shardy_py.mlir.dialects.encoding import Encoding
-from shardy_py.mlir.text.assembly import Element, Spelling
+from shardy_py.mlir.text.assembly import Spelling
 from shardy_py.mlir.text.attribute_reader import string_attribute
 from shardy_py.mlir.text.attribute_writer import attribute_text, untyped_text
 from shardy_py.mlir.text.cursor import Cursor
-from shardy_py.mlir.text.syntax import AttributeSyntax
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +55,24 @@ class AttributeKind:
     spelling: Spelling | None = None
     storage: Callable[[Any], bool] | None = None
     encoding: Encoding = encodings.ATTRIBUTE
+
+    def encode(self, value: object) -> Attribute:
+        """The attribute of this kind that has a value; an attribute that the op can hold stays as it is.
+
+        Raises `ShardyError` for a value that does not fit the kind.
+        """
+        if isinstance(value, Attribute):
+            if self.storage is None or self.storage(value):
+                return value
+            raise ShardyError.unexpected("", expected=self.description, got=str(value))
+        if not self.encoding.values:
+            raise ShardyError.unexpected("", expected=self.encoding.annotation, got=repr(value))
+        try:
+            return self.encoding.encode(value)
+        except (TypeError, ValueError, OverflowError, VerifyException) as error:
+            raise ShardyError.unexpected(
+                "", expected=self.encoding.values, got=f"{value!r} ({error})"
+            ) from None
 
 
 def _class_kind(
@@ -147,17 +164,10 @@ def _is_dense(attribute: Any) -> bool:
     return is_of(attribute, DenseIntOrFPElementsAttr) and attribute.type.element_type == i64
 
 
-def own_kinds(
-    syntaxes: Mapping[str, AttributeSyntax], descriptions: Mapping[str, str]
-) -> dict[str, AttributeKind]:
-    """The kinds of a dialect's own attributes by their names, which have MLIR's descriptions."""
-    classes: dict[str, Any] = {name: syntaxes[name].attribute_class for name in descriptions}
-    return {
-        name: _class_kind(
-            text, is_instance(classes[name]), encodings.value_encoding(classes[name]), classes[name].spelling
-        )
-        for name, text in descriptions.items()
-    }
+def own_kind(attribute_class: Any, description: str) -> AttributeKind:
+    """The kind of one of a dialect's own attributes."""
+    encoding = encodings.value_encoding(attribute_class)
+    return _class_kind(description, is_instance(attribute_class), encoding, attribute_class.spelling)
 
 
 def array_of(
@@ -181,64 +191,52 @@ _INTEGERS = Spelling(
     lambda cursor: cursor.attribute() if cursor.token[:1] == "#" else INTEGER_LIST.read(cursor), integers_text
 )
 
-KINDS: dict[str, AttributeKind] = {
-    "any": AttributeKind("any attribute", lambda a: True, encoding=encodings.ANY),
-    "typed": AttributeKind("TypedAttr instance", lambda a: hasattr(a, "type")),
-    "i64": _integer("64-bit", i64),
-    "index": _integer("64-bit", i64, 0),
-    "count": _integer("64-bit", i64, 1),
-    "i32": _integer("32-bit", i32),
-    "index32": _integer("32-bit", i32, 0),
-    "count32": _integer("32-bit", i32, 1),
-    "f32": held_kind(
-        "32-bit float attribute", lambda a: is_of(a, FloatAttr, type=f32), FloatAttr, encodings.FLOAT32
-    ),
-    "bool": _class_kind(
-        "bool attribute",
-        lambda a: is_of(a, IntegerAttr, type=i1),
-        encodings.BOOL,
-        typed_spelling(IntegerAttr, i1),
-    ),
-    "string": _class_kind(
-        "string attribute", is_instance(StringAttr), encodings.STRING, Spelling(_read_string, untyped_text)
-    ),
-    "unit": _class_kind("unit attribute", is_instance(UnitAttr), encodings.UNIT),
-    "integers": _class_kind("i64 dense array attribute", is_dense_array(i64), encodings.INTEGERS, _INTEGERS),
-    "booleans": _class_kind("i1 dense array attribute", is_dense_array(i1), encodings.BOOLEANS),
-    "elements": _class_kind(
-        "constant vector/tensor attribute",
-        _is_elements,
-        Encoding("DenseIntOrFPElementsAttr | DenseResourceAttr"),
-        Spelling(_read_elements, attribute_text),
-    ),
-    "table": held_kind(
-        "64-bit signless integer elements attribute", _is_dense, DenseIntOrFPElementsAttr, encodings.TABLE
-    ),
-    "array": _class_kind("array attribute", is_instance(ArrayAttr), encodings.array_encoding(encodings.ANY)),
-    "dictionary": _class_kind(
-        "dictionary of named attribute values", is_instance(DictionaryAttr), encodings.DICTIONARY
-    ),
-    "symbol": _class_kind("flat symbol reference attribute", _is_flat_symbol, encodings.SYMBOL),
-    "symbols": array_of("flat symbol ref array attribute", _is_flat_symbol, encodings.SYMBOL),
-    "config": AttributeKind(
-        "string attribute or dictionary of named attribute values",
-        is_instance(StringAttr, DictionaryAttr),
-        encoding=encodings.CONFIG,
-    ),
-}
-"""Kinds by the names that rows use."""
+FALSE, TRUE = IntegerAttr(0, i1), IntegerAttr(1, i1)
+"""Attributes that absence stands for: made once, as making one takes as long as a row."""
 
-DEFAULTS: dict[str, Attribute] = {
-    "false": IntegerAttr(0, i1),
-    "true": IntegerAttr(1, i1),
-    "0": IntegerAttr(0, i32),
-    "1": IntegerAttr(1, i32),
-    "-1": IntegerAttr(-1, i64),
-    "[]": ArrayAttr(()),
-    "{}": DictionaryAttr({}),
-    "text": StringAttr(""),
-}
-"""Attributes that absence stands for, by the names that rows use."""
+ANY = AttributeKind("any attribute", lambda a: True, encoding=encodings.ANY)
+TYPED = AttributeKind("TypedAttr instance", lambda a: hasattr(a, "type"))
+I64 = _integer("64-bit", i64)
+INDEX = _integer("64-bit", i64, 0)
+COUNT = _integer("64-bit", i64, 1)
+I32 = _integer("32-bit", i32)
+INDEX32 = _integer("32-bit", i32, 0)
+COUNT32 = _integer("32-bit", i32, 1)
+F32 = held_kind(
+    "32-bit float attribute", lambda a: is_of(a, FloatAttr, type=f32), FloatAttr, encodings.FLOAT32
+)
+BOOL = _class_kind(
+    "bool attribute",
+    lambda a: is_of(a, IntegerAttr, type=i1),
+    encodings.BOOL,
+    typed_spelling(IntegerAttr, i1),
+)
+STRING = _class_kind(
+    "string attribute", is_instance(StringAttr), encodings.STRING, Spelling(_read_string, untyped_text)
+)
+UNIT = _class_kind("unit attribute", is_instance(UnitAttr), encodings.UNIT)
+INTEGERS = _class_kind("i64 dense array attribute", is_dense_array(i64), encodings.INTEGERS, _INTEGERS)
+BOOLEANS = _class_kind("i1 dense array attribute", is_dense_array(i1), encodings.BOOLEANS)
+ELEMENTS = _class_kind(
+    "constant vector/tensor attribute",
+    _is_elements,
+    Encoding("DenseIntOrFPElementsAttr | DenseResourceAttr"),
+    Spelling(_read_elements, attribute_text),
+)
+TABLE = held_kind(
+    "64-bit signless integer elements attribute", _is_dense, DenseIntOrFPElementsAttr, encodings.TABLE
+)
+ARRAY = _class_kind("array attribute", is_instance(ArrayAttr), encodings.array_encoding(encodings.ANY))
+DICTIONARY = _class_kind(
+    "dictionary of named attribute values", is_instance(DictionaryAttr), encodings.DICTIONARY
+)
+SYMBOL = _class_kind("flat symbol reference attribute", _is_flat_symbol, encodings.SYMBOL)
+SYMBOLS = array_of("flat symbol ref array attribute", _is_flat_symbol, encodings.SYMBOL)
+CONFIG = AttributeKind(
+    "string attribute or dictionary of named attribute values",
+    is_instance(StringAttr, DictionaryAttr),
+    encoding=encodings.CONFIG,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,33 +250,5 @@ class TypeKind:
     accepts: Callable[[Any], bool]
 
 
-@dataclass(frozen=True)
-class Notation:
-    """The names in a dialect's rows.
-
-    kinds: of attributes. types: of operands and results. defaults: attributes that absence stands for.
-    elements: parts of templates besides operands and attributes of the op: `$ranges`.
-    """
-
-    dialect: str
-    kinds: Mapping[str, AttributeKind]
-    types: Mapping[str, TypeKind] = field(default_factory=dict[str, TypeKind])
-    defaults: Mapping[str, Attribute] = field(default_factory=lambda: DEFAULTS)
-    elements: Mapping[str, Element] = field(default_factory=dict[str, Element])
-
-    def encode(self, kind: str, value: object) -> Attribute:
-        """The attribute of that kind that has a value; an attribute stays as it is.
-
-        Raises `ShardyError` for a value that does not fit the kind.
-        """
-        if isinstance(value, Attribute):
-            return value
-        encoding = self.kinds[kind].encoding
-        if not encoding.values:
-            raise ShardyError.unexpected(
-                f"attribute of kind '{kind}'", expected="an xDSL attribute", got=repr(value)
-            )
-        try:
-            return encoding.encode(value)
-        except (TypeError, ValueError, OverflowError, VerifyException) as error:
-            raise ShardyError.unexpected("", expected=kind, got=f"{value!r} ({error})") from None
+ANY_TYPE = TypeKind("any type", lambda type_: True)
+"""Operands and results of which nothing is checked."""

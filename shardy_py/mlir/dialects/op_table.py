@@ -2,7 +2,7 @@
 
 A program uses a few dozen of a dialect's ops, and a class costs a tenth of a millisecond.
 
->>> table = OpTable([OpRow("iota() -> output")], Notation("demo", {}))
+>>> table = OpTable("demo", [OpRow("iota")])
 >>> table.op_class("iota").name, table.syntax("demo.scan")
 ('demo.iota', None)
 
@@ -12,30 +12,41 @@ Not here: the rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 from xdsl.ir import Dialect, Operation
 
 from shardy_py.mlir.dialects.definition import OpRow, make_class
-from shardy_py.mlir.dialects.kinds import Notation
 from shardy_py.mlir.dialects.template import Template, compile_template
+from shardy_py.mlir.text.assembly import Element
 from shardy_py.mlir.text.syntax import AttributeSyntax, OpSyntax
 
 
 class OpTable:
-    """The ops of a dialect by name."""
+    """The ops of a dialect by name.
 
-    def __init__(self, rows: Iterable[OpRow], notation: Notation) -> None:
+    elements: parts of templates besides operands and attributes of the op: `$ranges`.
+    """
+
+    def __init__(
+        self, dialect: str, rows: Iterable[OpRow], elements: Mapping[str, Element] | None = None
+    ) -> None:
         self.rows = {row.name: row for row in rows}
-        self.notation = notation
-        self.by_class_name = {row.class_name: row for row in self.rows.values()}
+        self.dialect = dialect
+        self.elements = elements or {}
         self._classes: dict[str, type[Operation]] = {}
         self._syntaxes: dict[str, OpSyntax] = {}
+
+    @cached_property
+    def by_class_name(self) -> dict[str, OpRow]:
+        """The rows by the names of their classes."""
+        return {row.class_name: row for row in self.rows.values()}
 
     def op_class(self, name: str) -> type[Operation]:
         """The class of an op by its name without the dialect's."""
         class_ = self._classes.get(name)
         if class_ is None:
-            class_ = self._classes[name] = make_class(self.rows[name], self.notation)
+            class_ = self._classes[name] = make_class(self.rows[name], self.dialect)
         return class_
 
     def syntax(self, full_name: str) -> OpSyntax | None:
@@ -49,7 +60,7 @@ class OpTable:
             form = row.form
             syntax = self._syntaxes[name] = OpSyntax(
                 self.op_class(name),
-                compile_template(row, form, self.notation) if isinstance(form, Template) else form,
+                compile_template(row, form, self.elements) if isinstance(form, Template) else form,
                 row.value_names,
                 row.argument_names,
             )
@@ -59,11 +70,11 @@ class OpTable:
         """The class of that name: the `__getattr__` of a dialect's package. Raises `AttributeError`."""
         row = self.by_class_name.get(class_name)
         if row is None:
-            raise AttributeError(f"dialect '{self.notation.dialect}' has no op class '{class_name}'")
+            raise AttributeError(f"dialect '{self.dialect}' has no op class '{class_name}'")
         return self.op_class(row.name)
 
     def xdsl_dialect(self, *syntaxes: Mapping[str, AttributeSyntax]) -> Dialect:
         """The dialect for xDSL, with the classes of all ops and of the attributes and types of `syntaxes`."""
         classes = {syntax.attribute_class for part in syntaxes for syntax in part.values()}
         attributes = sorted(classes, key=lambda attribute_class: attribute_class.name)
-        return Dialect(self.notation.dialect, [self.op_class(name) for name in self.rows], attributes)
+        return Dialect(self.dialect, [self.op_class(name) for name in self.rows], attributes)

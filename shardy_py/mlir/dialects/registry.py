@@ -84,6 +84,15 @@ def xdsl_context() -> Context:
     return context
 
 
+_REGISTERED: list[str] = []
+"""The names of registered dialects."""
+
+
+def known_dialects() -> list[str]:
+    """The names of the dialects that programs may use besides xDSL's own, sorted."""
+    return sorted((*syntax_table().dialects, *_REGISTERED))
+
+
 def register_dialect(dialect: Dialect) -> None:
     """Lets programs contain the ops of `dialect`, in generic form or in the custom form of its classes.
 
@@ -99,6 +108,7 @@ def register_dialect(dialect: Dialect) -> None:
             f"there is a dialect '{dialect.name}' already: register each once, under its own name"
         )
     context.load_dialect(dialect)
+    _REGISTERED.append(dialect.name)
     syntax_table().forget_unknown_ops()
     register_checks(op_class.name for op_class in dialect.operations)
     for op_class in dialect.operations:

@@ -14,14 +14,14 @@ Not here: forms with regions (each dialect's `forms.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 
 from shardy_py.mlir.dialects.definition import OpRow, Slot
-from shardy_py.mlir.dialects.kinds import Notation
+from shardy_py.mlir.dialects.kinds import AttributeKind
 from shardy_py.mlir.text.assembly import (
     ATTRIBUTES,
     FUNCTION_TYPE,
@@ -56,44 +56,39 @@ class Template:
         return _PART.findall(self.text)
 
 
-def compile_template(row: OpRow, template: Template, notation: Notation) -> AssemblyForm:
-    """The form of an op."""
-    elements = [_element(part, row, notation) for part in template.parts()]
-    hidden = tuple(name for element in elements for name in element.hides)
-    return assembly(*elements, dictionary(row, hidden, notation), template.types)
+def compile_template(row: OpRow, template: Template, elements: Mapping[str, Element]) -> AssemblyForm:
+    """The form of an op; elements: of the dialect, by the names that its templates use."""
+    parts = [_element(part, row, elements) for part in template.parts()]
+    hidden = tuple(name for element in parts for name in element.hides)
+    return assembly(*parts, dictionary(row, hidden), template.types)
 
 
-def _element(part: str, row: OpRow, notation: Notation) -> Element:
-    attributes = {slot.name: slot for slot in row.attribute_slots}
+def _element(part: str, row: OpRow, elements: Mapping[str, Element]) -> Element:
+    attributes = {slot.name: slot for slot in row.attributes}
     if part[0] == "<":
-        groups = [_Group(attributes[name], word, notation) for word, name in _OPTIONAL.findall(part)]
+        groups = [_Group(attributes[name], word) for word, name in _OPTIONAL.findall(part)]
         return _optional(groups)
     if part[0] != "$":
         return literal(part)
     name = part.strip("$*,")
-    if name in notation.elements:
-        return notation.elements[name]
+    if name in elements:
+        return elements[name]
     if name == "operands":
         return operand_list(before="")
     if name in attributes:
-        return spelled(name, _spelling(attributes[name], notation), before="")
-    index = [slot.name for slot in row.operand_slots].index(name)
-    slot = row.operand_slots[index]
+        return spelled(name, _spelling(attributes[name]), before="")
+    index = [slot.name for slot in row.operands].index(name)
+    slot = row.operands[index]
     if part.endswith("*,"):
         return _operands_with_commas(index)
     return operand_list(before="") if slot.many else operands(slot.accessor, before="")
 
 
-def _spelling(slot: Slot, notation: Notation) -> Spelling:
-    spelling = notation.kinds[slot.kind].spelling
+def _spelling(slot: Slot[AttributeKind]) -> Spelling:
+    spelling = slot.kind.spelling
     if spelling is None:
-        raise ValueError(f"attributes of kind {slot.kind} have no spelling in forms")
+        raise ValueError(f"attribute '{slot.name}' has no spelling in forms: {slot.kind.description}")
     return spelling
-
-
-def default_of(slot: Slot, notation: Notation) -> Attribute | None:
-    """The attribute that absence stands for, None if there is none."""
-    return None if slot.default is None else notation.defaults[slot.default]
 
 
 def _operands_with_commas(start: int) -> Element:
@@ -114,11 +109,11 @@ def _operands_with_commas(start: int) -> Element:
 class _Group:
     """`, word = value` that may be omitted; word: empty if there is only the value."""
 
-    def __init__(self, slot: Slot, word: str, notation: Notation) -> None:
+    def __init__(self, slot: Slot[AttributeKind], word: str) -> None:
         self.name = slot.name
         self.word = word
-        self.spelling = _spelling(slot, notation)
-        self.default = default_of(slot, notation)
+        self.spelling = _spelling(slot)
+        self.default = slot.default
 
     def text(self, op: Operation) -> str:
         """The text in the form; empty if the attribute is absent or has its default value."""
@@ -151,12 +146,12 @@ def _optional(groups: Sequence[_Group]) -> Element:
     return Element(read, write, tuple(group.name for group in groups))
 
 
-def dictionary(row: OpRow, hidden: tuple[str, ...], notation: Notation) -> Element:
+def dictionary(row: OpRow, hidden: tuple[str, ...]) -> Element:
     """The attribute dictionary, without attributes that the form prints or that have their default."""
     meant = {
-        slot.name: default
-        for slot in row.attribute_slots
-        if slot.name not in hidden and (default := default_of(slot, notation)) is not None
+        slot.name: slot.default
+        for slot in row.attributes
+        if slot.name not in hidden and slot.default is not None
     }
 
     def write(writer: OpWriter, op: Operation) -> None:

@@ -107,7 +107,10 @@ class _GuestReader(OpReader):
     def read_op(self, op_class: type[OpT]) -> OpT:
         """The op whose name precedes the cursor."""
         name = operation_name(op_class)
-        start = max(self.text.rfind(name.partition(".")[2], 0, self.offset), 0)
+        dialect, dot, mnemonic = name.partition(".")  # within a region, the dialect may be left out
+        start = max(self.text.rfind(mnemonic, 0, self.offset), 0)
+        if self.text.endswith(dialect + dot, 0, start):
+            start -= len(dialect + dot)
         self.custom_op = name
         op: Any = self._make(op_class, name, _form_of(op_class).read(self), start)
         op.detach()

@@ -8,12 +8,14 @@ Not here: the readers and writers behind the hooks (`xdsl_bridge.py`, imported w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args
 
 from typing_extensions import override
 from xdsl.ir import Attribute, Data, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
 from xdsl.irdl import IRDLOperation, irdl_op_definition
+from xdsl.utils.exceptions import VerifyException
 
+from shardy_py.base.annotations import fits, shown, spelled
 from shardy_py.base.errors import InternalError
 from shardy_py.mlir.text.syntax import AttributeSyntax, syntax_table
 
@@ -62,8 +64,38 @@ def define_op(op_class: type[OpT]) -> type[OpT]:
     return defined
 
 
+_CLASSES: dict[type, type[Attribute]] = {}
+"""The attribute's class of each class of values."""
+
+
 class DialectAttribute(Data[T]):
     """An attribute around a frozen value."""
+
+    value_type: ClassVar[Any] = Any
+    """The annotation of the value."""
+
+    def __init_subclass__(cls, **rest: Any) -> None:
+        super().__init_subclass__(**rest)
+        bases = vars(cls).get("__orig_bases__", ())
+        given = [type_ for base in bases for type_ in get_args(base) if not isinstance(type_, TypeVar)]
+        if given:
+            cls.value_type = given[0]
+            if isinstance(given[0], type):
+                _CLASSES[given[0]] = cls
+
+    @property
+    def parameters(self) -> tuple[Attribute, ...]:
+        """The fields of the value as attributes, which `ParamAttrConstraint` and patterns match."""
+        from shardy_py.mlir.text.parameters import parameters_of
+
+        return parameters_of(self.data, _CLASSES)
+
+    @override
+    def verify(self) -> None:
+        """Raises `VerifyException` for a value of another type."""
+        if type(self.data) is not self.value_type and not fits(self.data, self.value_type):
+            expected, got = spelled(self.value_type), shown(self.data)
+            raise VerifyException(f"{self.name}: expected {expected}, got {got}")
 
     @classmethod
     @override

@@ -23,6 +23,7 @@ from typing import Literal
 
 from shardy_py import ops
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.plugins import call_of_user, is_of_user
 from shardy_py.ops.elementwise import pointwise
 from shardy_py.propagation.rules.factors import sketch_of
 from shardy_py.propagation.rules.radix import RadixFactor, common_factors, keeps_row_major_order
@@ -40,7 +41,7 @@ def derive_rule(record: ops.OpRecord, *, conservative_propagation: bool = False)
     if row.rule_source is not ops.RuleSource.MAPS or not record.results:
         return None
     if row.rule is not None:
-        return row.rule(record)
+        return call_of_user("sharding rule", row.rule, record) if is_of_user(row.rule) else row.rule(record)
     if row.maps is None or record.results[0] is None:
         return None
     _check_static(record)

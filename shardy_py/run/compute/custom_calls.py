@@ -15,6 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.plugins import claim
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.custom_calls import CALL, OFFLOADS
 from shardy_py.ops.reads import names
@@ -64,6 +65,7 @@ def register_custom_call(target: str, function: Function, *, lanes: bool = False
     """
     from shardy_py.run.compute import COMPUTE
 
+    claim("function of custom call", target)
     COMPUTE[f"{CALL}@{target}"] = _registered(function, has_lanes=lanes)
 
 

@@ -84,7 +84,7 @@ MISUSE: tuple[tuple[Callable[..., Any], str], ...] = (
     (lambda x: emit("map", x, dimensions=(0, 1), regions=[BODY]), "expected regions of stablehlo.map"),
     (lambda x: emit("slice", x, start_indices=(0,), limit_indices=(1, 2), strides=(1, 1)), "same size"),
     (lambda x: emit("complex", *[emit("complex", x, x)[0]] * 2), "operand #0 must be .*32/64-bit float"),
-    (lambda x: emit("concatenate", x, dimension=2**70), "'dimension' of stablehlo.concatenate: expected ind"),
+    (lambda x: emit("concatenate", x, dimension=2**70), "'dimension' of stablehlo.concatenate: expected int"),
     (lambda x: emit("tanh", x, result_accuracy=1.5), "neither a ResultAccuracy nor a mapping of its fields"),
     (lambda x: ops.gather(x, x, {"dims": 1}, (1,)), "unknown field dims: expected one of offset_dims, "),
     (lambda x: ops.gather(x, x, {"offset_dims": 1}, (1,)), "'dimension_numbers' of stablehlo.gather: "),

@@ -162,10 +162,10 @@ def _recurring(x: Any) -> Any:
         (lambda x: builder.while_loop(lambda: True, lambda y: y, (x,)), X, "cannot be called with 1 tensors"),
         (lambda x: builder.call(THREE, x), X, "expected a function of 1 tensors, got 3"),
         (lambda x: builder.sharding_constraint(THREE, P()), X, "expected a tensor of .*, got 3"),
-        (lambda x: builder.sharding_group([x], THREE / 2), X, "expected i64, got 1.5"),
+        (lambda x: builder.sharding_group([x], THREE / 2), X, "expected int, got 1.5"),
         (lambda x: ops.broadcast_to(x, (16,)), X, r"tensor<8x16xf32> cannot be broadcast to shape \(16,\)"),
         (lambda x: ops.reshape(x, (-2, -64)), X, "expected integers from 0 on, None if dynamic"),
-        (lambda x: ops.all_gather(x, 0, THREE), X, "expected groups, got 3"),
+        (lambda x: ops.all_gather(x, 0, THREE), X, "expected Sequence\\[Sequence\\[int\\]\\], got 3"),
         (lambda x: x @ x, X, "sizes must match for lhs/rhs; got stablehlo.dot_general of tensor<8x16xf32>"),
     ],
 )

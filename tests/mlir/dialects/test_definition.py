@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, f32, i64
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from shardy_py.mlir.dialects.definition import OpRow, Slot, make_class, slots
-from shardy_py.mlir.dialects.kinds import KINDS, Notation
+from shardy_py.mlir.dialects import kinds as k
+from shardy_py.mlir.dialects.definition import OpRow, Slot, filled, make_class, many, optional, slots
 from shardy_py.mlir.dialects.op_table import OpTable
 from shardy_py.mlir.dialects.stablehlo import op_class
 from shardy_py.mlir.dialects.template import typed
@@ -19,20 +19,24 @@ TENSOR = ranked_tensor((2, 3), f32)
 
 
 def test_slots() -> None:
-    assert slots("lhs rest* kind?:index limit:i64=-1") == (
-        Slot("lhs"),
-        Slot("rest", many=True),
-        Slot("kind", optional=True, kind="index"),
-        Slot("limit", kind="i64", default="-1"),
+    assert slots(lhs=k.ANY_TYPE, rest=many(k.ANY_TYPE)) == (
+        Slot("lhs", k.ANY_TYPE),
+        Slot("rest", k.ANY_TYPE, many=True),
     )
-    with pytest.raises(ValueError, match="invalid slot 'a-b'"):
-        slots("a-b")
+    assert slots(kind=optional(k.INDEX), limit=filled(k.I64, -1)) == (
+        Slot("kind", k.INDEX, optional=True),
+        Slot("limit", k.I64, default=IntegerAttr(-1, i64)),
+    )
 
 
 def test_names_that_every_op_has_get_an_underscore() -> None:
-    row = OpRow("demo(operands* results) <name:string>")
-    made = make_class(row, Notation("demo", KINDS))
-    assert [slot.accessor for slot in (*row.operand_slots, *row.attribute_slots)] == [
+    row = OpRow(
+        "demo",
+        operands=slots(operands=many(k.ANY_TYPE), results=k.ANY_TYPE),
+        attributes=slots(name=k.STRING),
+    )
+    made = make_class(row, "demo")
+    assert [slot.accessor for slot in (*row.operands, *row.attributes)] == [
         "operands_",
         "results_",
         "name_",
@@ -66,17 +70,13 @@ def test_what_the_row_says_is_verified(properties: dict[str, IntegerAttr], messa
 
 def test_kinds_accept_what_they_say() -> None:
     number, minus = IntegerAttr(3, i64), IntegerAttr(-1, i64)
-    assert [name for name, kind in KINDS.items() if kind.accepts(number)] == [
-        "any",
-        "typed",
-        "i64",
-        "index",
-        "count",
-    ]
-    assert [name for name, kind in KINDS.items() if kind.accepts(minus)] == ["any", "typed", "i64"]
+    kinds = {name: kind for name, kind in vars(k).items() if isinstance(kind, k.AttributeKind)}
+    accepting = [name for name, kind in kinds.items() if kind.accepts(number)]
+    assert accepting == ["ANY", "TYPED", "I64", "INDEX", "COUNT"]
+    assert [name for name, kind in kinds.items() if kind.accepts(minus)] == ["ANY", "TYPED", "I64"]
 
 
 def test_a_template_that_names_nothing_of_the_row_is_refused() -> None:
-    table = OpTable([OpRow("demo(input) -> result", form=typed(" $other"))], Notation("demo", KINDS))
+    table = OpTable("demo", [OpRow("demo", operands=slots(input=k.ANY_TYPE), form=typed(" $other"))])
     with pytest.raises(ValueError, match="other"):
         table.syntax("demo.demo")

@@ -1,37 +1,50 @@
-"""Op classes are imported by name, constructed from Python values, pickled, and typed by generated stubs."""
+"""Op classes are imported by name, constructed from Python values, pickled; modules declare them."""
 
 from __future__ import annotations
 
+import ast
 import copy
+import inspect
 import json
 import pickle
 import runpy
 import shutil
 import subprocess
+import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
 from xdsl.dialects import test
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, ModuleOp, StringAttr, TensorType, f32, i1, i64
-from xdsl.ir import Block, Region
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.mlir.dialects import chlo, parse_module, stablehlo
+from shardy_py.mlir.dialects import check, chlo, interpreter, parse_module, sdy, stablehlo
 from shardy_py.mlir.dialects.chlo import TopKOp
+from shardy_py.mlir.dialects.declaration import FirstLine
+from shardy_py.mlir.dialects.op_table import OpTable
 from shardy_py.mlir.dialects.stablehlo import (
     AddOp,
     CaseOp,
     CompareOp,
     ConcatenateOp,
+    CustomCallOp,
     DotGeneralOp,
     ReshapeOp,
     ReturnOp,
     SortOp,
     TransposeOp,
 )
-from shardy_py.mlir.dialects.stablehlo.attributes import DotDimensionNumbersAttr, TypeExtensionsAttr
+from shardy_py.mlir.dialects.stablehlo.attributes import (
+    DotDimensionNumbersAttr,
+    PrecisionAttr,
+    TypeExtensionsAttr,
+)
 from shardy_py.mlir.dialects.stablehlo.structs import DotDimensionNumbers
+from shardy_py.sharding import TensorSharding
 
 TYPE = TensorType(f32, [4, 2])
 X, Y = test.TestOp(result_types=[TYPE, TYPE]).results
@@ -94,18 +107,79 @@ def test_regions_are_given_by_name() -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: AddOp(X), "stablehlo.add: expected argument 'rhs', got none"),  # pyright: ignore
+        (
+            lambda: AddOp(X),
+            "stablehlo.add: operand 'rhs': expected a value, or an op with one result, got none",
+        ),  # pyright: ignore
+        (lambda: AddOp(X, 3), "stablehlo.add: operand 'rhs': expected a value, .*, got 3"),  # pyright: ignore
+        (lambda: AddOp(X, X.owner), "operand 'rhs': .* got op 'test.op' with 2 results"),  # pyright: ignore
+        (lambda: AddOp(X, Y, lhs=X), "argument 'lhs' is given twice, by position and by name"),  # pyright: ignore
+        (
+            lambda: AddOp(X, Y, result_types=TYPE),
+            "'result_types': expected a sequence .*; put it into a list",
+        ),  # pyright: ignore
+        (lambda: AddOp(X, Y, result_types=[TYPE, TYPE]), "'result_types': expected 1 of them, got 2"),
+        (lambda: AddOp(X, Y, result_types=["f32"]), "'result_types', number 0: expected a type, got 'f32'"),  # pyright: ignore
+        (lambda: AddOp(X, Y, attributes={"a": 3}), "'attributes': expected a mapping of names to attributes"),  # pyright: ignore
+        (
+            lambda: ConcatenateOp(X, dimension=0),
+            "operand 'inputs': expected a sequence of values, got a value",
+        ),  # pyright: ignore
+        (lambda: ConcatenateOp([X], dimension=StringAttr("a")), "'dimension': expected 64-bit .*, got \"a\""),  # pyright: ignore
+        (lambda: CompareOp(X, Y, comparison_direction="AT"), "expected Literal.*, got 'AT'"),  # pyright: ignore
+        (lambda: SortOp([X], comparator=3), "stablehlo.sort: region 'comparator': expected a region, got 3"),  # pyright: ignore
+        (lambda: CaseOp(X, branches=Region()), "region 'branches': expected a sequence of regions"),  # pyright: ignore
+        (lambda: TopKOp(X, k=True), "chlo.top_k: attribute 'k': expected int, got True"),
+        (lambda: CustomCallOp([X], call_target_name=3, result_types=[]), "expected str, got 3"),  # pyright: ignore
         (lambda: AddOp(X, Y, X), "stablehlo.add: expected 2 operands, got 3"),  # pyright: ignore
         (lambda: AddOp(X, rsh=Y), "unknown argument 'rsh': .*did you mean 'rhs'"),  # pyright: ignore
-        (lambda: TransposeOp(X), "expected argument 'permutation', got none"),  # pyright: ignore
-        (lambda: TransposeOp(X, permutation="ab"), "'permutation' of stablehlo.transpose: expected integers"),  # pyright: ignore
+        (lambda: TransposeOp(X), "attribute 'permutation': expected Sequence.int., got none"),  # pyright: ignore
+        (
+            lambda: TransposeOp(X, permutation="ab"),
+            "stablehlo.transpose: attribute 'permutation': expected Sequence.int., got 'ab'",
+        ),  # pyright: ignore
         (lambda: TransposeOp(X, permutation=(1,)), "rank 2 does not match permutation size 1"),
         (lambda: AddOp(X, TransposeOp(Y, permutation=(1, 0))), "Mismatched|requires the same shape"),
     ],
 )
 def test_mistakes_are_refused_and_leave_no_uses(build: Any, message: str) -> None:
     before = X.uses.get_length()
-    with pytest.raises(ShardyError, match=message):
+    with pytest.raises(VerifyException, match=message) as error:
+        build()
+    assert isinstance(error.value, ShardyError)
+    assert X.uses.get_length() == before
+
+
+SHARDING = TensorSharding.fully_open("mesh", 2)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: sdy.ReshardOp(X), "sdy.reshard: missing a required argument: 'sharding'"),  # pyright: ignore
+        (lambda: sdy.ReshardOp(X, SHARDING, 1), "sdy.reshard: too many positional arguments"),  # pyright: ignore
+        (lambda: sdy.ReshardOp(3, SHARDING), "argument 'input': expected SSAValue . Operation, got 3"),  # pyright: ignore
+        (lambda: sdy.ReshardOp(X, 3), "sdy.reshard: argument 'sharding': expected TensorSharding, got 3"),  # pyright: ignore
+        (lambda: sdy.MeshOp("mesh", "x"), "sdy.mesh: argument 'mesh': expected Mesh, got 'x'"),  # pyright: ignore
+        (lambda: sdy.ReturnOp(3), "sdy.return: argument 'values': expected SSAValue . Operation, got 3"),  # pyright: ignore
+        (
+            lambda: sdy.PropagationBarrierOp(X, "UP"),
+            "barrier: unknown direction 'UP': expected one of 'NONE'",
+        ),
+        (lambda: sdy.AllReduceOp(X, ["x"], SHARDING), "'axes': expected Sequence.AxisRef., got .'x'."),  # pyright: ignore
+        (lambda: sdy.AllReduceOp(X, [], SHARDING, "mean"), "sdy.all_reduce: unknown reduction 'mean'"),
+        (lambda: sdy.TensorShardingAttr("x"), "sdy.sharding: expected TensorSharding, got 'x'"),  # pyright: ignore
+        (lambda: sdy.TensorShardingPerValueAttr((1,)), "sdy.sharding_per_value: expected tuple"),  # pyright: ignore
+        (
+            lambda: PrecisionAttr("LOW"),
+            "stablehlo.precision: expected one of DEFAULT, HIGH, HIGHEST, got 'LOW'",
+        ),
+        (lambda: DotDimensionNumbersAttr({}), "stablehlo.dot: expected DotDimensionNumbers, got {}"),  # pyright: ignore
+    ],
+)
+def test_mistakes_in_written_constructors_and_attributes(build: Any, message: str) -> None:
+    before = X.uses.get_length()
+    with pytest.raises(VerifyException, match=message):
         build()
     assert X.uses.get_length() == before
 
@@ -120,10 +194,53 @@ def test_ops_attributes_and_modules_are_copied_and_pickled(root: Path) -> None:
     assert pickle.loads(pickle.dumps(numbers)) == numbers
 
 
-def test_stubs_are_fresh(root: Path) -> None:
-    generated = runpy.run_path(str(root / "docs" / "stubs.py"))
+def test_declarations_are_fresh(root: Path) -> None:
+    generated = runpy.run_path(str(root / "docs" / "declarations.py"))
     for path, table in generated["TABLES"].items():
-        assert path.read_text() == generated["stub"](table), "run `make docs`"
+        assert path.read_text() == generated["declarations"](table), "run `make docs`"
+
+
+@pytest.mark.parametrize(
+    "table", [stablehlo.OPS, chlo.OPS, check.OPS, interpreter.OPS], ids=lambda t: t.dialect
+)
+def test_inspect_shows_classes_as_they_are_declared(table: OpTable) -> None:
+    for row in table.rows.values():
+        op_class = table.op_class(row.name)
+        source = textwrap.dedent(inspect.getsource(op_class))
+        (declared,) = ast.parse(source).body
+        assert isinstance(declared, ast.ClassDef)
+        assert declared.name == op_class.__name__ == op_class.__qualname__
+        names = vars(sys.modules[op_class.__module__])
+        for name, annotation in op_class.__annotations__.items():
+            assert f"    {name}: {annotation}\n" in source
+            eval(annotation, names)  # its names are those of the module
+        parameters = inspect.signature(op_class).parameters
+        (build,) = (node for node in declared.body if isinstance(node, ast.FunctionDef))
+        assert [a.arg for a in (*build.args.args[1:], *build.args.kwonlyargs)] == [*parameters]
+        assert (op_class.__doc__ or "").startswith(f"`{op_class.name}`.\n")
+        line = FirstLine(op_class.__module__, op_class.__name__) - 0
+        assert line == inspect.getsourcelines(op_class)[1]
+
+
+def test_a_subclass_has_a_signature_of_its_own() -> None:
+    class TwiceOp(AddOp):
+        def __init__(self, value: SSAValue) -> None:
+            super().__init__(value, value)
+
+    assert [*inspect.signature(TwiceOp).parameters] == ["value"]
+    assert "permutation (attribute): i64 dense array attribute" in (TransposeOp.__doc__ or "")
+
+
+def test_declarations_are_not_loaded_for_reading(root: Path) -> None:
+    code = """if True:
+        import sys
+        from shardy_py.mlir.dialects import parse_module
+        parse_module("func.func @f(%a: tensor<f32>) { %0 = stablehlo.abs %a : tensor<f32> return }")
+        module = sys.modules["shardy_py.mlir.dialects.stablehlo.op_classes"]
+        print("__getattr__" in object.__getattribute__(module, "__dict__"), module.AbsOp.name)
+    """
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout == "False stablehlo.abs\n"
 
 
 EXAMPLE = """\

@@ -24,9 +24,9 @@ def functions() -> dict[str, Callable[..., Tensor]]:
 
 def _is_plain(row: OpRow) -> bool:
     return (
-        TABLE[f"{OPS.notation.dialect}.{row.name}"].is_elementwise is True
-        and len(row.operand_slots) < 3
-        and all(slot.optional for slot in row.attribute_slots)
+        TABLE[f"{OPS.dialect}.{row.name}"].is_elementwise is True
+        and len(row.operands) < 3
+        and all(slot.optional for slot in row.attributes)
         and row.infer is not None
     )
 
@@ -40,7 +40,7 @@ def _function(row: OpRow) -> Callable[..., Tensor]:
     def binary(lhs: Operand, rhs: Operand) -> Tensor:
         return elementwise(name, lhs, rhs)
 
-    function = unary if len(row.operand_slots) == 1 else binary
+    function = unary if len(row.operands) == 1 else binary
     many = "a tensor" if function is unary else "two tensors; numbers and sizes of 1 are broadcast"
     function.__doc__ = f"`stablehlo.{name}` of {many}."
     function.__name__ = function.__qualname__ = name

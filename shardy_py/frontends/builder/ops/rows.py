@@ -25,8 +25,8 @@ from shardy_py.frontends.builder.bodies import region
 from shardy_py.frontends.builder.broadcasting import dimension, dimensions
 from shardy_py.frontends.builder.tensor import Tensor, emit, rank_of, value_of
 from shardy_py.frontends.builder.types import TensorType, element_of
+from shardy_py.mlir.dialects.stablehlo.attribute_kinds import GROUPS
 from shardy_py.mlir.dialects.stablehlo.attributes import TokenType
-from shardy_py.mlir.dialects.stablehlo.notation import NOTATION
 from shardy_py.mlir.dialects.stablehlo.structs import ChannelHandle
 
 _TABLE = """
@@ -185,7 +185,7 @@ def _resized(given: Given, times: int, parts: int) -> TensorType:
 
 def _group_size(groups: Any) -> int:
     """The number of devices in a group. Raises `ShardyError` for anything but rows of numbers."""
-    rows = NOTATION.encode("groups", groups)
+    rows = GROUPS.encode(groups)
     shape = rows.get_shape() if isinstance(rows, DenseIntOrFPElementsAttr) else None
     if not shape or not shape[1]:
         raise ShardyError.unexpected("", expected="groups of devices as rows of numbers", got=f"{groups!r}")

@@ -4,6 +4,8 @@
 'chlo.top_k'
 """
 
+from typing import TYPE_CHECKING
+
 from xdsl.ir import Dialect
 
 from shardy_py.mlir.dialects.chlo.attributes import ATTRIBUTES, ENCLOSED
@@ -21,7 +23,10 @@ CHLO = DialectSyntax(
 """The dialect's syntax."""
 
 
-__getattr__ = OPS.class_named
+if TYPE_CHECKING:
+    from shardy_py.mlir.dialects.chlo.op_classes import *  # noqa: F403  (every class of a row)
+else:
+    __getattr__ = OPS.class_named
 op_class = OPS.op_class
 
 

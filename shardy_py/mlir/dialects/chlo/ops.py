@@ -1,11 +1,12 @@
-"""CHLO's ops, one row an op; the notation is that of `definition.py` and `template.py` in `mlir/dialects/`.
+"""CHLO's ops, one row an op; `definition.py` and `template.py` in `mlir/dialects/` describe rows.
 
 Not here: the forms of constants and scans (`forms.py`).
 """
 
 from __future__ import annotations
 
-from shardy_py.mlir.dialects.chlo.attributes import ATTRIBUTES, ENCLOSED, PrecisionAttr
+from shardy_py.mlir.dialects import kinds as k
+from shardy_py.mlir.dialects.chlo import attributes as a
 from shardy_py.mlir.dialects.chlo.broadcasting import (
     check_compatible_elements,
     check_constant_like,
@@ -17,11 +18,26 @@ from shardy_py.mlir.dialects.chlo.broadcasting import (
     infer_constant,
 )
 from shardy_py.mlir.dialects.chlo.forms import CONSTANT_FORM, SCAN_FORM, scan_names
-from shardy_py.mlir.dialects.definition import Infer, OpRow, Rule, slots
+from shardy_py.mlir.dialects.definition import (
+    COMMUTATIVE,
+    CONSTANT,
+    ISOLATED,
+    PURE,
+    RECURSIVE,
+    SEGMENTS,
+    Infer,
+    OpRow,
+    Rule,
+    Trait,
+    many,
+    optional,
+    regions,
+    slots,
+)
 from shardy_py.mlir.dialects.encoding import enum_encoding
-from shardy_py.mlir.dialects.kinds import KINDS, Notation, array_of, is_instance, own_kinds
+from shardy_py.mlir.dialects.kinds import TypeKind
 from shardy_py.mlir.dialects.op_table import OpTable
-from shardy_py.mlir.dialects.stablehlo.type_kinds import TYPE_KINDS
+from shardy_py.mlir.dialects.stablehlo import type_kinds as t
 from shardy_py.mlir.dialects.stablehlo.verify.reduction import infer_top_k
 from shardy_py.mlir.dialects.stablehlo.verify.traits import (
     COMPATIBLE,
@@ -32,117 +48,159 @@ from shardy_py.mlir.dialects.stablehlo.verify.traits import (
 from shardy_py.mlir.dialects.template import Template, typed
 from shardy_py.mlir.dialects.type_tails import ARROW, TOP_K
 
-_BROADCAST = "broadcast_dimensions?:integers"
+_COMPARISON_DIRECTION = k.own_kind(a.ComparisonDirectionAttr, "Which comparison operation to perform.")
+_COMPARISON_TYPE = k.own_kind(a.ComparisonTypeAttr, "Which comparison type to use.")
+_RAGGED_DOT = k.own_kind(
+    a.RaggedDotDimensionNumbersAttr, "Attribute that models the dimension information for ragged dot."
+)
+_PRECISIONS = k.array_of(
+    "Precision Config attribute", k.is_instance(a.PrecisionAttr), enum_encoding(a.PrecisionAttr)
+)
+_BROADCAST = {"broadcast_dimensions": optional(k.INTEGERS)}
 
 
-def _elementwise(name: str, operands: str, result: str, rule: Rule = COMPATIBLE) -> OpRow:
-    names = ", ".join(f"${slot.name}" for slot in slots(operands))
-    signature = f"pure {name}({operands}) -> result:{result}"
-    return OpRow(signature, Template(f" {names}", ARROW), verify=(if_ranked(rule),))
+def _elementwise(name: str, result: TypeKind, *verify: Rule, **operands: TypeKind) -> OpRow:
+    return OpRow(
+        name,
+        operands=slots(**operands),
+        results=slots(result=result),
+        traits=(PURE,),
+        form=Template(f" {', '.join(f'${name}' for name in operands)}", ARROW),
+        verify=tuple(map(if_ranked, verify or (COMPATIBLE,))),
+    )
 
 
-def _unary(names: str, kind: str) -> list[OpRow]:
-    return [_elementwise(name, f"operand:{kind}", kind) for name in names.split()]
+def _unary(names: str, kind: TypeKind) -> list[OpRow]:
+    return [_elementwise(name, kind, operand=kind) for name in names.split()]
 
 
 def _broadcast(
     names: str,
-    operand: str = "any",
-    result: str = "any",
+    operand: TypeKind = t.ANY,
+    result: TypeKind = t.ANY,
     *,
-    traits: str = "pure",
+    traits: tuple[Trait, ...] = (PURE,),
     rules: tuple[Rule, ...] = (check_same_elements,),
     infer: Infer = infer_broadcast,
 ) -> list[OpRow]:
-    form = typed(" $lhs, $rhs")
-    signature = f"(lhs:{operand} rhs:{operand}) <{_BROADCAST}> -> result:{result}"
     return [
-        OpRow(f"{traits} broadcast_{name}{signature}", form, verify=rules, infer=infer)
+        OpRow(
+            f"broadcast_{name}",
+            operands=slots(lhs=operand, rhs=operand),
+            attributes=slots(**_BROADCAST),
+            results=slots(result=result),
+            traits=traits,
+            form=typed(" $lhs, $rhs"),
+            verify=rules,
+            infer=infer,
+        )
         for name in names.split()
     ]
 
 
 ROWS = (
-    *_unary("_asin_acos_kernel", "any_complex"),
-    *_unary("acos acosh asin asinh atan atanh bessel_i1e conj cosh sinh square tan", "any_float_complex"),
-    *_unary("digamma erf erf_inv erfc lgamma", "any_float"),
-    _elementwise("is_inf", "operand:any_float", "any_pred", ELEMENTWISE_TYPES),
-    _elementwise("is_neg_inf", "operand:any_float", "any_pred", ELEMENTWISE_TYPES),
-    _elementwise("is_pos_inf", "operand:any_float", "any_pred", ELEMENTWISE_TYPES),
-    _elementwise("next_after", "x:any_float y:any_float", "any_float"),
-    _elementwise("polygamma", "n:any_float x:any_float", "any_float"),
-    _elementwise("zeta", "x:any_float q:any_float", "any_float"),
-    *_broadcast("add maximum minimum", traits="pure commutative", rules=(check_compatible_elements,)),
-    *_broadcast("and or xor", "any_pred_int", traits="pure commutative", rules=()),
-    *_broadcast("multiply", traits="pure commutative"),
+    *_unary("_asin_acos_kernel", t.ANY_COMPLEX),
+    *_unary("acos acosh asin asinh atan atanh bessel_i1e conj cosh sinh square tan", t.ANY_FLOAT_COMPLEX),
+    *_unary("digamma erf erf_inv erfc lgamma", t.ANY_FLOAT),
+    _elementwise("is_inf", t.ANY_PRED, ELEMENTWISE_TYPES, operand=t.ANY_FLOAT),
+    _elementwise("is_neg_inf", t.ANY_PRED, ELEMENTWISE_TYPES, operand=t.ANY_FLOAT),
+    _elementwise("is_pos_inf", t.ANY_PRED, ELEMENTWISE_TYPES, operand=t.ANY_FLOAT),
+    _elementwise("next_after", t.ANY_FLOAT, x=t.ANY_FLOAT, y=t.ANY_FLOAT),
+    _elementwise("polygamma", t.ANY_FLOAT, n=t.ANY_FLOAT, x=t.ANY_FLOAT),
+    _elementwise("zeta", t.ANY_FLOAT, x=t.ANY_FLOAT, q=t.ANY_FLOAT),
+    *_broadcast("add maximum minimum", traits=(PURE, COMMUTATIVE), rules=(check_compatible_elements,)),
+    *_broadcast("and or xor", t.ANY_PRED_INT, traits=(PURE, COMMUTATIVE), rules=()),
+    *_broadcast("multiply", traits=(PURE, COMMUTATIVE)),
     *_broadcast("atan2 divide next_after polygamma power remainder subtract"),
     *_broadcast("shift_left shift_right_arithmetic shift_right_logical"),
-    *_broadcast("zeta", "any_float", "any_float"),
-    *_broadcast("complex", "any_float", "any_complex", rules=(), infer=infer_broadcast_complex),
+    *_broadcast("zeta", t.ANY_FLOAT, t.ANY_FLOAT),
+    *_broadcast("complex", t.ANY_FLOAT, t.ANY_COMPLEX, rules=(), infer=infer_broadcast_complex),
     OpRow(
-        "pure broadcast_compare(lhs:any rhs:any)"
-        f" <{_BROADCAST} comparison_direction:comparison_direction compare_type?:comparison_type>"
-        " -> result:any_pred",
+        "broadcast_compare",
+        operands=slots(lhs=t.ANY, rhs=t.ANY),
+        attributes=slots(
+            **_BROADCAST, comparison_direction=_COMPARISON_DIRECTION, compare_type=optional(_COMPARISON_TYPE)
+        ),
+        results=slots(result=t.ANY_PRED),
+        traits=(PURE,),
         form=typed(" $lhs, $rhs"),
         infer=infer_broadcast_compare,
     ),
     OpRow(
-        "pure broadcast_select(pred:pred on_true:any on_false:any) -> result:any",
+        "broadcast_select",
+        operands=slots(pred=t.PRED, on_true=t.ANY, on_false=t.ANY),
+        results=slots(result=t.ANY),
+        traits=(PURE,),
         form=typed(" $pred, $on_true, $on_false"),
         infer=infer_broadcast_select,
     ),
     OpRow(
-        "pure commutative mulhi(lhs:int rhs:int) -> result:int",
+        "mulhi",
+        operands=slots(lhs=t.INT, rhs=t.INT),
+        results=slots(result=t.INT),
+        traits=(
+            PURE,
+            COMMUTATIVE,
+        ),
         form=Template(" $lhs, $rhs", ARROW),
         verify=(COMPATIBLE,),
     ),
     OpRow(
-        "pure constant constant() <value:elements> -> output:static_tensor",
+        "constant",
+        attributes=slots(value=k.ELEMENTS),
+        results=slots(output=t.STATIC_TENSOR),
+        traits=(
+            PURE,
+            CONSTANT,
+        ),
         form=CONSTANT_FORM,
         infer=infer_constant,
     ),
     OpRow(
-        "pure constant_like(operand:any) <value:typed> -> result:any",
+        "constant_like",
+        operands=slots(operand=t.ANY),
+        attributes=slots(value=k.TYPED),
+        results=slots(result=t.ANY),
+        traits=(PURE,),
         verify=(if_ranked(SAME_SHAPE), check_constant_like),
     ),
     OpRow(
-        "pure ragged_dot(lhs:any rhs:any group_sizes:int)"
-        " <ragged_dot_dimension_numbers:ragged_dot precision_config?:precisions> -> result:any"
+        "ragged_dot",
+        operands=slots(lhs=t.ANY, rhs=t.ANY, group_sizes=t.INT),
+        attributes=slots(ragged_dot_dimension_numbers=_RAGGED_DOT, precision_config=optional(_PRECISIONS)),
+        results=slots(result=t.ANY),
+        traits=(PURE,),
     ),
     OpRow(
-        "recursive isolated segments scan(inputs* inits*)"
-        " <dimension:index scan_dim_size?:index is_reverse?:bool=false is_associative?:bool> [body]"
-        " -> outputs* carries*",
+        "scan",
+        operands=slots(inputs=many(k.ANY_TYPE), inits=many(k.ANY_TYPE)),
+        attributes=slots(
+            dimension=k.INDEX,
+            scan_dim_size=optional(k.INDEX),
+            is_reverse=optional(k.BOOL, k.FALSE),
+            is_associative=optional(k.BOOL),
+        ),
+        regions=regions("body"),
+        results=slots(outputs=many(k.ANY_TYPE), carries=many(k.ANY_TYPE)),
+        traits=(
+            RECURSIVE,
+            ISOLATED,
+            SEGMENTS,
+        ),
         form=SCAN_FORM,
         argument_names=scan_names,
     ),
     OpRow(
-        "pure top_k(operand:any) <k:i64 is_stable?:bool=true> -> values indices",
+        "top_k",
+        operands=slots(operand=t.ANY),
+        attributes=slots(k=k.I64, is_stable=optional(k.BOOL, k.TRUE)),
+        results=slots(values=k.ANY_TYPE, indices=k.ANY_TYPE),
+        traits=(PURE,),
         form=Template("($operand, k = $k<, is_stable = $is_stable>)", TOP_K),
         infer=infer_top_k,
     ),
 )
 """The rows."""
 
-NOTATION = Notation(
-    "chlo",
-    kinds={
-        **KINDS,
-        **own_kinds(
-            {**ATTRIBUTES, **ENCLOSED},
-            {
-                "comparison_direction": "Which comparison operation to perform.",
-                "comparison_type": "Which comparison type to use.",
-                "ragged_dot": "Attribute that models the dimension information for ragged dot.",
-            },
-        ),
-        "precisions": array_of(
-            "Precision Config attribute", is_instance(PrecisionAttr), enum_encoding(PrecisionAttr)
-        ),
-    },
-    types=TYPE_KINDS,
-)
-"""The notation of the rows."""
-
-OPS = OpTable(ROWS, NOTATION)
+OPS = OpTable("chlo", ROWS)
 """Every op of the dialect."""

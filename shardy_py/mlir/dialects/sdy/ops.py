@@ -26,6 +26,8 @@ from xdsl.traits import (
     SymbolOpInterface,
 )
 
+from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.dialects.checked_arguments import with_checked_arguments
 from shardy_py.mlir.dialects.sdy.attributes import (
     AllToAllParam,
     AllToAllParamListAttr,
@@ -52,7 +54,15 @@ Reduction = str | None
 """`sum`, `max` or `min`; None where the op does not reduce."""
 
 
+def _enum(what: str, name: str, names: Sequence[str]) -> Attribute:
+    """The attribute of a name of an enum. Raises `ShardyError` for another name."""
+    if name not in names:
+        raise ShardyError.unknown(what, name, names)
+    return IntegerAttr(names.index(name), 32)
+
+
 @define_op
+@with_checked_arguments
 class MeshOp(PrettyOp):
     """`sdy.mesh @mesh = <["x"=2]>`: a named mesh."""
 
@@ -89,6 +99,7 @@ class _Annotation(_Identity):
 
 
 @define_op
+@with_checked_arguments
 class ShardingConstraintOp(_Annotation):
     """`sdy.sharding_constraint %0 <@mesh, [...]> : type`: the sharding required of a tensor or its uses."""
 
@@ -97,6 +108,7 @@ class ShardingConstraintOp(_Annotation):
 
 
 @define_op
+@with_checked_arguments
 class ReshardOp(_Annotation):
     """`sdy.reshard %0 <@mesh, [...]> : type`: the tensor in another sharding."""
 
@@ -105,6 +117,7 @@ class ReshardOp(_Annotation):
 
 
 @define_op
+@with_checked_arguments
 class ReturnOp(PrettyOp):
     """`sdy.return %0 : type`: ends the regions of sdy ops."""
 
@@ -117,6 +130,7 @@ class ReturnOp(PrettyOp):
 
 
 @define_op
+@with_checked_arguments
 class ManualComputationOp(PrettyOp):
     """A region that is local along its manual axes and global along the others."""
 
@@ -150,6 +164,7 @@ class ManualComputationOp(PrettyOp):
 
 
 @define_op
+@with_checked_arguments
 class ShardingGroupOp(PrettyOp):
     """`sdy.sharding_group %0 group_id=1 : type`: all of a group get one sharding."""
 
@@ -162,6 +177,7 @@ class ShardingGroupOp(PrettyOp):
 
 
 @define_op
+@with_checked_arguments
 class ConstantOp(PrettyOp):
     """`sdy.constant dense<0.0> : type`: a constant that no folder merges with its equals."""
 
@@ -175,6 +191,7 @@ class ConstantOp(PrettyOp):
 
 
 @define_op
+@with_checked_arguments
 class DataFlowEdgeOp(_Identity):
     """Bridges the sources and targets of an op with regions, which share one sharding."""
 
@@ -188,6 +205,7 @@ class DataFlowEdgeOp(_Identity):
 
 
 @define_op
+@with_checked_arguments
 class FuncDataFlowEdgeOp(_Identity):
     """Bridges a function's argument, or a call's result, with the other side of the call."""
 
@@ -199,6 +217,7 @@ class FuncDataFlowEdgeOp(_Identity):
 
 
 @define_op
+@with_checked_arguments
 class PropagationBarrierOp(_Identity):
     """`sdy.propagation_barrier %0 allowed_direction=FORWARD : type`: lets shardings pass one way only."""
 
@@ -213,10 +232,11 @@ class PropagationBarrierOp(_Identity):
         return PROPAGATION_DIRECTIONS[self.allowed_direction.value.data]
 
     def __init__(self, input: Value, direction: str) -> None:
-        self._build(input, {"allowed_direction": IntegerAttr(PROPAGATION_DIRECTIONS.index(direction), 32)})
+        self._build(input, {"allowed_direction": _enum("direction", direction, PROPAGATION_DIRECTIONS)})
 
 
 @define_op
+@with_checked_arguments
 class NamedComputationOp(PrettyOp):
     """A computation with a name, through which propagation flows as if it were inlined."""
 
@@ -266,7 +286,7 @@ class CollectiveOp(_Identity):
         self, tensor: Value, axes: Attribute | None, out_sharding: TensorSharding, reduction: Reduction = None
     ) -> None:
         """Builds the op over `axes`, the value of the one property that is neither of the other two."""
-        kind = None if reduction is None else IntegerAttr(REDUCTIONS.index(reduction), 32)
+        kind = None if reduction is None else _enum("reduction", reduction, REDUCTIONS)
         names = self.get_irdl_definition().properties.keys() - {"out_sharding", "reduction_op"}
         over = dict.fromkeys(names, axes)
         self._build(tensor, {**over, "reduction_op": kind, "out_sharding": TensorShardingAttr(out_sharding)})
@@ -295,6 +315,7 @@ class _OverAxes(CollectiveOp):
 
 
 @define_op
+@with_checked_arguments
 class AllGatherOp(_ByDimension):
     """Gathers chunks along axes, dimension by dimension."""
 
@@ -303,6 +324,7 @@ class AllGatherOp(_ByDimension):
 
 
 @define_op
+@with_checked_arguments
 class AllSliceOp(_ByDimension):
     """Keeps each device's chunk along axes, dimension by dimension."""
 
@@ -311,6 +333,7 @@ class AllSliceOp(_ByDimension):
 
 
 @define_op
+@with_checked_arguments
 class AllToAllOp(CollectiveOp):
     """Moves axes from one dimension to another."""
 
@@ -322,6 +345,7 @@ class AllToAllOp(CollectiveOp):
 
 
 @define_op
+@with_checked_arguments
 class CollectivePermuteOp(CollectiveOp):
     """Sends each device's chunk to another device, to replace or reorder axes."""
 
@@ -332,6 +356,7 @@ class CollectivePermuteOp(CollectiveOp):
 
 
 @define_op
+@with_checked_arguments
 class AllReduceOp(_OverAxes):
     """Reduces chunks along axes."""
 
@@ -341,6 +366,7 @@ class AllReduceOp(_OverAxes):
 
 
 @define_op
+@with_checked_arguments
 class ReduceScatterOp(_ByDimension):
     """Reduces chunks along axes and keeps each device's part of the result."""
 
@@ -350,6 +376,7 @@ class ReduceScatterOp(_ByDimension):
 
 
 @define_op
+@with_checked_arguments
 class ShardedToUnreducedOp(_ByDimension):
     """Makes axes that shard the operand unreduced in the result."""
 
@@ -358,6 +385,7 @@ class ShardedToUnreducedOp(_ByDimension):
 
 
 @define_op
+@with_checked_arguments
 class ReplicatedToUnreducedOp(_OverAxes):
     """Makes axes that the operand is replicated on unreduced in the result."""
 

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.mlir.dialects.faults import Check, Fault, inferred_fault
-from shardy_py.mlir.dialects.kinds import KINDS, AttributeKind, TypeKind, is_of
+from shardy_py.mlir.dialects.kinds import ELEMENTS, I64, AttributeKind, TypeKind, is_of
 from shardy_py.mlir.dialects.sdy import ops
 from shardy_py.mlir.dialects.sdy.syntax import PROPAGATION_DIRECTIONS, REDUCTIONS
 from shardy_py.mlir.text.attribute_writer import attribute_text
@@ -95,8 +95,8 @@ _ATTRIBUTES: dict[type[Operation], tuple[str, AttributeKind]] = {
     ops.PropagationBarrierOp: ("allowed_direction", _enum("propagation direction", PROPAGATION_DIRECTIONS)),
     ops.AllReduceOp: ("reduction_op", _enum("reduction", REDUCTIONS)),
     ops.ReduceScatterOp: ("reduction_op", _enum("reduction", REDUCTIONS)),
-    ops.ShardingGroupOp: ("group_id", KINDS["i64"]),
-    ops.ConstantOp: ("value", KINDS["elements"]),
+    ops.ShardingGroupOp: ("group_id", I64),
+    ops.ConstantOp: ("value", ELEMENTS),
 }
 _SHAPED_OPS = (
     *(ops.DataFlowEdgeOp, ops.FuncDataFlowEdgeOp, ops.AllGatherOp, ops.AllSliceOp, ops.AllToAllOp),

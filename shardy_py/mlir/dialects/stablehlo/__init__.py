@@ -7,15 +7,17 @@ AddOp`.
 'stablehlo.dot_general'
 """
 
+from typing import TYPE_CHECKING
+
 from xdsl.ir import Dialect
 
 from shardy_py.mlir.dialects.op_table import OpTable
 from shardy_py.mlir.dialects.stablehlo.attributes import ATTRIBUTES, ENCLOSED, TYPES
-from shardy_py.mlir.dialects.stablehlo.notation import NOTATION
+from shardy_py.mlir.dialects.stablehlo.elements import ELEMENTS
 from shardy_py.mlir.dialects.stablehlo.rows import ROWS
 from shardy_py.mlir.text import DialectSyntax
 
-OPS = OpTable(ROWS, NOTATION)
+OPS = OpTable("stablehlo", ROWS, ELEMENTS)
 """Every op of the dialect."""
 
 STABLEHLO = DialectSyntax(
@@ -34,7 +36,10 @@ QUANT = DialectSyntax("quant", lambda name: None, is_opaque=True)
 """The dialect of quantized element types, whose types are kept as text."""
 
 
-__getattr__ = OPS.class_named
+if TYPE_CHECKING:
+    from shardy_py.mlir.dialects.stablehlo.op_classes import *  # noqa: F403  (every class of a row)
+else:
+    __getattr__ = OPS.class_named
 op_class = OPS.op_class
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation
 
-from shardy_py.mlir.dialects.kinds import KINDS
+from shardy_py.mlir.dialects import kinds
 from shardy_py.mlir.dialects.type_tails import read_types
 from shardy_py.mlir.text.assembly import (
     ATTRIBUTES,
@@ -43,7 +43,7 @@ def read_elements(reader: OpReader) -> OpParts:
     attributes = reader.attribute_dictionary() if reader.at("{") else {}
     start = reader.offset
     value: Any = reader.attribute()
-    if not KINDS["elements"].accepts(value):
+    if not kinds.ELEMENTS.accepts(value):
         reader.form_error("invalid kind of attribute specified", start)
     return OpParts((), [value.type], {"value": value}, attributes)
 
@@ -179,7 +179,7 @@ def _write_barrier(writer: OpWriter, op: Operation) -> None:
 
 def _read_composite(reader: OpReader) -> OpParts:
     parts = OpParts()
-    name = KINDS["string"].spelling
+    name = kinds.STRING.spelling
     assert name is not None
     parts.properties["name"] = name.read(reader)
     names = reader.operand_list()

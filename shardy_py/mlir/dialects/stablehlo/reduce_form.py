@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import Attribute, Block, Operation, Region
 
 from shardy_py.base.errors import InternalError
+from shardy_py.mlir.dialects.definition import HLO_COMMUTATIVE
 from shardy_py.mlir.dialects.encoding import integers
 from shardy_py.mlir.dialects.stablehlo.rows.elementwise import ELEMENTWISE
 from shardy_py.mlir.ir import append_arguments, build_operation
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from shardy_py.mlir.text.reader import OpReader
 
 
-_REDUCERS = {f"stablehlo.{row.name}" for row in ELEMENTWISE if "hlo_commutative" in row.traits}
+_REDUCERS = {f"stablehlo.{row.name}" for row in ELEMENTWISE if HLO_COMMUTATIVE in row.traits}
 
 
 # ---------------------------------------------------------------------- reading

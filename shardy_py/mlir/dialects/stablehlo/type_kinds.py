@@ -1,6 +1,6 @@
-"""Kinds of operands and results, as the definition of StableHLO describes them.
+"""Kinds of operands and results by the names that rows use, as the definition of StableHLO describes them.
 
->>> TYPE_KINDS["pred_int"].description
+>>> PRED_INT.description
 'ranked tensor of bool or 2/4/8/16/32/64-bit integer values'
 """
 
@@ -132,70 +132,60 @@ def _has_at_most_one_bound(tensor: Tensor) -> bool:
 
 _ALL = "float bool int complex quantized"
 _WITH_AXES = f"{_ALL} per_axis"
-_TOKEN, _FUTURE = _named("token"), _named("future")
-_TENSOR, _AXES, _BUFFER = _tensor(_ALL), _tensor(_WITH_AXES), _shaped(builtin.MemRefType, _ALL, "memref")
+TOKEN, FUTURE = _named("token"), _named("future")
+TENSOR, AXES, _BUFFER = _tensor(_ALL), _tensor(_WITH_AXES), _shaped(builtin.MemRefType, _ALL, "memref")
 _PER_AXIS = _tensor("per_axis")
-_TUPLE = _tuple_of(_TENSOR, _BUFFER, _PER_AXIS, _TOKEN)
-_UNRANKED = _any_tensor(_WITH_AXES)
-_VALUE = _either(_TENSOR, _PER_AXIS, _TOKEN)
+TUPLE = _tuple_of(TENSOR, _BUFFER, _PER_AXIS, TOKEN)
+ANY = _any_tensor(_WITH_AXES)
+VALUE = _either(TENSOR, _PER_AXIS, TOKEN)
 
-TYPE_KINDS: dict[str, TypeKind] = {
-    "tensor": _TENSOR,
-    "axes": _AXES,
-    "pred": _tensor("bool"),
-    "int": _tensor("int"),
-    "pred_int": _tensor("bool int"),
-    "float": _tensor("float"),
-    "float32": _tensor("float32"),
-    "complex": _tensor("complex"),
-    "float_complex": _tensor("float complex"),
-    "float_quant": _tensor("float quantized"),
-    "float_complex_quant": _tensor("float complex quantized"),
-    "number": _tensor("int float complex quantized"),
-    "signed": _tensor("signless float complex quantized"),
-    "signed_real": _tensor("signless float quantized"),
-    "plain": _tensor("float bool int complex"),
-    "int_float": _tensor("int float"),
-    "pred_int_float": _tensor("bool int float"),
-    "float_quant_axes": _tensor("float quantized per_axis"),
-    "quant_axes": _tensor("quantized per_axis"),
-    "i32": _tensor("i32"),
-    "ui32": _tensor("ui32"),
-    "indices": _tensor("integer index"),
-    "vector": _tensor("float quantized", "1D tensor", _is_rank(1)),
-    "scalar": _tensor(_ALL, "0D tensor", _is_rank(0)),
-    "scalar_int": _tensor("int", "0D tensor", _is_rank(0)),
-    "scalar_pred_int_float": _tensor("bool int float", "0D tensor", _is_rank(0)),
-    "dimensions": _tensor("index int", "1D tensor", _is_rank(1)),
-    "shape": _tensor("index int", "statically shaped 1-dimensional tensor", _is_static_rank(1)),
-    "static_ints": _tensor("int", "statically shaped 1-dimensional integer tensor", _is_static_rank(1)),
-    "static_pairs": _tensor("int", "statically shaped 2-dimensional integer tensor", _is_static_rank(2)),
-    "static_number": _tensor("int float complex quantized", "statically shaped tensor", _is_static),
-    "static_int_float": _tensor("int float", "statically shaped tensor", _is_static),
-    "static_or_bounded": _tensor(
-        _WITH_AXES, "statically shaped or single bounded dimension tensor", _has_at_most_one_bound
-    ),
-    "static_or_token": _either(
-        _tensor(_ALL, "statically shaped tensor", _is_static),
-        _tensor(_WITH_AXES, "statically shaped tensor", _is_static),
-        _TOKEN,
-    ),
-    "static": _tensor(_WITH_AXES, "statically shaped tensor", _is_static),
-    "static_tensor": _tensor(_ALL, "statically shaped tensor", _is_static),
-    "any": _UNRANKED,
-    "any_pred_int": _any_tensor("bool int"),
-    "any_float": _any_tensor("float"),
-    "any_complex": _any_tensor("complex"),
-    "any_float_complex": _any_tensor("float complex"),
-    "any_pred": _any_tensor("bool"),
-    "token": _TOKEN,
-    "future": _FUTURE,
-    "tuple": _TUPLE,
-    "tensor_or_token": _either(_TENSOR, _TOKEN),
-    "value": _VALUE,
-    "value_or_buffer": _either(_VALUE, _BUFFER),
-    "value_or_tuple": _either(_VALUE, _TUPLE),
-    "anything": _either(_VALUE, _TUPLE, _BUFFER),
-    "custom": _either(_UNRANKED, _BUFFER, _TOKEN, _tuple_of(_UNRANKED, _BUFFER, _TOKEN), _FUTURE),
-}
-"""Kinds by the names that rows use."""
+PRED = _tensor("bool")
+INT = _tensor("int")
+PRED_INT = _tensor("bool int")
+FLOAT = _tensor("float")
+FLOAT32 = _tensor("float32")
+COMPLEX = _tensor("complex")
+FLOAT_COMPLEX = _tensor("float complex")
+FLOAT_QUANT = _tensor("float quantized")
+FLOAT_COMPLEX_QUANT = _tensor("float complex quantized")
+NUMBER = _tensor("int float complex quantized")
+SIGNED = _tensor("signless float complex quantized")
+SIGNED_REAL = _tensor("signless float quantized")
+PLAIN = _tensor("float bool int complex")
+INT_FLOAT = _tensor("int float")
+PRED_INT_FLOAT = _tensor("bool int float")
+FLOAT_QUANT_AXES = _tensor("float quantized per_axis")
+QUANT_AXES = _tensor("quantized per_axis")
+I32 = _tensor("i32")
+UI32 = _tensor("ui32")
+INDICES = _tensor("integer index")
+VECTOR = _tensor("float quantized", "1D tensor", _is_rank(1))
+SCALAR = _tensor(_ALL, "0D tensor", _is_rank(0))
+SCALAR_INT = _tensor("int", "0D tensor", _is_rank(0))
+SCALAR_PRED_INT_FLOAT = _tensor("bool int float", "0D tensor", _is_rank(0))
+DIMENSIONS = _tensor("index int", "1D tensor", _is_rank(1))
+SHAPE = _tensor("index int", "statically shaped 1-dimensional tensor", _is_static_rank(1))
+STATIC_INTS = _tensor("int", "statically shaped 1-dimensional integer tensor", _is_static_rank(1))
+STATIC_PAIRS = _tensor("int", "statically shaped 2-dimensional integer tensor", _is_static_rank(2))
+STATIC_NUMBER = _tensor("int float complex quantized", "statically shaped tensor", _is_static)
+STATIC_INT_FLOAT = _tensor("int float", "statically shaped tensor", _is_static)
+STATIC_OR_BOUNDED = _tensor(
+    _WITH_AXES, "statically shaped or single bounded dimension tensor", _has_at_most_one_bound
+)
+STATIC_OR_TOKEN = _either(
+    _tensor(_ALL, "statically shaped tensor", _is_static),
+    _tensor(_WITH_AXES, "statically shaped tensor", _is_static),
+    TOKEN,
+)
+STATIC = _tensor(_WITH_AXES, "statically shaped tensor", _is_static)
+STATIC_TENSOR = _tensor(_ALL, "statically shaped tensor", _is_static)
+ANY_PRED_INT = _any_tensor("bool int")
+ANY_FLOAT = _any_tensor("float")
+ANY_COMPLEX = _any_tensor("complex")
+ANY_FLOAT_COMPLEX = _any_tensor("float complex")
+ANY_PRED = _any_tensor("bool")
+TENSOR_OR_TOKEN = _either(TENSOR, TOKEN)
+VALUE_OR_BUFFER = _either(VALUE, _BUFFER)
+VALUE_OR_TUPLE = _either(VALUE, TUPLE)
+ANYTHING = _either(VALUE, TUPLE, _BUFFER)
+CUSTOM = _either(ANY, _BUFFER, TOKEN, _tuple_of(ANY, _BUFFER, TOKEN), FUTURE)

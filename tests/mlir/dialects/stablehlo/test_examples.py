@@ -70,12 +70,12 @@ def test_a_row_has_an_example_that_xdsl_accepts(
     table: OpTable, name: str, examples: dict[str, list[Operation]]
 ) -> None:
     row = table.rows[name]
-    ops = examples.get(f"{table.notation.dialect}.{name}", [])
+    ops = examples.get(f"{table.dialect}.{name}", [])
     assert ops, "no file in filecheck/dialects has this op"
     for op in ops:
         assert type(op) is table.op_class(name)
         op.verify(verify_nested_ops=False)
-        for slot in (*row.operand_slots, *row.attribute_slots, *row.result_slots):
+        for slot in (*row.operands, *row.attributes, *row.results):
             getattr(op, slot.accessor)
         assert set(op.properties) <= set(type(op).get_irdl_definition().properties)  # pyright: ignore
         copy = op.clone()
@@ -83,7 +83,7 @@ def test_a_row_has_an_example_that_xdsl_accepts(
 
 
 def test_examples_have_no_other_ops(examples: dict[str, list[Operation]]) -> None:
-    known = {f"{table.notation.dialect}.{name}" for table, name in rows()}
+    known = {f"{table.dialect}.{name}" for table, name in rows()}
     assert {name for name in examples if not name.startswith(("builtin.", "func.", "sdy."))} <= known
 
 

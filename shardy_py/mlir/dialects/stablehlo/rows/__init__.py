@@ -1,7 +1,7 @@
 """StableHLO's ops, one row an op: definition, assembly form, traits, verifier, inferred results.
 
-The notation is that of `mlir/dialects/definition.py` and `mlir/dialects/template.py`; `notation.py` and
-`type_kinds.py` define the kinds. An op without a form prints generically, as in C++. Rules of a verifier
+`mlir/dialects/definition.py` and `template.py` describe rows; `attribute_kinds.py` and `type_kinds.py` have
+the kinds. An op without a form prints generically, as in C++. Rules of a verifier
 run in C++'s order: the first violation is the one to report.
 
 Not here: the forms that no template can spell (`forms.py`, `reduce_form.py`), the rules (`verify/`).

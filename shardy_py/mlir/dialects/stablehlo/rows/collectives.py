@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from functools import partial
 
-from shardy_py.mlir.dialects.definition import OpRow
+from shardy_py.mlir.dialects import kinds as k
+from shardy_py.mlir.dialects.definition import (
+    ASYNC,
+    ISOLATED,
+    PURE,
+    READS_AND_WRITES,
+    OpRow,
+    filled,
+    many,
+    optional,
+    regions,
+    slots,
+)
+from shardy_py.mlir.dialects.stablehlo import attribute_kinds as own
+from shardy_py.mlir.dialects.stablehlo import type_kinds as t
 from shardy_py.mlir.dialects.stablehlo.verify import collectives as rules
 from shardy_py.mlir.dialects.stablehlo.verify import control, host
 from shardy_py.mlir.dialects.stablehlo.verify.elementwise import infer_most_specific
@@ -14,72 +28,137 @@ from shardy_py.mlir.dialects.template import Template
 from shardy_py.mlir.dialects.type_tails import RESULT
 
 _RESULT = Template("", RESULT)
-_CHANNEL = "channel_handle?:channel_handle"
-_GROUPS = f"replica_groups:groups {_CHANNEL}"
-_IDS = "use_global_device_ids?:unit"
-_TRANSFER = "channel_handle:channel_handle is_host_transfer?:bool=false source_target_pairs?:table"
+_CHANNEL = {"channel_handle": optional(own.CHANNEL_HANDLE)}
+_GROUPS = {"replica_groups": own.GROUPS, **_CHANNEL}
+_IDS = {"use_global_device_ids": optional(k.UNIT)}
+_TRANSFER = {
+    "channel_handle": own.CHANNEL_HANDLE,
+    "is_host_transfer": optional(k.BOOL, k.FALSE),
+    "source_target_pairs": optional(k.TABLE),
+}
 
 _grouped = partial(OpRow, verify_symbols=rules.check_mesh_groups)
 """A row of an op with groups of replicas."""
 
 COLLECTIVES = (
     _grouped(
-        f"async all_gather(operands*:tensor) <all_gather_dim:index {_GROUPS} {_IDS}> -> results*:tensor",
+        "all_gather",
+        operands=slots(operands=many(t.TENSOR)),
+        attributes=slots(all_gather_dim=k.INDEX, **_GROUPS, **_IDS),
+        results=slots(results=many(t.TENSOR)),
+        traits=(ASYNC,),
         verify=(PAIRWISE_ELEMENT, rules.check_all_gather),
     ),
     _grouped(
-        f"async all_reduce(operands*:tensor) <{_GROUPS} {_IDS}> [computation] -> results*:tensor",
+        "all_reduce",
+        operands=slots(operands=many(t.TENSOR)),
+        attributes=slots(**_GROUPS, **_IDS),
+        regions=regions("computation"),
+        results=slots(results=many(t.TENSOR)),
+        traits=(ASYNC,),
         verify=(rules.check_all_reduce,),
         infer=rules.infer_reduced,
     ),
     _grouped(
-        "async all_to_all(operands*:tensor)"
-        f" <split_dimension:index concat_dimension:index split_count:count {_GROUPS}> -> results*:tensor",
+        "all_to_all",
+        operands=slots(operands=many(t.TENSOR)),
+        attributes=slots(split_dimension=k.INDEX, concat_dimension=k.INDEX, split_count=k.COUNT, **_GROUPS),
+        results=slots(results=many(t.TENSOR)),
+        traits=(ASYNC,),
         verify=(PAIRWISE_ELEMENT,),
         infer=rules.infer_all_to_all,
     ),
-    OpRow("async_done(operand:future) -> result:tensor", infer=control.infer_async_done),
-    OpRow("isolated async_start(operands*:tensor) [body] -> result:future", infer=control.infer_async_start),
+    OpRow(
+        "async_done",
+        operands=slots(operand=t.FUTURE),
+        results=slots(result=t.TENSOR),
+        infer=control.infer_async_done,
+    ),
+    OpRow(
+        "async_start",
+        operands=slots(operands=many(t.TENSOR)),
+        regions=regions("body"),
+        results=slots(result=t.FUTURE),
+        traits=(ISOLATED,),
+        infer=control.infer_async_start,
+    ),
     _grouped(
-        f"async collective_broadcast(operands*:tensor) <{_GROUPS} has_dynamic_root?:unit> -> results*:tensor",
+        "collective_broadcast",
+        operands=slots(operands=many(t.TENSOR)),
+        attributes=slots(**_GROUPS, has_dynamic_root=optional(k.UNIT)),
+        results=slots(results=many(t.TENSOR)),
+        traits=(ASYNC,),
         verify=(rules.check_collective_broadcast,),
         infer=rules.infer_data_operands,
     ),
     OpRow(
-        f"async collective_permute(operand:tensor) <source_target_pairs:table {_CHANNEL}> -> result:tensor",
+        "collective_permute",
+        operands=slots(operand=t.TENSOR),
+        attributes=slots(source_target_pairs=k.TABLE, **_CHANNEL),
+        results=slots(result=t.TENSOR),
+        traits=(ASYNC,),
         verify=(SAME_ELEMENT, rules.check_collective_permute),
         infer=infer_operand,
     ),
     _grouped(
-        f"async collective_reduce(operands*:tensor) <{_GROUPS} {_IDS} has_dynamic_root?:unit> [computation]"
-        " -> results*:tensor",
+        "collective_reduce",
+        operands=slots(operands=many(t.TENSOR)),
+        attributes=slots(**_GROUPS, **_IDS, has_dynamic_root=optional(k.UNIT)),
+        regions=regions("computation"),
+        results=slots(results=many(t.TENSOR)),
+        traits=(ASYNC,),
         verify=(rules.check_collective_reduce,),
         infer=rules.infer_reduced,
     ),
     OpRow(
-        "pure cross-replica-sum(operand:tensor) <replica_groups:table> -> result:tensor",
+        "cross-replica-sum",
+        operands=slots(operand=t.TENSOR),
+        attributes=slots(replica_groups=k.TABLE),
+        results=slots(result=t.TENSOR),
+        traits=(PURE,),
         verify=(COMPATIBLE,),
         infer=infer_most_specific,
     ),
-    OpRow("pure partition_id() -> result:ui32", form=_RESULT),
+    OpRow("partition_id", results=slots(result=t.UI32), traits=(PURE,), form=_RESULT),
     _grouped(
-        f"async reduce_scatter(operand:tensor) <scatter_dimension:index {_GROUPS} {_IDS}> [computation]"
-        " -> result:tensor",
+        "reduce_scatter",
+        operands=slots(operand=t.TENSOR),
+        attributes=slots(scatter_dimension=k.INDEX, **_GROUPS, **_IDS),
+        regions=regions("computation"),
+        results=slots(result=t.TENSOR),
+        traits=(ASYNC,),
         verify=(rules.check_reduce_scatter,),
     ),
-    OpRow("pure replica_id() -> result:ui32", form=_RESULT),
+    OpRow("replica_id", results=slots(result=t.UI32), traits=(PURE,), form=_RESULT),
     OpRow(
-        "reads_and_writes infeed(token:token) <infeed_config:string=text layout?:array>"
-        " -> results*:static_or_token",
+        "infeed",
+        operands=slots(token=t.TOKEN),
+        attributes=slots(infeed_config=filled(k.STRING, ""), layout=optional(k.ARRAY)),
+        results=slots(results=many(t.STATIC_OR_TOKEN)),
+        traits=(READS_AND_WRITES,),
         verify=(host.check_infeed,),
     ),
-    OpRow("reads_and_writes outfeed(inputs*:axes token:token) <outfeed_config:string=text> -> result:token"),
     OpRow(
-        f"reads_and_writes recv(token:token) <{_TRANSFER}> -> results*:static_or_token",
+        "outfeed",
+        operands=slots(inputs=many(t.AXES), token=t.TOKEN),
+        attributes=slots(outfeed_config=filled(k.STRING, "")),
+        results=slots(result=t.TOKEN),
+        traits=(READS_AND_WRITES,),
+    ),
+    OpRow(
+        "recv",
+        operands=slots(token=t.TOKEN),
+        attributes=slots(**_TRANSFER),
+        results=slots(results=many(t.STATIC_OR_TOKEN)),
+        traits=(READS_AND_WRITES,),
         verify=(host.check_recv,),
     ),
     OpRow(
-        f"reads_and_writes send(inputs*:axes token:token) <{_TRANSFER}> -> result:token",
+        "send",
+        operands=slots(inputs=many(t.AXES), token=t.TOKEN),
+        attributes=slots(**_TRANSFER),
+        results=slots(result=t.TOKEN),
+        traits=(READS_AND_WRITES,),
         infer=host.infer_send,
     ),
 )

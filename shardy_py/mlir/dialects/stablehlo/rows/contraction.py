@@ -2,65 +2,114 @@
 
 from __future__ import annotations
 
-from shardy_py.mlir.dialects.definition import OpRow
+from shardy_py.mlir.dialects import kinds as k
+from shardy_py.mlir.dialects.definition import NO_EFFECT, PURE, READS_CONSTANTS, OpRow, optional, slots
+from shardy_py.mlir.dialects.stablehlo import attribute_kinds as own
+from shardy_py.mlir.dialects.stablehlo import type_kinds as t
 from shardy_py.mlir.dialects.stablehlo.verify import contraction as rules
 from shardy_py.mlir.dialects.stablehlo.verify import windows
 from shardy_py.mlir.dialects.stablehlo.verify.traits import COMPATIBLE_ELEMENTS
 from shardy_py.mlir.dialects.template import Template, typed
 from shardy_py.mlir.dialects.type_tails import SAME
 
-_WINDOW = "window_strides?:integers lhs_dilation?:integers rhs_dilation?:integers window_reversal?:booleans"
-_CONVOLUTION = (
-    "dimension_numbers:conv feature_group_count:count batch_group_count:count precision_config?:precisions"
-)
+_WINDOW = {
+    "window_strides": optional(k.INTEGERS),
+    "lhs_dilation": optional(k.INTEGERS),
+    "rhs_dilation": optional(k.INTEGERS),
+    "window_reversal": optional(k.BOOLEANS),
+}
+_CONVOLUTION = {
+    "dimension_numbers": own.CONV,
+    "feature_group_count": k.COUNT,
+    "batch_group_count": k.COUNT,
+    "precision_config": optional(own.PRECISIONS),
+}
 
 CONTRACTION = (
     OpRow(
-        "no_effect cholesky(a:float_complex_quant) <lower?:bool=false> -> result:float_complex_quant",
+        "cholesky",
+        operands=slots(a=t.FLOAT_COMPLEX_QUANT),
+        attributes=slots(lower=optional(k.BOOL, k.FALSE)),
+        results=slots(result=t.FLOAT_COMPLEX_QUANT),
+        traits=(NO_EFFECT,),
         form=Template(" $a<, lower = $lower>", SAME),
         verify=(COMPATIBLE_ELEMENTS,),
         infer=rules.infer_cholesky,
     ),
     OpRow(
-        f"no_effect convolution(lhs:tensor rhs:axes) <{_WINDOW} padding?:table {_CONVOLUTION}>"
-        " -> result:axes",
+        "convolution",
+        operands=slots(lhs=t.TENSOR, rhs=t.AXES),
+        attributes=slots(**_WINDOW, padding=optional(k.TABLE), **_CONVOLUTION),
+        results=slots(result=t.AXES),
+        traits=(NO_EFFECT,),
         form=typed("($lhs, $rhs) dim_numbers = $dimension_numbers, window = {$window}"),
         verify=(windows.check_convolution,),
     ),
     OpRow(
-        "pure dot(lhs:tensor rhs:axes) <precision_config?:precisions> -> result:axes",
+        "dot",
+        operands=slots(lhs=t.TENSOR, rhs=t.AXES),
+        attributes=slots(precision_config=optional(own.PRECISIONS)),
+        results=slots(result=t.AXES),
+        traits=(PURE,),
         form=typed(" $lhs, $rhs<, precision = $precision_config>"),
         verify=(rules.check_dot,),
     ),
     OpRow(
-        "no_effect dot_general(lhs:tensor rhs:axes)"
-        " <dot_dimension_numbers:dot precision_config?:precisions algorithm?:dot_algorithm> -> result:axes",
+        "dot_general",
+        operands=slots(lhs=t.TENSOR, rhs=t.AXES),
+        attributes=slots(
+            dot_dimension_numbers=own.DOT,
+            precision_config=optional(own.PRECISIONS),
+            algorithm=optional(own.DOT_ALGORITHM),
+        ),
+        results=slots(result=t.AXES),
+        traits=(NO_EFFECT,),
         form=typed(" $lhs, $rhs, $dot_dimensions<, precision = $precision_config><, algorithm = $algorithm>"),
         verify=(rules.check_dot_general,),
     ),
     OpRow(
-        "no_effect reads_constants dynamic_conv(lhs:tensor rhs:tensor padding:static_pairs)"
-        f" <{_WINDOW} {_CONVOLUTION}> -> result:tensor",
+        "dynamic_conv",
+        operands=slots(lhs=t.TENSOR, rhs=t.TENSOR, padding=t.STATIC_PAIRS),
+        attributes=slots(**_WINDOW, **_CONVOLUTION),
+        results=slots(result=t.TENSOR),
+        traits=(
+            NO_EFFECT,
+            READS_CONSTANTS,
+        ),
         verify=(windows.check_dynamic_convolution,),
     ),
     OpRow(
-        "pure einsum(lhs:tensor rhs:tensor) <einsum_config:string> -> result:tensor",
+        "einsum",
+        operands=slots(lhs=t.TENSOR, rhs=t.TENSOR),
+        attributes=slots(einsum_config=k.STRING),
+        results=slots(result=t.TENSOR),
+        traits=(PURE,),
         form=typed(" $lhs, $rhs, config = $einsum_config"),
     ),
     OpRow(
-        "no_effect fft(operand:float_complex) <fft_type:fft_type fft_length:integers>"
-        " -> result:float_complex",
+        "fft",
+        operands=slots(operand=t.FLOAT_COMPLEX),
+        attributes=slots(fft_type=own.FFT_TYPE, fft_length=k.INTEGERS),
+        results=slots(result=t.FLOAT_COMPLEX),
+        traits=(NO_EFFECT,),
         form=typed(" $operand, type = $fft_type, length = $fft_length"),
         infer=rules.infer_fft,
     ),
     OpRow(
-        "no_effect triangular_solve(a:float_complex b:float_complex)"
-        " <left_side:bool lower:bool unit_diagonal:bool transpose_a:transpose> -> result:float_complex",
+        "triangular_solve",
+        operands=slots(a=t.FLOAT_COMPLEX, b=t.FLOAT_COMPLEX),
+        attributes=slots(left_side=k.BOOL, lower=k.BOOL, unit_diagonal=k.BOOL, transpose_a=own.TRANSPOSE),
+        results=slots(result=t.FLOAT_COMPLEX),
+        traits=(NO_EFFECT,),
         verify=(COMPATIBLE_ELEMENTS,),
         infer=rules.infer_triangular_solve,
     ),
     OpRow(
-        "pure unary_einsum(operand:tensor) <einsum_config:string> -> result:tensor",
+        "unary_einsum",
+        operands=slots(operand=t.TENSOR),
+        attributes=slots(einsum_config=k.STRING),
+        results=slots(result=t.TENSOR),
+        traits=(PURE,),
         form=typed(" $operand, config = $einsum_config"),
     ),
 )

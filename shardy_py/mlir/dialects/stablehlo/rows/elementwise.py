@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from shardy_py.mlir.dialects.definition import OpRow
+from shardy_py.mlir.dialects import kinds as k
+from shardy_py.mlir.dialects.definition import (
+    HLO_COMMUTATIVE,
+    NO_EFFECT,
+    Infer,
+    OpRow,
+    Rule,
+    Slot,
+    Trait,
+    optional,
+    slots,
+)
+from shardy_py.mlir.dialects.kinds import AttributeKind, TypeKind
+from shardy_py.mlir.dialects.stablehlo import attribute_kinds as own
+from shardy_py.mlir.dialects.stablehlo import type_kinds as t
 from shardy_py.mlir.dialects.stablehlo.verify import elementwise as rules
 from shardy_py.mlir.dialects.stablehlo.verify.traits import (
     COMPATIBLE,
@@ -19,10 +33,14 @@ _UNARY = Template(" $operand", SAME)
 _BINARY = Template(" $lhs, $rhs", SAME)
 
 
-def _unary(names: str, kind: str, attributes: str = "") -> list[OpRow]:
+def _unary(names: str, kind: TypeKind, attributes: tuple[Slot[AttributeKind], ...] = ()) -> list[OpRow]:
     return [
         OpRow(
-            f"no_effect {name}(operand:{kind}){attributes} -> result:{kind}",
+            name,
+            operands=slots(operand=kind),
+            attributes=attributes,
+            results=slots(result=kind),
+            traits=(NO_EFFECT,),
             form=_UNARY,
             verify=(COMPATIBLE, rules.check_accuracy),
             infer=rules.infer_most_specific,
@@ -31,10 +49,13 @@ def _unary(names: str, kind: str, attributes: str = "") -> list[OpRow]:
     ]
 
 
-def _binary(names: str, kind: str, traits: str = "no_effect") -> list[OpRow]:
+def _binary(names: str, kind: TypeKind, *traits: Trait) -> list[OpRow]:
     return [
         OpRow(
-            f"{traits} {name}(lhs:{kind} rhs:{kind}) -> result:{kind}",
+            name,
+            operands=slots(lhs=kind, rhs=kind),
+            results=slots(result=kind),
+            traits=(NO_EFFECT, *traits),
             form=_BINARY,
             verify=(COMPATIBLE,),
             infer=rules.infer_most_specific,
@@ -43,79 +64,104 @@ def _binary(names: str, kind: str, traits: str = "no_effect") -> list[OpRow]:
     ]
 
 
-def _converting(name: str, operand: str, result: str) -> OpRow:
-    """The element type of the result does not follow from the operand's."""
-    signature = f"no_effect {name}(operand:{operand}) -> result:{result}"
-    return OpRow(signature, form=_UNARY, verify=(SAME_SHAPE,))
-
-
-def _real(name: str, operand: str, result: str) -> OpRow:
-    signature = f"no_effect {name}(operand:{operand}) -> result:{result}"
-    return OpRow(signature, form=_UNARY, verify=(ELEMENTWISE_TYPES,), infer=rules.infer_real)
+def _with_result(
+    name: str, operand: TypeKind, result: TypeKind, *verify: Rule, infer: Infer | None = None
+) -> OpRow:
+    """The element type of the result is another than the operand's."""
+    given, made = slots(operand=operand), slots(result=result)
+    return OpRow(
+        name, operands=given, results=made, traits=(NO_EFFECT,), form=_UNARY, verify=verify, infer=infer
+    )
 
 
 ELEMENTWISE = (
     *_unary(
         "cbrt cosine exponential exponential_minus_one log log_plus_one logistic rsqrt sine sqrt tan tanh",
-        "float_complex_quant",
-        " <result_accuracy?:result_accuracy=default_accuracy>",
+        t.FLOAT_COMPLEX_QUANT,
+        slots(result_accuracy=optional(own.RESULT_ACCURACY, own.DEFAULT_ACCURACY)),
     ),
-    *_unary("ceil floor round_nearest_afz round_nearest_even", "float_quant"),
-    *_unary("count_leading_zeros popcnt", "int"),
-    *_unary("negate", "number"),
-    *_unary("not", "pred_int"),
-    *_unary("sign", "signed"),
-    _real("abs", "signed", "signed_real"),
-    _real("imag", "float_complex", "float"),
-    _real("real", "float_complex", "float"),
-    _converting("convert", "plain", "plain"),
-    _converting("uniform_dequantize", "quant_axes", "float"),
-    _converting("uniform_quantize", "float_quant_axes", "quant_axes"),
-    *_binary("and or xor", "pred_int", "no_effect hlo_commutative"),
-    *_binary("maximum minimum multiply", "tensor", "no_effect hlo_commutative"),
-    *_binary("divide power remainder subtract", "number"),
-    *_binary("shift_left shift_right_arithmetic shift_right_logical", "int"),
-    *_binary("atan2", "float_complex_quant"),
+    *_unary("ceil floor round_nearest_afz round_nearest_even", t.FLOAT_QUANT),
+    *_unary("count_leading_zeros popcnt", t.INT),
+    *_unary("negate", t.NUMBER),
+    *_unary("not", t.PRED_INT),
+    *_unary("sign", t.SIGNED),
+    _with_result("abs", t.SIGNED, t.SIGNED_REAL, ELEMENTWISE_TYPES, infer=rules.infer_real),
+    _with_result("imag", t.FLOAT_COMPLEX, t.FLOAT, ELEMENTWISE_TYPES, infer=rules.infer_real),
+    _with_result("real", t.FLOAT_COMPLEX, t.FLOAT, ELEMENTWISE_TYPES, infer=rules.infer_real),
+    _with_result("convert", t.PLAIN, t.PLAIN, SAME_SHAPE),
+    _with_result("uniform_dequantize", t.QUANT_AXES, t.FLOAT, SAME_SHAPE),
+    _with_result("uniform_quantize", t.FLOAT_QUANT_AXES, t.QUANT_AXES, SAME_SHAPE),
+    *_binary("and or xor", t.PRED_INT, HLO_COMMUTATIVE),
+    *_binary("maximum minimum multiply", t.TENSOR, HLO_COMMUTATIVE),
+    *_binary("divide power remainder subtract", t.NUMBER),
+    *_binary("shift_left shift_right_arithmetic shift_right_logical", t.INT),
+    *_binary("atan2", t.FLOAT_COMPLEX_QUANT),
     OpRow(
-        "no_effect is_finite(x:float_quant) -> y:pred",
+        "is_finite",
+        operands=slots(x=t.FLOAT_QUANT),
+        results=slots(y=t.PRED),
+        traits=(NO_EFFECT,),
         form=typed(" $x"),
         verify=(ELEMENTWISE_TYPES,),
         infer=rules.infer_predicate,
     ),
     OpRow(
-        "no_effect hlo_commutative add(lhs:axes rhs:axes) -> result:axes",
+        "add",
+        operands=slots(lhs=t.AXES, rhs=t.AXES),
+        results=slots(result=t.AXES),
+        traits=(
+            NO_EFFECT,
+            HLO_COMMUTATIVE,
+        ),
         form=_BINARY,
         verify=(SAME_SHAPE, rules.check_add),
         infer=rules.infer_add,
     ),
     OpRow(
-        "no_effect complex(lhs:float32 rhs:float32) -> result:complex",
+        "complex",
+        operands=slots(lhs=t.FLOAT32, rhs=t.FLOAT32),
+        results=slots(result=t.COMPLEX),
+        traits=(NO_EFFECT,),
         form=Template(" $lhs, $rhs", COMPLEX),
         verify=(SAME_OPERAND_ELEMENT, SAME_SHAPE),
         infer=rules.infer_complex,
     ),
     OpRow(
-        "no_effect clamp(min:tensor operand:tensor max:tensor) -> result:tensor",
+        "clamp",
+        operands=slots(min=t.TENSOR, operand=t.TENSOR, max=t.TENSOR),
+        results=slots(result=t.TENSOR),
+        traits=(NO_EFFECT,),
         form=Template(" $min, $operand, $max", SAME),
         verify=(COMPATIBLE_ELEMENTS,),
         infer=rules.infer_clamp,
     ),
     OpRow(
-        "no_effect compare(lhs:tensor rhs:tensor)"
-        " <comparison_direction:comparison_direction compare_type?:comparison_type> -> result:pred",
+        "compare",
+        operands=slots(lhs=t.TENSOR, rhs=t.TENSOR),
+        attributes=slots(
+            comparison_direction=own.COMPARISON_DIRECTION, compare_type=optional(own.COMPARISON_TYPE)
+        ),
+        results=slots(result=t.PRED),
+        traits=(NO_EFFECT,),
         form=typed(" $comparison_direction, $lhs, $rhs<, $compare_type>"),
         verify=(ELEMENTWISE_TYPES, COMPATIBLE_OPERAND_ELEMENTS),
         infer=rules.infer_predicate,
     ),
     OpRow(
-        "no_effect reduce_precision(operand:float_quant) <exponent_bits:count32 mantissa_bits:index32>"
-        " -> output:float_quant",
+        "reduce_precision",
+        operands=slots(operand=t.FLOAT_QUANT),
+        attributes=slots(exponent_bits=k.COUNT32, mantissa_bits=k.INDEX32),
+        results=slots(output=t.FLOAT_QUANT),
+        traits=(NO_EFFECT,),
         form=Template(" $operand, format = $format", SAME),
         verify=(ELEMENTWISE_TYPES, COMPATIBLE),
         infer=rules.infer_most_specific,
     ),
     OpRow(
-        "no_effect select(pred:pred on_true:tensor on_false:tensor) -> result:tensor",
+        "select",
+        operands=slots(pred=t.PRED, on_true=t.TENSOR, on_false=t.TENSOR),
+        results=slots(result=t.TENSOR),
+        traits=(NO_EFFECT,),
         form=Template(" $pred, $on_true, $on_false", SELECT),
         infer=rules.infer_select,
     ),

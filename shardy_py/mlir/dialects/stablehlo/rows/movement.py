@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-from shardy_py.mlir.dialects.definition import OpRow
+from shardy_py.mlir.dialects import kinds as k
+from shardy_py.mlir.dialects.definition import (
+    ASYNC,
+    CONSTANT,
+    NO_EFFECT,
+    PAIRS,
+    PURE,
+    READS_CONSTANTS,
+    RECURSIVE,
+    OpRow,
+    many,
+    optional,
+    regions,
+    slots,
+)
+from shardy_py.mlir.dialects.stablehlo import attribute_kinds as own
+from shardy_py.mlir.dialects.stablehlo import type_kinds as t
 from shardy_py.mlir.dialects.stablehlo.forms import CONSTANT_FORM, constant_names
 from shardy_py.mlir.dialects.stablehlo.verify import dynamic, indexed
 from shardy_py.mlir.dialects.stablehlo.verify import movement as rules
@@ -20,67 +36,115 @@ _OPERAND = typed(" $operand")
 
 _STATIC = (
     OpRow(
-        "no_effect bitcast_convert(operand:axes) -> result:axes",
+        "bitcast_convert",
+        operands=slots(operand=t.AXES),
+        results=slots(result=t.AXES),
+        traits=(NO_EFFECT,),
         form=_OPERAND,
         verify=(rules.check_bitcast_convert,),
     ),
     OpRow(
-        "pure broadcast(operand:tensor) <broadcast_sizes:integers> -> result:axes",
+        "broadcast",
+        operands=slots(operand=t.TENSOR),
+        attributes=slots(broadcast_sizes=k.INTEGERS),
+        results=slots(result=t.AXES),
+        traits=(PURE,),
         form=typed(" $operand, sizes = $broadcast_sizes"),
         verify=(SAME_ELEMENT,),
         infer=rules.infer_broadcast,
     ),
     OpRow(
-        "no_effect broadcast_in_dim(operand:axes) <broadcast_dimensions:integers>"
-        " -> result:static_or_bounded",
+        "broadcast_in_dim",
+        operands=slots(operand=t.AXES),
+        attributes=slots(broadcast_dimensions=k.INTEGERS),
+        results=slots(result=t.STATIC_OR_BOUNDED),
+        traits=(NO_EFFECT,),
         form=typed(" $operand, dims = $broadcast_dimensions"),
         verify=(COMPATIBLE_ELEMENTS, rules.check_broadcast_in_dim),
     ),
     OpRow(
-        "no_effect concatenate(inputs*:tensor) <dimension:index> -> result:tensor",
+        "concatenate",
+        operands=slots(inputs=many(t.TENSOR)),
+        attributes=slots(dimension=k.INDEX),
+        results=slots(result=t.TENSOR),
+        traits=(NO_EFFECT,),
         form=typed(" $inputs*, dim = $dimension"),
         verify=(AT_LEAST_ONE, SAME_ELEMENT),
         infer=rules.infer_concatenate,
     ),
     OpRow(
-        "pure constant constant() <value:elements> -> output:static",
+        "constant",
+        attributes=slots(value=k.ELEMENTS),
+        results=slots(output=t.STATIC),
+        traits=(
+            PURE,
+            CONSTANT,
+        ),
         form=CONSTANT_FORM,
         infer=rules.infer_constant,
         result_names=constant_names,
     ),
     OpRow(
-        "pure async dynamic_slice(operand:tensor start_indices*:scalar_int) <slice_sizes:integers>"
-        " -> result:tensor",
+        "dynamic_slice",
+        operands=slots(operand=t.TENSOR, start_indices=many(t.SCALAR_INT)),
+        attributes=slots(slice_sizes=k.INTEGERS),
+        results=slots(result=t.TENSOR),
+        traits=(
+            PURE,
+            ASYNC,
+        ),
         form=typed(" $operand, $start_indices*, sizes = $slice_sizes"),
         verify=(match("element type", "operand", "result"),),
         infer=rules.infer_dynamic_slice,
     ),
     OpRow(
-        "pure async dynamic_update_slice(operand:tensor update:tensor start_indices*:scalar_int)"
-        " -> result:tensor",
+        "dynamic_update_slice",
+        operands=slots(operand=t.TENSOR, update=t.TENSOR, start_indices=many(t.SCALAR_INT)),
+        results=slots(result=t.TENSOR),
+        traits=(
+            PURE,
+            ASYNC,
+        ),
         form=typed(" $operands"),
         verify=(match("element type", "operand", "update", "result"),),
         infer=rules.infer_dynamic_update_slice,
     ),
     OpRow(
-        "no_effect gather(operand:tensor start_indices:int)"
-        " <dimension_numbers:gather slice_sizes:integers indices_are_sorted?:bool=false> -> result:tensor",
+        "gather",
+        operands=slots(operand=t.TENSOR, start_indices=t.INT),
+        attributes=slots(
+            dimension_numbers=own.GATHER, slice_sizes=k.INTEGERS, indices_are_sorted=optional(k.BOOL, k.FALSE)
+        ),
+        results=slots(result=t.TENSOR),
+        traits=(NO_EFFECT,),
         verify=(match("element type", "operand", "result"),),
         infer=indexed.infer_gather,
     ),
     OpRow(
-        "pure get_dimension_size(operand:axes) <dimension:index> -> result:i32",
+        "get_dimension_size",
+        operands=slots(operand=t.AXES),
+        attributes=slots(dimension=k.INDEX),
+        results=slots(result=t.I32),
+        traits=(PURE,),
         form=typed(" $operand, dim = $dimension"),
         infer=rules.infer_dimension_size,
     ),
     OpRow(
-        "pure iota() <iota_dimension:index> -> output:static_number",
+        "iota",
+        attributes=slots(iota_dimension=k.INDEX),
+        results=slots(output=t.STATIC_NUMBER),
+        traits=(PURE,),
         form=Template(" dim = $iota_dimension", RESULT),
         verify=(rules.check_iota,),
     ),
     OpRow(
-        "no_effect pad(operand:tensor padding_value:scalar)"
-        " <edge_padding_low:integers edge_padding_high:integers interior_padding:integers> -> result:tensor",
+        "pad",
+        operands=slots(operand=t.TENSOR, padding_value=t.SCALAR),
+        attributes=slots(
+            edge_padding_low=k.INTEGERS, edge_padding_high=k.INTEGERS, interior_padding=k.INTEGERS
+        ),
+        results=slots(result=t.TENSOR),
+        traits=(NO_EFFECT,),
         form=typed(
             " $operand, $padding_value, low = $edge_padding_low, high = $edge_padding_high,"
             " interior = $interior_padding"
@@ -89,33 +153,66 @@ _STATIC = (
         infer=rules.infer_pad,
     ),
     OpRow(
-        "no_effect reshape(operand:axes) -> result:static_or_bounded",
+        "reshape",
+        operands=slots(operand=t.AXES),
+        results=slots(result=t.STATIC_OR_BOUNDED),
+        traits=(NO_EFFECT,),
         form=_OPERAND,
         verify=(COMPATIBLE_ELEMENTS, rules.check_reshape),
     ),
     OpRow(
-        "no_effect reverse(operand:tensor) <dimensions:integers> -> result:tensor",
+        "reverse",
+        operands=slots(operand=t.TENSOR),
+        attributes=slots(dimensions=k.INTEGERS),
+        results=slots(result=t.TENSOR),
+        traits=(NO_EFFECT,),
         form=Template(" $operand, dims = $dimensions", SAME),
         verify=(SAME_ELEMENT, rules.check_reverse),
         infer=rules.infer_operand,
     ),
     OpRow(
-        "recursive pairs scatter(inputs*:tensor scatter_indices:indices updates*:tensor)"
-        " <scatter_dimension_numbers:scatter indices_are_sorted?:bool=false unique_indices?:bool=false>"
-        " [update_computation] -> results*:tensor",
+        "scatter",
+        operands=slots(inputs=many(t.TENSOR), scatter_indices=t.INDICES, updates=many(t.TENSOR)),
+        attributes=slots(
+            scatter_dimension_numbers=own.SCATTER,
+            indices_are_sorted=optional(k.BOOL, k.FALSE),
+            unique_indices=optional(k.BOOL, k.FALSE),
+        ),
+        regions=regions("update_computation"),
+        results=slots(results=many(t.TENSOR)),
+        traits=(
+            RECURSIVE,
+            PAIRS,
+        ),
         verify=(indexed.check_scatter,),
         infer=indexed.infer_scatter,
     ),
     OpRow(
-        "no_effect async slice(operand:tensor)"
-        " <start_indices:integers limit_indices:integers strides:integers> -> result:tensor",
+        "slice",
+        operands=slots(operand=t.TENSOR),
+        attributes=slots(start_indices=k.INTEGERS, limit_indices=k.INTEGERS, strides=k.INTEGERS),
+        results=slots(result=t.TENSOR),
+        traits=(
+            NO_EFFECT,
+            ASYNC,
+        ),
         form=typed(" $operand $ranges"),
         verify=(match_lengths("start_indices", "limit_indices", "strides"), SAME_ELEMENT),
         infer=rules.infer_slice,
     ),
-    OpRow("pure torch_index_select(operand:tensor index:tensor) <dim:i64 batch_dims:i64> -> result:tensor"),
     OpRow(
-        "no_effect transpose(operand:axes) <permutation:integers> -> result:axes",
+        "torch_index_select",
+        operands=slots(operand=t.TENSOR, index=t.TENSOR),
+        attributes=slots(dim=k.I64, batch_dims=k.I64),
+        results=slots(result=t.TENSOR),
+        traits=(PURE,),
+    ),
+    OpRow(
+        "transpose",
+        operands=slots(operand=t.AXES),
+        attributes=slots(permutation=k.INTEGERS),
+        results=slots(result=t.AXES),
+        traits=(NO_EFFECT,),
         form=typed(" $operand, dims = $permutation"),
         verify=(COMPATIBLE_ELEMENTS,),
         infer=rules.infer_transpose,
@@ -124,25 +221,58 @@ _STATIC = (
 
 _DYNAMIC = (
     OpRow(
-        "no_effect reads_constants dynamic_broadcast_in_dim(operand:axes output_dimensions:shape)"
-        " <broadcast_dimensions:integers known_expanding_dimensions?:integers"
-        " known_nonexpanding_dimensions?:integers> -> result:axes",
+        "dynamic_broadcast_in_dim",
+        operands=slots(operand=t.AXES, output_dimensions=t.SHAPE),
+        attributes=slots(
+            broadcast_dimensions=k.INTEGERS,
+            known_expanding_dimensions=optional(k.INTEGERS),
+            known_nonexpanding_dimensions=optional(k.INTEGERS),
+        ),
+        results=slots(result=t.AXES),
+        traits=(
+            NO_EFFECT,
+            READS_CONSTANTS,
+        ),
         form=typed(" $operand, $output_dimensions, dims = $broadcast_dimensions"),
         verify=(dynamic.check_dynamic_broadcast_in_dim,),
     ),
     OpRow(
-        "no_effect reads_constants dynamic_gather(operand:tensor start_indices:int slice_sizes:static_ints)"
-        " <dimension_numbers:gather indices_are_sorted?:bool=false> -> result:tensor",
+        "dynamic_gather",
+        operands=slots(operand=t.TENSOR, start_indices=t.INT, slice_sizes=t.STATIC_INTS),
+        attributes=slots(dimension_numbers=own.GATHER, indices_are_sorted=optional(k.BOOL, k.FALSE)),
+        results=slots(result=t.TENSOR),
+        traits=(
+            NO_EFFECT,
+            READS_CONSTANTS,
+        ),
         infer=indexed.infer_dynamic_gather,
     ),
     OpRow(
-        "no_effect reads_constants dynamic_iota(output_shape:shape) <iota_dimension:index> -> result:tensor",
+        "dynamic_iota",
+        operands=slots(output_shape=t.SHAPE),
+        attributes=slots(iota_dimension=k.INDEX),
+        results=slots(result=t.TENSOR),
+        traits=(
+            NO_EFFECT,
+            READS_CONSTANTS,
+        ),
         form=typed(" $output_shape, dim = $iota_dimension"),
         verify=(dynamic.check_dynamic_iota,),
     ),
     OpRow(
-        "no_effect reads_constants dynamic_pad(operand:tensor padding_value:scalar edge_padding_low:shape"
-        " edge_padding_high:shape interior_padding:shape) -> result:tensor",
+        "dynamic_pad",
+        operands=slots(
+            operand=t.TENSOR,
+            padding_value=t.SCALAR,
+            edge_padding_low=t.SHAPE,
+            edge_padding_high=t.SHAPE,
+            interior_padding=t.SHAPE,
+        ),
+        results=slots(result=t.TENSOR),
+        traits=(
+            NO_EFFECT,
+            READS_CONSTANTS,
+        ),
         form=typed(" $operand, $padding_value, $edge_padding_low, $edge_padding_high, $interior_padding"),
         verify=(
             match("element type", "operand", "padding_value", "result"),
@@ -152,13 +282,23 @@ _DYNAMIC = (
         ),
     ),
     OpRow(
-        "no_effect reads_constants dynamic_reshape(operand:axes output_shape:shape) -> result:axes",
+        "dynamic_reshape",
+        operands=slots(operand=t.AXES, output_shape=t.SHAPE),
+        results=slots(result=t.AXES),
+        traits=(
+            NO_EFFECT,
+            READS_CONSTANTS,
+        ),
         form=typed(" $operand, $output_shape"),
         verify=(dynamic.check_dynamic_reshape,),
     ),
     OpRow(
-        "no_effect real_dynamic_slice(operand:tensor start_indices:dimensions limit_indices:dimensions"
-        " strides:dimensions) -> result:tensor",
+        "real_dynamic_slice",
+        operands=slots(
+            operand=t.TENSOR, start_indices=t.DIMENSIONS, limit_indices=t.DIMENSIONS, strides=t.DIMENSIONS
+        ),
+        results=slots(result=t.TENSOR),
+        traits=(NO_EFFECT,),
         form=typed(" $operand, $start_indices, $limit_indices, $strides"),
         verify=(
             match("element type", "operand", "result"),
@@ -167,8 +307,14 @@ _DYNAMIC = (
         ),
     ),
     OpRow(
-        "no_effect reads_constants set_dimension_size(operand:tensor size:i32) <dimension:index>"
-        " -> result:tensor",
+        "set_dimension_size",
+        operands=slots(operand=t.TENSOR, size=t.I32),
+        attributes=slots(dimension=k.INDEX),
+        results=slots(result=t.TENSOR),
+        traits=(
+            NO_EFFECT,
+            READS_CONSTANTS,
+        ),
         form=typed(" $operand, $size, dim = $dimension"),
         infer=rules.infer_set_dimension_size,
     ),

@@ -2,62 +2,120 @@
 
 from __future__ import annotations
 
-from shardy_py.mlir.dialects.definition import OpRow
+from shardy_py.mlir.dialects import kinds as k
+from shardy_py.mlir.dialects.definition import (
+    NO_EFFECT,
+    PAIRS,
+    RECURSIVE,
+    OpRow,
+    many,
+    optional,
+    regions,
+    slots,
+)
+from shardy_py.mlir.dialects.stablehlo import type_kinds as t
 from shardy_py.mlir.dialects.stablehlo.reduce_form import REDUCE_FORM
 from shardy_py.mlir.dialects.stablehlo.verify import reduction as rules
 from shardy_py.mlir.dialects.stablehlo.verify.traits import AT_LEAST_ONE, COMPATIBLE_ELEMENTS, SAME_SHAPE
 
-_BATCH_NORM = "epsilon:f32 feature_index:index"
+_BATCH_NORM = {"epsilon": k.F32, "feature_index": k.INDEX}
 
 REDUCTION = (
     OpRow(
-        "no_effect batch_norm_grad(operand:float_quant scale:vector mean:vector variance:vector"
-        f" grad_output:float_quant) <{_BATCH_NORM}>"
-        " -> grad_operand:float_quant grad_scale:vector grad_offset:vector",
+        "batch_norm_grad",
+        operands=slots(
+            operand=t.FLOAT_QUANT, scale=t.VECTOR, mean=t.VECTOR, variance=t.VECTOR, grad_output=t.FLOAT_QUANT
+        ),
+        attributes=slots(**_BATCH_NORM),
+        results=slots(grad_operand=t.FLOAT_QUANT, grad_scale=t.VECTOR, grad_offset=t.VECTOR),
+        traits=(NO_EFFECT,),
         verify=(COMPATIBLE_ELEMENTS,),
         infer=rules.infer_gradient,
     ),
     OpRow(
-        "no_effect batch_norm_inference(operand:float_quant scale:vector offset:vector mean:vector"
-        f" variance:vector) <{_BATCH_NORM}> -> result:float_quant",
+        "batch_norm_inference",
+        operands=slots(
+            operand=t.FLOAT_QUANT, scale=t.VECTOR, offset=t.VECTOR, mean=t.VECTOR, variance=t.VECTOR
+        ),
+        attributes=slots(**_BATCH_NORM),
+        results=slots(result=t.FLOAT_QUANT),
+        traits=(NO_EFFECT,),
         verify=(COMPATIBLE_ELEMENTS,),
         infer=rules.infer_inference,
     ),
     OpRow(
-        f"no_effect batch_norm_training(operand:float_quant scale:vector offset:vector) <{_BATCH_NORM}>"
-        " -> output:float_quant batch_mean:vector batch_var:vector",
+        "batch_norm_training",
+        operands=slots(operand=t.FLOAT_QUANT, scale=t.VECTOR, offset=t.VECTOR),
+        attributes=slots(**_BATCH_NORM),
+        results=slots(output=t.FLOAT_QUANT, batch_mean=t.VECTOR, batch_var=t.VECTOR),
+        traits=(NO_EFFECT,),
         verify=(COMPATIBLE_ELEMENTS,),
         infer=rules.infer_training,
     ),
     OpRow(
-        "recursive map(inputs*:tensor) <dimensions:integers> [computation] -> result:tensor",
+        "map",
+        operands=slots(inputs=many(t.TENSOR)),
+        attributes=slots(dimensions=k.INTEGERS),
+        regions=regions("computation"),
+        results=slots(result=t.TENSOR),
+        traits=(RECURSIVE,),
         verify=(AT_LEAST_ONE, SAME_SHAPE),
         infer=rules.infer_map,
     ),
     OpRow(
-        "recursive pairs reduce(inputs*:tensor init_values*:tensor) <dimensions:integers> [body]"
-        " -> results*:tensor",
+        "reduce",
+        operands=slots(inputs=many(t.TENSOR), init_values=many(t.TENSOR)),
+        attributes=slots(dimensions=k.INTEGERS),
+        regions=regions("body"),
+        results=slots(results=many(t.TENSOR)),
+        traits=(
+            RECURSIVE,
+            PAIRS,
+        ),
         form=REDUCE_FORM,
         verify=(rules.check_reduce,),
         infer=rules.infer_reduce,
     ),
     OpRow(
-        "recursive pairs reduce_window(inputs*:tensor init_values*:tensor) <window_dimensions:integers"
-        " window_strides?:integers base_dilations?:integers window_dilations?:integers padding?:table>"
-        " [body] -> results*:tensor",
+        "reduce_window",
+        operands=slots(inputs=many(t.TENSOR), init_values=many(t.TENSOR)),
+        attributes=slots(
+            window_dimensions=k.INTEGERS,
+            window_strides=optional(k.INTEGERS),
+            base_dilations=optional(k.INTEGERS),
+            window_dilations=optional(k.INTEGERS),
+            padding=optional(k.TABLE),
+        ),
+        regions=regions("body"),
+        results=slots(results=many(t.TENSOR)),
+        traits=(
+            RECURSIVE,
+            PAIRS,
+        ),
         verify=(rules.check_reduce_window,),
         infer=rules.infer_reduce_window,
     ),
     OpRow(
-        "recursive select_and_scatter(operand:tensor source:tensor init_value:tensor)"
-        " <window_dimensions?:integers window_strides?:integers padding?:table> [select scatter]"
-        " -> result:tensor",
+        "select_and_scatter",
+        operands=slots(operand=t.TENSOR, source=t.TENSOR, init_value=t.TENSOR),
+        attributes=slots(
+            window_dimensions=optional(k.INTEGERS),
+            window_strides=optional(k.INTEGERS),
+            padding=optional(k.TABLE),
+        ),
+        regions=regions("select", "scatter"),
+        results=slots(result=t.TENSOR),
+        traits=(RECURSIVE,),
         verify=(rules.check_select_and_scatter,),
         infer=rules.infer_select_and_scatter,
     ),
     OpRow(
-        "recursive sort(inputs*:tensor) <dimension?:i64=-1 is_stable?:bool=false> [comparator]"
-        " -> results*:tensor",
+        "sort",
+        operands=slots(inputs=many(t.TENSOR)),
+        attributes=slots(dimension=optional(k.I64, -1), is_stable=optional(k.BOOL, k.FALSE)),
+        regions=regions("comparator"),
+        results=slots(results=many(t.TENSOR)),
+        traits=(RECURSIVE,),
         verify=(AT_LEAST_ONE, SAME_SHAPE, rules.check_sort),
         infer=rules.infer_operands,
     ),
