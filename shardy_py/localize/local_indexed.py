@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.localize.identities import identity, identity_data
-from shardy_py.localize.local_collectives import COMBINERS, reduction_of
+from shardy_py.localize.local_collectives import reduction_of
 from shardy_py.localize.localizer import (
     Localizer,
     Site,
@@ -34,6 +34,7 @@ from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of
 from shardy_py.mlir.text.dense import store_integer
 from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.mlir.value_shardings import set_sharding
+from shardy_py.ops import COMBINERS
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.axis_lists import Axes
 
@@ -210,7 +211,7 @@ def _select_found(op: Operation, mask: Value, numbers: GatherDimensionNumbers) -
         mask = reduce.results[0]
     batch = [dim for dim in range(len(shape)) if dim not in numbers.offset_dims]
     mask = build.broadcast(mask, shape, batch if shape_of(mask) else ())
-    rest = identity(build, f"stablehlo.{COMBINERS[_reduction_after(op)]}", result.type)
+    rest = identity(build, COMBINERS[_reduction_after(op)].op, result.type)
     replace_result(op, build.select(mask, result, rest))
 
 

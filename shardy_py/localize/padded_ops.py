@@ -38,6 +38,7 @@ from shardy_py.mlir.record import combiners_of, record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.mlir.text.dense import element_size, is_splat, make_dense
 from shardy_py.mlir.value_shardings import ShardingReader
+from shardy_py.ops import Identity
 from shardy_py.ops.reads import integer, structure
 from shardy_py.sharding import TensorSharding
 
@@ -80,7 +81,7 @@ class Padded:
             return
         true, sizes = self.true_shape(value), shape_of(value)
         if all(true[d] == sizes[d] for d in mask.dimensions):
-            if mask.fill is Fill.ZERO and self.adapts:
+            if mask.fill is Identity.ZERO and self.adapts:
                 scalar(StablehloBuilder(op), mask.fill, element_of(value))  # Shardy makes it, and leaves it
             return
         sharding = self.sharding(value)
@@ -99,7 +100,7 @@ class Padded:
             initial = operands_of(op)[mask.operand + len(op.results)]
             is_seen = isinstance(initial, OpResult) and is_foldable_constant(initial.op)
             return is_seen and self.adapts and is_zero_constant(initial)
-        return mask.fill is Fill.ZERO
+        return mask.fill is Identity.ZERO
 
     def grow(self, op: Operation, shape: Sizes) -> bool:
         """Pads operand 0 to `shape` with zeros; returns whether all its padding is zero."""
@@ -109,7 +110,7 @@ class Padded:
         if sizes == shape:
             return is_zero
         build = StablehloBuilder(op, self.sharding(value))
-        zero = scalar(build, Fill.ZERO, element_of(value))
+        zero = scalar(build, Identity.ZERO, element_of(value))
         high = [new - old for new, old in zip(shape, sizes, strict=True)]
         replace_operand(op, 0, build.pad(value, zero, (0,) * len(high), high))
         return is_zero or not self.is_padded(value)

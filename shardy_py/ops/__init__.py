@@ -4,6 +4,7 @@ Imports `indexing` and `sharding` only. Sharding rules are derived in `propagati
 """
 
 from shardy_py.ops import custom_calls
+from shardy_py.ops.combiners import COMBINERS, REDUCTIONS, Combiner, Identity
 from shardy_py.ops.directions import input_to_output, is_exact, output_to_input, reads_everything
 from shardy_py.ops.movement import linear_index
 from shardy_py.ops.policy import BY_MAPS, DimensionRead, Policy, Relation, Treat, Treatment
@@ -36,14 +37,18 @@ from shardy_py.ops.work import NO_WORK, Work
 
 __all__ = [
     "BY_MAPS",
+    "COMBINERS",
     "NO_WORK",
+    "REDUCTIONS",
     "TABLE",
     "Atom",
     "Collective",
+    "Combiner",
     "Control",
     "Digit",
     "DimensionRead",
     "Domain",
+    "Identity",
     "OpRecord",
     "OpSpec",
     "Policy",

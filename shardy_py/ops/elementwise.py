@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from shardy_py.indexing import Expr, IndexMap, dim
+from shardy_py.ops import combiners
 from shardy_py.ops.policy import DimensionRead, Policy, Treatment, by_relation
 from shardy_py.ops.reads import Maps, Reads, all_results, coordinates, domain_of, names, read_whole, shape_of
 from shardy_py.ops.record import OpRecord
@@ -139,22 +140,22 @@ ROWS = (
     OpSpec("stablehlo.rng_bit_generator", rng_bit_generator, policy=Policy(seeded), work=all_functions),
     *(_row(name, 1) for name in UNARY),
     *(_row(name, 2) for name in BINARY),
-    _row("add", 2, reduction="sum", is_folded=True),
-    _row("and", 2, reduction="and", is_folded=True),
+    _row("add", 2, combiner=combiners.ADD, is_folded=True),
+    _row("and", 2, combiner=combiners.AND, is_folded=True),
     _row("clamp", 3, is_folded=True),
     _row("compare", 2, is_folded=True),
     _row("convert", 1, is_folded=True),
-    _row("maximum", 2, reduction="max", is_folded=True),
-    _row("minimum", 2, reduction="min", is_folded=True),
-    _row("multiply", 2, reduction="product", is_folded=True),
+    _row("maximum", 2, combiner=combiners.MAXIMUM, is_folded=True),
+    _row("minimum", 2, combiner=combiners.MINIMUM, is_folded=True),
+    _row("multiply", 2, combiner=combiners.MULTIPLY, is_folded=True),
     _row("negate", 1, is_folded=True),
     _row("not", 1, is_folded=True),
-    _row("or", 2, reduction="or", is_folded=True),
+    _row("or", 2, combiner=combiners.OR, is_folded=True),
     _row("select", 3, is_folded=True),
     _row("subtract", 2, is_folded=True),
     _row("uniform_dequantize", 0, rule_source=RuleSource.UNKNOWN),
     _row("uniform_quantize", 0, rule_source=RuleSource.UNKNOWN),
-    _row("xor", 2, is_folded=True),
+    _row("xor", 2, combiner=combiners.XOR, is_folded=True),
     OpSpec("stablehlo.map", pointwise, rule_source=RuleSource.UNKNOWN, work=each_region),
     *(_chlo(name, is_elementwise=True, arity=1) for name in CHLO_IN_HLO),
     *(_chlo(name, is_elementwise=True) for name in CHLO_UNARY),

@@ -14,16 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Literal
 
 from shardy_py.base.behaviours import Behaviour
+from shardy_py.ops.combiners import Combiner
 from shardy_py.ops.policy import BY_MAPS, Policy
 from shardy_py.ops.reads import Maps
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.work import WorkOf
 from shardy_py.sharding import ShardingRule
-
-Reduction = Literal["", "sum", "product", "max", "min", "and", "or"]
 
 
 class Role(Enum):
@@ -136,7 +134,7 @@ class OpSpec:
     Values:
     preserves_constants: whether results are constant if all operands are; None: if it is elementwise.
     needs_static_operand: whether a dynamic dimension of its operand may make it invalid.
-    reduction: what it computes when a reduction combines elements with it.
+    combiner: its row as the combiner of reductions; None: it is none that engines know.
     is_folded: whether XLA computes its result before propagation if its operands are known integers, or
         known elements that it moves.
     moves_elements: whether each element of the result is an element of the first operand.
@@ -164,7 +162,7 @@ class OpSpec:
     collective: Collective | None = None
     preserves_constants: bool | None = None
     needs_static_operand: bool = False
-    reduction: Reduction = ""
+    combiner: Combiner | None = None
     is_folded: bool = False
     moves_elements: bool = False
     control: Control = Control.NONE
@@ -177,7 +175,7 @@ class OpSpec:
 
     def is_order_free(self, element_type: str) -> bool:
         """Returns whether reductions of elements of that type with it count as independent of order."""
-        return bool(self.reduction) and (element_type == "i1" or self.reduction not in ("and", "or"))
+        return self.combiner is not None and self.combiner.is_order_free(element_type)
 
     @property
     def makes_constants(self) -> bool:

@@ -18,34 +18,20 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.ops import OpRecord
+from shardy_py.ops import TABLE, Identity, OpRecord
 from shardy_py.ops.reads import integer, integers, structure
 
 Dimensions = tuple[int, ...]
 
 
 class Fill(Enum):
-    """The scalar that replaces padding; LOWEST and HIGHEST are infinite for floats."""
+    """A scalar that replaces padding and is no identity.
 
-    ZERO = auto()
-    ONE = auto()
-    LOWEST = auto()
-    HIGHEST = auto()
-    ALL_ONES = auto()
+    OUT_OF_BOUNDS: an index that is skipped. INITIAL: the initial value of a reduction.
+    """
+
     OUT_OF_BOUNDS = auto()
     INITIAL = auto()
-
-
-IDENTITIES: Mapping[str, Fill] = {
-    "stablehlo.add": Fill.ZERO,
-    "stablehlo.multiply": Fill.ONE,
-    "stablehlo.maximum": Fill.LOWEST,
-    "stablehlo.minimum": Fill.HIGHEST,
-    "stablehlo.and": Fill.ALL_ONES,
-    "stablehlo.or": Fill.ZERO,
-    "stablehlo.xor": Fill.ZERO,
-}
-"""The identity of each combiner; `Fill.INITIAL` stands for that of any other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +40,7 @@ class Mask:
 
     operand: int
     dimensions: Dimensions
-    fill: Fill = Fill.ZERO
+    fill: Identity | Fill = Identity.ZERO
 
 
 Masks = tuple[Mask, ...]
@@ -100,13 +86,13 @@ def _scatter(record: OpRecord) -> Masks:
 
 def _everywhere_updated(record: OpRecord, windows: Dimensions) -> Masks:
     """A scatter whose indices have no components: none is out of bounds, so the updates are masked."""
-    fill = IDENTITIES.get(str(record.attributes.get("context.combiner")))
-    if fill is None:
+    combiner = TABLE[str(record.attributes.get("context.combiner"))].combiner
+    if combiner is None:
         raise ShardyError.unsupported("uneven updates without indices that no known op combines")
     first = len(record.results) + 1
     updates = record.operands[first:]
     return tuple(
-        Mask(first + index, tuple(d for d in range(update.rank) if d not in windows), fill)
+        Mask(first + index, tuple(d for d in range(update.rank) if d not in windows), combiner.identity)
         for index, update in enumerate(updates)
         if update is not None
     )
@@ -127,7 +113,7 @@ def reduce_masks(record: OpRecord, combiners: tuple[str | None, ...]) -> Masks:
     combiners: for each result, the op that alone combines its values, or None.
     """
     dimensions = tuple(record.attributes["dimensions"])
-    fills = [IDENTITIES.get(name or "", Fill.INITIAL) for name in combiners]
-    if Fill.INITIAL in fills:  # results may depend on each other's values
-        fills = [Fill.INITIAL] * len(fills)
+    rows = [TABLE[name or ""].combiner for name in combiners]
+    # Results of other regions may depend on each other's values.
+    fills = [Fill.INITIAL if None in rows or row is None else row.identity for row in rows]
     return tuple(Mask(index, dimensions, fill) for index, fill in enumerate(fills))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from shardy_py.ops import TABLE
 from shardy_py.xla.spmd.application import Application
 from shardy_py.xla.spmd.gathers import gathered_at
 from shardy_py.xla.spmd.indexed import Dimensions
@@ -36,12 +37,6 @@ def gather(application: Application) -> list[Partitioned]:
     return [gathered_at(operand, indices, dims, attributes["slice_sizes"], shape, application.targets[0])]
 
 
-_REDUCTIONS = frozenset(
-    f"stablehlo.{name}" for name in ("add", "multiply", "minimum", "maximum", "and", "or")
-)
-"""The ops that XLA reduces by with an all-reduce."""
-
-
 def scatter(application: Application) -> Sequence[Partitioned]:
     """The results of a scatter: as many operands, then indices, then updates. Only single ones are summed."""
     count = len(application.targets)
@@ -59,14 +54,14 @@ def scatter(application: Application) -> Sequence[Partitioned]:
         batching=numbers.get("input_batching_dims", ()),
         indices_batching=numbers.get("scatter_indices_batching_dims", ()),
     )
-    combiner = application.attributes.get("context.combiner")
+    combiner = TABLE[application.attributes.get("context.combiner") or ""].combiner
     found = scattered_at(
         operands,
         copied(indices, [*operands, *updates]),
         updates,
         dims,
         application.targets[0],
-        is_reduction=count == 1 and combiner in _REDUCTIONS,
+        is_reduction=count == 1 and combiner is not None and combiner.is_all_reduced,
     )
     return [reshard(value, target) for value, target in zip(found, application.targets, strict=True)]
 
