@@ -39,7 +39,7 @@ from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of
 from shardy_py.mlir.text.dense import element_size, is_splat, make_dense
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.ops import Identity
-from shardy_py.ops.reads import integer, structure
+from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions
 from shardy_py.sharding import TensorSharding
 
 Sizes = tuple[int, ...]
@@ -219,11 +219,13 @@ def _convolution(op: Operation, padded: Padded) -> None:
 
 def _add_groups(op: Operation, padded: Padded) -> None:
     """Makes each index of padding a group, where each index of the dimension is one."""
-    image, numbers = operands_of(op)[0], structure(record_of(op), "dimension_numbers")
-    for kind in ("feature", "batch"):
-        name, dimension = f"{kind}_group_count", integer(numbers, f"input_{kind}_dimension")
+    image, numbers = operands_of(op)[0], ConvolutionDimensions.of(record_of(op).attributes)
+    for name, dimension, groups in (
+        ("feature_group_count", numbers.feature, numbers.feature_groups),
+        ("batch_group_count", numbers.batch, numbers.batch_groups),
+    ):
         size, true = shape_of(image)[dimension], padded.true_shape(image)[dimension]
-        if size != true == record_of(op).attributes.get(name, 1) > 1:
+        if size != true == groups > 1:
             _set(op, **{name: size})
 
 
@@ -298,20 +300,17 @@ def _dynamic_update_slice(op: Operation, padded: Padded) -> None:
 def _gather(op: Operation, padded: Padded) -> None:
     """Slices of whole dimensions grow with them; start indices are clamped to the tensor without padding."""
     operand, indices = operands_of(op)[:2]
-    numbers = cast("Mapping[str, Any]", plain(op.properties["dimension_numbers"]))
+    numbers = GatherDimensions.of(record_of(op).attributes)
     sizes = list(cast(Sizes, plain(op.properties["slice_sizes"])))
     true = padded.true_shape(operand)
-    dropped = (*numbers["collapsed_slice_dims"], *numbers["operand_batching_dims"])
-    kept = [dimension for dimension in range(len(sizes)) if dimension not in dropped]
-    index_map = cast(Sizes, numbers["start_index_map"])
-    last = [true[dimension] - sizes[dimension] for dimension in index_map]
+    last = [true[dimension] - sizes[dimension] for dimension in numbers.index_map]
     result = shape_of(op.results[0])
-    for dimension, position in zip(kept, numbers["offset_dims"], strict=True):
+    for dimension, position in numbers.windowed(len(sizes)):
         sizes[dimension] = result[position]
     _set(op, slice_sizes=sizes)
-    is_cut = any(shape_of(operand)[dimension] != true[dimension] for dimension in index_map)
+    is_cut = any(shape_of(operand)[dimension] != true[dimension] for dimension in numbers.index_map)
     if padded.masks_all and is_cut:
-        replace_operand(op, 1, _clamped(op, indices, last, numbers["index_vector_dim"], padded))
+        replace_operand(op, 1, _clamped(op, indices, last, numbers.vector, padded))
 
 
 def _clamped(op: Operation, indices: Value, last: Sequence[int], vector: int, padded: Padded) -> Value:

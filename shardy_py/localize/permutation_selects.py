@@ -30,7 +30,7 @@ from shardy_py.mlir.record import combiners_of, record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, shape_of
 from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.ops import Identity
-from shardy_py.ops.windowed import Window, windows_of
+from shardy_py.ops.dimensions import Window, own_windows
 from shardy_py.passes.export.communication_ops import identity_op
 from shardy_py.sharding import TensorSharding
 
@@ -87,7 +87,7 @@ def _plans(op: Operation, sharding: TensorSharding, parts: Sequence[int]) -> Pla
     """The plans of the sharded dimensions, without those along which window i is element i."""
     attributes = record_of(op).attributes
     shape, counts = (shape_of(value) for value in operands_of(op)[:2])
-    windows = windows_of(attributes, attributes.get("window_dimensions") or (1,) * len(shape), "", "")
+    windows = own_windows(attributes, len(shape))
     return {
         d: selected_parts(parts[d], shape[d], counts[d], window)
         for d, window in enumerate(windows)

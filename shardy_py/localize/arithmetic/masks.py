@@ -19,7 +19,7 @@ from enum import Enum, auto
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.ops import TABLE, Identity, OpRecord
-from shardy_py.ops.reads import integer, integers, structure
+from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions, ScatterDimensions
 
 Dimensions = tuple[int, ...]
 
@@ -47,9 +47,8 @@ Masks = tuple[Mask, ...]
 
 
 def _dot_general(record: OpRecord) -> Masks:
-    numbers = structure(record, "dot_dimension_numbers")
-    sides = ("lhs_contracting_dimensions", "rhs_contracting_dimensions")
-    return tuple(Mask(index, tuple(integers(numbers, side))) for index, side in enumerate(sides))
+    contracting = DotDimensions.of(record.attributes).contracting
+    return tuple(Mask(index, dimensions) for index, dimensions in enumerate(contracting))
 
 
 def _dot(record: OpRecord) -> Masks:
@@ -59,32 +58,26 @@ def _dot(record: OpRecord) -> Masks:
 
 
 def _convolution(record: OpRecord) -> Masks:
-    numbers = structure(record, "dimension_numbers")
-    return tuple(
-        Mask(
-            index,
-            (
-                integer(numbers, f"{side}input_feature_dimension"),
-                *integers(numbers, f"{spatial}_spatial_dimensions"),
-            ),
-        )
-        for index, (side, spatial) in enumerate((("", "input"), ("kernel_", "kernel")))
+    numbers = ConvolutionDimensions.of(record.attributes)
+    return (
+        Mask(0, (numbers.feature, *numbers.spatial)),
+        Mask(1, (numbers.in_feature, *numbers.kernel_spatial)),
     )
 
 
 def _scatter(record: OpRecord) -> Masks:
-    numbers = structure(record, "scatter_dimension_numbers")
+    numbers = ScatterDimensions.of(record.attributes)
     position = len(record.results)
     indices = record.operands[position]
     assert indices is not None
-    vector = integer(numbers, "index_vector_dim")
+    vector = numbers.vector
     if vector < indices.rank and indices.shape[vector] == 0:
-        return _everywhere_updated(record, tuple(integers(numbers, "update_window_dims")))
+        return _everywhere_updated(record, numbers)
     dimensions = tuple(d for d in range(indices.rank) if d != vector)
     return (Mask(position, dimensions, Fill.OUT_OF_BOUNDS),)
 
 
-def _everywhere_updated(record: OpRecord, windows: Dimensions) -> Masks:
+def _everywhere_updated(record: OpRecord, numbers: ScatterDimensions) -> Masks:
     """A scatter whose indices have no components: none is out of bounds, so the updates are masked."""
     combiner = TABLE[str(record.attributes.get("context.combiner"))].combiner
     if combiner is None:
@@ -92,7 +85,7 @@ def _everywhere_updated(record: OpRecord, windows: Dimensions) -> Masks:
     first = len(record.results) + 1
     updates = record.operands[first:]
     return tuple(
-        Mask(first + index, tuple(d for d in range(update.rank) if d not in windows), combiner.identity)
+        Mask(first + index, numbers.outer(update.rank), combiner.identity)
         for index, update in enumerate(updates)
         if update is not None
     )

@@ -9,7 +9,8 @@ from xdsl.ir import Operation
 
 from shardy_py.mlir.record import combiners_of
 from shardy_py.ops import TABLE, TensorType
-from shardy_py.ops.reads import integers, structure
+from shardy_py.ops.dimensions import DotDimensions
+from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.host_program import (
     LIBRARY_REDUCTION,
     HostOp,
@@ -85,13 +86,12 @@ def _is_known(program: HostProgram, step: Step, made: Name) -> bool:
 
 def _product(program: HostProgram, step: Step, operands: Sequence[Name], makes: Sequence[Name]) -> None:
     """A product of matrices, or of batches of them: operands and a result of other ranks are reshaped."""
-    numbers = structure(step.record, "dot_dimension_numbers")
+    numbers = DotDimensions.of(step.record.attributes)
     given: list[Name] = []
     is_plain = True
-    for side, name in zip(("lhs", "rhs"), operands, strict=True):
+    for side, name in enumerate(operands):
         type_ = program.types[name]
-        batch = integers(numbers, f"{side}_batching_dimensions")
-        contracted = len(integers(numbers, f"{side}_contracting_dimensions"))
+        batch, contracted = numbers.batching[side], len(numbers.contracting[side])
         free = len(type_.shape) - len(batch) - contracted
         is_one = 1 in [type_.shape[d] for d in batch if d < len(type_.shape)]
         is_plain = is_plain and free <= 1 and not is_one

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.ops import TABLE
-from shardy_py.ops.windowed import Window, windows_of
+from shardy_py.ops.dimensions import DotDimensions, Window, own_windows
 from shardy_py.xla.spmd.application import Application, Handler
 from shardy_py.xla.spmd.convolutions import Convolution
 from shardy_py.xla.spmd.dots import dot
@@ -125,12 +125,8 @@ def _copies(application: Application) -> list[Partitioned]:
 
 
 def _dot_general(application: Application) -> list[Partitioned]:
-    numbers = application.attributes["dot_dimension_numbers"]
-    summed, batch = (
-        (numbers[f"lhs_{role}_dimensions"], numbers[f"rhs_{role}_dimensions"])
-        for role in ("contracting", "batching")
-    )
-    return _product(application, contracting=summed, batch=batch)
+    numbers = DotDimensions.of(application.attributes)
+    return _product(application, contracting=numbers.contracting, batch=numbers.batching)
 
 
 def _dot(application: Application) -> list[Partitioned]:
@@ -279,9 +275,8 @@ def _matrices(application: Application) -> list[Partitioned]:
     return [with_whole_dimensions(application.operands, whole, application.shape(), application.targets[0])]
 
 
-def _window(application: Application, rank: int) -> list[Window]:
-    sizes = tuple(application.attributes.get("window_dimensions") or (1,) * rank)
-    return windows_of(application.attributes, sizes, "base_dilations", "window_dilations")
+def _window(application: Application, rank: int) -> Sequence[Window]:
+    return own_windows(application.attributes, rank)
 
 
 def _custom_call(application: Application) -> Sequence[Partitioned]:
