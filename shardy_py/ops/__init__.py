@@ -21,7 +21,7 @@ from shardy_py.ops.reads import (
 )
 from shardy_py.ops.record import OpRecord, TensorType, matching_attributes
 from shardy_py.ops.sketch import Atom, Digit, Sketch, TensorDim
-from shardy_py.ops.spec import Collective, Control, OpSpec, Role, RuleSource, Storage
+from shardy_py.ops.spec import Collective, Control, Linear, Memory, OpSpec, Repeat, Role, RuleSource, Storage
 from shardy_py.ops.table import (
     TABLE,
     call_target,
@@ -49,11 +49,14 @@ __all__ = [
     "DimensionRead",
     "Domain",
     "Identity",
+    "Linear",
+    "Memory",
     "OpRecord",
     "OpSpec",
     "Policy",
     "Reads",
     "Relation",
+    "Repeat",
     "Role",
     "RuleSource",
     "Sketch",

@@ -38,7 +38,7 @@ from shardy_py.ops.reads import (
     shape_of,
 )
 from shardy_py.ops.record import OpRecord
-from shardy_py.ops.spec import OpSpec, Role, Storage
+from shardy_py.ops.spec import OpSpec, Repeat, Role, Storage
 from shardy_py.ops.work import look_ups, updates
 
 
@@ -229,7 +229,7 @@ ROWS = (
         context="context.constant_indices",
         storage=Storage.IN_PLACE,
     ),
-    OpSpec("stablehlo.gather", gather, policy=Policy(gathered), work=look_ups),
+    OpSpec("stablehlo.gather", gather, policy=Policy(gathered), repeat=Repeat.EXPENSIVE, work=look_ups),
     OpSpec(
         "stablehlo.scatter",
         scatter,

@@ -84,6 +84,42 @@ class Storage(Enum):
     ELEMENT = auto()
 
 
+class Linear(Enum):
+    """The operands in which an op is linear, so that it maps terms of a sum to terms of its result.
+
+    NO: none. ALL: all together, as an addition. ONE: each, with the others fixed, as a product. FIRST: the
+    first, with the others fixed, as a quotient. ROUNDED: its only one, but for a rounding of each term, which
+    partial sums must not have.
+    """
+
+    NO = auto()
+    ALL = auto()
+    ONE = auto()
+    FIRST = auto()
+    ROUNDED = auto()
+
+
+class Memory(Enum):
+    """The memory that a call moves its operand to: STATED in its `mhlo.frontend_attributes`."""
+
+    SAME = auto()
+    HOST = auto()
+    DEVICE = auto()
+    STATED = auto()
+
+
+class Repeat(Enum):
+    """How XLA counts computing an op again in each consumer that it is fused into.
+
+    FREE: always done. CHEAP: done. EXPENSIVE: not done. Source: openxla/xla, `IsExpensive` in
+    xla/service/instruction_fusion.cc.
+    """
+
+    FREE = auto()
+    CHEAP = auto()
+    EXPENSIVE = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Collective:
     """The communication of an op between devices.
@@ -138,10 +174,11 @@ class OpSpec:
     is_folded: whether XLA computes its result before propagation if its operands are known integers, or
         known elements that it moves.
     moves_elements: whether each element of the result is an element of the first operand.
+    linear: see `Linear`; ask `linearity`.
 
     Execution:
     control: how its regions or callees run.
-    storage: where its results lie in memory.
+    storage: where its results lie in memory. memory: see `Memory`. repeat: see `Repeat`.
     work: its arithmetic; None: one operation for each element if it is elementwise, else nothing.
     """
 
@@ -165,8 +202,11 @@ class OpSpec:
     combiner: Combiner | None = None
     is_folded: bool = False
     moves_elements: bool = False
+    linear: Linear = Linear.NO
     control: Control = Control.NONE
     storage: Storage = Storage.NEW
+    memory: Memory = Memory.SAME
+    repeat: Repeat = Repeat.CHEAP
     work: WorkOf | None = None
 
     def elementwise(self, record: OpRecord) -> bool:
@@ -176,6 +216,11 @@ class OpSpec:
     def is_order_free(self, element_type: str) -> bool:
         """Returns whether reductions of elements of that type with it count as independent of order."""
         return self.combiner is not None and self.combiner.is_order_free(element_type)
+
+    @property
+    def linearity(self) -> Linear:
+        """Returns the operands in which it is linear; an op that moves elements is linear in its first."""
+        return Linear.FIRST if self.moves_elements else self.linear
 
     @property
     def makes_constants(self) -> bool:

@@ -19,7 +19,7 @@ from shardy_py.ops.reads import (
 )
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.sketch import Atom, Sketch, TensorDim
-from shardy_py.ops.spec import OpSpec
+from shardy_py.ops.spec import Linear, OpSpec
 from shardy_py.ops.work import products_of, selections, window_folds
 
 
@@ -220,6 +220,7 @@ ROWS = (
         convolution,
         closer=convolved,
         policy=_CONVOLVED,
+        linear=Linear.ONE,
         work=products_of(convolution),
     ),
     OpSpec("stablehlo.dynamic_conv"),

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from shardy_py.base.behaviours import Behaviour
-from shardy_py.ops import TABLE
+from shardy_py.ops import TABLE, Memory, row_of
 from shardy_py.ops.dimensions import DotDimensions, Window, own_windows
 from shardy_py.xla.spmd.application import Application, Handler
 from shardy_py.xla.spmd.convolutions import Convolution
@@ -282,7 +282,7 @@ def _window(application: Application, rank: int) -> Sequence[Window]:
 def _custom_call(application: Application) -> Sequence[Partitioned]:
     """Calls with batch dimensions (of LAPACK) stay sharded along those of the first result."""
     target = application.attributes.get("call_target_name")
-    if target in _PLACEMENTS:
+    if row_of(application.record).memory is not Memory.SAME:
         return _copies(application)
     if target == "TopK" and len(application.operands[0].shape) == 2:
         return largest(
@@ -298,10 +298,6 @@ def _custom_call(application: Application) -> Sequence[Partitioned]:
     if near.is_replicated:
         return _whole(application)
     return along_batch(application.operands, [*batch], near, application.results, application.targets)
-
-
-_PLACEMENTS = frozenset({"annotate_device_placement", "MoveToHost", "MoveToDevice"})
-"""Calls that move a tensor between the memories of each device."""
 
 
 def _reduce_window(application: Application) -> list[Partitioned]:
