@@ -207,7 +207,11 @@ KINDS = {
     "windowed op": Kind(
         (
             OpRow(
-                "no_effect blur(operand:float) <window_dimensions:integers padding:table> -> result:tensor",
+                "blur",
+                operands=slots(operand=t.FLOAT),
+                attributes=slots(window_dimensions=k.INTEGERS, padding=k.TABLE),
+                results=slots(result=t.TENSOR),
+                traits=(NO_EFFECT,),
                 infer=infer_operand,
             ),
         ),
