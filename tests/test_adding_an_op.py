@@ -1,4 +1,8 @@
-"""Rows define an op, as CONTRIBUTING.md promises: one op of each kind in its table is added and used."""
+"""Rows define an op, as CONTRIBUTING.md promises: one op of each kind in its table is added and used.
+
+An elementwise op, one with attributes, a windowed one and a target of custom calls go all the way: read,
+verified, propagated, partitioned, run, proven, and estimated.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +13,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from xdsl.dialects import test
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.dialects.func import FuncOp
 
-from shardy_py.api import pipeline
+from shardy_py.api import Program, Result, pipeline, propagate
 from shardy_py.base.errors import ShardyError
 from shardy_py.frontends.builder import build, emit, ops, region, tensor
 from shardy_py.frontends.builder.ops import elementwise, rows
-from shardy_py.hlo.text import OPCODES, read_module, record_of
+from shardy_py.hlo import text as hlo
+from shardy_py.hlo.text import OPCODES
 from shardy_py.hlo.text.opcodes import elementwise_opcode
-from shardy_py.indexing import dim
+from shardy_py.indexing import dim, range_var
 from shardy_py.mlir.dialects import chlo, parse_module, print_module, stablehlo, syntax_table
 from shardy_py.mlir.dialects import kinds as k
 from shardy_py.mlir.dialects.definition import (
@@ -48,18 +54,25 @@ from shardy_py.mlir.dialects.traits import is_dead_when_unused
 from shardy_py.mlir.dialects.type_tails import ARROW, SAME
 from shardy_py.mlir.dialects.verification import find_faults
 from shardy_py.mlir.dialects.verification.rules import rules as verifier_rules
+from shardy_py.mlir.plain import plain
+from shardy_py.mlir.record import record_of
 from shardy_py.ops import (
     TABLE,
     Control,
     OpRecord,
     OpSpec,
+    Policy,
     Reads,
     RuleSource,
     coordinates,
     domain_of,
+    row_name,
     shape_of,
 )
+from shardy_py.ops.dimensions import own_windows
 from shardy_py.ops.elementwise import pointwise
+from shardy_py.ops.windowed import adjust_window
+from shardy_py.run.compute import COMPUTE, Array, Compute
 
 T = "tensor<8x4xf32>"
 RULE = "([i, j])->([i, j]) {i=8, j=4}"
@@ -91,6 +104,30 @@ def _rolled(record: OpRecord) -> tuple[Reads, ...]:
     return (Reads((0,), (domain_of(record).reading(tuple(point)),)),)
 
 
+def _window_sums(record: OpRecord) -> tuple[Reads, ...]:
+    """Element i reads the window at i."""
+    shape = shape_of(record.operands[0])
+    windows = own_windows(record.attributes, len(shape))
+    domain = domain_of(record, ranges=tuple(window.size for window in windows))
+    read = [window.element(dim(d), range_var(d), shape[d]) for d, window in enumerate(windows)]
+    inside = tuple(constraint for _, constraints in read for constraint in constraints)
+    return (Reads((0,), (domain.reading(tuple(element for element, _ in read), inside),)),)
+
+
+def _sum_windows(record: OpRecord, array: Array) -> Array:
+    (low, high), taps = record.attributes["padding"][1], record.attributes["window_dimensions"][1]
+    wide = np.pad(array, ((0, 0), (0, 0), (low, high)))
+    return sum((wide[..., k : k + array.shape[-1]] for k in range(taps)), start=np.zeros_like(array))
+
+
+def _soft_clip(record: OpRecord, array: Array) -> Array:
+    return array / (1 + np.abs(array))
+
+
+def _roll(record: OpRecord, array: Array) -> Array:
+    return np.roll(array, -record.attributes["by"], 1 + record.attributes["dimension"])
+
+
 def _check_dimension(view: View) -> None:
     rank = view.operands[0].rank
     require(view.integer("dimension") < rank, f"dimension should be less than the rank {rank}")
@@ -108,6 +145,7 @@ class Kind:
     use: the body of PROGRAM. wrong: what in it is replaced, by what, and the fault of that.
     rule: its sharding rule; empty: the values that shardings flow between have edges instead.
     built: the function that builds it. has_effect: whether it stays without users.
+    compute: what it computes, on arrays with an axis of lanes; None: it is not run here.
     """
 
     rows: tuple[OpRow, ...]
@@ -118,6 +156,7 @@ class Kind:
     built: Callable[[Any], Any]
     has_effect: bool = False
     dialect: OpTable = stablehlo.OPS
+    compute: Compute | None = None
 
 
 KINDS = {
@@ -143,6 +182,7 @@ KINDS = {
         ),
         RULE,
         lambda x: elementwise.functions()["soft_clip"](x),
+        compute=_soft_clip,
     ),
     "op with attributes and rules": Kind(
         (
@@ -162,6 +202,26 @@ KINDS = {
         ("dim = 1", "dim = 2", "dimension should be less than the rank 2"),
         f"{RULE} permutation={{j}}",
         lambda x: rows.functions(ROLL)["roll"](x, -1, 2),
+        compute=_roll,
+    ),
+    "windowed op": Kind(
+        (
+            OpRow(
+                "blur",
+                operands=slots(operand=t.FLOAT),
+                attributes=slots(window_dimensions=k.INTEGERS, padding=k.TABLE),
+                results=slots(result=t.TENSOR),
+                traits=(NO_EFFECT,),
+                infer=infer_operand,
+            ),
+        ),
+        (OpSpec("stablehlo.blur", _window_sums, policy=Policy(adjust=adjust_window)),),
+        f'%0 = "stablehlo.blur"(%arg0) <{{padding = dense<[[0, 0], [1, 1]]> : tensor<2x2xi64>, '
+        f"window_dimensions = array<i64: 1, 3>}}> : ({T}) -> {T}",
+        ("f32", "i32", "operand #0 must be ranked tensor"),
+        f"{RULE} permutation={{j}}",
+        lambda x: emit("blur", x, window_dimensions=(1, 3), padding=((0, 0), (1, 1)))[0],
+        compute=_sum_windows,
     ),
     "op with regions": Kind(
         (
@@ -226,6 +286,7 @@ KINDS = {
         None,
         RULE,
         lambda x: ops.custom_call("my.gelu", [x], x.type)[0],
+        compute=_soft_clip,
     ),
 }
 
@@ -246,6 +307,8 @@ def kind(request: pytest.FixtureRequest) -> Iterator[Kind]:
             if spec.arity:
                 opcode = elementwise_opcode(spec)
                 patch.setitem(OPCODES, opcode.opcode, opcode)
+            if new.compute:
+                patch.setitem(COMPUTE, spec.name, new.compute)
         _forget_unknown_ops()
         yield new
     _forget_unknown_ops()
@@ -277,7 +340,7 @@ def test_its_class_and_effects(kind: Kind) -> None:
         assert pickle.loads(pickle.dumps(op_class)) is op_class
     if kind.rows and kind.rows[0].infer is not None:
         (value,) = test.TestOp(result_types=[TensorType(f32, [8, 4])]).results
-        attributes = {name: each.value.data for name, each in op.properties.items()}  # pyright: ignore
+        attributes = {name: plain(each) for name, each in op.properties.items()}
         again = type(op)(value, **attributes)  # pyright: ignore
         assert (again.results[0].type, again.properties) == (value.type, op.properties)
 
@@ -297,6 +360,39 @@ def test_the_builder_builds_it(kind: Kind) -> None:
     assert f"    {line}\n" in text
 
 
+def _propagated(kind: Kind) -> Result:
+    return propagate(Program.parse(PROGRAM.replace("BODY", kind.use)))
+
+
+def test_it_is_partitioned_run_and_proven(kind: Kind) -> None:
+    if kind.compute is None:
+        pytest.skip("ops of this kind are run by handlers of their own")
+    result = _propagated(kind)
+    local = result.partition()
+    assert "tensor<4x4xf32>" in local.text()
+    x = np.arange(-16, 16, dtype=np.float32).reshape(8, 4) / 4
+    op = next(op for op in result.program.module.walk() if row_name(record_of(op)) == kind.specs[0].name)
+    wanted = kind.compute(record_of(op), x[None])[0]
+    assert (result.program.run({"%arg0": x})["result 0"] == wanted).all()
+    assert (local.run({"%arg0": x})["result 0"] == wanted).all()
+    assert local.prove().is_equal
+
+
+def test_its_costs_are_estimated(kind: Kind) -> None:
+    """Each device stores and computes its half. XLA sends the operands of ops that it has no handler for."""
+    if kind.compute is None:
+        pytest.skip("ops of this kind are run by handlers of their own")
+    result = _propagated(kind)
+    sent = [() if kind.specs[0].is_elementwise else ("all_gather",), ()]
+    for partitioner, kinds in zip(("xla", "shardy"), sent, strict=True):
+        report = result.communication(partitioner=partitioner)
+        assert tuple(use.kind for use in report.sending) == kinds
+    memory = result.memory(partitioner="shardy")
+    assert memory.alive_bytes == 2 * 4 * 4 * 4
+    assert memory.memory_bytes >= memory.alive_bytes
+    assert result.time().seconds[0] > 0
+
+
 def test_its_hlo_opcode(kind: Kind) -> None:
     """An elementwise op that states its arity is an opcode of that name with `-`."""
     for spec in kind.specs:
@@ -306,8 +402,8 @@ def test_its_hlo_opcode(kind: Kind) -> None:
             text = (
                 f"HloModule m\nENTRY e {{\n  p = f32[8,4] parameter(0)\n  ROOT r = f32[8,4] {opcode}(p)\n}}"
             )
-            main = read_module(text).entry_computation
-            assert record_of(main.by_name["r"], main).name == spec.name
+            main = hlo.read_module(text).entry_computation
+            assert hlo.record_of(main.by_name["r"], main).name == spec.name
 
 
 def test_the_guide_names_every_kind(root: Path) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from shardy_py.api.arguments import expect, expect_one_of, shown
 from shardy_py.base.errors import ShardyError
-from shardy_py.mlir.dialects.sdy.syntax_sharding import REDUCTIONS
+from shardy_py.ops import REDUCTIONS
 from shardy_py.sharding import AxisRef, DimensionSharding, SubAxis
 
 AxesLike = str | AxisRef | Iterable[str | AxisRef]

@@ -8,15 +8,9 @@ from __future__ import annotations
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.mlir.ir import operands_of
-from shardy_py.ops import TABLE, Control
+from shardy_py.ops import TABLE, Control, Linear, Storage
+from shardy_py.ops.combiners import ADD
 
-_LINEAR = frozenset(
-    f"stablehlo.{name}"
-    for name in ("convert", "negate", "reshape", "transpose", "broadcast_in_dim", "slice", "reverse")
-)
-_WIRES = frozenset(
-    ("sdy.sharding_constraint", "sdy.reshard", "sdy.all_reduce", "stablehlo.optimization_barrier")
-)
 _DEEPEST = 200
 
 
@@ -54,16 +48,32 @@ def is_only_accumulated(value: OpResult, body: Block) -> bool:
         if len(uses) != 1:
             return False
         op = uses[0].operation
-        if op.name == "stablehlo.add":
+        if TABLE[op.name].combiner is ADD:
             other = operands_of(op)[1 - uses[0].index]
             return isinstance(other, BlockArgument) and _is_carried_sum(op, other, body)
-        scales = op.name in ("stablehlo.multiply", "stablehlo.divide") and uses[0].index == 0
-        if scales and not is_invariant(operands_of(op)[1], body):
+        if is_wire(op):
+            current = op.results[uses[0].index]
+        elif _is_linear_in(op, uses[0].index, body):
+            current = op.results[0]
+        else:
             return False
-        if not scales and op.name not in _LINEAR | _WIRES:
-            return False
-        current = op.results[0]
     return False
+
+
+def is_wire(op: Operation) -> bool:
+    """Returns whether result k of an op is operand k, wherever its parts are, or the sum of its parts."""
+    row = TABLE[op.name]
+    reduces = row.collective is not None and row.collective.reduces and not row.collective.names_devices
+    return len(op.results) == len(op.operands) and (row.storage is Storage.ALIAS or reduces)
+
+
+def _is_linear_in(op: Operation, operand: int, body: Block) -> bool:
+    """Whether an op is linear in an operand, in each iteration the same function; roundings do not matter."""
+    linear, count = TABLE[op.name].linearity, len(op.operands)
+    if linear is Linear.NO or (linear is Linear.FIRST and operand) or (linear is Linear.ALL and count > 1):
+        return False
+    others = (value for index, value in enumerate(operands_of(op)) if index != operand)
+    return all(is_invariant(value, body) for value in others)
 
 
 def _is_carried_sum(add: Operation, sum_: BlockArgument, body: Block) -> bool:
@@ -71,8 +81,8 @@ def _is_carried_sum(add: Operation, sum_: BlockArgument, body: Block) -> bool:
     if sum_.block is not body or end is None:
         return False
     returned = operands_of(end)[sum_.index]
-    while isinstance(returned, OpResult) and returned.op.name in _WIRES:
-        returned = operands_of(returned.op)[0]
+    while isinstance(returned, OpResult) and is_wire(returned.op):
+        returned = operands_of(returned.op)[returned.index]
     return returned is add.results[0]
 
 

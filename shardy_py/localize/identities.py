@@ -19,6 +19,7 @@ from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value
 from shardy_py.mlir.text.builtin_attributes import is_complex, is_integer
 from shardy_py.mlir.text.dense import element_size, store_integer
 from shardy_py.mlir.text.float_formats import FORMATS, Special
+from shardy_py.ops import TABLE, Identity
 
 
 def identity(build: StablehloBuilder, combiner: str, type_: Attribute) -> Value:
@@ -31,8 +32,13 @@ def identity(build: StablehloBuilder, combiner: str, type_: Attribute) -> Value:
 
 def identity_data(combiner: str, element: Any) -> bytes | None:
     """The bytes of the identity of a combiner for an element type; None if it has none."""
-    row = _IDENTITIES.get(combiner)
-    return None if row is None else row(element)
+    row = TABLE[combiner].combiner
+    return None if row is None else encoded(row.identity, element)
+
+
+def encoded(identity: Identity, element: Any) -> bytes | None:
+    """The bytes of an identity as a scalar of an element type; None if the type has none."""
+    return _ENCODERS[identity](element)
 
 
 def is_constant_of(value: Value, data: bytes) -> bool:
@@ -73,13 +79,11 @@ def _float(element: Any, value: float) -> bytes:
     return kind.encode(value).to_bytes(kind.size, "little")
 
 
-_IDENTITIES: dict[str, Callable[[Any], bytes | None]] = {
-    "stablehlo.add": _zero,
-    "stablehlo.multiply": _one,
-    "stablehlo.maximum": lambda element: _extreme(element, -1),
-    "stablehlo.minimum": lambda element: _extreme(element, +1),
-    "stablehlo.and": lambda element: store_integer(-1, element) if is_integer(element) else None,
-    "stablehlo.or": lambda element: bytes(element_size(element)) if is_integer(element) else None,
-    "stablehlo.xor": lambda element: bytes(element_size(element)) if is_integer(element) else None,
+_ENCODERS: dict[Identity, Callable[[Any], bytes | None]] = {
+    Identity.ZERO: _zero,
+    Identity.ONE: _one,
+    Identity.LOWEST: lambda element: _extreme(element, -1),
+    Identity.HIGHEST: lambda element: _extreme(element, +1),
+    Identity.ALL_ONES: lambda element: store_integer(-1, element) if is_integer(element) else None,
 }
-"""The identity of each combiner. `add` and `maximum` of i1 are `or`, `multiply` and `minimum` are `and`."""
+"""`add` and `maximum` of i1 are `or`, `multiply` and `minimum` are `and`, with the same identities."""

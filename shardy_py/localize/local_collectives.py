@@ -21,7 +21,6 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.localize.device_ids import table_entry
 from shardy_py.localize.localizer import Localizer, Site, replace_result
 from shardy_py.mlir.dialects.sdy.attributes import AllToAllParam
-from shardy_py.mlir.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.mlir.movements import Localized, is_recording, note
 from shardy_py.mlir.stablehlo_builder import (
     StablehloBuilder,
@@ -30,6 +29,7 @@ from shardy_py.mlir.stablehlo_builder import (
     resized,
     shape_of,
 )
+from shardy_py.ops import COMBINERS, REDUCTIONS
 from shardy_py.reshard.compare import is_equivalent
 from shardy_py.reshard.device_groups import shard_indices, source_target_pairs
 from shardy_py.sharding import Axes, Mesh, TensorSharding
@@ -37,9 +37,6 @@ from shardy_py.sharding.axis_lists import split_like, total_size
 from shardy_py.sharding.meshes import mesh_of
 
 AxesByDimension = Sequence[Axes]
-
-COMBINERS = {"sum": "add", "max": "maximum", "min": "minimum"}
-"""The op that combines values, by reduction."""
 
 
 def reduction_of(op: Operation) -> str:
@@ -326,7 +323,7 @@ def reduced(
 ) -> Value:
     """An `all_reduce` or `reduce_scatter` along axes."""
     groups, channel = local.groups(*on), local.channel()
-    body = build.combining_region(COMBINERS[reduction], element_of(value))
+    body = build.combining_region(COMBINERS[reduction].mnemonic, element_of(value))
     op = build.insert(
         name,
         (value,),

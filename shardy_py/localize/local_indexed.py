@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.localize.identities import identity, identity_data
-from shardy_py.localize.local_collectives import COMBINERS, reduction_of
+from shardy_py.localize.local_collectives import reduction_of
 from shardy_py.localize.localizer import (
     Localizer,
     Site,
@@ -27,13 +27,14 @@ from shardy_py.localize.localizer import (
 from shardy_py.mlir import ir
 from shardy_py.mlir.dialects.encoding import integers
 from shardy_py.mlir.dialects.sdy import AllReduceOp, ReduceScatterOp
-from shardy_py.mlir.dialects.stablehlo.structs import GatherDimensionNumbers, ScatterDimensionNumbers
 from shardy_py.mlir.movements import replace_by_values
-from shardy_py.mlir.record import combiner_of
+from shardy_py.mlir.record import combiner_of, record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.mlir.text.dense import store_integer
 from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.mlir.value_shardings import set_sharding
+from shardy_py.ops import COMBINERS
+from shardy_py.ops.dimensions import GatherDimensions, ScatterDimensions
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.axis_lists import Axes
 
@@ -126,11 +127,11 @@ def gather(local: Localizer, site: Site) -> None:
     Raises ShardyError if a sharded dimension is sliced in another way.
     """
     op, operand = site.op, site.operands[0]
-    numbers: GatherDimensionNumbers = cast(Any, op.properties["dimension_numbers"]).data
+    numbers = GatherDimensions.of(record_of(op).attributes)
     sizes = list(cast(Any, op.properties["slice_sizes"]).get_values())
     single: list[int] = []
     for dim in operand.sharded:
-        if dim in numbers.operand_batching_dims:
+        if dim in numbers.batching:
             continue
         if sizes[dim] == 1:
             single.append(dim)
@@ -156,24 +157,24 @@ def _spell_out(op: Operation, *flags: str) -> None:
 
 
 def _localize_indices(
-    local: Localizer, site: Site, numbers: GatherDimensionNumbers, single: Sequence[int]
+    local: Localizer, site: Site, numbers: GatherDimensions, single: Sequence[int]
 ) -> Value:
     """Makes indices count from the start of the part; returns which of them, or whether all, are in it."""
     build, operand = StablehloBuilder(site.op), site.operands[0]
-    dims = (numbers.start_index_map, numbers.index_vector_dim)
+    dims = (numbers.index_map, numbers.vector)
     mask: Value | None = None
-    if any(dim in numbers.start_index_map for dim in single):
+    if any(dim in numbers.index_map for dim in single):
         indices = _Indices(local, build, site.values[1], operand, dims)
         clamped = indices.clamped()
         first, last = indices.bounds(single, with_last=True)
         low, high = indices.spread(first), indices.spread(last)
         ir.replace_operand(site.op, 1, build.binary("subtract", clamped, low))
         mask = build.binary("and", build.compare("GE", clamped, low), build.compare("LE", clamped, high))
-    fixed = [operand.axes(dim) for dim in single if dim not in numbers.start_index_map]
+    fixed = [operand.axes(dim) for dim in single if dim not in numbers.index_map]
     if not fixed:
         assert mask is not None
         return mask
-    holds = _holds_first(local, build, operand, single, numbers.start_index_map)
+    holds = _holds_first(local, build, operand, single, numbers.index_map)
     if mask is None:
         return holds
     return build.binary("and", mask, build.broadcast(holds, shape_of(mask)))
@@ -194,23 +195,23 @@ def _holds_first(
     return holds
 
 
-def _select_found(op: Operation, mask: Value, numbers: GatherDimensionNumbers) -> None:
+def _select_found(op: Operation, mask: Value, numbers: GatherDimensions) -> None:
     """Replaces what a gather found at indices of other parts."""
     build = StablehloBuilder(op)
     result = renewed(op).results[0]
     shape = shape_of(result)
     reduced = shape_of(mask)
-    if reduced and numbers.index_vector_dim < len(reduced):
+    if reduced and numbers.vector < len(reduced):
         init = build.dense(ranked_tensor((), i1), b"\x01")
-        rest = [size for dim, size in enumerate(reduced) if dim != numbers.index_vector_dim]
+        rest = [size for dim, size in enumerate(reduced) if dim != numbers.vector]
         body = build.combining_region("and", i1)
         reduce = build.insert(
-            "reduce", (mask, init), (resized(mask, rest),), (body,), dimensions=(numbers.index_vector_dim,)
+            "reduce", (mask, init), (resized(mask, rest),), (body,), dimensions=(numbers.vector,)
         )
         mask = reduce.results[0]
-    batch = [dim for dim in range(len(shape)) if dim not in numbers.offset_dims]
+    batch = numbers.outer(len(shape))
     mask = build.broadcast(mask, shape, batch if shape_of(mask) else ())
-    rest = identity(build, f"stablehlo.{COMBINERS[_reduction_after(op)]}", result.type)
+    rest = identity(build, COMBINERS[_reduction_after(op)].op, result.type)
     replace_result(op, build.select(mask, result, rest))
 
 
@@ -228,7 +229,7 @@ def _reduction_after(op: Operation) -> str:
 def scatter(local: Localizer, site: Site) -> None:
     """A scatter into the part; of terms that an all-reduce adds, only one begins with the input."""
     op = site.op
-    numbers: ScatterDimensionNumbers = cast(Any, op.properties["scatter_dimension_numbers"]).data
+    numbers = ScatterDimensions.of(record_of(op).attributes)
     count = len(op.results)
     operand, updates = site.operands[0], site.operands[count + 1]
     if not operand.sharded and not updates.sharded:
@@ -239,42 +240,36 @@ def scatter(local: Localizer, site: Site) -> None:
         _keep_input_once(local, build, site, reduced, updates)
     indexed = [dim for dim in operand.sharded if _is_shifted(dim, operand, updates, numbers)]
     if indexed:
-        dims = (numbers.scatter_dims_to_operand_dims, numbers.index_vector_dim)
+        dims = (numbers.index_map, numbers.vector)
         indices = _Indices(local, build, site.values[count], operand, dims)
         first, _ = indices.bounds(indexed, with_last=False)
         value = build.binary("subtract", indices.value, indices.spread(first))
         ir.replace_operand(op, count, value)
     if indexed or reduced:
         _spell_out(op, "indices_are_sorted", "unique_indices")
-    fixed = [dim for dim in operand.sharded if dim in numbers.inserted_window_dims]
-    fixed = [dim for dim in fixed if dim not in numbers.scatter_dims_to_operand_dims]
+    fixed = [dim for dim in operand.sharded if dim in numbers.collapsed]
+    fixed = [dim for dim in fixed if dim not in numbers.index_map]
     if fixed:
         _keep_others(local, site, fixed)
 
 
-def _is_shifted(dim: int, operand: Whole, updates: Whole, numbers: ScatterDimensionNumbers) -> bool:
+def _is_shifted(dim: int, operand: Whole, updates: Whole, numbers: ScatterDimensions) -> bool:
     """Whether indices along a sharded dimension count from the start of the part.
 
     Not if updates cover the dimension: then index 0 is the only one within bounds, on each device.
     """
-    if dim not in numbers.scatter_dims_to_operand_dims:
+    if dim not in numbers.index_map:
         return False
-    if dim in numbers.inserted_window_dims:
+    if dim in numbers.collapsed:
         return True
-    outside = (*numbers.inserted_window_dims, *numbers.input_batching_dims)
-    window = [d for d in range(len(operand.shape)) if d not in outside]
-    return not updates.axes(numbers.update_window_dims[window.index(dim)])
+    return not updates.axes(dict(numbers.windowed(len(operand.shape)))[dim])
 
 
-def _reduced_axes(operand: Whole, updates: Whole, numbers: ScatterDimensionNumbers) -> Axes:
+def _reduced_axes(operand: Whole, updates: Whole, numbers: ScatterDimensions) -> Axes:
     """The axes along which devices hold different updates of the same part."""
     used = {axis for dim in range(len(operand.shape)) for axis in operand.axes(dim)}
     return tuple(
-        axis
-        for dim in range(len(updates.shape))
-        if dim not in numbers.update_window_dims
-        for axis in updates.axes(dim)
-        if axis not in used
+        axis for dim in numbers.outer(len(updates.shape)) for axis in updates.axes(dim) if axis not in used
     )
 
 

@@ -32,6 +32,7 @@ from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of
 from shardy_py.mlir.text.builtin_attributes import is_integer
 from shardy_py.mlir.text.dense import is_splat, make_dense, store_integer
 from shardy_py.mlir.text.type_reader import ranked_tensor
+from shardy_py.ops import TABLE
 from shardy_py.reshard.device_groups import table_indices
 from shardy_py.sharding.slices import listed
 
@@ -274,7 +275,8 @@ def reduce(local: Localizer, site: Site) -> None:
     dims = ints_of(op, "dimensions", 0, 0)
     axes = tuple(axis for dim in dims for axis in site.operands[0].axes(dim))
     combiner = combiner_of(op)
-    if not axes or combiner not in ("stablehlo.add", "stablehlo.multiply", "stablehlo.xor"):
+    row = None if combiner is None else TABLE[combiner].combiner
+    if not axes or combiner is None or row is None or row.is_idempotent:
         return
     count = len(op.results)
     build: StablehloBuilder | None = None

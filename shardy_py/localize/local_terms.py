@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping
 
 from shardy_py.localize.device_ids import device_id
 from shardy_py.localize.identities import identity
-from shardy_py.localize.local_collectives import COMBINERS, AxesByDimension, data_of, target_of
+from shardy_py.localize.local_collectives import AxesByDimension, data_of, target_of
 from shardy_py.localize.localizer import Localizer, Site, not_local, replace_result
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, shape_of
+from shardy_py.ops import COMBINERS
+from shardy_py.ops.combiners import ADD
 from shardy_py.reshard.compare import is_equivalent
 from shardy_py.sharding import Axes
 
@@ -26,7 +28,7 @@ def replicated_to_unreduced(local: Localizer, site: Site) -> None:
     if axes and sharding.reduction == "sum":
         build = StablehloBuilder(site.op)
         first = local.is_first(build, mesh, axes)
-        value = build.select(first, value, identity(build, "stablehlo.add", value.type))
+        value = build.select(first, value, identity(build, ADD.op, value.type))
     replace_result(site.op, value)
 
 
@@ -37,7 +39,7 @@ def sharded_to_unreduced(local: Localizer, site: Site) -> None:
     value, type_ = site.values[0], site.op.results[0].type
     if any(by_dimension):
         build = StablehloBuilder(site.op)
-        combiner = f"stablehlo.{COMBINERS[sharding.reduction]}"
+        combiner = COMBINERS[sharding.reduction].op
         rest = identity(build, combiner, type_) if local.counts.is_narrow else None
         starts = [
             local.offset(build, mesh, axes, size) if axes else local.position(build, 0)

@@ -11,28 +11,32 @@ from typing import Any, cast
 from xdsl.dialects.builtin import IntegerAttr, i64
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.localize.local_ops import PERMUTE, RESHARD, ints_of
+from shardy_py.localize.local_ops import PERMUTE, RESHARD
 from shardy_py.localize.localizer import Localizer, Site, forget_sharding, not_local
-from shardy_py.mlir.dialects.stablehlo.structs import ConvDimensionNumbers
+from shardy_py.mlir.record import record_of
 from shardy_py.mlir.stablehlo_builder import shape_of
+from shardy_py.ops.dimensions import ConvolutionDimensions, Window, own_windows, windows_of
 
 
 def windowed(local: Localizer, site: Site) -> None:
     """Windows within a part. Raises ShardyError if windows along a sharded dimension reach beyond it."""
     op, given = site.op, site.operands[0]
-    rank = len(given.shape)
-    table: Any = op.properties.get("padding")
-    padding = list(table.get_values()) if table is not None else [0]
-    padding = padding * (2 * rank if len(padding) == 1 else 1)
-    lists = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
-    window, strides, base, dilations = (ints_of(op, name, rank, 1) for name in lists)
+    windows = own_windows(record_of(op).attributes, len(given.shape))
     outer = op.results[0] if op.name == "stablehlo.reduce_window" else site.values[1]
     sizes, parts = shape_of(outer), shape_of(site.values[0])
     for dim in given.sharded:
-        span = (window[dim] - 1) * dilations[dim] + 1
-        is_apart = strides[dim] * sizes[dim] == parts[dim] and span <= strides[dim] and base[dim] == 1
-        if not is_apart or any(padding[2 * dim : 2 * dim + 2]):
+        if not _is_apart(windows[dim], sizes[dim], parts[dim]):
             raise not_local(f"windows along sharded dimension {dim} that overlap other parts", PERMUTE)
+
+
+def _is_apart(window: Window, count: int, size: int) -> bool:
+    """Whether `count` windows divide a dimension without overlap, padding and dilation of it."""
+    has_room = window.stride * count == size and window.dilated_size <= window.stride
+    return has_room and _is_plain(window)
+
+
+def _is_plain(window: Window) -> bool:
+    return (window.low, window.high, window.base_dilation) == (0, 0, 1)
 
 
 def convolution(local: Localizer, site: Site) -> None:
@@ -43,12 +47,12 @@ def convolution(local: Localizer, site: Site) -> None:
     if site.is_whole:
         return
     op = site.op
-    numbers: ConvDimensionNumbers = cast(Any, op.properties["dimension_numbers"]).data
+    numbers = ConvolutionDimensions.of(record_of(op).attributes)
     lhs, rhs = site.operands
     _check_spatial(site, numbers)
     counts = {
-        "feature_group_count": rhs.parts(numbers.kernel_output_feature_dimension),
-        "batch_group_count": lhs.parts(numbers.input_batch_dimension),
+        "feature_group_count": rhs.parts(numbers.out_feature),
+        "batch_group_count": lhs.parts(numbers.batch),
     }
     for name, parts in counts.items():
         groups: int = cast(Any, op.properties[name]).value.data
@@ -64,28 +68,16 @@ def convolution(local: Localizer, site: Site) -> None:
     forget_sharding(op)
 
 
-def _check_spatial(site: Site, numbers: ConvDimensionNumbers) -> None:
-    op, (lhs, _), rank = site.op, site.operands, len(numbers.input_spatial_dimensions)
-    table: Any = op.properties.get("padding")
-    padding = list(table.get_values()) if table is not None else [0]
-    padding = padding * (2 * rank if len(padding) == 1 else 1)
-    strides, base, dilations = (
-        ints_of(op, name, rank, 1) for name in ("window_strides", "lhs_dilation", "rhs_dilation")
-    )
-    sizes = [shape_of(value) for value in (*site.values, op.results[0])]
-    spatial = (
-        numbers.input_spatial_dimensions,
-        numbers.kernel_spatial_dimensions,
-        numbers.output_spatial_dimensions,
-    )
-    for index, dims in enumerate(zip(*spatial, strict=True)):
+def _check_spatial(site: Site, numbers: ConvolutionDimensions) -> None:
+    op, lhs = site.op, site.operands[0]
+    image, kernel, made = (shape_of(value) for value in (*site.values, op.results[0]))
+    windows = windows_of(record_of(op).attributes, numbers.window(kernel))
+    for window, dims in zip(windows, numbers.spatials, strict=True):
         if lhs.parts(dims[0]) == 1:
             continue
-        part, window, result = (shape[dim] for shape, dim in zip(sizes, dims, strict=True))
-        span = (window - 1) * dilations[index] + 1
-        is_apart = strides[index] * result == part and span <= strides[index]
-        is_product = result == site.results[0].shape[dims[2]] == 1 and span == part
-        if not (is_apart or is_product) or base[index] != 1 or any(padding[2 * index : 2 * index + 2]):
+        part, result = image[dims[0]], made[dims[2]]
+        is_product = result == site.results[0].shape[dims[2]] == 1 and window.dilated_size == part
+        if not (_is_apart(window, result, part) or (is_product and _is_plain(window))):
             raise not_local(f"windows along sharded dimension {dims[0]} that overlap other parts", PERMUTE)
 
 

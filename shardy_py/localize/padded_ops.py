@@ -38,7 +38,8 @@ from shardy_py.mlir.record import combiners_of, record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.mlir.text.dense import element_size, is_splat, make_dense
 from shardy_py.mlir.value_shardings import ShardingReader
-from shardy_py.ops.reads import integer, structure
+from shardy_py.ops import Identity
+from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions
 from shardy_py.sharding import TensorSharding
 
 Sizes = tuple[int, ...]
@@ -80,7 +81,7 @@ class Padded:
             return
         true, sizes = self.true_shape(value), shape_of(value)
         if all(true[d] == sizes[d] for d in mask.dimensions):
-            if mask.fill is Fill.ZERO and self.adapts:
+            if mask.fill is Identity.ZERO and self.adapts:
                 scalar(StablehloBuilder(op), mask.fill, element_of(value))  # Shardy makes it, and leaves it
             return
         sharding = self.sharding(value)
@@ -99,7 +100,7 @@ class Padded:
             initial = operands_of(op)[mask.operand + len(op.results)]
             is_seen = isinstance(initial, OpResult) and is_foldable_constant(initial.op)
             return is_seen and self.adapts and is_zero_constant(initial)
-        return mask.fill is Fill.ZERO
+        return mask.fill is Identity.ZERO
 
     def grow(self, op: Operation, shape: Sizes) -> bool:
         """Pads operand 0 to `shape` with zeros; returns whether all its padding is zero."""
@@ -109,7 +110,7 @@ class Padded:
         if sizes == shape:
             return is_zero
         build = StablehloBuilder(op, self.sharding(value))
-        zero = scalar(build, Fill.ZERO, element_of(value))
+        zero = scalar(build, Identity.ZERO, element_of(value))
         high = [new - old for new, old in zip(shape, sizes, strict=True)]
         replace_operand(op, 0, build.pad(value, zero, (0,) * len(high), high))
         return is_zero or not self.is_padded(value)
@@ -218,11 +219,13 @@ def _convolution(op: Operation, padded: Padded) -> None:
 
 def _add_groups(op: Operation, padded: Padded) -> None:
     """Makes each index of padding a group, where each index of the dimension is one."""
-    image, numbers = operands_of(op)[0], structure(record_of(op), "dimension_numbers")
-    for kind in ("feature", "batch"):
-        name, dimension = f"{kind}_group_count", integer(numbers, f"input_{kind}_dimension")
+    image, numbers = operands_of(op)[0], ConvolutionDimensions.of(record_of(op).attributes)
+    for name, dimension, groups in (
+        ("feature_group_count", numbers.feature, numbers.feature_groups),
+        ("batch_group_count", numbers.batch, numbers.batch_groups),
+    ):
         size, true = shape_of(image)[dimension], padded.true_shape(image)[dimension]
-        if size != true == record_of(op).attributes.get(name, 1) > 1:
+        if size != true == groups > 1:
             _set(op, **{name: size})
 
 
@@ -297,20 +300,17 @@ def _dynamic_update_slice(op: Operation, padded: Padded) -> None:
 def _gather(op: Operation, padded: Padded) -> None:
     """Slices of whole dimensions grow with them; start indices are clamped to the tensor without padding."""
     operand, indices = operands_of(op)[:2]
-    numbers = cast("Mapping[str, Any]", plain(op.properties["dimension_numbers"]))
+    numbers = GatherDimensions.of(record_of(op).attributes)
     sizes = list(cast(Sizes, plain(op.properties["slice_sizes"])))
     true = padded.true_shape(operand)
-    dropped = (*numbers["collapsed_slice_dims"], *numbers["operand_batching_dims"])
-    kept = [dimension for dimension in range(len(sizes)) if dimension not in dropped]
-    index_map = cast(Sizes, numbers["start_index_map"])
-    last = [true[dimension] - sizes[dimension] for dimension in index_map]
+    last = [true[dimension] - sizes[dimension] for dimension in numbers.index_map]
     result = shape_of(op.results[0])
-    for dimension, position in zip(kept, numbers["offset_dims"], strict=True):
+    for dimension, position in numbers.windowed(len(sizes)):
         sizes[dimension] = result[position]
     _set(op, slice_sizes=sizes)
-    is_cut = any(shape_of(operand)[dimension] != true[dimension] for dimension in index_map)
+    is_cut = any(shape_of(operand)[dimension] != true[dimension] for dimension in numbers.index_map)
     if padded.masks_all and is_cut:
-        replace_operand(op, 1, _clamped(op, indices, last, numbers["index_vector_dim"], padded))
+        replace_operand(op, 1, _clamped(op, indices, last, numbers.vector, padded))
 
 
 def _clamped(op: Operation, indices: Value, last: Sequence[int], vector: int, padded: Padded) -> Value:

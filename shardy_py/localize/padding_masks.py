@@ -12,36 +12,28 @@ from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.localize.arithmetic.masks import Fill
-from shardy_py.localize.identities import identity_data
+from shardy_py.localize.identities import encoded
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, shape_of
 from shardy_py.mlir.text.dense import element_size
 from shardy_py.mlir.text.type_reader import ranked_tensor
+from shardy_py.ops import Identity
 from shardy_py.sharding import TensorSharding
 
 _I32_SIZES = 1 << 31
 
 
-_COMBINERS = {
-    Fill.ONE: "stablehlo.multiply",
-    Fill.LOWEST: "stablehlo.maximum",
-    Fill.HIGHEST: "stablehlo.minimum",
-    Fill.ALL_ONES: "stablehlo.and",
-    Fill.OUT_OF_BOUNDS: "stablehlo.minimum",
-}
-"""The combiner of which each fill but zero is the identity; the greatest index is out of bounds."""
-
-
-def scalar_data(fill: Fill, element: Attribute) -> bytes:
+def scalar_data(fill: Identity | Fill, element: Attribute) -> bytes:
     """The bytes of a scalar; `fill`: any but INITIAL, which is not constant."""
-    if fill is Fill.ZERO:
-        return bytes(element_size(element))
-    data = identity_data(_COMBINERS[fill], element)
+    if fill is Identity.ZERO:
+        return bytes(element_size(element))  # also of types without a zero, whose values nothing reads
+    # The greatest index is out of bounds.
+    data = encoded(fill if isinstance(fill, Identity) else Identity.HIGHEST, element)
     if data is None:
         raise ShardyError.unsupported(f"masking padding of type {element}", remedy="use even dimensions")
     return data
 
 
-def scalar(build: StablehloBuilder, fill: Fill, element: Attribute) -> Value:
+def scalar(build: StablehloBuilder, fill: Identity | Fill, element: Attribute) -> Value:
     """A constant with `scalar_data`."""
     return build.dense(ranked_tensor((), element), scalar_data(fill, element))
 

@@ -27,7 +27,6 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from shardy_py.base.behaviours import Behaviour, at_least
 from shardy_py.base.cursor import MAX_INTEGER_DIGITS
 from shardy_py.base.errors import ShardyError
-from shardy_py.localize.arithmetic.masks import Fill
 from shardy_py.localize.padding_masks import scalar
 from shardy_py.mlir import ir
 from shardy_py.mlir.cloning import clone
@@ -43,6 +42,7 @@ from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, shape
 from shardy_py.mlir.symbols import functions_of, meshes_of, top_level_ops
 from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.mlir.value_shardings import ShardingReader, rank_of
+from shardy_py.ops import Identity
 from shardy_py.passes import pass_call
 from shardy_py.passes.options import PerInstructionOptions
 from shardy_py.reshard.divisible import divisible_shape
@@ -200,7 +200,7 @@ class _Partitioning:
         build = StablehloBuilder(before, sharding)
         new = cast("tuple[int, ...]", cast("object", tensor_type(type_)).shape)  # pyright: ignore
         high = [large - small for large, small in zip(new, shape_of(value), strict=True)]
-        zero = scalar(build, Fill.ZERO, element_of(value))
+        zero = scalar(build, Identity.ZERO, element_of(value))
         return build.pad(value, zero, (0,) * len(high), high)
 
     def _local_function(

@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from xdsl.ir import Operation
 
@@ -23,7 +22,7 @@ from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.movements import note_copies
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, resized, shape_of
-from shardy_py.ops.windowed import Window, windows_of
+from shardy_py.ops.dimensions import ConvolutionDimensions, Window, windows_of
 from shardy_py.passes.export.communication_ops import identity_op
 from shardy_py.sharding import AxisRef, FactorType, Mesh, ShardingRule, TensorSharding
 from shardy_py.sharding.axis_lists import Axes, total_size
@@ -59,13 +58,10 @@ class Sides:
             for value in (image, kernel, op.results[0])
         ]
         attributes = record_of(op).attributes
-        numbers: Mapping[str, Any] = attributes["dimension_numbers"]
-        dimensions: list[tuple[int, ...]] = [
-            numbers[f"{side}_spatial_dimensions"] for side in ("input", "kernel", "output")
-        ]
-        taps = tuple(shape_of(kernel)[d] for d in dimensions[1])
-        windows = windows_of(attributes, taps, "lhs_dilation", "rhs_dilation")
-        groups = attributes.get("feature_group_count", 1) * attributes.get("batch_group_count", 1)
+        numbers = ConvolutionDimensions.of(attributes)
+        dimensions = [numbers.spatial, numbers.kernel_spatial, numbers.result_spatial]
+        windows = windows_of(attributes, numbers.window(shape_of(kernel)))
+        groups = numbers.feature_groups * numbers.batch_groups
         return Sides(found[1], shardings, dimensions, windows, groups)
 
     def along(self, number: int) -> tuple[list[int], list[Axes]]:

@@ -29,7 +29,7 @@ from shardy_py.localize.resolution import Resolution, padded_high
 from shardy_py.localize.window_exchange import Windowed, exchange_windows
 from shardy_py.mlir.movements import replace_by_values
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, shape_of
-from shardy_py.ops.windowed import Window
+from shardy_py.ops.dimensions import Window
 from shardy_py.reshard.reshape_groups import ReshapeGroup
 from shardy_py.sharding import DimensionSharding, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import total_size

@@ -8,9 +8,8 @@ of its groups, whatever their type: the features of a group are no parts of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from xdsl.ir import Operation
 
@@ -20,6 +19,7 @@ from shardy_py.mlir.dialects.stablehlo import ConvolutionOp
 from shardy_py.mlir.movements import replace_by_values
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.value_shardings import set_sharding
+from shardy_py.ops.dimensions import ConvolutionDimensions
 from shardy_py.passes.export.communication_ops import chain_after_result, only_user
 from shardy_py.reshard import reshard_plan as plans
 from shardy_py.reshard.steps import AllReduce, Reshard, Step
@@ -36,18 +36,17 @@ def whole_factors(op: Operation, rule: ShardingRule) -> frozenset[int]:
 
 
 def _of_windows_and_groups(op: Operation, rule: ShardingRule) -> Iterator[int]:
-    attributes = record_of(op).attributes
-    numbers: Mapping[str, Any] = attributes["dimension_numbers"]
+    numbers = ConvolutionDimensions.of(record_of(op).attributes)
     image, kernel = rule.operands
-    windows: tuple[int, ...] = numbers["kernel_spatial_dimensions"]
-    made: int = numbers["kernel_output_feature_dimension"]
-    for dimension in windows:
+    for dimension in numbers.kernel_spatial:
         yield from (f for f in kernel[dimension] if rule.factors[f].type is FactorType.REDUCTION)
-    features = kernel[made]
-    for kind in ("feature", "batch"):
-        given: int = numbers[f"input_{kind}_dimension"]
+    features = kernel[numbers.out_feature]
+    for given, groups in (
+        (numbers.feature, numbers.feature_groups),
+        (numbers.batch, numbers.batch_groups),
+    ):
         grouped = image[given]
-        if attributes.get(f"{kind}_group_count", 1) > 1 and grouped != features:
+        if groups > 1 and grouped != features:
             yield from (*grouped, *features)
 
 

@@ -22,7 +22,7 @@ from shardy_py.mlir import ir
 from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, shape_of
-from shardy_py.ops.windowed import Window
+from shardy_py.ops.dimensions import Window
 from shardy_py.passes.export.communication_ops import only_user
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.axis_lists import Axes, total_size

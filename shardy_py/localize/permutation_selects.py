@@ -14,7 +14,6 @@ from typing import Any
 
 from xdsl.ir import BlockArgument, Operation
 
-from shardy_py.localize.arithmetic.masks import Fill
 from shardy_py.localize.arithmetic.select_windows import SelectedParts, selected_parts
 from shardy_py.localize.halo_exchange import LocalBuilder
 from shardy_py.localize.identities import identity_data
@@ -30,14 +29,20 @@ from shardy_py.mlir.plain import plain
 from shardy_py.mlir.record import combiners_of, record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, shape_of
 from shardy_py.mlir.text.type_reader import ranked_tensor
-from shardy_py.ops.windowed import Window, windows_of
+from shardy_py.ops import Identity
+from shardy_py.ops.dimensions import Window, own_windows
 from shardy_py.passes.export.communication_ops import identity_op
 from shardy_py.sharding import TensorSharding
 
 Plans = Mapping[int, SelectedParts]
 """By dimension."""
 
-_NEVER_SELECTED = {"GE": Fill.LOWEST, "GT": Fill.LOWEST, "LE": Fill.HIGHEST, "LT": Fill.HIGHEST}
+_NEVER_SELECTED = {
+    "GE": Identity.LOWEST,
+    "GT": Identity.LOWEST,
+    "LE": Identity.HIGHEST,
+    "LT": Identity.HIGHEST,
+}
 """By comparison of the first argument with the second one: a value that no window selects that has others."""
 
 
@@ -82,7 +87,7 @@ def _plans(op: Operation, sharding: TensorSharding, parts: Sequence[int]) -> Pla
     """The plans of the sharded dimensions, without those along which window i is element i."""
     attributes = record_of(op).attributes
     shape, counts = (shape_of(value) for value in operands_of(op)[:2])
-    windows = windows_of(attributes, attributes.get("window_dimensions") or (1,) * len(shape), "", "")
+    windows = own_windows(attributes, len(shape))
     return {
         d: selected_parts(parts[d], shape[d], counts[d], window)
         for d, window in enumerate(windows)
@@ -90,7 +95,7 @@ def _plans(op: Operation, sharding: TensorSharding, parts: Sequence[int]) -> Pla
     }
 
 
-def _never_selected(op: Operation) -> Fill | None:
+def _never_selected(op: Operation) -> Identity | None:
     """The value that the comparison of `select` prefers to no other; None for other regions."""
     end = ir.terminator_of(op.regions[0])
     compare = None if end is None else operands_of(end)[0].owner

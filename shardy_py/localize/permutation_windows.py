@@ -23,7 +23,7 @@ from shardy_py.mlir.ir import blocks_of, operands_of, walk_pre_order
 from shardy_py.mlir.record import combiners_of, record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.mlir.text.type_reader import ranked_tensor
-from shardy_py.ops.windowed import Window, windows_of
+from shardy_py.ops.dimensions import Window, own_windows
 from shardy_py.sharding import Mesh, TensorSharding
 
 NOT_SHARDED = Windowed(Mesh(), (), (), lambda _inner, _parts: ())
@@ -165,8 +165,7 @@ def reduction_windows(op: Operation, state: Resolution) -> Description:
     if not is_isolated(op):
         return "its region uses values from outside"
     attributes = record_of(op).attributes
-    sizes = tuple(attributes["window_dimensions"])
-    windows = windows_of(attributes, sizes, "base_dilations", "window_dilations")
+    windows = own_windows(attributes, len(shape_of(operands[0])))
     shapes = shape_of(operands[0]), shape_of(op.results[0])
     reads = moved_along(windows, shapes, sharding, mesh)
     if not reads:

@@ -27,7 +27,6 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, ModuleO
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.localize.arithmetic.masks import Fill
 from shardy_py.localize.device_ids import DeviceCounts, next_channel
 from shardy_py.localize.halo_exchange import Devices
 from shardy_py.localize.identities import identity_data
@@ -38,7 +37,6 @@ from shardy_py.localize.unreduced_results import resolve_unreduced_results
 from shardy_py.mlir import ir
 from shardy_py.mlir.cloning import clone_region_into
 from shardy_py.mlir.dialects import sdy
-from shardy_py.mlir.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.mlir.dialects.stablehlo import OPS
 from shardy_py.mlir.dialects.traits import constant_of, data_flow
 from shardy_py.mlir.ir import (
@@ -55,20 +53,14 @@ from shardy_py.mlir.record import combiner_of, combiners_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.mlir.symbols import meshes_of
 from shardy_py.mlir.value_shardings import ShardingReader, set_sharding
+from shardy_py.ops import REDUCTIONS, TABLE, Identity
+from shardy_py.ops.combiners import ADD
 from shardy_py.passes.export.communication_ops import identity_op
 from shardy_py.sharding import DimensionSharding, TensorSharding
 from shardy_py.sharding.axis_lists import total_size
 from shardy_py.sharding.meshes import Meshes, mesh_of
 
-_ADD, _SCATTER = "stablehlo.add", "stablehlo.scatter"
-_REDUCTIONS = {
-    _ADD: "sum",
-    "stablehlo.maximum": "max",
-    "stablehlo.minimum": "min",
-    "stablehlo.and": "min",
-    "stablehlo.or": "max",
-}
-"""The reduction of sdy for each combiner; `and` and `or` combine booleans, else they are not order-free."""
+_SCATTER = "stablehlo.scatter"
 _CLOSED = DimensionSharding(is_closed=True)
 
 
@@ -90,11 +82,14 @@ def resolve_reduction_factors(module: ModuleOp) -> None:
             _set_reduction(found, combiner_of(op))
             continue
         combiners = combiners_of(op)
-        if all(name in _REDUCTIONS for name in combiners):
+        if all(map(_terms, combiners)):
             totals: dict[int, Value] = {}
             for index, (all_reduce, name) in enumerate(zip(found, combiners, strict=True)):
                 _set_reduction((all_reduce,), name)
-                if name == _ADD and (total := _add_initial_value(op, index, all_reduce, reader)) is not None:
+                if (
+                    name == ADD.op
+                    and (total := _add_initial_value(op, index, all_reduce, reader)) is not None
+                ):
                     totals[index] = total
             if totals:
                 _replace_by_terms(op, totals)
@@ -113,8 +108,14 @@ def _all_reduce_of(result: SSAValue) -> Operation | None:
     return use.operation
 
 
+def _terms(combiner: str | None) -> str:
+    """The reduction of sdy that continues one with a combiner; empty if there is none."""
+    row = TABLE[combiner or ""].combiner
+    return "" if row is None else row.terms
+
+
 def _set_reduction(all_reduces: Sequence[Operation], combiner: str | None) -> None:
-    name = _REDUCTIONS.get(combiner or "", "sum")
+    name = _terms(combiner) or "sum"
     for op in all_reduces:
         if name != "sum":
             op.properties["reduction_op"] = IntegerAttr(REDUCTIONS.index(name), i32)
@@ -132,7 +133,7 @@ def _add_initial_value(
     value = constant.properties.get("value") if constant is not None else None
     if isinstance(value, DenseIntOrFPElementsAttr) and not any(value.data.data):
         return None
-    zero = scalar(StablehloBuilder(op), Fill.ZERO, element_of(initial))
+    zero = scalar(StablehloBuilder(op), Identity.ZERO, element_of(initial))
     replace_operand(op, len(op.results) + index, zero)
     build = StablehloBuilder(all_reduce, reader.of(all_reduce.results[0]))
     result = renewed(all_reduce).results[0]

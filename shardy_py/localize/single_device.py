@@ -19,7 +19,6 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
-from shardy_py.localize.arithmetic.masks import Fill
 from shardy_py.localize.device_ids import DeviceCounts, is_device
 from shardy_py.localize.padding_masks import scalar_data
 from shardy_py.mlir import ir
@@ -33,6 +32,7 @@ from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of
 from shardy_py.mlir.symbols import meshes_of
 from shardy_py.mlir.value_shardings import ShardingReader, rank_of
+from shardy_py.ops import Identity
 from shardy_py.passes.export.communication_ops import step_op
 from shardy_py.passes.options import ResolveSingleDeviceOptions
 from shardy_py.reshard.steps import AllReduce
@@ -156,4 +156,4 @@ class _Resolution:
 def _zeros(build: StablehloBuilder, like: SSAValue) -> Value:
     if tensor_type(like.type) is None:
         return build.one("create_token", (), like.type)
-    return build.dense(like.type, scalar_data(Fill.ZERO, element_of(like)))
+    return build.dense(like.type, scalar_data(Identity.ZERO, element_of(like)))

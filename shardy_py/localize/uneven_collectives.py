@@ -22,7 +22,6 @@ from typing import cast
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from shardy_py.localize.arithmetic.masks import Fill
 from shardy_py.localize.device_ids import DeviceCounts, next_channel
 from shardy_py.localize.fallbacks import warn_whole
 from shardy_py.localize.halo_exchange import Devices, zero_of
@@ -32,13 +31,13 @@ from shardy_py.localize.resolution import Resolution
 from shardy_py.localize.window_exchange import Windowed, exchange_windows, unworthy
 from shardy_py.mlir import ir
 from shardy_py.mlir.dialects import sdy
-from shardy_py.mlir.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.mlir.ir import find_ops, operands_of, place_before
 from shardy_py.mlir.movements import Insertion, inserting_for, note, replace_by_values
 from shardy_py.mlir.plain import plain, tensor_type
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, resized, shape_of
 from shardy_py.mlir.symbols import Symbols, meshes_of
 from shardy_py.mlir.value_shardings import ShardingReader
+from shardy_py.ops import REDUCTIONS, Identity
 from shardy_py.passes.export.communication_ops import step_op
 from shardy_py.passes.options import PadForDivisibilityOptions, ResolvePermutationFactorsOptions
 from shardy_py.reshard.collectives import AllGather, AllSlice, Collective
@@ -63,7 +62,7 @@ def realign_collectives(module: ModuleOp, reader: ShardingReader, options: PadFo
             continue
         if 0 in tensor.shape:  # StableHLO has no collectives of tensors without elements
             build = StablehloBuilder(op, target)
-            replace_by_values(op, (build.dense(result.type, scalar_data(Fill.ZERO, element_of(result))),))
+            replace_by_values(op, (build.dense(result.type, scalar_data(Identity.ZERO, element_of(result))),))
             continue
         mesh = mesh_of(target, meshes)
         shape = cast("tuple[int, ...]", tensor.shape)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -34,7 +34,6 @@ from shardy_py.localize.window_exchange import is_zero_constant
 from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.dialects.sdy import OpShardingRuleAttr
 from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, SelectAndScatterOp
-from shardy_py.mlir.dialects.stablehlo.structs import ScatterDimensionNumbers
 from shardy_py.mlir.dialects.traits import data_flow, is_terminator
 from shardy_py.mlir.holders import RULE
 from shardy_py.mlir.ir import find_ops, operands_of, replace_operand, terminator_of, walk_pre_order
@@ -45,6 +44,7 @@ from shardy_py.mlir.stablehlo_builder import StablehloBuilder
 from shardy_py.mlir.symbols import meshes_of
 from shardy_py.mlir.value_shardings import ShardingReader, set_sharding
 from shardy_py.ops import call_target
+from shardy_py.ops.dimensions import ScatterDimensions
 from shardy_py.passes.export.communication_ops import chain_after_result, chain_before_use, sizes_of
 from shardy_py.passes.options import GatherWholeTensorsOptions
 from shardy_py.propagation.rules import derive_rule, pointwise_rule
@@ -325,14 +325,11 @@ def _indexed_windows(op: Operation) -> list[Collection[int]]:
     count = len(op.results)
     shape, updated = sizes_of(operands_of(op)[0]), sizes_of(operands_of(op)[count + 1])
     begins_at_zero = is_zero_constant(operands_of(op)[count])
-    numbers: ScatterDimensionNumbers = cast(Any, op.properties["scatter_dimension_numbers"]).data
-    outside = (*numbers.inserted_window_dims, *numbers.input_batching_dims)
-    windowed = [dim for dim in range(len(sizes_of(operands_of(op)[0]))) if dim not in outside]
-    pairs = zip(windowed, numbers.update_window_dims, strict=True)
+    numbers = ScatterDimensions.of(record_of(op).attributes)
     indexed = [
         (own, its)
-        for own, its in pairs
-        if own in numbers.scatter_dims_to_operand_dims and not (begins_at_zero and shape[own] == updated[its])
+        for own, its in numbers.windowed(len(shape))
+        if own in numbers.index_map and not (begins_at_zero and shape[own] == updated[its])
     ]
     inputs, updates = [dim for dim, _ in indexed], [dim for _, dim in indexed]
     return [*[inputs] * count, (), *[updates] * count, *[inputs] * count]

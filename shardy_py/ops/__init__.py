@@ -4,6 +4,7 @@ Imports `indexing` and `sharding` only. Sharding rules are derived in `propagati
 """
 
 from shardy_py.ops import custom_calls
+from shardy_py.ops.combiners import COMBINERS, REDUCTIONS, Combiner, Identity
 from shardy_py.ops.directions import input_to_output, is_exact, output_to_input, reads_everything
 from shardy_py.ops.movement import linear_index
 from shardy_py.ops.policy import BY_MAPS, DimensionRead, Policy, Relation, Treat, Treatment
@@ -20,7 +21,7 @@ from shardy_py.ops.reads import (
 )
 from shardy_py.ops.record import OpRecord, TensorType, matching_attributes
 from shardy_py.ops.sketch import Atom, Digit, Sketch, TensorDim
-from shardy_py.ops.spec import Collective, Control, OpSpec, Role, RuleSource, Storage
+from shardy_py.ops.spec import Collective, Control, Linear, Memory, OpSpec, Repeat, Role, RuleSource, Storage
 from shardy_py.ops.table import (
     TABLE,
     call_target,
@@ -36,19 +37,26 @@ from shardy_py.ops.work import NO_WORK, Work
 
 __all__ = [
     "BY_MAPS",
+    "COMBINERS",
     "NO_WORK",
+    "REDUCTIONS",
     "TABLE",
     "Atom",
     "Collective",
+    "Combiner",
     "Control",
     "Digit",
     "DimensionRead",
     "Domain",
+    "Identity",
+    "Linear",
+    "Memory",
     "OpRecord",
     "OpSpec",
     "Policy",
     "Reads",
     "Relation",
+    "Repeat",
     "Role",
     "RuleSource",
     "Sketch",

@@ -26,7 +26,7 @@ from shardy_py.ops.reads import (
 )
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.reduction import whole_dimensions
-from shardy_py.ops.spec import Collective, OpSpec, RuleSource, Storage
+from shardy_py.ops.spec import Collective, Linear, OpSpec, RuleSource, Storage
 from shardy_py.ops.work import each_element
 
 
@@ -131,6 +131,7 @@ ROWS = (
         is_elementwise=True,
         rule_source=RuleSource.NONE,
         collective=Collective("reshard"),
+        linear=Linear.ALL,
         storage=Storage.ALIAS,
     ),
 )

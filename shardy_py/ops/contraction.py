@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from math import prod
 
 from shardy_py.indexing import Expr, IndexMap, Variable, dim, range_var
+from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.ops.reads import Domain, Reads, all_results, domain_of, extents, integers, shape_of, structure
 from shardy_py.ops.record import OpRecord
-from shardy_py.ops.spec import OpSpec
+from shardy_py.ops.spec import Linear, OpSpec
 from shardy_py.ops.work import Work, products_of
 
 
@@ -31,15 +32,14 @@ def _product(
 
 def dot_general(record: OpRecord) -> tuple[Reads, ...]:
     """Result: batch, then free dimensions of the left, then of the right."""
-    numbers = structure(record, "dot_dimension_numbers")
+    numbers = DotDimensions.of(record.attributes)
     terms: list[list[str]] = []
-    for side, operand in zip(("lhs", "rhs"), record.operands, strict=False):
-        labels = {d: f"batch{i}" for i, d in enumerate(integers(numbers, f"{side}_batching_dimensions"))}
-        summed = integers(numbers, f"{side}_contracting_dimensions")
-        labels |= {d: f"summed{i}" for i, d in enumerate(summed)}
-        terms.append([labels.get(d, f"{side}{d}") for d in range(len(shape_of(operand)))])
-    loops = [f"summed{i}" for i in range(len(integers(numbers, "lhs_contracting_dimensions")))]
-    batch = [f"batch{i}" for i in range(len(integers(numbers, "lhs_batching_dimensions")))]
+    for side, operand in enumerate(record.operands[:2]):
+        labels = {d: f"batch{i}" for i, d in enumerate(numbers.batching[side])}
+        labels |= {d: f"summed{i}" for i, d in enumerate(numbers.contracting[side])}
+        terms.append([labels.get(d, f"{side} {d}") for d in range(len(shape_of(operand)))])
+    loops = [f"summed{i}" for i in range(len(numbers.contracting[0]))]
+    batch = [f"batch{i}" for i in range(len(numbers.batching[0]))]
     free = [label for label in terms[0] + terms[1] if label not in loops and label not in batch]
     return _product(record, terms, batch + free, loops)
 
@@ -113,8 +113,8 @@ def ragged_products(record: OpRecord) -> Work:
 
 
 ROWS = (
-    OpSpec("stablehlo.dot_general", dot_general, work=products_of(dot_general)),
-    OpSpec("stablehlo.dot", dot, work=products_of(dot)),
+    OpSpec("stablehlo.dot_general", dot_general, linear=Linear.ONE, work=products_of(dot_general)),
+    OpSpec("stablehlo.dot", dot, linear=Linear.ONE, work=products_of(dot)),
     OpSpec("stablehlo.einsum", closer=einsum, work=products_of(einsum)),
     OpSpec("stablehlo.unary_einsum", closer=einsum),
     OpSpec("linalg.generic", generic),

@@ -15,12 +15,12 @@ from shardy_py.ops.reads import Maps, Reads, domain_of, everything, names, shape
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.reduction import last_dimension, last_two_dimensions, whole_dimensions
 from shardy_py.ops.sketch import Sketch, TensorDim
-from shardy_py.ops.spec import OpSpec, Role, RuleSource
+from shardy_py.ops.spec import Memory, OpSpec, Role, RuleSource
 
 CALL = "stablehlo.custom_call"
-POINTWISE = names("""annotate_device_placement InspectSharding LayoutConstraint
+POINTWISE = names("""InspectSharding LayoutConstraint
     mhlo.erf X64SplitHigh X64SplitLow xla.megascale.provide_metadata""")
-OFFLOADS = ["MoveToDevice", "MoveToHost"]
+OFFLOADS = {"MoveToDevice": Memory.DEVICE, "MoveToHost": Memory.HOST}
 MATRIX = ["Cholesky", "CompactWyHelper", "InvertDiagBlocksLowerTriangular", "InvertDiagBlocksUpperTriangular"]
 MOVED = names("""_SPMDInternalOp_MultiPad _SPMDInternalOp_RotateRight _SPMDInternalOp_MultiRotate
     _SPMDInternalOp_MultiSlice _SPMDInternalOp_Wrap""")
@@ -111,7 +111,11 @@ def _all_operands(record: OpRecord) -> frozenset[int]:
 _FREE = Policy(pass_through)
 ROWS = (
     *(_row(target, pointwise, policy=_FREE) for target in POINTWISE),
-    *(_row(target, pointwise, policy=_FREE, role=Role.PASS_THROUGH) for target in OFFLOADS),
+    _row("annotate_device_placement", pointwise, policy=_FREE, memory=Memory.STATED),
+    *(
+        _row(target, pointwise, policy=_FREE, role=Role.PASS_THROUGH, memory=memory)
+        for target, memory in OFFLOADS.items()
+    ),
     *(_row(target, last_two_dimensions, policy=_FREE, superset=_all_operands) for target in MATRIX),
     *(_row(target, pointwise, policy=_FREE, closer=everything, superset=_all_operands) for target in MOVED),
     *(_row(target, rule_source=RuleSource.NONE) for target in WITHOUT_RULE),

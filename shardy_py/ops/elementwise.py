@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 from shardy_py.indexing import Expr, IndexMap, dim
+from shardy_py.ops import combiners
 from shardy_py.ops.policy import DimensionRead, Policy, Treatment, by_relation
 from shardy_py.ops.reads import Maps, Reads, all_results, coordinates, domain_of, names, read_whole, shape_of
 from shardy_py.ops.record import OpRecord
-from shardy_py.ops.spec import OpSpec, RuleSource
+from shardy_py.ops.spec import Linear, OpSpec, Repeat, RuleSource
 from shardy_py.ops.work import all_functions, decomposed, each_function, each_region
 
 
@@ -42,14 +43,15 @@ def seeded(read: DimensionRead) -> Treatment:
     return replace(by_relation(read), blocked=True)
 
 
-UNARY = names("""abs cbrt ceil count_leading_zeros cosine exponential exponential_minus_one floor imag
-    is_finite log log_plus_one logistic popcnt real reduce_precision round_nearest_afz round_nearest_even
+UNARY = names("""abs cbrt ceil count_leading_zeros cosine exponential exponential_minus_one floor
+    is_finite log log_plus_one logistic popcnt reduce_precision round_nearest_afz round_nearest_even
     rsqrt sign sine sqrt tan tanh""")
-BINARY = names("""atan2 complex divide power remainder
+BINARY = names("""atan2 power remainder
     shift_left shift_right_arithmetic shift_right_logical""")
 TRANSCENDENTAL = names("""atan2 cbrt cosine exponential exponential_minus_one log log_plus_one logistic
     power rsqrt sine sqrt tan tanh""")
 """Ops that XLA counts apart from others."""
+DIVISIONS = ("divide", "remainder")
 CHLO_IN_HLO = names("acos acosh asin asinh atanh cosh erf sinh")
 CHLO_UNARY = names("""_asin_acos_kernel atan bessel_i1e conj constant_like digamma erf_inv erfc is_inf
     is_neg_inf is_pos_inf lgamma square tan""")
@@ -119,8 +121,10 @@ def broadcast_along(record: OpRecord, *targets: Sequence[int]) -> tuple[Reads, .
 
 
 def _row(name: str, arity: int, **columns: Any) -> OpSpec:
-    work = each_function if name in TRANSCENDENTAL else None
-    return OpSpec(f"stablehlo.{name}", pointwise, is_elementwise=True, arity=arity, work=work, **columns)
+    columns["work"] = each_function if name in TRANSCENDENTAL else None
+    is_expensive = name in TRANSCENDENTAL or name in DIVISIONS
+    columns["repeat"] = Repeat.EXPENSIVE if is_expensive else Repeat.CHEAP
+    return OpSpec(f"stablehlo.{name}", pointwise, is_elementwise=True, arity=arity, **columns)
 
 
 def _chlo(name: str, maps: Maps = pointwise, **columns: Any) -> OpSpec:
@@ -131,30 +135,39 @@ def _chlo(name: str, maps: Maps = pointwise, **columns: Any) -> OpSpec:
 
 
 ROWS = (
-    OpSpec("stablehlo.constant", no_operands, rule_source=RuleSource.NONE),
+    OpSpec("stablehlo.constant", no_operands, rule_source=RuleSource.NONE, repeat=Repeat.FREE),
     OpSpec("sdy.constant", no_operands, rule_source=RuleSource.NONE),
     OpSpec("chlo.constant", no_operands, rule_source=RuleSource.UNKNOWN),
-    OpSpec("stablehlo.iota", no_operands, rule_source=RuleSource.NONE, preserves_constants=True),
+    OpSpec(
+        "stablehlo.iota",
+        no_operands,
+        rule_source=RuleSource.NONE,
+        preserves_constants=True,
+        repeat=Repeat.FREE,
+    ),
     OpSpec("stablehlo.rng", scalars_only, rule_source=RuleSource.UNKNOWN, work=each_function),
     OpSpec("stablehlo.rng_bit_generator", rng_bit_generator, policy=Policy(seeded), work=all_functions),
     *(_row(name, 1) for name in UNARY),
     *(_row(name, 2) for name in BINARY),
-    _row("add", 2, reduction="sum", is_folded=True),
-    _row("and", 2, reduction="and", is_folded=True),
+    *(_row(name, 1, linear=Linear.ALL) for name in ("imag", "real")),
+    _row("complex", 2, linear=Linear.ALL),
+    _row("divide", 2, linear=Linear.FIRST),
+    _row("add", 2, combiner=combiners.ADD, linear=Linear.ALL, is_folded=True),
+    _row("and", 2, combiner=combiners.AND, is_folded=True),
     _row("clamp", 3, is_folded=True),
     _row("compare", 2, is_folded=True),
-    _row("convert", 1, is_folded=True),
-    _row("maximum", 2, reduction="max", is_folded=True),
-    _row("minimum", 2, reduction="min", is_folded=True),
-    _row("multiply", 2, reduction="product", is_folded=True),
-    _row("negate", 1, is_folded=True),
+    _row("convert", 1, linear=Linear.ROUNDED, is_folded=True),
+    _row("maximum", 2, combiner=combiners.MAXIMUM, is_folded=True),
+    _row("minimum", 2, combiner=combiners.MINIMUM, is_folded=True),
+    _row("multiply", 2, combiner=combiners.MULTIPLY, linear=Linear.ONE, is_folded=True),
+    _row("negate", 1, linear=Linear.ALL, is_folded=True),
     _row("not", 1, is_folded=True),
-    _row("or", 2, reduction="or", is_folded=True),
+    _row("or", 2, combiner=combiners.OR, is_folded=True),
     _row("select", 3, is_folded=True),
-    _row("subtract", 2, is_folded=True),
+    _row("subtract", 2, linear=Linear.ALL, is_folded=True),
     _row("uniform_dequantize", 0, rule_source=RuleSource.UNKNOWN),
     _row("uniform_quantize", 0, rule_source=RuleSource.UNKNOWN),
-    _row("xor", 2, is_folded=True),
+    _row("xor", 2, combiner=combiners.XOR, is_folded=True),
     OpSpec("stablehlo.map", pointwise, rule_source=RuleSource.UNKNOWN, work=each_region),
     *(_chlo(name, is_elementwise=True, arity=1) for name in CHLO_IN_HLO),
     *(_chlo(name, is_elementwise=True) for name in CHLO_UNARY),

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, constant, dim, range_var, runtime
+from shardy_py.ops.dimensions import GatherDimensions, ScatterDimensions
 from shardy_py.ops.movement import broadcast_in_dim, reshape
 from shardy_py.ops.policy import (
     MOVED_ALONG,
@@ -33,13 +34,11 @@ from shardy_py.ops.reads import (
     domain_of,
     extents,
     integer,
-    integers,
     read_whole,
     shape_of,
-    structure,
 )
 from shardy_py.ops.record import OpRecord
-from shardy_py.ops.spec import OpSpec, Role, Storage
+from shardy_py.ops.spec import OpSpec, Repeat, Role, Storage
 from shardy_py.ops.work import look_ups, updates
 
 
@@ -67,29 +66,20 @@ def dynamic_update_slice(record: OpRecord) -> tuple[Reads, ...]:
 
 def gather(record: OpRecord) -> tuple[Reads, ...]:
     """Result (batch, offset) reads, at `offset`, the slice that starts at the index vector of `batch`."""
-    numbers = structure(record, "dimension_numbers")
+    numbers = GatherDimensions.of(record.attributes)
     operand, indices, result = (shape_of(t) for t in (*record.operands[:2], record.results[0]))
     sizes: tuple[int, ...] = record.attributes["slice_sizes"]
-    offset_dims = integers(numbers, "offset_dims")
-    batch = tuple(dim(i) for i in range(len(result)) if i not in offset_dims)
-    starts = _Starts(integers(numbers, "start_index_map"), operand, sizes)
-    vector = _IndexVector(indices, integer(numbers, "index_vector_dim"), batch)
-    batching = dict(
-        zip(
-            integers(numbers, "operand_batching_dims"),
-            integers(numbers, "start_indices_batching_dims"),
-            strict=True,
-        )
-    )
-    dropped = {*integers(numbers, "collapsed_slice_dims"), *batching}
-    offsets = map(dim, offset_dims)
+    batch = tuple(map(dim, numbers.outer(len(result))))
+    starts = _Starts(numbers.index_map, operand, sizes)
+    vector = _IndexVector(indices, numbers.vector, batch)
+    batching, offsets = dict(numbers.batched), dict(numbers.windowed(len(operand)))
     point: list[Expr] = []
     for position in range(len(operand)):
         if position in batching:
             point.append(vector.at[batching[position]])
         else:
             start = starts[position]
-            point.append(start if position in dropped else next(offsets) + start)
+            point.append(dim(offsets[position]) + start if position in offsets else start)
     domain = Domain(extents(result), vector.ranges, starts.runtimes)
     maps = (domain.reading(tuple(point)), domain.reading(vector.point))
     return (Reads((0,), maps, frozenset(range(len(vector.ranges)))),)
@@ -131,21 +121,12 @@ def scatter(record: OpRecord) -> tuple[Reads, ...]:
     A batch's update is read whole if its combination with the others is not order-free
     (attribute `context.combiner`).
     """
-    numbers = structure(record, "scatter_dimension_numbers")
+    numbers = ScatterDimensions.of(record.attributes)
     inputs = (len(record.operands) - 1) // 2
     shape, indices, update = (shape_of(record.operands[i]) for i in (0, inputs, inputs + 1))
-    windows = integers(numbers, "update_window_dims")
-    inserted = set(integers(numbers, "inserted_window_dims"))
-    batching = dict(
-        zip(
-            integers(numbers, "scatter_indices_batching_dims"),
-            integers(numbers, "input_batching_dims"),
-            strict=True,
-        )
-    )
-    vector_dim: int = integer(numbers, "index_vector_dim")
-    places = [d for d in range(len(indices)) if d != vector_dim]
-    batch_dims = [d for d in range(len(update)) if d not in windows]
+    batching = {place: position for position, place in numbers.batched}
+    places = [d for d in range(len(indices)) if d != numbers.vector]
+    batch_dims = numbers.outer(len(update))
     batch: list[Expr] = []
     ranges: list[int] = []
     for place, position in zip(places, batch_dims, strict=True):
@@ -154,20 +135,16 @@ def scatter(record: OpRecord) -> tuple[Reads, ...]:
         else:
             batch.append(range_var(len(ranges)))
             ranges.append(update[position])
-    windowed = [d for d in range(len(shape)) if d not in inserted and d not in batching.values()]
-    sizes = dict(zip(windowed, (update[d] for d in windows), strict=True))
-    starts = _Starts(
-        integers(numbers, "scatter_dims_to_operand_dims"),
-        shape,
-        tuple(sizes.get(d, 1) for d in range(len(shape))),
-    )
-    vector = _IndexVector(indices, vector_dim, tuple(batch), len(ranges))
+    windowed = dict(numbers.windowed(len(shape)))
+    sizes = tuple(update[windowed[d]] if d in windowed else 1 for d in range(len(shape)))
+    starts = _Starts(numbers.index_map, shape, sizes)
+    vector = _IndexVector(indices, numbers.vector, tuple(batch), len(ranges))
     domain = Domain(extents(shape), extents(tuple(ranges)) + vector.ranges, starts.runtimes)
-    from_window = {u: dim(d) - starts[d] for u, d in zip(windows, windowed, strict=True)}
+    from_window = {u: dim(d) - starts[d] for d, u in windowed.items()}
     in_batch = dict(zip(batch_dims, batch, strict=True))
     point = tuple(from_window[u] if u in from_window else in_batch[u] for u in range(len(update)))
-    inside: list[Constraint] = [(from_window[u], Interval(0, update[u] - 1)) for u in windows]
-    inside += [(dim(d) - starts[d], Interval(0, 0)) for d in sorted(inserted)]
+    inside: list[Constraint] = [(from_window[u], Interval(0, update[u] - 1)) for u in numbers.offsets]
+    inside += [(dim(d) - starts[d], Interval(0, 0)) for d in sorted(numbers.collapsed)]
     maps: tuple[IndexMap, ...] = (
         *(domain.reading(coordinates(shape)),) * inputs,
         domain.reading(vector.point),
@@ -252,7 +229,7 @@ ROWS = (
         context="context.constant_indices",
         storage=Storage.IN_PLACE,
     ),
-    OpSpec("stablehlo.gather", gather, policy=Policy(gathered), work=look_ups),
+    OpSpec("stablehlo.gather", gather, policy=Policy(gathered), repeat=Repeat.EXPENSIVE, work=look_ups),
     OpSpec(
         "stablehlo.scatter",
         scatter,

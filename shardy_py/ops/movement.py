@@ -15,7 +15,7 @@ from shardy_py.ops.policy import MOVED_ALONG, PASS, WHOLE, DimensionRead, Policy
 from shardy_py.ops.reads import Domain, Maps, Reads, coordinates, domain_of, extents, shape_of
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.sketch import Sketch, TensorDim
-from shardy_py.ops.spec import OpSpec, Role, RuleSource
+from shardy_py.ops.spec import Linear, OpSpec, Repeat, Role, RuleSource
 
 
 def transpose(record: OpRecord) -> tuple[Reads, ...]:
@@ -217,7 +217,7 @@ _SHAPED = _MOVED | {"preserves_constants": True, "needs_static_operand": True}
 _CONCATENATED = Policy(adjust=adjust_concatenation)
 ROWS = (
     _row("transpose", transpose, role=Role.PASS_THROUGH, is_folded=True, **_MOVED),
-    _row("broadcast_in_dim", broadcast_in_dim, role=Role.BROADCAST, **_SHAPED),
+    _row("broadcast_in_dim", broadcast_in_dim, role=Role.BROADCAST, repeat=Repeat.FREE, **_SHAPED),
     _row("broadcast", broadcast, rule_source=RuleSource.UNKNOWN),
     _row("reshape", reshape, role=Role.PASS_THROUGH, policy=Policy(keeps_order=True), **_SHAPED),
     _row("slice", slice_, policy=Policy(resized), preserves_constants=True, is_folded=True, **_MOVED),
@@ -228,6 +228,7 @@ ROWS = (
         concatenate,
         policy=_CONCATENATED,
         context="context.concatenates_slices",
+        linear=Linear.ALL,
         is_folded=True,
     ),
     _row("bitcast_convert", bitcast_convert, is_elementwise=_is_same_shape),

@@ -24,7 +24,7 @@ from shardy_py.ops.reads import (
 )
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.sketch import Sketch, TensorDim
-from shardy_py.ops.spec import OpSpec, RuleSource
+from shardy_py.ops.spec import OpSpec, Repeat, RuleSource
 from shardy_py.ops.work import comparisons, factorizations, folds, solves, transforms
 
 
@@ -241,7 +241,13 @@ ROWS = (
     OpSpec("stablehlo.batch_norm_inference", inference),
     OpSpec("stablehlo.batch_norm_training", with_statistics, closer=training, rule_source=RuleSource.UNKNOWN),
     OpSpec("stablehlo.batch_norm_grad", with_statistics, closer=grad, rule_source=RuleSource.UNKNOWN),
-    OpSpec("stablehlo.reduce", reduce, policy=Policy(walk=operand_first(0)), work=folds),
+    OpSpec(
+        "stablehlo.reduce",
+        reduce,
+        policy=Policy(walk=operand_first(0)),
+        repeat=Repeat.EXPENSIVE,
+        work=folds,
+    ),
     OpSpec("stablehlo.sort", sort, policy=Policy(sorted_), work=comparisons),
     OpSpec("chlo.top_k", last_dimension, rule_source=RuleSource.UNKNOWN),
     OpSpec("stablehlo.cholesky", last_two_dimensions, closer=cholesky_closely, work=factorizations),

@@ -14,16 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Literal
 
 from shardy_py.base.behaviours import Behaviour
+from shardy_py.ops.combiners import Combiner
 from shardy_py.ops.policy import BY_MAPS, Policy
 from shardy_py.ops.reads import Maps
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.work import WorkOf
 from shardy_py.sharding import ShardingRule
-
-Reduction = Literal["", "sum", "product", "max", "min", "and", "or"]
 
 
 class Role(Enum):
@@ -86,6 +84,42 @@ class Storage(Enum):
     ELEMENT = auto()
 
 
+class Linear(Enum):
+    """The operands in which an op is linear, so that it maps terms of a sum to terms of its result.
+
+    NO: none. ALL: all together, as an addition. ONE: each, with the others fixed, as a product. FIRST: the
+    first, with the others fixed, as a quotient. ROUNDED: its only one, but for a rounding of each term, which
+    partial sums must not have.
+    """
+
+    NO = auto()
+    ALL = auto()
+    ONE = auto()
+    FIRST = auto()
+    ROUNDED = auto()
+
+
+class Memory(Enum):
+    """The memory that a call moves its operand to: STATED in its `mhlo.frontend_attributes`."""
+
+    SAME = auto()
+    HOST = auto()
+    DEVICE = auto()
+    STATED = auto()
+
+
+class Repeat(Enum):
+    """How XLA counts computing an op again in each consumer that it is fused into.
+
+    FREE: always done. CHEAP: done. EXPENSIVE: not done. Source: openxla/xla, `IsExpensive` in
+    xla/service/instruction_fusion.cc.
+    """
+
+    FREE = auto()
+    CHEAP = auto()
+    EXPENSIVE = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Collective:
     """The communication of an op between devices.
@@ -136,14 +170,15 @@ class OpSpec:
     Values:
     preserves_constants: whether results are constant if all operands are; None: if it is elementwise.
     needs_static_operand: whether a dynamic dimension of its operand may make it invalid.
-    reduction: what it computes when a reduction combines elements with it.
+    combiner: its row as the combiner of reductions; None: it is none that engines know.
     is_folded: whether XLA computes its result before propagation if its operands are known integers, or
         known elements that it moves.
     moves_elements: whether each element of the result is an element of the first operand.
+    linear: see `Linear`; ask `linearity`.
 
     Execution:
     control: how its regions or callees run.
-    storage: where its results lie in memory.
+    storage: where its results lie in memory. memory: see `Memory`. repeat: see `Repeat`.
     work: its arithmetic; None: one operation for each element if it is elementwise, else nothing.
     """
 
@@ -164,11 +199,14 @@ class OpSpec:
     collective: Collective | None = None
     preserves_constants: bool | None = None
     needs_static_operand: bool = False
-    reduction: Reduction = ""
+    combiner: Combiner | None = None
     is_folded: bool = False
     moves_elements: bool = False
+    linear: Linear = Linear.NO
     control: Control = Control.NONE
     storage: Storage = Storage.NEW
+    memory: Memory = Memory.SAME
+    repeat: Repeat = Repeat.CHEAP
     work: WorkOf | None = None
 
     def elementwise(self, record: OpRecord) -> bool:
@@ -177,7 +215,12 @@ class OpSpec:
 
     def is_order_free(self, element_type: str) -> bool:
         """Returns whether reductions of elements of that type with it count as independent of order."""
-        return bool(self.reduction) and (element_type == "i1" or self.reduction not in ("and", "or"))
+        return self.combiner is not None and self.combiner.is_order_free(element_type)
+
+    @property
+    def linearity(self) -> Linear:
+        """Returns the operands in which it is linear; an op that moves elements is linear in its first."""
+        return Linear.FIRST if self.moves_elements else self.linear
 
     @property
     def makes_constants(self) -> bool:

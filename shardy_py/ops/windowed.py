@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.indexing import Constraint, Expr, Interval, dim, extent, range_var
+from shardy_py.ops.dimensions import ConvolutionDimensions, Window, own_windows, windows_of
 from shardy_py.ops.policy import MOVED_ALONG, PASS, REDUCED, WHOLE, Policy
 from shardy_py.ops.reads import (
     Domain,
@@ -16,77 +15,12 @@ from shardy_py.ops.reads import (
     all_results,
     domain_of,
     extents,
-    integer,
-    integers,
     shape_of,
-    structure,
 )
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.sketch import Atom, Sketch, TensorDim
-from shardy_py.ops.spec import OpSpec
+from shardy_py.ops.spec import Linear, OpSpec
 from shardy_py.ops.work import products_of, selections, window_folds
-
-
-@dataclass(frozen=True)
-class Window:
-    """One dimension of a window: XLA's `window` attribute.
-
-    low, high: padding of the operand; base_dilation: distance of its elements; dilation: distance of the
-    window's elements; is_reversed: whether the window's coordinate runs opposite to the operand's.
-    """
-
-    size: int = 1
-    stride: int = 1
-    low: int = 0
-    high: int = 0
-    base_dilation: int = 1
-    dilation: int = 1
-    is_reversed: bool = False
-
-    @property
-    def is_trivial(self) -> bool:
-        """Returns whether each window is one element."""
-        return self == Window()
-
-    @property
-    def dilated_size(self) -> int:
-        """The elements from the first to the last of a window."""
-        return 1 + (self.size - 1) * self.dilation
-
-    def padded(self, size: int) -> int:
-        """The elements of a dimension of `size` with its dilation and padding."""
-        return 1 + (size - 1) * self.base_dilation + self.low + self.high
-
-    def count(self, size: int) -> int:
-        """The number of windows over a dimension of `size`."""
-        return (self.padded(size) - self.dilated_size) // self.stride + 1
-
-    def element(self, place: Expr, offset: Expr, size: int) -> tuple[Expr, tuple[Constraint, ...]]:
-        """The operand coordinate at `offset` in window `place`, and the constraints that it is in bounds."""
-        if self.is_reversed:
-            offset = self.size - 1 - offset
-        position = place * self.stride + offset * self.dilation - self.low
-        constraints: list[Constraint] = []
-        if self.base_dilation > 1:
-            constraints.append((position % self.base_dilation, Interval(0, 0)))
-        if self.low > 0 or self.high > 0 or self.base_dilation > 1:
-            constraints.append((position, Interval(0, (size - 1) * self.base_dilation)))
-        return position // self.base_dilation, tuple(constraints)
-
-
-def windows_of(
-    attributes: Mapping[str, Any], sizes: tuple[int, ...], base: str, dilation: str
-) -> list[Window]:
-    """The windows in an op's attributes; absent attributes have their defaults."""
-    names = ("window_strides", "padding", base, dilation, "window_reversal")
-    defaults = (1, (0, 0), 1, 1, False)
-    columns: Iterator[Sequence[Any]] = (
-        attributes.get(name) or (default,) * len(sizes) for name, default in zip(names, defaults, strict=True)
-    )
-    return [
-        Window(size, stride, padding[0], padding[1], base_dilation, dilation, bool(is_reversed))
-        for size, stride, padding, base_dilation, dilation, is_reversed in zip(sizes, *columns, strict=True)
-    ]
 
 
 def reduce_window(record: OpRecord) -> tuple[Reads, ...]:
@@ -96,7 +30,7 @@ def reduce_window(record: OpRecord) -> tuple[Reads, ...]:
     domain = domain_of(record, ranges=sizes)
     point: list[Expr] = []
     constraints: list[Constraint] = []
-    windows = windows_of(record.attributes, sizes, "base_dilations", "window_dilations")
+    windows = own_windows(record.attributes, len(shape))
     for i, window in enumerate(windows):
         element, inside = window.element(dim(i), range_var(i), shape[i])
         point.append(element)
@@ -112,14 +46,15 @@ def select_and_scatter(record: OpRecord, *, is_closer: bool = False) -> tuple[Re
     is_closer: without neighbours that share no window with the element.
     """
     shape, source = shape_of(record.operands[0]), shape_of(record.operands[1])
-    sizes = tuple(record.attributes.get("window_dimensions") or (1,) * len(shape))
+    windows = own_windows(record.attributes, len(shape))
+    sizes = tuple(window.size for window in windows)
     domain = Domain(extents(shape), (*extents(sizes), *(Interval(1 - size, size - 1) for size in sizes)))
     read: list[Expr] = []
     gathered: list[Expr] = []
     read_inside: list[Constraint] = []
     shared: list[Constraint] = []
     gathered_inside: list[Constraint] = []
-    for i, window in enumerate(windows_of(record.attributes, sizes, "", "")):
+    for i, window in enumerate(windows):
         neighbour = range_var(len(sizes) + i)
         read.append(dim(i) + neighbour)
         if window.size > 1:
@@ -143,32 +78,26 @@ def select_and_scatter(record: OpRecord, *, is_closer: bool = False) -> tuple[Re
 
 def convolution(record: OpRecord) -> tuple[Reads, ...]:
     """A product contracted over the input features of the group and the window at d."""
-    attributes, numbers = record.attributes, structure(record, "dimension_numbers")
+    numbers = ConvolutionDimensions.of(record.attributes)
     lhs, rhs, out = (shape_of(t) for t in (*record.operands[:2], record.results[0]))
-    kernel_spatial = integers(numbers, "kernel_spatial_dimensions")
-    in_spatial, out_spatial = (integers(numbers, f"{t}_spatial_dimensions") for t in ("input", "output"))
-    in_features = integer(numbers, "kernel_input_feature_dimension")
-    out_batch, out_features = (integer(numbers, f"output_{t}_dimension") for t in ("batch", "feature"))
-    sizes = tuple(rhs[d] for d in kernel_spatial)
-    domain = domain_of(record, ranges=(*sizes, rhs[in_features]))
+    sizes = numbers.window(rhs)
+    domain = domain_of(record, ranges=(*sizes, rhs[numbers.in_feature]))
+    feature = dim(numbers.result_feature)
     batch_group, feature_group = (
-        _group(dim(out_features), out[out_features], integer(attributes, f"{t}_group_count", 1))
-        for t in ("batch", "feature")
+        _group(feature, out[numbers.result_feature], count)
+        for count in (numbers.batch_groups, numbers.feature_groups)
     )
     read: dict[int, Expr] = {
-        integer(numbers, "input_batch_dimension"): dim(out_batch) + batch_group * out[out_batch],
-        integer(numbers, "input_feature_dimension"): range_var(len(sizes)) + feature_group * rhs[in_features],
+        numbers.batch: dim(numbers.result_batch) + batch_group * out[numbers.result_batch],
+        numbers.feature: range_var(len(sizes)) + feature_group * rhs[numbers.in_feature],
     }
-    kernel: dict[int, Expr] = {
-        in_features: range_var(len(sizes)),
-        integer(numbers, "kernel_output_feature_dimension"): dim(out_features),
-    }
+    kernel: dict[int, Expr] = {numbers.in_feature: range_var(len(sizes)), numbers.out_feature: feature}
     constraints: list[Constraint] = []
-    for i, window in enumerate(windows_of(attributes, sizes, "lhs_dilation", "rhs_dilation")):
-        where = in_spatial[i]
-        read[where], inside = window.element(dim(out_spatial[i]), range_var(i), lhs[where])
+    windows = windows_of(record.attributes, sizes)
+    for i, ((where, beside, place), window) in enumerate(zip(numbers.spatials, windows, strict=True)):
+        read[where], inside = window.element(dim(place), range_var(i), lhs[where])
         constraints.extend(inside)
-        kernel[kernel_spatial[i]] = range_var(i)
+        kernel[beside] = range_var(i)
     maps = (
         domain.reading(tuple(read[i] for i in range(len(lhs))), tuple(constraints)),
         domain.reading(tuple(kernel[i] for i in range(len(rhs)))),
@@ -191,9 +120,7 @@ def convolved(record: OpRecord) -> tuple[Reads, ...]:
 
 def walk_convolution(record: OpRecord) -> list[TensorDim]:
     """The left operand, batch first, then spatial dimensions, then features."""
-    numbers = record.attributes["dimension_numbers"]
-    batch, features = (numbers[f"input_{name}_dimension"] for name in ("batch", "feature"))
-    return [TensorDim("operand", 0, d) for d in (batch, *numbers["input_spatial_dimensions"], features)]
+    return [TensorDim("operand", 0, d) for d in ConvolutionDimensions.of(record.attributes).image]
 
 
 def adjust_convolution(sketch: Sketch, conservative: bool) -> None:
@@ -202,11 +129,8 @@ def adjust_convolution(sketch: Sketch, conservative: bool) -> None:
     Their sizes are limited to the rest of the input's dimension; none has size one. What has no room in it
     has its whole size on the output's or the kernel's dimension alone. Conservatively, there are none.
     """
-    numbers = structure(sketch.record, "dimension_numbers")
-    image, kernel, output = (
-        integers(numbers, f"{side}_spatial_dimensions") for side in ("input", "kernel", "output")
-    )
-    for lhs, rhs, out in zip(image, kernel, output, strict=True):
+    numbers = ConvolutionDimensions.of(sketch.record.attributes)
+    for lhs, rhs, out in numbers.spatials:
         slot = TensorDim("operand", 0, lhs)
         windows = sketch.atom_at(TensorDim("result", 0, out))
         window = sketch.atom_at(TensorDim("operand", 1, rhs))
@@ -231,7 +155,7 @@ def adjust_convolution(sketch: Sketch, conservative: bool) -> None:
             sketch.resize(atom, shared)
             sketch.atoms[slot].append(atom)
             left //= shared
-    feature = TensorDim("result", 0, integer(numbers, "output_feature_dimension"))
+    feature = TensorDim("result", 0, numbers.result_feature)
     last = sketch.atoms[feature][-1]
     if sketch.size_of(last) == 1:
         sketch.drop(last)
@@ -265,14 +189,9 @@ def adjust_selection(sketch: Sketch, conservative: bool) -> None:
 
 
 def _shard_along_windows(sketch: Sketch, dimension: int, conservative: bool) -> Atom:
-    attributes, atom = sketch.record.attributes, sketch.atom_at(TensorDim("result", 0, dimension))
-    sizes = attributes.get("window_dimensions")
-    strides, padding = attributes.get("window_strides"), attributes.get("padding")
-    stays = (
-        (not sizes or sizes[dimension] == 1)
-        and (not strides or strides[dimension] == 1)
-        and (not padding or tuple(padding[dimension]) == (0, 0))
-    )
+    atom = sketch.atom_at(TensorDim("result", 0, dimension))
+    window = own_windows(sketch.record.attributes, len(shape_of(sketch.record.results[0])))[dimension]
+    stays = (window.size, window.stride, window.low, window.high) == (1, 1, 0, 0)
     sketch.resize(atom, shape_of(sketch.record.results[0])[dimension])
     sketch.set_type(atom, PASS if stays else MOVED_ALONG)
     sketch.block(atom, is_blocked=conservative and not stays)
@@ -301,6 +220,7 @@ ROWS = (
         convolution,
         closer=convolved,
         policy=_CONVOLVED,
+        linear=Linear.ONE,
         work=products_of(convolution),
     ),
     OpSpec("stablehlo.dynamic_conv"),

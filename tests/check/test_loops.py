@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.check.test_rules import BAD, CLEAN, found_in
+
+T = "tensor<8x8xf32>"
 
 
 def test_sums_that_are_used_in_the_loop_are_not_reported() -> None:
     text = BAD["SDY008"].replace("stablehlo.add %sum, %d", "stablehlo.multiply %sum, %d")
     assert found_in(BAD["SDY008"], "SDY008")
     assert found_in(text, "SDY008") == ()
+
+
+@pytest.mark.parametrize(
+    ("between", "is_found"),
+    [
+        ("%l = stablehlo.multiply %arg2, %d : tensor<8x8xf32>", True),
+        ("%l = stablehlo.multiply %sum, %d : tensor<8x8xf32>", False),
+        ("%l = stablehlo.multiply %d, %d : tensor<8x8xf32>", False),
+        ("%l = stablehlo.divide %d, %arg2 : tensor<8x8xf32>", True),
+        ("%l = stablehlo.divide %arg2, %d : tensor<8x8xf32>", False),
+        ("%b, %l = stablehlo.optimization_barrier %arg2, %d : tensor<8x8xf32>, tensor<8x8xf32>", True),
+        ("%b, %k = stablehlo.optimization_barrier %d, %arg2 : tensor<8x8xf32>, tensor<8x8xf32>", False),
+        (f"%l = stablehlo.dot_general %d, %arg2, contracting_dims = [1] x [0] : ({T}, {T}) -> {T}", True),
+        ("%l = stablehlo.tanh %d : tensor<8x8xf32>", False),
+    ],
+)
+def test_linear_functions_of_a_sum_are_followed(between: str, *, is_found: bool) -> None:
+    added = f"{between}\n    %t = stablehlo.add %sum, %l"
+    if "%l" not in between:
+        added = f"{between}\n    %t = stablehlo.add %sum, %k"
+    assert bool(found_in(BAD["SDY008"].replace("%t = stablehlo.add %sum, %d", added), "SDY008")) is is_found
 
 
 def test_values_that_change_are_not_invariant() -> None:

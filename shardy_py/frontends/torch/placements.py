@@ -29,6 +29,7 @@ from typing import Any, cast
 
 from shardy_py.api import Mesh, Sharding, ShardyError
 from shardy_py.api.arguments import expect
+from shardy_py.ops import REDUCTIONS
 from shardy_py.sharding import AxisRef, DimensionSharding, SubAxis, TensorSharding
 
 Spans = tuple[range, ...]
@@ -105,9 +106,6 @@ def _spelled(spans: Spans) -> str:
 
 
 INSTALL = "PyTorch is not installed; `pip install 'shardy_py[torch]'`"
-
-REDUCTIONS = ("sum", "max", "min")
-"""The reductions of `Partial` that shardings support."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,34 +18,20 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.ops import OpRecord
-from shardy_py.ops.reads import integer, integers, structure
+from shardy_py.ops import TABLE, Identity, OpRecord
+from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions, ScatterDimensions
 
 Dimensions = tuple[int, ...]
 
 
 class Fill(Enum):
-    """The scalar that replaces padding; LOWEST and HIGHEST are infinite for floats."""
+    """A scalar that replaces padding and is no identity.
 
-    ZERO = auto()
-    ONE = auto()
-    LOWEST = auto()
-    HIGHEST = auto()
-    ALL_ONES = auto()
+    OUT_OF_BOUNDS: an index that is skipped. INITIAL: the initial value of a reduction.
+    """
+
     OUT_OF_BOUNDS = auto()
     INITIAL = auto()
-
-
-IDENTITIES: Mapping[str, Fill] = {
-    "stablehlo.add": Fill.ZERO,
-    "stablehlo.multiply": Fill.ONE,
-    "stablehlo.maximum": Fill.LOWEST,
-    "stablehlo.minimum": Fill.HIGHEST,
-    "stablehlo.and": Fill.ALL_ONES,
-    "stablehlo.or": Fill.ZERO,
-    "stablehlo.xor": Fill.ZERO,
-}
-"""The identity of each combiner; `Fill.INITIAL` stands for that of any other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +40,15 @@ class Mask:
 
     operand: int
     dimensions: Dimensions
-    fill: Fill = Fill.ZERO
+    fill: Identity | Fill = Identity.ZERO
 
 
 Masks = tuple[Mask, ...]
 
 
 def _dot_general(record: OpRecord) -> Masks:
-    numbers = structure(record, "dot_dimension_numbers")
-    sides = ("lhs_contracting_dimensions", "rhs_contracting_dimensions")
-    return tuple(Mask(index, tuple(integers(numbers, side))) for index, side in enumerate(sides))
+    contracting = DotDimensions.of(record.attributes).contracting
+    return tuple(Mask(index, dimensions) for index, dimensions in enumerate(contracting))
 
 
 def _dot(record: OpRecord) -> Masks:
@@ -73,40 +58,34 @@ def _dot(record: OpRecord) -> Masks:
 
 
 def _convolution(record: OpRecord) -> Masks:
-    numbers = structure(record, "dimension_numbers")
-    return tuple(
-        Mask(
-            index,
-            (
-                integer(numbers, f"{side}input_feature_dimension"),
-                *integers(numbers, f"{spatial}_spatial_dimensions"),
-            ),
-        )
-        for index, (side, spatial) in enumerate((("", "input"), ("kernel_", "kernel")))
+    numbers = ConvolutionDimensions.of(record.attributes)
+    return (
+        Mask(0, (numbers.feature, *numbers.spatial)),
+        Mask(1, (numbers.in_feature, *numbers.kernel_spatial)),
     )
 
 
 def _scatter(record: OpRecord) -> Masks:
-    numbers = structure(record, "scatter_dimension_numbers")
+    numbers = ScatterDimensions.of(record.attributes)
     position = len(record.results)
     indices = record.operands[position]
     assert indices is not None
-    vector = integer(numbers, "index_vector_dim")
+    vector = numbers.vector
     if vector < indices.rank and indices.shape[vector] == 0:
-        return _everywhere_updated(record, tuple(integers(numbers, "update_window_dims")))
+        return _everywhere_updated(record, numbers)
     dimensions = tuple(d for d in range(indices.rank) if d != vector)
     return (Mask(position, dimensions, Fill.OUT_OF_BOUNDS),)
 
 
-def _everywhere_updated(record: OpRecord, windows: Dimensions) -> Masks:
+def _everywhere_updated(record: OpRecord, numbers: ScatterDimensions) -> Masks:
     """A scatter whose indices have no components: none is out of bounds, so the updates are masked."""
-    fill = IDENTITIES.get(str(record.attributes.get("context.combiner")))
-    if fill is None:
+    combiner = TABLE[str(record.attributes.get("context.combiner"))].combiner
+    if combiner is None:
         raise ShardyError.unsupported("uneven updates without indices that no known op combines")
     first = len(record.results) + 1
     updates = record.operands[first:]
     return tuple(
-        Mask(first + index, tuple(d for d in range(update.rank) if d not in windows), fill)
+        Mask(first + index, numbers.outer(update.rank), combiner.identity)
         for index, update in enumerate(updates)
         if update is not None
     )
@@ -127,7 +106,7 @@ def reduce_masks(record: OpRecord, combiners: tuple[str | None, ...]) -> Masks:
     combiners: for each result, the op that alone combines its values, or None.
     """
     dimensions = tuple(record.attributes["dimensions"])
-    fills = [IDENTITIES.get(name or "", Fill.INITIAL) for name in combiners]
-    if Fill.INITIAL in fills:  # results may depend on each other's values
-        fills = [Fill.INITIAL] * len(fills)
+    rows = [TABLE[name or ""].combiner for name in combiners]
+    # Results of other regions may depend on each other's values.
+    fills = [Fill.INITIAL if None in rows or row is None else row.identity for row in rows]
     return tuple(Mask(index, dimensions, fill) for index, fill in enumerate(fills))

@@ -29,7 +29,7 @@ from shardy_py.localize.arithmetic.windows import (
     pieces_between,
     range_read,
 )
-from shardy_py.ops.windowed import Window
+from shardy_py.ops.dimensions import Window
 from shardy_py.sharding.slices import listed
 
 

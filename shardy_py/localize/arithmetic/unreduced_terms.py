@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from shardy_py.ops import TABLE
+from shardy_py.ops import TABLE, Linear
 from shardy_py.sharding import Axes, FactorType, Mesh, ShardingRule, TensorSharding
 from shardy_py.sharding.axis_lists import difference, overlaps, sort_and_merge
 from shardy_py.sharding.rule import TensorMapping
@@ -22,28 +22,10 @@ Shardings = Sequence[TensorSharding | None]
 Flags = Sequence[bool]
 
 
-def _one(operands: Flags) -> bool:
-    return sum(operands) == 1
-
-
-def _first(operands: Flags) -> bool:
-    return operands[0] and not any(operands[1:])
-
-
-_LINEAR: Mapping[str, Callable[[Flags], bool]] = {
-    "stablehlo.add": all,
-    "stablehlo.complex": all,
-    "stablehlo.concatenate": all,
-    "stablehlo.convolution": _one,
-    "stablehlo.divide": _first,
-    "stablehlo.dot": _one,
-    "stablehlo.dot_general": _one,
-    "stablehlo.imag": all,
-    "stablehlo.multiply": _one,
-    "stablehlo.negate": all,
-    "stablehlo.real": all,
-    "stablehlo.subtract": all,
-    "sdy.reshard": all,
+_TERMS: Mapping[Linear, Callable[[Flags], bool]] = {
+    Linear.ALL: all,
+    Linear.ONE: lambda flags: sum(flags) == 1,
+    Linear.FIRST: lambda flags: flags[0] and not any(flags[1:]),
 }
 """The operands that must be terms of a sum, and no others, so that the result is one."""
 
@@ -51,8 +33,8 @@ _LINEAR: Mapping[str, Callable[[Flags], bool]] = {
 def is_linear(name: str, operands: Flags) -> bool:
     """Whether the result is a term of a sum if exactly the flagged operands are."""
     row = TABLE.get(name)
-    linear = _first if row is not None and row.moves_elements else _LINEAR.get(name)
-    return linear is not None and linear(operands)
+    are_terms = None if row is None else _TERMS.get(row.linearity)
+    return are_terms is not None and are_terms(operands)
 
 
 def reduced_axes(rule: ShardingRule, operands: Shardings) -> Axes:

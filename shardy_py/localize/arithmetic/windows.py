@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shardy_py.localize.arithmetic.halo import Integers, Piece, SplitDimension, device_pairs
-from shardy_py.ops.windowed import Window
+from shardy_py.ops.dimensions import Window
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.axis_lists import Axes
 from shardy_py.sharding.slices import listed

@@ -13,9 +13,9 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.mlir import ir
 from shardy_py.mlir.dialects import sdy
-from shardy_py.mlir.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.mlir.movements import Movement, note, note_inserted
 from shardy_py.mlir.plain import tensor_type
+from shardy_py.ops import REDUCTIONS
 from shardy_py.reshard.collectives import AllGather, AllSlice, AllToAll, Collective, CollectivePermute
 from shardy_py.reshard.steps import AllReduce, ReplicatedToUnreduced, Reshard, ShardedToUnreduced, Step
 from shardy_py.sharding import TensorSharding

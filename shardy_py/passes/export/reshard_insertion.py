@@ -18,12 +18,9 @@ from shardy_py.mlir.data_flow import argument_owners, edge_sources, result_owner
 from shardy_py.mlir.dialects.sdy import AllReduceOp, OpShardingRuleAttr, ReduceScatterOp, ReshardOp
 from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
 from shardy_py.mlir.dialects.stablehlo import (
-    AddOp,
     ConcatenateOp,
     DotGeneralOp,
     DotOp,
-    MaximumOp,
-    MinimumOp,
     ReduceOp,
     ReshapeOp,
     ScatterOp,
@@ -52,6 +49,7 @@ from shardy_py.mlir.value_shardings import (
     rank_of,
     set_sharding,
 )
+from shardy_py.ops import TABLE
 from shardy_py.passes.export.communication_ops import RESHARDING, chain_after_result, chain_before_use
 from shardy_py.passes.options import InsertExplicitReshardsOptions
 from shardy_py.propagation.rules import derive_rule
@@ -80,7 +78,6 @@ DOTS = frozenset({DotOp.name, DotGeneralOp.name})
 UNREGISTERED = "builtin.unregistered"
 COMBINING = frozenset({ReduceOp.name, ScatterOp.name})
 _OPERATORS = Behaviour.ALL_REDUCES_HAVE_OPERATORS
-_REDUCTION_BY_OP = {AddOp.name: "sum", MaximumOp.name: "max", MinimumOp.name: "min"}
 _LEFT_TO_PARTITIONER = (
     "needs communication that is neither inserted nor counted: its sharding rule is custom, so that Shardy "
     "leaves reshards to its partitioner; a rule that is not custom (is_custom=False) has them inserted"
@@ -307,8 +304,14 @@ def _reduction_of(op: Operation) -> str | None:
     makers = [value.owner for value in operands_of(terminator)] if terminator is not None else []
     names = [maker.name if isinstance(maker, Operation) else "" for maker in makers]
     if len(names) == 1:
-        return _REDUCTION_BY_OP.get(names[0], "sum")
-    return _REDUCTION_BY_OP.get(names[0]) if len(set(names)) == 1 else None
+        return _operator(names[0]) or "sum"
+    return _operator(names[0]) if len(set(names)) == 1 else None
+
+
+def _operator(name: str) -> str | None:
+    """The reduction operator of sdy for values combined by an op; None if there is none."""
+    combiner = TABLE[name].combiner
+    return combiner.reduction if combiner is not None and combiner.is_operator else None
 
 
 def _has_same_parts(reshape: Operation, tensors: plans.OpShardings) -> bool:

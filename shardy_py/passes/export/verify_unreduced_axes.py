@@ -29,7 +29,6 @@ from shardy_py.mlir.dialects.sdy import (
     ShardingConstraintOp,
 )
 from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
-from shardy_py.mlir.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.mlir.dialects.stablehlo import ReduceOp
 from shardy_py.mlir.dialects.traits import is_terminator
 from shardy_py.mlir.holders import attribute_list_shardings
@@ -39,7 +38,7 @@ from shardy_py.mlir.sharding_walk import survey
 from shardy_py.mlir.symbols import Symbols, functions_of, meshes_of
 from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.value_shardings import ShardingReader, before_barriers
-from shardy_py.ops import TABLE
+from shardy_py.ops import REDUCTIONS, TABLE
 from shardy_py.reshard.steps import mismatch_fault, transition_fault
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.tensor_sharding import without_manual_axes
@@ -182,9 +181,9 @@ def _body_reduction(region: Region) -> str | None:
     if terminator is None:
         return None
     makers = [value.op.name if isinstance(value, OpResult) else "" for value in operands_of(terminator)]
-    found = {TABLE[maker].reduction for maker in makers}
-    reduction = found.pop() if len(found) == 1 else ""
-    return reduction if reduction in REDUCTIONS else None
+    found = {TABLE[maker].combiner for maker in makers}
+    combiner = found.pop() if len(found) == 1 else None
+    return combiner.reduction if combiner is not None and combiner.is_operator else None
 
 
 def _at(shardings: tuple[TensorSharding | None, ...], index: int) -> TensorSharding | None:

@@ -18,23 +18,15 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from shardy_py.ops import COMBINERS, TABLE, Identity
 from shardy_py.run.compute.lanes import Array, Body, Term, in_lanes, lanes_of
 from shardy_py.run.compute.precision import NARROW_FLOATS, SMALL_INTEGERS, Dtype
 
 Arrays = tuple[Array, ...]
 _WIDE = NARROW_FLOATS | SMALL_INTEGERS
-_UFUNCS: dict[str, np.ufunc] = {
-    "stablehlo.add": np.add,
-    "stablehlo.and": np.bitwise_and,
-    "stablehlo.maximum": np.maximum,
-    "stablehlo.minimum": np.minimum,
-    "stablehlo.multiply": np.multiply,
-    "stablehlo.or": np.bitwise_or,
-    "stablehlo.xor": np.bitwise_xor,
-}
+_BY_UFUNC = {row.ufunc: row for row in COMBINERS.values()}
 WIDE_ROW = 256
 """The number of elements from which on rows are combined row by row."""
-_ROUNDING = (np.add, np.multiply)
 _FLOATS = "fcV"
 """Kinds of numpy, V being that of ml_dtypes."""
 _WITHOUT_ZERO = np.dtype(ml_dtypes.float8_e8m0fnu)
@@ -43,15 +35,15 @@ _WITHOUT_ZERO = np.dtype(ml_dtypes.float8_e8m0fnu)
 def ufuncs_of(body: Body, count: int) -> tuple[np.ufunc, ...] | None:
     """Returns the ufunc for each of `count` results, if result k is one op of arguments k and count + k."""
     if count == 1 and body.combiner:
-        found = _UFUNCS.get(body.combiner)
-        return None if found is None else (found,)
+        found = TABLE[body.combiner].combiner
+        return None if found is None else (found.ufunc,)
     ufuncs: list[np.ufunc] = []
     for number, term in enumerate(body.terms):
-        if not isinstance(term, Term) or term.record.name not in _UFUNCS:
+        if not isinstance(term, Term) or (row := TABLE[term.record.name].combiner) is None:
             return None
         if set(filter(_is_argument, term.operands)) != {number, count + number}:
             return None
-        ufuncs.append(_UFUNCS[term.record.name])
+        ufuncs.append(row.ufunc)
     return tuple(ufuncs) or None
 
 
@@ -71,31 +63,38 @@ def applied(body: Body, *arrays: Array) -> Arrays:
 
 def wide_type(dtype: Dtype, ufunc: np.ufunc | None = None) -> Dtype:
     """Returns the type in which values are combined, by a ufunc or for comparison."""
-    has_steps = ufunc in _ROUNDING and dtype in NARROW_FLOATS and dtype != _WITHOUT_ZERO
+    has_steps = _rounds(ufunc) and dtype in NARROW_FLOATS and dtype != _WITHOUT_ZERO
     return dtype if has_steps else _WIDE.get(dtype, dtype)
 
 
 def has_roundings(ufunc: np.ufunc, dtype: Dtype) -> bool:
     """Whether the result of combining values depends on their order."""
-    return ufunc in _ROUNDING and dtype.kind in _FLOATS
+    return _rounds(ufunc) and dtype.kind in _FLOATS
+
+
+def _rounds(ufunc: np.ufunc | None) -> bool:
+    row = None if ufunc is None else _BY_UFUNC.get(ufunc)
+    return row is not None and row.rounds
 
 
 @lru_cache(maxsize=256)
 def identity_of(ufunc: np.ufunc, dtype: Dtype) -> Any:
     """Returns the scalar that changes nothing when it is combined with values of a wide type."""
-    if ufunc is np.add and dtype.kind in _FLOATS:
-        return dtype.type(-0.0)
-    if ufunc is np.bitwise_and or ufunc is np.multiply:
-        return np.invert(dtype.type(0)) if ufunc is np.bitwise_and else dtype.type(1)
-    if ufunc not in (np.maximum, np.minimum):
-        return dtype.type(0)
-    is_maximum = ufunc is np.maximum
+    row = _BY_UFUNC.get(ufunc)
+    kind = row.identity if row is not None else Identity.ZERO  # `logical_or`, of `with_signed_zeros`
+    if kind is Identity.ZERO:
+        return dtype.type(-0.0 if ufunc is np.add and dtype.kind in _FLOATS else 0)
+    if kind is Identity.ONE:
+        return dtype.type(1)
+    if kind is Identity.ALL_ONES:
+        return np.invert(dtype.type(0))
+    is_lowest = kind is Identity.LOWEST
     if dtype.kind == "b":
-        return dtype.type(not is_maximum)
+        return dtype.type(not is_lowest)
     if dtype.kind in "iu":
         bounds = np.iinfo(dtype)
-        return dtype.type(bounds.min if is_maximum else bounds.max)
-    infinity = -np.inf if is_maximum else np.inf
+        return dtype.type(bounds.min if is_lowest else bounds.max)
+    infinity = -np.inf if is_lowest else np.inf
     return dtype.type(complex(infinity, infinity) if dtype.kind == "c" else infinity)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from shardy_py.ops import OpRecord
+from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.run.compute.lanes import Array, Compute, dtype_of, lanes_of
 from shardy_py.run.compute.products import summed_products
 
@@ -87,9 +88,6 @@ def _geometry(ranks: tuple[int, int], *numbers: tuple[int, ...]) -> _Geometry:
     return _Geometry(lhs, rhs, len(lhs_batch), len(lhs_summed))
 
 
-_ROLES = [f"{side}_{role}_dimensions" for role in ("batching", "contracting") for side in ("lhs", "rhs")]
-
-
 def _product(lhs: Array, rhs: Array, dtype: np.dtype[Any], *numbers: tuple[int, ...]) -> Array:
     geometry = _geometry((lhs.ndim - 1, rhs.ndim - 1), *numbers)
     left, right = lhs.transpose(geometry.lhs), rhs.transpose(geometry.rhs)
@@ -99,8 +97,8 @@ def _product(lhs: Array, rhs: Array, dtype: np.dtype[Any], *numbers: tuple[int, 
 
 def dot_general(record: OpRecord, lhs: Array, rhs: Array) -> Array:
     """StableHLO's specification, "dot_general"; precision and algorithm do not matter, as on a CPU."""
-    numbers = record.attributes["dot_dimension_numbers"]
-    return _product(lhs, rhs, dtype_of(record.results[0]), *(tuple(numbers.get(r) or ()) for r in _ROLES))
+    numbers = DotDimensions.of(record.attributes)
+    return _product(lhs, rhs, dtype_of(record.results[0]), *numbers.batching, *numbers.contracting)
 
 
 def dot(record: OpRecord, lhs: Array, rhs: Array) -> Array:
@@ -142,7 +140,8 @@ def ragged_dot(record: OpRecord, lhs: Array, rhs: Array, group_sizes: Array) -> 
     product in the result. Batch: groups do not matter.
     """
     numbers: Mapping[str, Any] = record.attributes["ragged_dot_dimension_numbers"]
-    roles = [tuple(numbers.get(role) or ()) for role in _ROLES]
+    common = DotDimensions.of(record.attributes, "ragged_dot_dimension_numbers")
+    roles = [*common.batching, *common.contracting]
     dtype = dtype_of(record.results[0])
     (ragged,) = numbers["lhs_ragged_dimensions"]
     if ragged in roles[0]:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from shardy_py.ops import OpRecord
+from shardy_py.ops.dimensions import ConvolutionDimensions, windows_of
 from shardy_py.run.compute.lanes import Array, Compute, dtype_of, lanes_of, strided
 from shardy_py.run.compute.movement import check_elements, sizes_in
 from shardy_py.run.compute.products import summed_products
@@ -70,17 +70,14 @@ def dynamic_conv(record: OpRecord, lhs: Array, rhs: Array, padding: Array) -> Ar
 
 
 def _convolve(record: OpRecord, lhs: Array, rhs: Array, padding: tuple[tuple[int, int], ...]) -> Array:
-    attributes, numbers = record.attributes, record.attributes["dimension_numbers"]
-    features, batches = (attributes.get(f"{of}_group_count") or 1 for of in ("feature", "batch"))
-    rank = lhs.ndim - 3
-    per_dimension = (
-        attributes.get(name) or (1,) * rank for name in ("window_strides", "lhs_dilation", "rhs_dilation")
-    )
-    strides, base, dilation = map(tuple, per_dimension)
-    image = _padded(_in_order(lhs, numbers, "input_batch", "input_feature", "input"), padding, base)
-    kernel = _in_order(rhs, numbers, "kernel_input_feature", "kernel_output_feature", "kernel")
-    if reversal := attributes.get("window_reversal"):
-        kernel = np.flip(kernel, tuple(d + 2 for d, flag in enumerate(reversal) if flag))
+    numbers = ConvolutionDimensions.of(record.attributes)
+    features, batches = numbers.feature_groups, numbers.batch_groups
+    rows = windows_of(record.attributes, numbers.window(rhs.shape[1:]))
+    strides, dilation = (tuple(row.stride for row in rows), tuple(row.dilation for row in rows))
+    image = _padded(_in_order(lhs, numbers.image), padding, tuple(row.base_dilation for row in rows))
+    kernel = _in_order(rhs, numbers.kernel)
+    if reversed_axes := tuple(d + 2 for d, row in enumerate(rows) if row.is_reversed):
+        kernel = np.flip(kernel, reversed_axes)
     # (lanes, batch, *spatial, features) and (lanes, input features, *window, output features)
     groups = features * batches
     sizes = kernel.shape[2:-1]
@@ -95,22 +92,11 @@ def _convolve(record: OpRecord, lhs: Array, rhs: Array, padding: tuple[tuple[int
     # (lanes, groups, batch, *places, features) to (lanes, batch, *places, groups * features)
     joined = np.moveaxis(result, 1, -2)
     joined = joined.reshape(*joined.shape[:-2], groups * result.shape[-1])
-    axes = (-1, *_axes(numbers, "output_batch", "output_feature", "output"))
-    return joined.transpose(np.argsort(axes))
+    return joined.transpose(np.argsort((-1, *numbers.result)))
 
 
-def _axes(numbers: Any, *names: str) -> tuple[int, ...]:
-    """Returns the dimension of the first name, those of the last one (spatial), and that of the second."""
-    first, last, spatial = names
-    return (
-        numbers[f"{first}_dimension"],
-        *numbers[f"{spatial}_spatial_dimensions"],
-        numbers[f"{last}_dimension"],
-    )
-
-
-def _in_order(array: Array, numbers: Any, *names: str) -> Array:
-    return array.transpose(0, *(d + 1 for d in _axes(numbers, *names)))
+def _in_order(array: Array, dimensions: tuple[int, ...]) -> Array:
+    return array.transpose(0, *(d + 1 for d in dimensions))
 
 
 def _split(array: Array, axis: int, groups: int) -> Array:

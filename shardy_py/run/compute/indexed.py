@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.ops import OpRecord, integers
+from shardy_py.ops import OpRecord
+from shardy_py.ops.dimensions import GatherDimensions, Pairs
 from shardy_py.run.compute.lanes import Array, Compute, in_lanes, lanes_of, strided
 from shardy_py.run.compute.movement import as_declared, shape_in
 
@@ -146,8 +147,7 @@ def gather(record: OpRecord, operand: Array, start_indices: Array) -> Array:
 def dynamic_gather(record: OpRecord, operand: Array, start_indices: Array, slice_sizes: Array) -> Array:
     """StableHLO's specification, "dynamic_gather"."""
     sizes = shape_in(record, slice_sizes)
-    numbers = record.attributes["dimension_numbers"]
-    dropped = integers(numbers, "collapsed_slice_dims") + integers(numbers, "operand_batching_dims")
+    dropped = GatherDimensions.of(record.attributes).dropped
     for dimension, (size, full) in enumerate(zip(sizes, operand.shape[1:], strict=True)):
         if size > full or (dimension in dropped and size != 1):
             expected = "1" if dimension in dropped else f"at most {full}"
@@ -157,19 +157,15 @@ def dynamic_gather(record: OpRecord, operand: Array, start_indices: Array, slice
 
 
 def _gather(record: OpRecord, operand: Array, start_indices: Array, sizes: tuple[int, ...]) -> Array:
-    numbers = record.attributes["dimension_numbers"]
-    vector_dim: int = numbers.get("index_vector_dim", 0)
-    batching = integers(numbers, "operand_batching_dims")
-    batched = integers(numbers, "start_indices_batching_dims")
-    dropped = (*integers(numbers, "collapsed_slice_dims"), *batching)
-    indices = index_vectors(start_indices, vector_dim)
+    numbers = GatherDimensions.of(record.attributes)
+    indices = index_vectors(start_indices, numbers.vector)
     starts: list[Array | None] = [None] * len(sizes)
-    for number, dimension in enumerate(integers(numbers, "start_index_map")):
+    for number, dimension in enumerate(numbers.index_map):
         starts[dimension] = clamped(indices[..., number], operand.shape[dimension + 1] - sizes[dimension])
     batch = indices.shape[1:-1]
-    add_batching(starts, vector_dim, batching, batched, batch)
+    add_batching(starts, numbers.vector, numbers.batched, batch)
     found = slices_at(operand, starts, sizes, batch)
-    return _arrange(found, sizes, dropped, integers(numbers, "offset_dims"), len(batch))
+    return _arrange(found, sizes, numbers.dropped, numbers.offsets, len(batch))
 
 
 def _arrange(
@@ -203,12 +199,11 @@ def index_vectors(indices: Array, index_vector_dim: int) -> Array:
 def add_batching(
     starts: list[Array | None],
     index_vector_dim: int,
-    batching: tuple[int, ...],
-    batched: tuple[int, ...],
+    batched: Pairs,
     batch: tuple[int, ...],
 ) -> None:
     """Adds the starts along batching dimensions: the position along a dimension of the indices."""
-    for dimension, source in zip(batching, batched, strict=True):
+    for dimension, source in batched:
         axis = source - (source > index_vector_dim)
         shape = [1] * (len(batch) + 1)
         shape[axis + 1] = batch[axis]
@@ -222,7 +217,7 @@ def torch_index_select(record: OpRecord, operand: Array, index: Array) -> Array:
     starts: list[Array | None] = [None] * len(sizes)
     starts[along] = clamped(index, operand.shape[along + 1] - 1)
     batch = index.shape[1:]
-    add_batching(starts, len(batch), tuple(range(shared)), tuple(range(shared)), batch)
+    add_batching(starts, len(batch), tuple((d, d) for d in range(shared)), batch)
     found = slices_at(operand, starts, sizes, batch)
     before = tuple(range(shared, along))
     window = (*before, *range(along + len(batch) - shared, len(sizes) - 1 + len(batch) - shared))

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.ops import OpRecord, integers
+from shardy_py.ops import OpRecord
+from shardy_py.ops.dimensions import ScatterDimensions
 from shardy_py.run.compute.combining import Arrays, ufuncs_of, wide_type, with_signed_zeros
 from shardy_py.run.compute.indexed import add_batching, all_slices, index_vectors, offsets, result_order
 from shardy_py.run.compute.lanes import Array, Body, Compute, dtype_of, in_lanes, lanes_of
@@ -32,15 +33,13 @@ def scatter(record: OpRecord, body: Body, *operands: Array) -> Array | Arrays:
     types = [dtype_of(result) for result in record.results]
     inputs = _typed(operands[:count], types)
     updates = _typed(operands[count + 1 :], types)
-    numbers: Any = record.attributes["scatter_dimension_numbers"]
+    numbers = ScatterDimensions.of(record.attributes)
     lanes = max(lanes_of(*operands), body.lanes)
-    window_dims = integers(numbers, "update_window_dims")
-    order = _update_order(window_dims, updates[0].ndim - 1)
+    order = _update_order(numbers.offsets, updates[0].ndim - 1)
     updates = tuple(in_lanes(update, lanes).transpose(order) for update in updates)
-    batch = updates[0].shape[1 : updates[0].ndim - len(window_dims)]
-    inserted = integers(numbers, "inserted_window_dims") + integers(numbers, "input_batching_dims")
+    batch = updates[0].shape[1 : updates[0].ndim - len(numbers.offsets)]
     kept = iter(updates[0].shape[1 + len(batch) :])
-    sizes = tuple(1 if d in inserted else next(kept) for d in range(inputs[0].ndim - 1))
+    sizes = tuple(1 if d in numbers.dropped else next(kept) for d in range(inputs[0].ndim - 1))
     starts = _starts(numbers, operands[count], batch, lanes, len(sizes))
     is_unique = prod(batch) == 1 or bool(record.attributes.get("unique_indices"))
     rows = tuple(update.reshape(lanes * prod(batch), -1) for update in updates)
@@ -60,15 +59,15 @@ def _update_order(window_dims: tuple[int, ...], rank: int) -> tuple[int, ...]:
     return tuple(map(int, np.argsort(result_order(window_dims, rank - len(window_dims)))))
 
 
-def _starts(numbers: Any, indices: Array, batch: tuple[int, ...], lanes: int, rank: int) -> list[Array]:
+def _starts(
+    numbers: ScatterDimensions, indices: Array, batch: tuple[int, ...], lanes: int, rank: int
+) -> list[Array]:
     """Returns for each dimension where the windows start: (lanes * windows,), or (1,) if all start at 0."""
-    vector_dim: int = numbers.get("index_vector_dim", 0)
-    vectors = offsets(index_vectors(indices, vector_dim))
+    vectors = offsets(index_vectors(indices, numbers.vector))
     starts: list[Array | None] = [None] * rank
-    for number, dimension in enumerate(integers(numbers, "scatter_dims_to_operand_dims")):
+    for number, dimension in enumerate(numbers.index_map):
         starts[dimension] = vectors[..., number]
-    batched = integers(numbers, "scatter_indices_batching_dims")
-    add_batching(starts, vector_dim, integers(numbers, "input_batching_dims"), batched, batch)
+    add_batching(starts, numbers.vector, numbers.batched, batch)
     shape = (lanes, *batch)
     zero = np.zeros(1, np.intp)
     return [zero if start is None else np.broadcast_to(start, shape).reshape(-1) for start in starts]

@@ -21,6 +21,7 @@ import numpy as np
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.ops import OpRecord
+from shardy_py.ops.dimensions import own_windows
 from shardy_py.run.compute.combining import (
     WIDE_ROW,
     Arrays,
@@ -85,15 +86,14 @@ class _Windows:
 
 
 def _windows(record: OpRecord, rank: int) -> _Windows:
-    attributes, ones = record.attributes, (1,) * rank
-    padding = attributes.get("padding") or ((0, 0),) * rank
+    windows = own_windows(record.attributes, rank)
     return _Windows(
-        attributes.get("window_dimensions") or ones,
-        attributes.get("window_strides") or ones,
-        attributes.get("window_dilations") or ones,
-        tuple(low for low, _ in padding),
-        tuple(high for _, high in padding),
-        tuple(dilation - 1 for dilation in attributes.get("base_dilations") or ones),
+        tuple(window.size for window in windows),
+        tuple(window.stride for window in windows),
+        tuple(window.dilation for window in windows),
+        tuple(window.low for window in windows),
+        tuple(window.high for window in windows),
+        tuple(window.base_dilation - 1 for window in windows),
     )
 
 

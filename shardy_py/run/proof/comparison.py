@@ -8,7 +8,7 @@ Not here: the correspondences (`correspondences.py`), running the programs (`pro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.ops import COMBINERS
 from shardy_py.reshard.device_groups import replica_groups
 from shardy_py.run.compute import Array
 from shardy_py.run.interpret.machine import Devices
@@ -96,18 +97,6 @@ class Tally:
         self.largest = max(self.largest, other.largest)
         for name in ("unknown", "unmatched", "compared", "loose"):
             getattr(self, name).update(getattr(other, name))
-
-
-_REDUCE: dict[str, Callable[..., Any]] = {
-    "sum": np.add.reduce,
-    "product": np.multiply.reduce,
-    "prod": np.multiply.reduce,
-    "max": np.maximum.reduce,
-    "min": np.minimum.reduce,
-    "and": np.bitwise_and.reduce,
-    "or": np.bitwise_or.reduce,
-    "xor": np.bitwise_xor.reduce,
-}
 
 
 @dataclass(eq=False)
@@ -290,7 +279,7 @@ class _One:
             return None
         groups = replica_groups(resolve(sharding.mesh, comparison.meshes), pending.axes)
         every = np.broadcast_to(part, (comparison.count, *part.shape[1:]))
-        reduced = _REDUCE[pending.reduction](every[groups], axis=1)
+        reduced = COMBINERS[pending.reduction].ufunc.reduce(every[groups], axis=1)
         result = np.empty_like(every)
         result[groups] = reduced[:, None].astype(part.dtype)
         return result

@@ -16,12 +16,11 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.mlir.dialects.sdy import AllReduceOp
 from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
-from shardy_py.mlir.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.mlir.ir import blocks_of, operands_of, owning_op, type_of, walk_pre_order
 from shardy_py.mlir.movements import Copies, Localized, Merger, Movement
 from shardy_py.mlir.plain import plain
 from shardy_py.mlir.value_shardings import rank_of
-from shardy_py.ops import TABLE, Control
+from shardy_py.ops import REDUCTIONS, TABLE, Control
 from shardy_py.sharding import AxisRef, TensorSharding
 from shardy_py.sharding.tensor_sharding import without_manual_axes
 

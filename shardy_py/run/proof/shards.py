@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.ops import COMBINERS
 from shardy_py.reshard.device_groups import replica_groups, shard_indices
 from shardy_py.run.compute import Array
 from shardy_py.sharding import Mesh, TensorSharding
@@ -170,7 +171,7 @@ class Shards:
         if self.groups is not None:
             terms = np.broadcast_to(parts, (self.devices, *parts.shape[1:]))
             parts = terms.copy()
-            reduce = {"max": np.maximum, "min": np.minimum}.get(self.reduction, np.add).reduce
+            reduce = COMBINERS[self.reduction].ufunc.reduce
             parts[self.groups] = reduce(terms[self.groups], axis=1).astype(parts.dtype)[:, None]
         result = np.zeros(self.shape, parts.dtype)
         devices = self.first_holders if self.holder is None else np.array([self.holder])

@@ -17,11 +17,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from shardy_py.ops import OpRecord
-from shardy_py.ops.reads import integer, integers, shape_of, structure
-from shardy_py.ops.windowed import Window, windows_of
+from shardy_py.ops.dimensions import (
+    ConvolutionDimensions,
+    GatherDimensions,
+    ScatterDimensions,
+    Window,
+    own_windows,
+    windows_of,
+)
+from shardy_py.ops.reads import integer, shape_of
 from shardy_py.run.proof.size_relations import AtMost, Pad, Product, Slice, Sum, Windows
 from shardy_py.run.proof.sizes import Problem
 from shardy_py.sharding import ShardingRule
@@ -198,40 +204,26 @@ def _dynamic_update_slice(op: SizedOp, problem: Problem) -> None:
         _at_most(update, operand, problem)
 
 
-def _windows_in(rank: int, numbers: Mapping[str, Any], dropped: Sequence[str]) -> list[int]:
-    """The dimensions of an operand that are dimensions of its slices, too."""
-    outside = {dimension for name in dropped for dimension in integers(numbers, name)}
-    return [dimension for dimension in range(rank) if dimension not in outside]
-
-
-_GATHERED = ("collapsed_slice_dims", "operand_batching_dims")
-_SCATTERED = ("inserted_window_dims", "input_batching_dims")
-
-
 def _gather(op: SizedOp, problem: Problem) -> None:
-    numbers = structure(op.record, "dimension_numbers")
-    kept = _windows_in(len(op.operands[0]), numbers, _GATHERED)
-    for dimension, offset in zip(kept, integers(numbers, "offset_dims"), strict=True):
+    numbers = GatherDimensions.of(op.record.attributes)
+    for dimension, offset in numbers.windowed(len(op.operands[0])):
         _at_most(op.results[0][offset], op.operands[0][dimension], problem)
 
 
 def _gather_attributes(
     record: OpRecord, operands: Sequence[Shape], results: Sequence[Shape]
 ) -> Mapping[str, Shape]:
-    numbers, sizes = structure(record, "dimension_numbers"), list(record.attributes["slice_sizes"])
-    kept = _windows_in(len(sizes), numbers, _GATHERED)
-    for dimension, offset in zip(kept, integers(numbers, "offset_dims"), strict=True):
+    sizes = list(record.attributes["slice_sizes"])
+    for dimension, offset in GatherDimensions.of(record.attributes).windowed(len(sizes)):
         sizes[dimension] = results[0][offset]
     return {"slice_sizes": tuple(sizes)}
 
 
 def _scatter(op: SizedOp, problem: Problem) -> None:
-    numbers = structure(op.record, "scatter_dimension_numbers")
-    kept = _windows_in(len(op.operands[0]), numbers, _SCATTERED)
-    windows = integers(numbers, "update_window_dims")
+    windowed = ScatterDimensions.of(op.record.attributes).windowed(len(op.operands[0]))
     count = len(op.results)
     for operand, update in zip(op.operands[:count], op.operands[count + 1 :], strict=True):
-        for dimension, window in zip(kept, windows, strict=True):
+        for dimension, window in windowed:
             _at_most(update[window], operand[dimension], problem)
 
 
@@ -258,20 +250,16 @@ _FARTHEST = 8
 
 
 def _convolution(op: SizedOp, problem: Problem) -> None:
-    attributes, numbers = op.record.attributes, structure(op.record, "dimension_numbers")
-    kernel = [op.operands[1][d] for d in integers(numbers, "kernel_spatial_dimensions")]
-    operands = [op.operands[0][d] for d in integers(numbers, "input_spatial_dimensions")]
-    results = [op.results[0][d] for d in integers(numbers, "output_spatial_dimensions")]
-    sizes = tuple(problem.sizes[variable] for variable in kernel)
-    windows = windows_of(attributes, sizes, "lhs_dilation", "rhs_dilation")
+    numbers = ConvolutionDimensions.of(op.record.attributes)
+    kernel = [op.operands[1][d] for d in numbers.kernel_spatial]
+    operands = [op.operands[0][d] for d in numbers.spatial]
+    results = [op.results[0][d] for d in numbers.result_spatial]
+    windows = windows_of(op.record.attributes, [problem.sizes[variable] for variable in kernel])
     _relate_windows(list(zip(operands, kernel, results, strict=True)), windows, problem)
 
 
 def _reduce_window(op: SizedOp, problem: Problem) -> None:
-    attributes = op.record.attributes
-    windows = windows_of(
-        attributes, tuple(attributes["window_dimensions"]), "base_dilations", "window_dilations"
-    )
+    windows = own_windows(op.record.attributes, len(op.operands[0]))
     for operand, result in zip(op.operands, op.results, strict=False):
         _relate_windows([(a, None, b) for a, b in zip(operand, result, strict=True)], windows, problem)
     for operand in op.operands[1 : len(op.results)]:
@@ -281,9 +269,8 @@ def _reduce_window(op: SizedOp, problem: Problem) -> None:
 
 def _select_and_scatter(op: SizedOp, problem: Problem) -> None:
     """The source has an element for each window; the result is as large as the operand."""
-    attributes, (operand, source, *_) = op.record.attributes, op.operands
-    sizes = tuple(attributes.get("window_dimensions") or (1,) * len(operand))
-    windows = windows_of(attributes, sizes, "", "")
+    operand, source, *_ = op.operands
+    windows = own_windows(op.record.attributes, len(operand))
     _relate_windows([(a, None, b) for a, b in zip(operand, source, strict=True)], windows, problem)
     for pair in zip(operand, op.results[0], strict=True):
         problem.tie(*pair)

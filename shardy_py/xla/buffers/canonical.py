@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 from shardy_py.hlo.layout import element_type
 from shardy_py.ops import TABLE, OpRecord, TensorType
-from shardy_py.ops.reads import integers, structure
+from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
 from shardy_py.xla.spmd.program import Name, Step
 
 _TRANSPOSE = "stablehlo.transpose"
@@ -128,30 +127,23 @@ def canonical(step: Step, sent: Sequence[int], *, on_host: bool, is_entry: bool)
 
 def _orders_of_product(record: OpRecord) -> list[tuple[int, ...] | None]:
     """The orders in which the operands are copied."""
-    numbers = structure(record, "dot_dimension_numbers")
+    numbers = DotDimensions.of(record.attributes)
     found: list[tuple[int, ...] | None] = []
-    for index, (side, type_) in enumerate(zip(("lhs", "rhs"), record.operands, strict=False)):
-        batch = integers(numbers, f"{side}_batching_dimensions")
-        contracting = integers(numbers, f"{side}_contracting_dimensions")
+    for side, type_ in enumerate(record.operands[:2]):
         rank = 0 if type_ is None else type_.rank
-        found.append(copied_order(rank, batch, contracting, is_lhs=index == 0))
+        batch, contracting = numbers.batching[side], numbers.contracting[side]
+        found.append(copied_order(rank, batch, contracting, is_lhs=side == 0))
     return found
 
 
 def _orders_of_convolution(record: OpRecord) -> list[tuple[int, ...] | None]:
     """The orders in which image, kernel and result are copied: features last, batch or spatial ones first."""
-    numbers = structure(record, "dimension_numbers")
-
-    def number(name: str) -> int:
-        return int(cast("int", numbers[name]))
-
-    wanted = (
-        (number("input_batch_dimension"), *integers(numbers, "input_spatial_dimensions")),
-        (*integers(numbers, "kernel_spatial_dimensions"), number("kernel_input_feature_dimension")),
-        (number("output_batch_dimension"), *integers(numbers, "output_spatial_dimensions")),
+    numbers = ConvolutionDimensions.of(record.attributes)
+    orders = (
+        numbers.image,
+        (*numbers.kernel_spatial, numbers.in_feature, numbers.out_feature),
+        numbers.result,
     )
-    last = ("input_feature_dimension", "kernel_output_feature_dimension", "output_feature_dimension")
-    orders = [(*order, number(name)) for order, name in zip(wanted, last, strict=True)]
     return [None if order == tuple(range(len(order))) else order for order in orders]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from shardy_py.ops import TABLE
+from shardy_py.ops import TABLE, Repeat, Role
 from shardy_py.xla.spmd.program import Name, Step
 from shardy_py.xla.spmd.walk import Sent
 
@@ -24,18 +24,6 @@ _MOVES = frozenset(
     )
 )
 """Ops that XLA fuses into consumers although they are not elementwise."""
-
-_FREE = frozenset(("stablehlo.constant", "stablehlo.iota", "stablehlo.broadcast_in_dim"))
-"""Ops whose results are computed again in each consumer, whatever their number."""
-
-_EXPENSIVE = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        *("divide", "exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "power"),
-        *("remainder", "rsqrt", "sqrt", "cbrt", "tanh", "sine", "cosine", "tan", "atan2", "reduce"),
-    )
-)
-"""Ops that XLA does not compute twice to fuse them into several consumers."""
 
 
 class Group(NamedTuple):
@@ -74,7 +62,7 @@ class Fusion:
         broadcast = {
             step.results[0]
             for step in steps
-            if step.record.name == "stablehlo.broadcast_in_dim" and self.sizes.get(step.operands[0], 0) > 8
+            if TABLE[step.record.name].role is Role.BROADCAST and self.sizes.get(step.operands[0], 0) > 8
         }
         for step in reversed(list(steps)):
             roots[id(step)] = frozenset((id(step),))
@@ -134,7 +122,7 @@ class Fusion:
         return not step.blocks and not self.sent(step) and is_cheap(step)
 
     def _is_expensive(self, step: Step) -> bool:
-        return step.record.name in _EXPENSIVE
+        return TABLE[step.record.name].repeat is Repeat.EXPENSIVE
 
     def _is_consumer(self, step: Step) -> bool:
         is_reduction = step.record.name == "stablehlo.reduce"
@@ -142,9 +130,10 @@ class Fusion:
 
     def _is_fused_into(self, kind: str, step: Step, *, is_plain: bool) -> bool:
         """Whether an op is fused into a step; an expensive one not where its elements are read repeatedly."""
-        if step.record.name == "stablehlo.reduce" and not is_plain and kind not in _FREE:
+        row = TABLE[step.record.name]
+        if step.record.name == "stablehlo.reduce" and not is_plain and TABLE[kind].repeat is not Repeat.FREE:
             return False
-        is_repeated = step.record.name == "stablehlo.broadcast_in_dim" and kind in _EXPENSIVE
+        is_repeated = row.role is Role.BROADCAST and TABLE[kind].repeat is Repeat.EXPENSIVE
         return self._is_consumer(step) and not is_repeated
 
     def _gathers(self, step: Step) -> bool:

@@ -8,8 +8,9 @@ from dataclasses import replace
 from xdsl.ir import Operation
 
 from shardy_py.mlir.record import combiners_of
-from shardy_py.ops import TensorType
-from shardy_py.ops.reads import integers, structure
+from shardy_py.ops import TABLE, TensorType
+from shardy_py.ops.dimensions import DotDimensions
+from shardy_py.ops.reads import integers
 from shardy_py.xla.buffers.host_program import (
     LIBRARY_REDUCTION,
     HostOp,
@@ -27,7 +28,6 @@ _RUN = 16
 """The elements of a running sum that the host makes at once."""
 _LIBRARY_ELEMENTS = 4096
 """The elements from which on the host reduces by a library."""
-_LIBRARY_REDUCERS = frozenset(("add", "maximum", "minimum"))
 _WIDENED = frozenset(("sort", "scatter", "reduce_window", "select_and_scatter"))
 """Ops that the host runs in f32 instead of bf16."""
 
@@ -86,13 +86,12 @@ def _is_known(program: HostProgram, step: Step, made: Name) -> bool:
 
 def _product(program: HostProgram, step: Step, operands: Sequence[Name], makes: Sequence[Name]) -> None:
     """A product of matrices, or of batches of them: operands and a result of other ranks are reshaped."""
-    numbers = structure(step.record, "dot_dimension_numbers")
+    numbers = DotDimensions.of(step.record.attributes)
     given: list[Name] = []
     is_plain = True
-    for side, name in zip(("lhs", "rhs"), operands, strict=True):
+    for side, name in enumerate(operands):
         type_ = program.types[name]
-        batch = integers(numbers, f"{side}_batching_dimensions")
-        contracted = len(integers(numbers, f"{side}_contracting_dimensions"))
+        batch, contracted = numbers.batching[side], len(numbers.contracting[side])
         free = len(type_.shape) - len(batch) - contracted
         is_one = 1 in [type_.shape[d] for d in batch if d < len(type_.shape)]
         is_plain = is_plain and free <= 1 and not is_one
@@ -117,7 +116,8 @@ def _is_by_library(program: HostProgram, step: Step, name: Name) -> bool:
     if type_ is None or type_.element not in ("f32", "bf16", "f64") or elements(type_) < _LIBRARY_ELEMENTS:
         return False
     reducers = combiners_of(step.source) if isinstance(step.source, Operation) else ()
-    return all(str(each).rpartition(".")[2] in _LIBRARY_REDUCERS for each in reducers)
+    rows = (TABLE[each or ""].combiner for each in reducers)
+    return all(row is not None and row.is_in_library for row in rows)
 
 
 def _windows(program: HostProgram, step: Step, name: Name) -> TensorType | None:

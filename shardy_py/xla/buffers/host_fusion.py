@@ -8,7 +8,8 @@ ops that nothing else reads. Not here: the ops (`host_program.py`). Source: open
 xla/service/instruction_fusion.cc, xla/service/fusion_node_indexing_evaluation.cc,
 xla/service/cpu/cpu_instruction_fusion.cc, xla/backends/cpu/transforms/library_rewriter.cc.
 
->>> from shardy_py.ops import TensorType
+>>> from shardy_py.ops import TABLE, Repeat, TensorType
+from shardy_py.ops.elementwise import DIVISIONS
 >>> ops = [HostOp("slice", ("x",), ("s",)), HostOp("reshape", ("s",), ("r",)), HostOp("sort", ("r",), ("y",))]
 >>> types = dict.fromkeys("xsry", TensorType((4,)))
 >>> [(sorted(group.members), [*group.reads]) for group in HostFusion(ops, types, ("y",)).groups()]
@@ -21,7 +22,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from shardy_py.ops import TensorType
+from shardy_py.ops import TABLE, Repeat, TensorType
+from shardy_py.ops.elementwise import DIVISIONS
 from shardy_py.xla.buffers.canonical import is_narrowed
 from shardy_py.xla.buffers.host_program import (
     LIBRARY_REDUCTION,
@@ -33,22 +35,8 @@ from shardy_py.xla.buffers.host_program import (
 )
 from shardy_py.xla.spmd.program import Name
 
-_EXPENSIVE = frozenset(
-    (
-        *(
-            "exponential",
-            "exponential_minus_one",
-            "log",
-            "log_plus_one",
-            "logistic",
-            "power",
-            "rsqrt",
-            "sqrt",
-        ),
-        *("cbrt", "tanh", "atan2", "erf", "gather", "reduce"),
-    )
-)
-"""Ops that are not computed twice."""
+_POLYNOMIALS = ("sine", "cosine", "tan")
+"""Functions of reals that the host computes by few operations; of complex numbers they are expensive."""
 _CONDITIONAL = frozenset(("concatenate", "dynamic_update_slice", "pad", "reduce", "reduce_window"))
 """Ops whose code has branches or loops: it is in a fusion only once."""
 _IN_LIBRARY = frozenset(("broadcast_in_dim", "reshape", "transpose", "pad", "iota"))
@@ -298,10 +286,13 @@ class HostFusion:
 
     def _is_expensive(self, number: int) -> bool:
         op = self.ops[number]
-        if op.kind in _EXPENSIVE:
-            return True
-        if op.kind in ("divide", "remainder"):
+        if op.kind in DIVISIONS:
             return not self._has_repeated_divisor(number)
+        has_polynomial = op.kind in _POLYNOMIALS
+        if op.kind == "erf" or (
+            TABLE[f"stablehlo.{op.kind}"].repeat is Repeat.EXPENSIVE and not has_polynomial
+        ):
+            return True
         record = op.computed.record if op.computed is not None else None
         if record is None or op.computed is None or not record.results or record.results[0] is None:
             return False
@@ -310,7 +301,7 @@ class HostFusion:
             return (
                 element == "bf16" and record.operands[0] is not None and record.operands[0].element == "f32"
             )
-        if op.kind in ("sine", "cosine", "tan"):
+        if has_polynomial:
             return element.startswith("complex")
         return element == "bf16" and is_narrowed(op.computed)
 

@@ -16,7 +16,7 @@ from typing import cast
 
 from shardy_py.hlo.layout import element_type
 from shardy_py.hlo.layout.formats import Target
-from shardy_py.ops import TABLE, Control, Storage, TensorType, call_target
+from shardy_py.ops import TABLE, Control, Memory, Storage, TensorType, row_of
 from shardy_py.xla.buffers.canonical import COPIED, Added, canonical, is_narrowed_after
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
 from shardy_py.xla.buffers.fusion import Fusion
@@ -32,7 +32,6 @@ from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
 
 _WINDOWED = frozenset(("stablehlo.convolution", "stablehlo.reduce_window", "stablehlo.select_and_scatter"))
-_PLACEMENTS = {"annotate_device_placement", "MoveToHost"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,7 +395,7 @@ def _captured(block: Block) -> Iterable[Name]:
 
 def _is_on_host(step: Step) -> bool:
     """Whether a step moves a value to memory of the host, as `jax.device_put` does in a jitted function."""
-    if step.record.name != "stablehlo.custom_call" or call_target(step.record) not in _PLACEMENTS:
+    if row_of(step.record).memory not in (Memory.HOST, Memory.STATED):
         return False
     given = cast("Mapping[str, object]", step.record.attributes.get("mhlo.frontend_attributes") or {})
     return "host" in str(given.get("_xla_buffer_placement", "pinned_host"))

@@ -29,8 +29,6 @@ from shardy_py.xla.hlo_sharding.tile_assignment import TileAssignment, device_co
 
 GROUPS = ("replicated", "unreduced", "manual")
 """The words before the lists of axes that shard no dimension."""
-REDUCTIONS = ("sum", "max", "min")
-"""The reductions along unreduced axes, by their numbers in the protocol buffer."""
 
 
 @dataclass(frozen=True)

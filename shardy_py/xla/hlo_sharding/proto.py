@@ -17,11 +17,11 @@ from math import prod
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.terminal import utf8
 from shardy_py.base.wire import BYTES, FIXED32, FIXED64, VARINT, bytes_field, integer_field, packed
+from shardy_py.ops import REDUCTIONS
 from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.mesh import Mesh
 from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
 from shardy_py.xla.hlo_sharding.hlo_sharding import (
-    REDUCTIONS,
     SUBGROUP_TYPES,
     HloSharding,
     HloShardingType,

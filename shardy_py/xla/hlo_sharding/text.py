@@ -18,6 +18,7 @@ from typing_extensions import override
 
 from shardy_py.base.cursor import MAX_INTEGER_DIGITS, TokenCursor, token_expression
 from shardy_py.base.errors import ShardyError
+from shardy_py.ops import REDUCTIONS
 from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.mesh import Mesh
 from shardy_py.sharding.tensor_sharding import DimensionSharding, TensorSharding
@@ -84,7 +85,7 @@ def read_named(cursor: ShardingCursor) -> hlo_sharding.NamedHloSharding:
         word = cursor.one_of(*hlo_sharding.GROUPS)
         has_axes = cursor.accept("=")
         if has_axes and word == "unreduced" and not cursor.at("{"):
-            reduction = cursor.one_of(*hlo_sharding.REDUCTIONS)
+            reduction = cursor.one_of(*REDUCTIONS)
             has_axes = cursor.at("{")
         if has_axes:
             groups[word] = tuple(cursor.items(lambda: _read_axis(cursor, mesh), "{", "}"))

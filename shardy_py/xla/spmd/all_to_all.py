@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from shardy_py.base.errors import InternalError
-from shardy_py.ops.windowed import Window
+from shardy_py.ops.dimensions import Window
 from shardy_py.xla.spmd.partitioned import Partitioned, with_size
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.windowed import Reshard, windowed_input

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shardy_py.ops.windowed import Window, windows_of
+from shardy_py.ops.dimensions import ConvolutionDimensions, Window, windows_of
 from shardy_py.xla.spmd.halo import Dimension, divided, valid_data
 from shardy_py.xla.spmd.partitioned import Partitioned
 from shardy_py.xla.spmd.products import (
@@ -40,63 +40,39 @@ OnBatch = Callable[[Product], Partitioned | None]
 class Convolution:
     """What a convolution has beside a product.
 
-    batch, lhs_feature: of the input. in_feature, out_feature: of the kernel. result_batch, result_feature.
-    spatial: the dimensions of input, kernel and result, by window. feature_groups, batch_groups: how many.
+    dims: its dimensions by role. window: by spatial dimension.
     """
 
-    batch: int
-    lhs_feature: int
-    in_feature: int
-    out_feature: int
-    result_batch: int
-    result_feature: int
-    spatial: tuple[tuple[int, int, int], ...]
+    dims: ConvolutionDimensions
     window: tuple[Window, ...]
-    feature_groups: int = 1
-    batch_groups: int = 1
 
     @staticmethod
     def of(attributes: Mapping[str, Any], kernel: Shape) -> Convolution:
         """That of StableHLO's attributes; kernel: its shape."""
-        numbers: Mapping[str, Any] = attributes["dimension_numbers"]
-        sides = (numbers[f"{side}_spatial_dimensions"] for side in ("input", "kernel", "output"))
-        spatial: tuple[tuple[int, int, int], ...] = tuple(zip(*sides, strict=True))
-        sizes = tuple(kernel[at] for _, at, _ in spatial)
-        window = tuple(windows_of(attributes, sizes, "lhs_dilation", "rhs_dilation"))
-        return Convolution(
-            batch=numbers["input_batch_dimension"],
-            lhs_feature=numbers["input_feature_dimension"],
-            in_feature=numbers["kernel_input_feature_dimension"],
-            out_feature=numbers["kernel_output_feature_dimension"],
-            result_batch=numbers["output_batch_dimension"],
-            result_feature=numbers["output_feature_dimension"],
-            spatial=spatial,
-            window=window,
-            feature_groups=attributes.get("feature_group_count", 1),
-            batch_groups=attributes.get("batch_group_count", 1),
-        )
+        numbers = ConvolutionDimensions.of(attributes)
+        return Convolution(numbers, windows_of(attributes, numbers.window(kernel)))
 
     @property
     def is_grouped(self) -> bool:
         """Returns whether features or batches are grouped."""
-        return self.feature_groups > 1 or self.batch_groups > 1
+        return self.dims.feature_groups > 1 or self.dims.batch_groups > 1
 
     @property
     def reversed_kernel(self) -> tuple[int, ...]:
         """The dimensions of the kernel that windows reverse."""
-        pairs = zip(self.spatial, self.window, strict=True)
+        pairs = zip(self.dims.spatials, self.window, strict=True)
         return tuple(at for (_, at, _), window in pairs if window.is_reversed)
 
     def dimensions(self, lhs: Shape) -> ProductDimensions:
         """The indices of the product; lhs: the shape of the input."""
         groups: dict[str, list[ProductDimension]] = {
             "batch": [],
-            "contracting": [ProductDimension(self.lhs_feature, self.in_feature)],
-            "lhs_free": [ProductDimension(self.batch, None, self.result_batch)],
-            "rhs_free": [ProductDimension(None, self.out_feature, self.result_feature)],
+            "contracting": [ProductDimension(self.dims.feature, self.dims.in_feature)],
+            "lhs_free": [ProductDimension(self.dims.batch, None, self.dims.result_batch)],
+            "rhs_free": [ProductDimension(None, self.dims.out_feature, self.dims.result_feature)],
             "spatial": [],
         }
-        for at, window in zip(self.spatial, self.window, strict=True):
+        for at, window in zip(self.dims.spatials, self.window, strict=True):
             groups[_role(lhs[at[0]], window)].append(ProductDimension(*at))
         rank = len(lhs)
         found = {role: tuple(indices) for role, indices in groups.items()}
@@ -146,7 +122,7 @@ def convolution(product: Product, on_batch: OnBatch, *, may_move: bool) -> Decis
     )
     if not own.is_grouped and (spatial == 1 or is_product):
         return None
-    if own.feature_groups > 1 and product.rhs.local[own.in_feature] > 1:
+    if own.dims.feature_groups > 1 and product.rhs.local[own.dims.in_feature] > 1:
         return Decision(None)
     for attempt in (_batch_groups, _feature_groups, _with_sharded_kernel, _with_whole_kernel):
         found = attempt(product, own)
@@ -158,24 +134,24 @@ def convolution(product: Product, on_batch: OnBatch, *, may_move: bool) -> Decis
 def _batch_groups(product: Product, own: Convolution) -> Partitioned | None:
     """Each batch is a group of its own, and each device has some."""
     lhs, rhs = product.lhs, product.rhs
-    sizes = {own.batch_groups, lhs.shape[own.batch], rhs.shape[own.out_feature]}
-    if own.batch_groups == 1 or len(sizes) > 1:
+    sizes = {own.dims.batch_groups, lhs.shape[own.dims.batch], rhs.shape[own.dims.out_feature]}
+    if own.dims.batch_groups == 1 or len(sizes) > 1:
         return None
-    batches = (own.batch, own.out_feature, own.result_feature)
-    features = (own.lhs_feature, own.in_feature, own.result_batch)
-    return _in_parallel(product, own, own.batch_groups, (batches, features))
+    batches = (own.dims.batch, own.dims.out_feature, own.dims.result_feature)
+    features = (own.dims.feature, own.dims.in_feature, own.dims.result_batch)
+    return _in_parallel(product, own, own.dims.batch_groups, (batches, features))
 
 
 def _feature_groups(product: Product, own: Convolution) -> Partitioned | None:
     """Each device has some groups of features."""
     groups, sizes = (
-        own.feature_groups,
-        (product.rhs.shape[own.out_feature], product.lhs.shape[own.lhs_feature]),
+        own.dims.feature_groups,
+        (product.rhs.shape[own.dims.out_feature], product.lhs.shape[own.dims.feature]),
     )
     if groups == 1 or any(size % groups for size in sizes):
         return None
-    features = (own.lhs_feature, own.out_feature, own.result_feature)
-    batches = (own.batch, own.in_feature, own.result_batch)
+    features = (own.dims.feature, own.dims.out_feature, own.dims.result_feature)
+    batches = (own.dims.batch, own.dims.in_feature, own.dims.result_batch)
     return _in_parallel(product, own, groups, (features, batches))
 
 
@@ -186,7 +162,7 @@ def _in_parallel(
     devices, first = product.device_count, pairs[0]
     if groups % devices:
         return None
-    together = (*pairs, *own.spatial)
+    together = (*pairs, *own.dims.spatials)
     at = {LHS: first[0], RHS: first[1]}
     leader = next((s for s in (LHS, RHS) if product.tiling_of(s).dimensions[at[s]] == devices), None)
     if leader is None:
@@ -207,7 +183,11 @@ def _with_sharded_kernel(product: Product, own: Convolution) -> Partitioned | No
     lhs, rhs = product.lhs, product.rhs
     if lhs.tiling.is_replicated or rhs.tiling.is_replicated:
         return None
-    pairs = [(own.batch, own.out_feature), (own.lhs_feature, own.in_feature), *(at[:2] for at in own.spatial)]
+    pairs = [
+        (own.dims.batch, own.dims.out_feature),
+        (own.dims.feature, own.dims.in_feature),
+        *(at[:2] for at in own.dims.spatials),
+    ]
     back = [(kernel, at) for at, kernel in pairs]
     turned = own.reversed_kernel
     if turned:
@@ -219,12 +199,12 @@ def _with_sharded_kernel(product: Product, own: Convolution) -> Partitioned | No
         lhs_tiling, rhs_tiling = _permuted(rhs.tiling.reversed_on(turned), back), rhs.tiling
     else:
         lhs_tiling, rhs_tiling = lhs.tiling, _permuted(lhs.tiling, pairs).reversed_on(turned)
-    if lhs_tiling.dimensions[own.batch] > 1 or rhs_tiling.dimensions[own.out_feature] > 1:
+    if lhs_tiling.dimensions[own.dims.batch] > 1 or rhs_tiling.dimensions[own.dims.out_feature] > 1:
         return None
     if _splits_groups(lhs_tiling, rhs_tiling, own) or any(w.base_dilation > 1 for w in own.window):
         return None
     lhs, rhs = reshard(lhs, lhs_tiling), reshard(rhs, rhs_tiling)
-    for (at, kernel, _), window in zip(own.spatial, own.window, strict=True):
+    for (at, kernel, _), window in zip(own.dims.spatials, own.window, strict=True):
         count = lhs_tiling.dimensions[at]
         if count == 1:
             continue
@@ -252,15 +232,15 @@ def _with_sharded_kernel(product: Product, own: Convolution) -> Partitioned | No
 def _with_whole_kernel(product: Product, own: Convolution) -> Partitioned | None:
     """The result is sharded: its tiles, with what they read of the input, and the whole kernel."""
     tiling = product.tiling
-    if tiling.is_replicated or tiling.dimensions[own.result_feature] > 1:
+    if tiling.is_replicated or tiling.dimensions[own.dims.result_feature] > 1:
         return None
     if _splits_groups(product.lhs.tiling, product.rhs.tiling, own):
         return None
-    pairs = [(own.result_batch, own.batch), (own.result_feature, own.lhs_feature)]
-    target = _permuted(tiling, [*pairs, *((out, at) for at, _, out in own.spatial)])
+    pairs = [(own.dims.result_batch, own.dims.batch), (own.dims.result_feature, own.dims.feature)]
+    target = _permuted(tiling, [*pairs, *((out, at) for at, _, out in own.dims.spatials)])
     lhs = reshard(product.lhs, target)
     window = [Window()] * len(lhs.shape)
-    for (at, _, _), each in zip(own.spatial, own.window, strict=True):
+    for (at, _, _), each in zip(own.dims.spatials, own.window, strict=True):
         window[at] = each
     read = windowed_input(lhs, window, target, reshard)
     if read is None:
@@ -282,7 +262,7 @@ def _as_batch(product: Product, own: Convolution, on_batch: OnBatch, *, may_move
         if found is not None:
             return found
     most = max(tiles.values())
-    groups = own.batch_groups if own.batch_groups > 1 else own.feature_groups
+    groups = own.dims.batch_groups if own.dims.batch_groups > 1 else own.dims.feature_groups
     if not may_move or most == 1 or groups % most:
         return None
     leader = next(side for side in (LHS, RHS, OUTPUT) if tiles[side] == most)
@@ -303,19 +283,23 @@ def _grouped_dimensions(product: Product, own: Convolution) -> ProductDimensions
     """The indices with the groups as a batch dimension; None if the groups are not sharded evenly."""
     dimensions = product.dimensions
     found: ProductDimensions | None = None
-    if own.feature_groups > 1 and _is_even(product, own.feature_groups, own.lhs_feature, own.out_feature):
+    if own.dims.feature_groups > 1 and _is_even(
+        product, own.dims.feature_groups, own.dims.feature, own.dims.out_feature
+    ):
         found = replace(
             dimensions,
             batch=(
                 *dimensions.batch,
-                ProductDimension(own.lhs_feature, own.out_feature, own.result_feature),
+                ProductDimension(own.dims.feature, own.dims.out_feature, own.dims.result_feature),
             ),
             contracting=(),
-            lhs_free=(ProductDimension(own.batch),),
-            rhs_free=(ProductDimension(None, own.in_feature),),
+            lhs_free=(ProductDimension(own.dims.batch),),
+            rhs_free=(ProductDimension(None, own.dims.in_feature),),
         )
-    if own.batch_groups > 1 and _is_even(product, own.batch_groups, own.batch, own.out_feature):
-        batch = ProductDimension(own.batch, own.out_feature, own.result_feature)
+    if own.dims.batch_groups > 1 and _is_even(
+        product, own.dims.batch_groups, own.dims.batch, own.dims.out_feature
+    ):
+        batch = ProductDimension(own.dims.batch, own.dims.out_feature, own.dims.result_feature)
         found = replace(dimensions, batch=(*dimensions.batch, batch), lhs_free=(), rhs_free=())
     return found
 
@@ -329,8 +313,11 @@ def _is_even(product: Product, groups: int, at: int, out_feature: int) -> bool:
 
 def _splits_groups(lhs: Tiling, rhs: Tiling, own: Convolution) -> bool:
     """Returns whether grouped features or batches are sharded."""
-    grouped = ((own.feature_groups, own.lhs_feature), (own.batch_groups, own.batch))
-    out_tiles = rhs.dimensions[own.out_feature]
+    grouped = (
+        (own.dims.feature_groups, own.dims.feature),
+        (own.dims.batch_groups, own.dims.batch),
+    )
+    out_tiles = rhs.dimensions[own.dims.out_feature]
     return any(groups > 1 and (lhs.dimensions[at] > 1 or out_tiles > 1) for groups, at in grouped)
 
 

@@ -7,7 +7,8 @@ first, the others in the order of the bytes of their largest op.
 Source: openxla/xla, xla/service/spmd/gather_scatter_handler.cc. Not here: what scatters share (`indexed.py`).
 
 >>> from shardy_py.sharding import Mesh
->>> rows = Dimensions((8, 4), (3, 1), 2, offsets=(1,), collapsed=(0,), index_map=(0,), vector=1)
+>>> numbers = SliceDimensions(offsets=(1,), collapsed=(0,), index_map=(0,), vector=1)
+>>> rows = Dimensions((8, 4), (3, 1), 2, numbers)
 >>> table = Partitioned.of((8, 4), Tiling.of(Mesh.of(x=4), [("x",), ()]), "f32")
 >>> indices = Partitioned.of((3, 1), Tiling.replicated(2, 4), "s32")
 >>> found = gathered_at(table, indices, rows, (1, 4), (3, 4), Tiling.replicated(2, 4))
@@ -124,7 +125,7 @@ def _cost(way: Way, gather: _Gather) -> Cost:
 
 def _along_batching(gather: _Gather, solve: Solve) -> Partitioned | None:
     """Along batching dimensions."""
-    pairs = tuple(zip(gather.dims.indices_batching, gather.dims.batching, strict=True))
+    pairs = reverse(gather.dims.numbers.batched)
     of_indices, of_operand, of_output = gather.dims.parallel(pairs)
     if not pairs:
         return None

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from shardy_py.base.behaviours import Behaviour
-from shardy_py.ops import TABLE
-from shardy_py.ops.windowed import Window, windows_of
+from shardy_py.ops import TABLE, Memory, row_of
+from shardy_py.ops.dimensions import DotDimensions, Window, own_windows
 from shardy_py.xla.spmd.application import Application, Handler
 from shardy_py.xla.spmd.convolutions import Convolution
 from shardy_py.xla.spmd.dots import dot
@@ -125,12 +125,8 @@ def _copies(application: Application) -> list[Partitioned]:
 
 
 def _dot_general(application: Application) -> list[Partitioned]:
-    numbers = application.attributes["dot_dimension_numbers"]
-    summed, batch = (
-        (numbers[f"lhs_{role}_dimensions"], numbers[f"rhs_{role}_dimensions"])
-        for role in ("contracting", "batching")
-    )
-    return _product(application, contracting=summed, batch=batch)
+    numbers = DotDimensions.of(application.attributes)
+    return _product(application, contracting=numbers.contracting, batch=numbers.batching)
 
 
 def _dot(application: Application) -> list[Partitioned]:
@@ -279,15 +275,14 @@ def _matrices(application: Application) -> list[Partitioned]:
     return [with_whole_dimensions(application.operands, whole, application.shape(), application.targets[0])]
 
 
-def _window(application: Application, rank: int) -> list[Window]:
-    sizes = tuple(application.attributes.get("window_dimensions") or (1,) * rank)
-    return windows_of(application.attributes, sizes, "base_dilations", "window_dilations")
+def _window(application: Application, rank: int) -> Sequence[Window]:
+    return own_windows(application.attributes, rank)
 
 
 def _custom_call(application: Application) -> Sequence[Partitioned]:
     """Calls with batch dimensions (of LAPACK) stay sharded along those of the first result."""
     target = application.attributes.get("call_target_name")
-    if target in _PLACEMENTS:
+    if row_of(application.record).memory is not Memory.SAME:
         return _copies(application)
     if target == "TopK" and len(application.operands[0].shape) == 2:
         return largest(
@@ -303,10 +298,6 @@ def _custom_call(application: Application) -> Sequence[Partitioned]:
     if near.is_replicated:
         return _whole(application)
     return along_batch(application.operands, [*batch], near, application.results, application.targets)
-
-
-_PLACEMENTS = frozenset({"annotate_device_placement", "MoveToHost", "MoveToDevice"})
-"""Calls that move a tensor between the memories of each device."""
 
 
 def _reduce_window(application: Application) -> list[Partitioned]:

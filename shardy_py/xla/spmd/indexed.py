@@ -5,7 +5,8 @@ indices. The output of a gather is called `slices` here, as are the updates of a
 xla/hlo/utils/hlo_sharding_util.cc and xla/service/spmd/spmd_partitioner_util.cc. Not here: the ways to
 partition (`gathers.py`, `scatters.py`).
 
->>> rows = Dimensions((8, 4), (3, 1), 2, offsets=(1,), collapsed=(0,), index_map=(0,), vector=1)
+>>> numbers = SliceDimensions(offsets=(1,), collapsed=(0,), index_map=(0,), vector=1)
+>>> rows = Dimensions((8, 4), (3, 1), 2, numbers)
 >>> rows.passing((1, 4)), rows.indexed, rows.batches
 (((1, 1),), ((0, 0),), ((0, 0),))
 """
@@ -19,6 +20,7 @@ from math import inf, prod
 from typing import TypeVar
 
 from shardy_py.base.behaviours import Behaviour
+from shardy_py.ops.dimensions import Pairs, SliceDimensions
 from shardy_py.xla.spmd.grouping import Grouped, aligned, group_on, ungrouped
 from shardy_py.xla.spmd.matching import merged_into, per_group_shape
 from shardy_py.xla.spmd.model import Collective
@@ -29,7 +31,6 @@ from shardy_py.xla.spmd.tiling import Shape, Tiling
 
 Problem = TypeVar("Problem")
 Found = TypeVar("Found")
-Pairs = tuple[tuple[int, int], ...]
 Cost = tuple[float, float]
 """The bytes of the largest op, and the bytes sent, by which ways are compared."""
 NEVER: Cost = (inf, inf)
@@ -37,35 +38,26 @@ NEVER: Cost = (inf, inf)
 
 @dataclass(frozen=True)
 class Dimensions:
-    """The dimension numbers of a gather, or of a scatter with updates as slices.
+    """The dimensions of a gather, or of a scatter with updates as slices, and how they correspond.
 
-    operand, indices: the shapes. rank: of the slices. offsets: the dimensions of the slices that are in the
-    operand too. collapsed, batching: dimensions of the operand that are not in the slices; the latter
-    correspond to `indices_batching`. index_map: the dimension of the operand of each element of an index.
-    vector: the dimension of the indices that has these elements; their rank if there is none.
+    operand, indices: the shapes. rank: of the slices.
     """
 
     operand: Shape
     indices: Shape
     rank: int
-    offsets: tuple[int, ...]
-    collapsed: tuple[int, ...]
-    index_map: tuple[int, ...]
-    vector: int
-    batching: tuple[int, ...] = ()
-    indices_batching: tuple[int, ...] = ()
+    numbers: SliceDimensions
 
     @cached_property
     def batches(self) -> Pairs:
         """Dimensions of the indices and of the slices that correspond."""
-        inside = (i for i in range(len(self.indices)) if i != self.vector)
-        outside = (i for i in range(self.rank) if i not in self.offsets)
-        return tuple(zip(inside, outside, strict=True))
+        inside = (i for i in range(len(self.indices)) if i != self.numbers.vector)
+        return tuple(zip(inside, self.numbers.outer(self.rank), strict=True))
 
     @cached_property
     def indexed(self) -> Pairs:
         """The same without dimensions along which operand and indices correspond."""
-        return tuple(pair for pair in self.batches if pair[0] not in self.indices_batching)
+        return tuple(pair for pair in self.batches if pair[0] not in self.numbers.indices_batching)
 
     def passing(self, sizes: Sequence[int], operand: Shape | None = None) -> Pairs:
         """Dimensions of the operand and of the slices that correspond, for slices of `sizes` in the operand.
@@ -73,8 +65,7 @@ class Dimensions:
         operand: its shape, if it is a part of the whole.
         """
         shape = self.operand if operand is None else operand
-        kept = [i for i in range(len(shape)) if i not in (*self.collapsed, *self.batching)]
-        pairs = zip(kept, self.offsets, strict=True)
+        pairs = self.numbers.windowed(len(shape))
         return tuple((i, at) for i, at in pairs if sizes[i] == shape[i])
 
     def parallel(self, pairs: Pairs) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
@@ -86,14 +77,18 @@ class Dimensions:
         """Dimensions of the operand of which slices have one element, if any of them is sharded."""
         if tiling.is_replicated:
             return ()
-        found = tuple(i for i in self.index_map if sizes[i] == 1)
+        found = tuple(i for i in self.numbers.index_map if sizes[i] == 1)
         return found if prod(tiling.dimensions[i] for i in found) > 1 else ()
 
     def index_priority(self) -> tuple[int, ...]:
         """The dimensions of the indices, those to be replicated first in front."""
-        vector = (self.vector,) if self.vector < len(self.indices) else ()
-        free = [i for i in range(len(self.indices)) if i not in (self.vector, *self.indices_batching)]
-        return (*vector, *free, *self.indices_batching)
+        vector = (self.numbers.vector,) if self.numbers.vector < len(self.indices) else ()
+        free = [
+            i
+            for i in range(len(self.indices))
+            if i not in (self.numbers.vector, *self.numbers.indices_batching)
+        ]
+        return (*vector, *free, *self.numbers.indices_batching)
 
     def slices_priority(self, sizes: Sequence[int]) -> tuple[int, ...]:
         """The dimensions of the slices, those to be replicated first in front."""

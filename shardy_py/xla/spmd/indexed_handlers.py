@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from shardy_py.ops import TABLE
+from shardy_py.ops.dimensions import GatherDimensions, ScatterDimensions
 from shardy_py.xla.spmd.application import Application
 from shardy_py.xla.spmd.gathers import gathered_at
 from shardy_py.xla.spmd.indexed import Dimensions
@@ -18,28 +20,12 @@ from shardy_py.xla.spmd.scatters import scattered_at
 
 def gather(application: Application) -> list[Partitioned]:
     """The result of a gather, of an operand at indices."""
-    attributes, numbers = application.attributes, application.attributes["dimension_numbers"]
+    attributes = application.attributes
     operand, indices = application.operands
     shape = application.shape()
-    dims = Dimensions(
-        operand.shape,
-        indices.shape,
-        len(shape),
-        offsets=numbers["offset_dims"],
-        collapsed=numbers["collapsed_slice_dims"],
-        index_map=numbers["start_index_map"],
-        vector=numbers["index_vector_dim"],
-        batching=numbers.get("operand_batching_dims", ()),
-        indices_batching=numbers.get("start_indices_batching_dims", ()),
-    )
+    dims = Dimensions(operand.shape, indices.shape, len(shape), GatherDimensions.of(attributes))
     indices = copied(indices, [operand])
     return [gathered_at(operand, indices, dims, attributes["slice_sizes"], shape, application.targets[0])]
-
-
-_REDUCTIONS = frozenset(
-    f"stablehlo.{name}" for name in ("add", "multiply", "minimum", "maximum", "and", "or")
-)
-"""The ops that XLA reduces by with an all-reduce."""
 
 
 def scatter(application: Application) -> Sequence[Partitioned]:
@@ -47,26 +33,16 @@ def scatter(application: Application) -> Sequence[Partitioned]:
     count = len(application.targets)
     operands, indices = application.operands[:count], application.operands[count]
     updates = [copied(value, operands) for value in application.operands[count + 1 :]]
-    numbers = application.attributes["scatter_dimension_numbers"]
-    dims = Dimensions(
-        operands[0].shape,
-        indices.shape,
-        len(updates[0].shape),
-        offsets=numbers["update_window_dims"],
-        collapsed=numbers["inserted_window_dims"],
-        index_map=numbers["scatter_dims_to_operand_dims"],
-        vector=numbers["index_vector_dim"],
-        batching=numbers.get("input_batching_dims", ()),
-        indices_batching=numbers.get("scatter_indices_batching_dims", ()),
-    )
-    combiner = application.attributes.get("context.combiner")
+    numbers = ScatterDimensions.of(application.attributes)
+    dims = Dimensions(operands[0].shape, indices.shape, len(updates[0].shape), numbers)
+    combiner = TABLE[application.attributes.get("context.combiner") or ""].combiner
     found = scattered_at(
         operands,
         copied(indices, [*operands, *updates]),
         updates,
         dims,
         application.targets[0],
-        is_reduction=count == 1 and combiner in _REDUCTIONS,
+        is_reduction=count == 1 and combiner is not None and combiner.is_all_reduced,
     )
     return [reshard(value, target) for value, target in zip(found, application.targets, strict=True)]
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from shardy_py.ops.windowed import Window
+from shardy_py.ops.dimensions import Window
 from shardy_py.xla.spmd.matching import along
 from shardy_py.xla.spmd.partitioned import Partitioned
 from shardy_py.xla.spmd.reshard import replicated, reshard

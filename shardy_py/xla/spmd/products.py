@@ -183,8 +183,8 @@ class Product:
                 at, output = index.of(side), index.output
                 if at is not None and output is not None:
                     local[output] = value.local[at]
-        if self.convolution and self.convolution.batch_groups > 1:
-            local[self.convolution.result_batch] = 1
+        if self.convolution and self.convolution.dims.batch_groups > 1:
+            local[self.convolution.dims.result_batch] = 1
         sent = (*lhs.collectives, *rhs.collectives)
         warned = (*lhs.rematerialized, *rhs.rematerialized)
         found = Partitioned(self.shape, tuple(local), self.tiling, self.element, sent, warned)

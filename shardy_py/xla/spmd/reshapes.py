@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import gcd, prod
 
-from shardy_py.ops.windowed import Window
+from shardy_py.ops.dimensions import Window
 from shardy_py.xla.spmd.grouping import aligned, group_on, ungrouped
 from shardy_py.xla.spmd.matching import merged_into
 from shardy_py.xla.spmd.movement import replicating, result_of

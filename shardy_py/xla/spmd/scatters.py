@@ -6,7 +6,8 @@ summed, which needs an update that is a reduction. Source: openxla/xla,
 xla/service/spmd/gather_scatter_handler.cc. Not here: what gathers share (`indexed.py`).
 
 >>> from shardy_py.sharding import Mesh
->>> rows = Dimensions((8, 4), (4, 1), 2, offsets=(1,), collapsed=(0,), index_map=(0,), vector=1)
+>>> numbers = SliceDimensions(offsets=(1,), collapsed=(0,), index_map=(0,), vector=1)
+>>> rows = Dimensions((8, 4), (4, 1), 2, numbers)
 >>> whole = Tiling.replicated(2, 4)
 >>> table, updates = Partitioned.of((8, 4), whole, "f32"), Partitioned.of((4, 4), whole, "f32")
 >>> indices = Partitioned.of((4, 1), Tiling.of(Mesh.of(x=4), [("x",), ()]), "s32")
@@ -104,18 +105,12 @@ def scattered_at(
 
     is_reduction: whether an update is combined by one commutative op, such as a sum.
     """
-    kept = dict(
-        zip((i for i in range(len(dims.operand)) if not _is_dropped(dims, i)), dims.offsets, strict=True)
-    )
+    kept = dict(dims.numbers.windowed(len(dims.operand)))
     sizes = tuple(updates[0].shape[kept[i]] if i in kept else 1 for i in range(len(dims.operand)))
     if not indices.tiling.is_replicated and not indices.tiling.is_even(indices.shape):
         # With indices out of bounds as padding: not the value that it came from.
         indices = reshard(replace(replicated(indices), earlier=()), indices.tiling)
     return _solved(_Scatter(tuple(operands), indices, tuple(updates), dims, sizes, target, is_reduction))
-
-
-def _is_dropped(dims: Dimensions, dimension: int) -> bool:
-    return dimension in (*dims.collapsed, *dims.batching)
 
 
 def _solved(scatter: _Scatter) -> Results:
@@ -158,7 +153,7 @@ def _cost(way: Way, scatter: _Scatter) -> Cost:
 
 def _along_batching(scatter: _Scatter, solve: Solve) -> Results | None:
     """Along batching dimensions."""
-    pairs = tuple(zip(scatter.dims.indices_batching, scatter.dims.batching, strict=True))
+    pairs = reverse(scatter.dims.numbers.batched)
     of_indices, of_operand, of_updates = scatter.dims.parallel(pairs)
     if not pairs:
         return None
@@ -255,11 +250,9 @@ def _along_indices(scatter: _Scatter, solve: Solve) -> Results | None:
 def _without_conflicts(scatter: _Scatter) -> Results:
     """The updates with those dimensions whole that have an axis of a dimension that the indices address."""
     dims, (operand, update) = scatter.dims, (scatter.tiling, scatter.updates[0].tiling)
-    if not dims.offsets or operand.is_replicated or update.is_replicated:
+    if not dims.numbers.offsets or operand.is_replicated or update.is_replicated:
         return scatter.updates
-    conflicts = common_axes(
-        operand, dims.index_map, update, [i for i in range(dims.rank) if i not in dims.offsets]
-    )
+    conflicts = common_axes(operand, dims.numbers.index_map, update, dims.numbers.outer(dims.rank))
     return tuple(reshard(value, value.tiling.replicated_on(conflicts)) for value in scatter.updates)
 
 

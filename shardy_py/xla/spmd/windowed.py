@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from shardy_py.ops.windowed import Window
+from shardy_py.ops.dimensions import Window
 from shardy_py.xla.spmd.halo import Dimension, Offset, divided, largest, valid_data
 from shardy_py.xla.spmd.partitioned import Partitioned, with_size
 from shardy_py.xla.spmd.tiling import Shape, Tiling

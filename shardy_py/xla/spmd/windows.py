@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from shardy_py.ops import OpRecord
-from shardy_py.ops.windowed import Window
+from shardy_py.ops.dimensions import Window
 from shardy_py.xla.spmd.halo import Dimension, divided, largest, valid_data
 from shardy_py.xla.spmd.movement import replicating, result_of
 from shardy_py.xla.spmd.partitioned import Partitioned

@@ -8,26 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shardy_py.localize.arithmetic.masks import IDENTITIES, ROWS, Fill, Mask, reduce_masks
-from shardy_py.ops import OpRecord, TensorType
+from shardy_py.localize.arithmetic.masks import ROWS, Fill, Mask, reduce_masks
+from shardy_py.ops import COMBINERS, Combiner, Identity, OpRecord, TensorType
 
 Array = NDArray[np.int64]
 SIZES = st.integers(1, 4)
-COMBINERS = {
-    "stablehlo.add": np.add,
-    "stablehlo.multiply": np.multiply,
-    "stablehlo.maximum": np.maximum,
-    "stablehlo.minimum": np.minimum,
-    "stablehlo.and": np.bitwise_and,
-    "stablehlo.or": np.bitwise_or,
-    "stablehlo.xor": np.bitwise_xor,
-}
 NUMBERS = {
-    Fill.ZERO: 0,
-    Fill.ONE: 1,
-    Fill.LOWEST: np.iinfo(np.int64).min,
-    Fill.HIGHEST: np.iinfo(np.int64).max,
-    Fill.ALL_ONES: -1,
+    Identity.ZERO: 0,
+    Identity.ONE: 1,
+    Identity.LOWEST: np.iinfo(np.int64).min,
+    Identity.HIGHEST: np.iinfo(np.int64).max,
+    Identity.ALL_ONES: -1,
 }
 
 
@@ -40,24 +31,25 @@ def padded(array: Array, sizes: tuple[int, ...], masks: tuple[Mask, ...], index:
             for dimension in mask.dimensions:
                 beyond = [slice(None)] * array.ndim
                 beyond[dimension] = slice(array.shape[dimension], None)
+                assert isinstance(mask.fill, Identity)
                 made[tuple(beyond)] = NUMBERS[mask.fill]
     return made
 
 
-@pytest.mark.parametrize("name", IDENTITIES)
+@pytest.mark.parametrize("row", COMBINERS.values(), ids=COMBINERS)
 @given(data=st.data())
-def test_the_padding_of_reductions_is_neutral(name: str, data: st.DataObject) -> None:
+def test_the_padding_of_reductions_is_neutral(row: Combiner, data: st.DataObject) -> None:
     shape = data.draw(st.tuples(SIZES, SIZES, SIZES))
     sizes = tuple(size + data.draw(st.integers(0, 2)) for size in shape)
     dimensions = tuple(sorted(data.draw(st.sets(st.integers(0, 2), min_size=1))))
     array = np.arange(np.prod(shape)).reshape(shape) * 7 % 11 - 3
     kind = TensorType(sizes, "i64")
     record = OpRecord("stablehlo.reduce", (kind, TensorType((), "i64")), (), {"dimensions": dimensions})
-    made = padded(array, sizes, reduce_masks(record, (name,)), 0)
+    made = padded(array, sizes, reduce_masks(record, (row.op,)), 0)
     wanted, found = array, made
     for dimension in reversed(dimensions):
-        wanted = COMBINERS[name].reduce(wanted, axis=dimension)
-        found = COMBINERS[name].reduce(found, axis=dimension)
+        wanted = row.ufunc.reduce(wanted, axis=dimension)
+        found = row.ufunc.reduce(found, axis=dimension)
     kept = tuple(slice(0, size) for size in wanted.shape)
     assert (found[kept] == wanted).all()
 

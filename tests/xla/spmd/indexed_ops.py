@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+from shardy_py.ops.dimensions import SliceDimensions
 from shardy_py.xla.spmd.gathers import gathered_at
 from shardy_py.xla.spmd.indexed import Dimensions
 from shardy_py.xla.spmd.scatters import scattered_at
@@ -12,12 +13,12 @@ from tests.xla.spmd.ops import Op, Shape, tensor
 
 def random_gather(random: Random, shape: Shape) -> Op:
     dims, sizes, slices = random_dimensions(random, shape)
-    result = _shape_of_slices(dims, slices)
+    result, numbers = _shape_of_slices(dims, slices), dims.numbers
     text = '"stablehlo.gather"(%a, %b) {dimension_numbers = #stablehlo.gather<'
-    text += f"offset_dims = {list(dims.offsets)}, collapsed_slice_dims = {list(dims.collapsed)}, "
-    text += f"operand_batching_dims = {list(dims.batching)}, "
-    text += f"start_indices_batching_dims = {list(dims.indices_batching)}, "
-    text += f"start_index_map = {list(dims.index_map)}, index_vector_dim = {dims.vector}>, "
+    text += f"offset_dims = {list(numbers.offsets)}, collapsed_slice_dims = {list(numbers.collapsed)}, "
+    text += f"operand_batching_dims = {list(numbers.batching)}, "
+    text += f"start_indices_batching_dims = {list(numbers.indices_batching)}, "
+    text += f"start_index_map = {list(numbers.index_map)}, index_vector_dim = {numbers.vector}>, "
     text += f"slice_sizes = array<i64: {', '.join(map(str, sizes))}>, ATTRIBUTES}} : "
     text += f"({tensor(shape)}, {tensor(dims.indices, 'i32')}) -> {tensor(result)}"
     return Op(
@@ -32,17 +33,18 @@ def random_gather(random: Random, shape: Shape) -> Op:
 
 def random_scatter(random: Random, shape: Shape) -> Op:
     dims, _, kept = random_dimensions(random, shape)
-    updates = _shape_of_slices(dims, kept)
+    updates, numbers = _shape_of_slices(dims, kept), dims.numbers
     is_sum = random.random() < 0.6
     text = '"stablehlo.scatter"(%a, %b, %c) ({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n'
     text += "%sum = stablehlo.add %x, %y : tensor<f32>\n" if is_sum else ""
     text += f"stablehlo.return {'%sum' if is_sum else '%y'} : tensor<f32>\n"
-    text += (
-        f"}}) {{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = {list(dims.offsets)}, "
-    )
-    text += f"inserted_window_dims = {list(dims.collapsed)}, input_batching_dims = {list(dims.batching)}, "
-    text += f"scatter_indices_batching_dims = {list(dims.indices_batching)}, "
-    text += f"scatter_dims_to_operand_dims = {list(dims.index_map)}, index_vector_dim = {dims.vector}>, "
+    text += "}) {scatter_dimension_numbers = #stablehlo.scatter<"
+    text += f"update_window_dims = {list(numbers.offsets)}, "
+    text += f"inserted_window_dims = {list(numbers.collapsed)}, "
+    text += f"input_batching_dims = {list(numbers.batching)}, "
+    text += f"scatter_indices_batching_dims = {list(numbers.indices_batching)}, "
+    text += f"scatter_dims_to_operand_dims = {list(numbers.index_map)}, "
+    text += f"index_vector_dim = {numbers.vector}>, "
     text += f"ATTRIBUTES}} : ({tensor(shape)}, {tensor(dims.indices, 'i32')}, {tensor(updates)})"
     text += f" -> {tensor(shape)}"
     return Op(
@@ -57,7 +59,8 @@ def random_scatter(random: Random, shape: Shape) -> Op:
 
 def _index_vectors(dims: Dimensions) -> tuple[tuple[int, int], ...]:
     """The dimension of index vectors: XLA stops at failed checks if it is sharded unevenly."""
-    return ((1, dims.vector),) if dims.vector < len(dims.indices) else ()
+    vector = dims.numbers.vector
+    return ((1, vector),) if vector < len(dims.indices) else ()
 
 
 def random_dimensions(random: Random, shape: Shape) -> tuple[Dimensions, Shape, Shape]:
@@ -81,14 +84,12 @@ def random_dimensions(random: Random, shape: Shape) -> tuple[Dimensions, Shape, 
     rank = len(placed) + len(kept)
     offsets = tuple(sorted(random.sample(range(rank), k=len(kept))))
     vector = len(placed)
-    numbers = Dimensions(
-        shape, indices, rank, offsets, collapsed, index_map, vector, batching, indices_batching
-    )
-    return numbers, sizes, kept
+    numbers = SliceDimensions(offsets, collapsed, index_map, vector, batching, indices_batching)
+    return Dimensions(shape, indices, rank, numbers), sizes, kept
 
 
 def _shape_of_slices(dims: Dimensions, kept: Shape) -> Shape:
     """The shape of the result of a gather, or of the updates of a scatter."""
-    outer = iter(size for i, size in enumerate(dims.indices) if i != dims.vector)
+    outer = iter(size for i, size in enumerate(dims.indices) if i != dims.numbers.vector)
     inner = iter(kept)
-    return tuple(next(inner) if i in dims.offsets else next(outer) for i in range(dims.rank))
+    return tuple(next(inner) if i in dims.numbers.offsets else next(outer) for i in range(dims.rank))

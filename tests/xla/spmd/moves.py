@@ -12,7 +12,7 @@ from math import prod
 from random import Random
 
 from shardy_py.base import releases
-from shardy_py.ops.windowed import Window
+from shardy_py.ops.dimensions import Window
 from shardy_py.xla.spmd.dynamic_slices import dynamically_sliced, dynamically_updated
 from shardy_py.xla.spmd.movement import (
     broadcast,

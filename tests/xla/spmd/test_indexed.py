@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
+from shardy_py.ops.dimensions import SliceDimensions
 from shardy_py.sharding import Mesh
 from shardy_py.xla.spmd.gathers import gathered_at
 from shardy_py.xla.spmd.grouping import ungrouped
@@ -17,9 +18,9 @@ from shardy_py.xla.spmd.tiling import Tiling
 
 MESH = Mesh.of(x=4, y=2)
 Spec = tuple[tuple[str, ...], ...]
-ROWS = Dimensions((64, 8), (16, 1), 2, offsets=(1,), collapsed=(0,), index_map=(0,), vector=1)
+ROWS = Dimensions((64, 8), (16, 1), 2, SliceDimensions((1,), (0,), (0,), 1))
 """`table[indices]`: 16 rows of 8 out of 64."""
-BATCH = Dimensions((8, 64), (8, 4, 1), 2, (), (1,), (1,), 2, batching=(0,), indices_batching=(0,))
+BATCH = Dimensions((8, 64), (8, 4, 1), 2, SliceDimensions((), (1,), (1,), 2, (0,), (0,)))
 """`take_along_axis`: 4 elements of each of 8 rows."""
 
 
@@ -124,7 +125,7 @@ def test_rows_are_updated(
 
 
 def test_uneven_indices_are_padded_anew() -> None:
-    dims = Dimensions((64, 8), (6, 1), 2, offsets=(1,), collapsed=(0,), index_map=(0,), vector=1)
+    dims = Dimensions((64, 8), (6, 1), 2, SliceDimensions((1,), (0,), (0,), 1))
     tiling = Tiling.of(MESH, [("x",), ()])
     indices = Partitioned.of((6, 1), tiling, "s32")
     updates = Partitioned.of((6, 8), tiling, "f32")

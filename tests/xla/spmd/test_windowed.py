@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py.ops.windowed import Window
+from shardy_py.ops.dimensions import Window
 from shardy_py.sharding import Mesh
 from shardy_py.xla.spmd.partitioned import Partitioned
 from shardy_py.xla.spmd.reshard import reshard

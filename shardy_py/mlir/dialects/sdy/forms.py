@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, Operation
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir.dialects.sdy import ops
 from shardy_py.mlir.dialects.sdy import syntax_sharding as formats
-from shardy_py.mlir.dialects.sdy.syntax import DIRECTION, REDUCTION, REDUCTIONS
+from shardy_py.mlir.dialects.sdy.syntax import DIRECTION, REDUCTION
 from shardy_py.mlir.ir import build_operation
 from shardy_py.mlir.text.assembly import (
     ATTRIBUTES,
@@ -35,6 +35,7 @@ from shardy_py.mlir.text.op_writer import OpWriter
 from shardy_py.mlir.text.reader import OpReader
 from shardy_py.mlir.text.source import source_location
 from shardy_py.mlir.text.syntax import AssemblyForm, OpSyntax
+from shardy_py.ops import REDUCTIONS
 from shardy_py.sharding.spelling import string_literal, symbol_text
 
 _I64 = IntegerType(64)

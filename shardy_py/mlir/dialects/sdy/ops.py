@@ -39,9 +39,10 @@ from shardy_py.mlir.dialects.sdy.attributes import (
     TensorShardingPerValueAttr,
 )
 from shardy_py.mlir.dialects.sdy.interfaces import ManualDataFlow, RegionDataFlow
-from shardy_py.mlir.dialects.sdy.syntax import PROPAGATION_DIRECTIONS, REDUCTIONS
+from shardy_py.mlir.dialects.sdy.syntax import PROPAGATION_DIRECTIONS
 from shardy_py.mlir.dialects.traits import ShardingProperty, UnfoldableConstant
 from shardy_py.mlir.text.xdsl_hooks import PrettyOp, define_op
+from shardy_py.ops import REDUCTIONS
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 
 Value = SSAValue | Operation

@@ -17,11 +17,11 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from shardy_py.mlir.dialects.sdy import syntax_rule as rule
 from shardy_py.mlir.dialects.sdy import syntax_sharding as sharding
 from shardy_py.mlir.dialects.sdy.formats import table
-from shardy_py.mlir.dialects.sdy.syntax_sharding import REDUCTIONS
 from shardy_py.mlir.text.assembly import Spelling
 from shardy_py.mlir.text.cursor import Cursor
+from shardy_py.ops import REDUCTIONS
 
-__all__ = ["ATTRIBUTES", "DIRECTION", "ENCLOSED", "PROPAGATION_DIRECTIONS", "REDUCTION", "REDUCTIONS"]
+__all__ = ["ATTRIBUTES", "DIRECTION", "ENCLOSED", "PROPAGATION_DIRECTIONS", "REDUCTION"]
 
 PROPAGATION_DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
 _I32 = IntegerType(32)

@@ -28,6 +28,7 @@ from shardy_py.mlir.dialects.sdy.formats import (
 )
 from shardy_py.mlir.dialects.sdy.verify_values import check_mesh, check_mesh_axis, check_steps
 from shardy_py.mlir.text.cursor import Cursor
+from shardy_py.ops import REDUCTIONS
 from shardy_py.sharding import (
     AxisEdge,
     AxisRef,
@@ -41,8 +42,6 @@ from shardy_py.sharding import (
     TensorSharding,
 )
 from shardy_py.sharding.spelling import string_literal
-
-REDUCTIONS = ("sum", "max", "min")
 
 _PRIORITY = re.compile(r"p[0-9]+\Z", re.ASCII)
 _MAX = 2**63 - 1

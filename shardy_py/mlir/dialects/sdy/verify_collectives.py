@@ -13,12 +13,12 @@ from shardy_py.base.errors import Diagnostic
 from shardy_py.mlir.dialects.faults import Fault, note
 from shardy_py.mlir.dialects.sdy import ops
 from shardy_py.mlir.dialects.sdy.attributes import MeshAttr
-from shardy_py.mlir.dialects.sdy.syntax import REDUCTIONS
 from shardy_py.mlir.dialects.sdy.verify_ops import check_transition
 from shardy_py.mlir.dialects.sdy.verify_sharding import check_sharding, sharding_of, sizes_of
 from shardy_py.mlir.dialects.sdy.verify_values import AxisUses, check_axis_list, check_sorted_axis_list
 from shardy_py.mlir.dialects.verification.scope import Scope
 from shardy_py.mlir.text.attribute_writer import attribute_text
+from shardy_py.ops import REDUCTIONS
 from shardy_py.sharding import Axes, AxisRef, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import append_axes, overlaps, sort_and_merge, total_size
 

@@ -24,8 +24,9 @@ from xdsl.ir import Attribute, Operation
 from shardy_py.mlir.dialects.faults import Check, Fault, inferred_fault
 from shardy_py.mlir.dialects.kinds import ELEMENTS, I64, AttributeKind, TypeKind, is_of
 from shardy_py.mlir.dialects.sdy import ops
-from shardy_py.mlir.dialects.sdy.syntax import PROPAGATION_DIRECTIONS, REDUCTIONS
+from shardy_py.mlir.dialects.sdy.syntax import PROPAGATION_DIRECTIONS
 from shardy_py.mlir.text.attribute_writer import attribute_text
+from shardy_py.ops import REDUCTIONS
 
 _SHAPED = (TensorType, VectorType, MemRefType, UnrankedTensorType, UnrankedMemRefType)
 _UNRANKED = (UnrankedTensorType, UnrankedMemRefType)
