@@ -145,7 +145,8 @@ class Outcome:
 
 
 INVALID_RESULT = "see current operation"
-"""In messages of C++, which may also be without any, on an op that its own passes made: those here may make another invalid one."""
+"""In messages of C++ on an op that its own passes made: those here may make another invalid one. Some of its
+passes fail without a message."""
 
 
 def compare(mode: Mode, text: str, reference: ReferenceProcess, *, explains: bool = True) -> Outcome:

@@ -223,3 +223,16 @@ func.func @main(%a: tensor<8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}
     made = after("0.12", text, SINGLE)
     assert made.count("(%arg1 init: %arg2)") == 1 - total
     assert made.count("stablehlo.add %") == 1 + total  # one combines devices
+
+
+def test_an_uneven_sum_of_single_ops_stays_unreduced() -> None:
+    """Zeros that pad terms are terms."""
+    text = """sdy.mesh @mesh = <["x"=2, "y"=3]>
+func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x"}]>}) -> tensor<8xf32> {
+  %b = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %0 = stablehlo.dot %a, %b {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}], unreduced={"x"}>]>}
+    : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+"""
+    assert "all_reduce" not in after("0.12", text, SINGLE)

@@ -41,6 +41,7 @@ _LINEAR: Mapping[str, Callable[[Flags], bool]] = {
     "stablehlo.imag": all,
     "stablehlo.multiply": _one,
     "stablehlo.negate": all,
+    "stablehlo.pad": all,
     "stablehlo.real": all,
     "stablehlo.subtract": all,
     "sdy.reshard": all,
