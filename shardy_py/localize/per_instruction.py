@@ -257,11 +257,12 @@ class _Partitioning:
         halo = self._options.enable_halo_exchange
         for call in (
             *((pass_call("sdy-gather-whole-tensors"),) if gathers else ()),
-            pass_call("sdy-resolve-permutation-factors", enable_halo_exchange=halo, **counts),
             pass_call("sdy-insert-explicit-reshards", enable_full_version=True),
             *(() if initial else (pass_call("sdy-resolve-reduction-factors"),)),
-            *((pass_call("canonicalize", enable_patterns=("sdy-reshard",)),) if is_inside else ()),
+            # After the reshards, which would take a reversed mesh for one with other devices.
+            pass_call("sdy-resolve-permutation-factors", enable_halo_exchange=halo, **counts),
             pass_call("sdy-reshard-to-collectives"),
+            *((pass_call("canonicalize", enable_patterns=("sdy-collective",)),) if is_inside else ()),
             pass_call(
                 "sdy-pad-for-divisibility", pad_inputs_and_outputs=True, mask_all_padding=not is_inside
             ),

@@ -236,3 +236,15 @@ func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"},
 }
 """
     assert "all_reduce" not in after("0.12", text, SINGLE)
+
+
+@pytest.mark.parametrize("release", ["0.10", "shardy-2026-08-22", "0.12"])
+def test_a_reversal_by_itself_reverses_the_devices(release: str) -> None:
+    text = """sdy.mesh @mesh = <["x"=3]>
+func.func @main(%a: tensor<9xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<9xf32> {
+  %0 = stablehlo.reverse %a, dims = [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>}
+    : tensor<9xf32>
+  return %0 : tensor<9xf32>
+}
+"""
+    assert "source_target_pairs = dense<[[0, 2], [1, 1], [2, 0]]>" in after(release, text, SINGLE)
