@@ -163,6 +163,22 @@ class Behaviour(Enum):
         "neighbors beyond the ends would send by padding, keep strides, and use no channels among replicas",
         "tests/localize/test_releases.py",
     )
+    DIGAMMA_OF_ZERO_IS_INFINITE = Change(
+        JAX_0_12,
+        "XLA's digamma of 0 is -inf; before, NaN as at its other poles",
+        "tests/run/compute/test_elementwise.py",
+    )
+    CALLS_ARE_COUNTED = Change(
+        JAX_0_12,
+        "a call with another number of operands or results than its callee is told both numbers",
+        "tests/mlir/dialects/test_invalid_programs.py",
+    )
+    OPS_ARE_PADDED_INSIDE = Change(
+        JAX_0_12,
+        "sdy-per-instruction-partitioning slices padded operands and pads results within the computation of "
+        "an op of main, and hands padded results on; before, the op itself was padded, of any function",
+        "tests/localize/test_releases.py",
+    )
     CONVOLUTION_GROUPS_ARE_WHOLE = Change(
         JAX_0_12,
         "sdy-resolve-permutation-factors replicates the dimensions of a convolution's groups and windows, "

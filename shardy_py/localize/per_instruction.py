@@ -17,7 +17,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import lcm
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -27,17 +27,20 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from shardy_py.base.behaviours import Behaviour, at_least
 from shardy_py.base.cursor import MAX_INTEGER_DIGITS
 from shardy_py.base.errors import ShardyError
+from shardy_py.localize.identities import identity_data, is_constant_of
 from shardy_py.localize.padding_masks import scalar
 from shardy_py.mlir import ir
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.dialects.faults import Fault
-from shardy_py.mlir.dialects.traits import is_terminator
+from shardy_py.mlir.dialects.stablehlo import ReduceOp, SliceOp
+from shardy_py.mlir.dialects.traits import constant_of, is_terminator
 from shardy_py.mlir.holders import Holder, Place, write_all
-from shardy_py.mlir.ir import operands_of, place_at_end, place_before, terminator_of
+from shardy_py.mlir.ir import operands_of, place_at_end, place_before, terminator_of, walk_pre_order
 from shardy_py.mlir.nesting import free_values
 from shardy_py.mlir.op_errors import errors_at
 from shardy_py.mlir.plain import plain, tensor_type
+from shardy_py.mlir.record import combiners_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, shape_of
 from shardy_py.mlir.symbols import functions_of, meshes_of, top_level_ops
 from shardy_py.mlir.text.type_reader import ranked_tensor
@@ -103,7 +106,7 @@ def per_instruction_partitioning(module: ModuleOp, options: PerInstructionOption
     partitioning = _Partitioning(module, options)
     number = 0
     chosen: list[Operation] = []
-    for function in functions_of(module):
+    for function in _partitioned_functions(module):
         if wanted.function and function.sym_name.data != wanted.function:
             continue
         for op in [op for block in function.body.blocks for op in block.ops]:
@@ -114,6 +117,15 @@ def per_instruction_partitioning(module: ModuleOp, options: PerInstructionOption
     for op in chosen:
         with errors_at(op), at_least(Behaviour.PARTS_ARE_EXCHANGED):
             partitioning.partition(op)
+
+
+def _partitioned_functions(module: ModuleOp) -> list[FuncOp]:
+    """The functions whose ops are partitioned."""
+    functions = list(functions_of(module))
+    if not Behaviour.OPS_ARE_PADDED_INSIDE.holds:
+        return functions
+    named = [function for function in functions if function.sym_name.data == "main"]
+    return (named or functions)[:1]
 
 
 class _Partitioning:
@@ -153,12 +165,13 @@ class _Partitioning:
             self._padded(v.type, s) if shape is None else ranked_tensor(shape, element_of(v))
             for v, s in zip((*values, *op.results), shardings, strict=True)
         ]
+        is_inside, hands_on = _is_padded_inside(op), Behaviour.OPS_ARE_PADDED_INSIDE.holds
         operands = [
-            self._pad(value, type_, sharding, op)
+            (_before_slice(value, type_) if hands_on else None) or self._pad(value, type_, sharding, op)
             for value, type_, sharding in zip(values, padded_types, ins, strict=False)
         ]
-        is_exact = shape is None
-        types = [v.type for v in (*values, *op.results)] if is_exact else padded_types
+        is_padded = shape is not None or is_inside
+        types = padded_types if is_padded else [v.type for v in (*values, *op.results)]
         try:
             local = self._local_function(op, values, types, ins, outs)
         except (Fault, ShardyError):  # the op is invalid with padding, as a grouped convolution is
@@ -220,14 +233,20 @@ class _Partitioning:
         inputs, outputs = types[: len(values)], types[len(values) :]
         block = Block()
         arguments = ir.append_arguments(block, [(type_, op.location) for type_ in inputs])
-        count = len(operands_of(op))
+        count, is_inside = len(operands_of(op)), _is_padded_inside(op)
         copy = clone(op, dict(zip(values[count:], arguments[count:], strict=True)))
         for index, argument in enumerate(arguments[:count]):
             ir.replace_operand(copy, index, argument)
-        for result, type_ in zip(copy.results, outputs, strict=True):
-            ir.set_type(result, type_)
         place_at_end(copy, block)
         place_at_end(FuncReturnOp(*copy.results), block)
+        if is_inside:
+            for argument, value, sharding in zip(arguments, values, ins, strict=True):
+                _cut(copy, argument, value.type, sharding)
+            self._pad_results(copy, outputs, outs)
+        else:
+            for result, type_ in zip(copy.results, outputs, strict=True):
+                ir.set_type(result, type_)
+        initial = _with_constants(copy, op) if is_inside and _starts_from_nothing(op) else ()
         function = FuncOp("partitioned", FunctionType.from_lists(inputs, outputs), Region(block))
         for side, shardings in ((Place.ARGUMENT, ins), (Place.FUNCTION_RESULT, outs)):
             write_all((Holder(side, function, index), s) for index, s in enumerate(shardings))
@@ -238,15 +257,89 @@ class _Partitioning:
         halo = self._options.enable_halo_exchange
         for call in (
             *((pass_call("sdy-gather-whole-tensors"),) if gathers else ()),
-            pass_call("sdy-resolve-permutation-factors", enable_halo_exchange=halo, **counts),
             pass_call("sdy-insert-explicit-reshards", enable_full_version=True),
-            pass_call("sdy-resolve-reduction-factors"),
+            *(() if initial else (pass_call("sdy-resolve-reduction-factors"),)),
+            # After the reshards, which would take a reversed mesh for one with other devices.
+            pass_call("sdy-resolve-permutation-factors", enable_halo_exchange=halo, **counts),
             pass_call("sdy-reshard-to-collectives"),
-            pass_call("sdy-pad-for-divisibility", pad_inputs_and_outputs=True, mask_all_padding=True),
+            *((pass_call("canonicalize", enable_patterns=("sdy-collective",)),) if is_inside else ()),
+            pass_call(
+                "sdy-pad-for-divisibility", pad_inputs_and_outputs=True, mask_all_padding=not is_inside
+            ),
             pass_call("sdy-convert-global-to-local", **counts),
         ):
             call.run(module)
+        _without_constants(function, initial)
         return function
+
+    def _pad_results(
+        self, op: Operation, types: Sequence[Attribute], shardings: Sequence[TensorSharding]
+    ) -> None:
+        """Pads the results of `op` to `types` before its function returns them."""
+        end = cast(Operation, cast(Block, op.parent).last_op)
+        for index, (result, type_, sharding) in enumerate(zip(op.results, types, shardings, strict=True)):
+            ir.replace_operand(end, index, self._pad(result, type_, sharding, end))
+
+
+def _cut(op: Operation, argument: SSAValue, type_: Attribute, sharding: TensorSharding) -> None:
+    """Lets `op` and its regions use the part of an argument that has that type: all but its padding."""
+    if argument.type == type_:
+        return
+    shape = cast("tuple[int, ...]", cast("Any", tensor_type(type_)).shape)
+    part = StablehloBuilder(op, sharding).slice(argument, (0,) * sharding.rank, shape)
+    ir.replace_uses(argument, part)
+    ir.replace_operand(cast(Operation, part.owner), 0, argument)
+
+
+def _is_padded_inside(op: Operation) -> bool:
+    """Whether padding is cut off and added within the computation of `op`, rather than given to the op."""
+    return Behaviour.OPS_ARE_PADDED_INSIDE.holds and not isinstance(op, _SDY)
+
+
+def _starts_from_nothing(op: Operation) -> bool:
+    """Whether all initial values of a reduction are neutral, so that each device may start from them."""
+    if not isinstance(op, ReduceOp):
+        return False
+    initial = operands_of(op)[len(op.results) :]
+    return all(
+        name is not None
+        and (data := identity_data(name, element_of(value))) is not None
+        and is_constant_of(value, data)
+        for name, value in zip(combiners_of(op), initial, strict=True)
+    )
+
+
+def _with_constants(copy: Operation, op: Operation) -> tuple[SSAValue, ...]:
+    """Starts a copy of a reduction from the constants that `op` starts from; returns what it started from.
+
+    What passes see of an argument is not whether it is neutral.
+    """
+    first = len(op.results)
+    given = tuple(operands_of(copy)[first:])
+    for index, value in enumerate(operands_of(op)[first:], first):
+        constant = clone(cast(Operation, constant_of(value)), {})
+        place_before(constant, copy)
+        ir.replace_operand(copy, index, constant.results[0])
+    return given
+
+
+def _without_constants(function: FuncOp, initial: Sequence[SSAValue]) -> None:
+    """Lets the reduction start from `initial` again."""
+    for op in [op for op in function.body.block.ops if isinstance(op, ReduceOp)] if initial else ():
+        for constant, value in zip(operands_of(op)[len(op.results) :], initial, strict=True):
+            if isinstance(constant.owner, Operation):
+                ir.replace_uses(constant, value)
+                ir.erase(constant.owner)
+
+
+def _before_slice(value: SSAValue, type_: Attribute) -> SSAValue | None:
+    """The padded value of that type whose first elements are `value`, None if there is none."""
+    maker = value.owner
+    if not isinstance(maker, SliceOp) or operands_of(maker)[0].type != type_:
+        return None
+    starts, steps = (plain(maker.properties[name]) for name in ("start_indices", "strides"))
+    is_first = not any(starts) and all(step == 1 for step in steps)  # pyright: ignore
+    return operands_of(maker)[0] if is_first else None
 
 
 def _body_of(function: FuncOp) -> Region:
@@ -260,6 +353,7 @@ def _body_of(function: FuncOp) -> Region:
             copy.location = op.location
         else:
             copy = clone(op, mapping)
-            copy.attributes.pop("sdy.sharding", None)
+            for inner in walk_pre_order(copy):
+                inner.attributes.pop("sdy.sharding", None)
         place_at_end(copy, new)
     return Region(new)

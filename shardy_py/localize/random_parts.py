@@ -57,15 +57,15 @@ def resolve_random_bits(op: Operation, state: Resolution) -> None:
     """
     bits = op.results[1]
     found = state.sharded(bits)
-    if state.options.rng_bit_generator_unsafe or found is None or unsupported_generator(op):
-        return
-    if 0 in shape_of(bits):  # the parts are as empty as the whole
+    if state.options.rng_bit_generator_unsafe or found is None:
         return
     sharding, mesh = found
     if not state.options.enable_windowed_halo_exchange:
         replicated = TensorSharding.fully_closed(sharding.mesh, sharding.rank)
         plan = ReshardPlan((), ((1, ResultReshard(replicated, (sharding,))),))
         insert_reshards(op, plan, state.reader, state.meshes)
+        return
+    if 0 in shape_of(bits) or unsupported_generator(op):  # empty parts are as empty as the whole
         return
     part = random_part(_algorithm(op), shape_of(bits), parts_of(sharding, mesh), _width(bits))
     axes = [axis for dimension in sharding.dimensions for axis in dimension.axes]

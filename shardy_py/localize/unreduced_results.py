@@ -13,13 +13,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from shardy_py.localize.arithmetic.unreduced_terms import common_axes, is_linear, reduced_axes
+from shardy_py.localize.identities import identity_data, is_constant_of
 from shardy_py.mlir.dialects.sdy import OpShardingRuleAttr
 from shardy_py.mlir.holders import RULE
 from shardy_py.mlir.ir import operands_of
+from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import name_of, record_of
+from shardy_py.mlir.stablehlo_builder import element_of
 from shardy_py.mlir.value_shardings import ShardingReader, set_sharding
 from shardy_py.passes.export.communication_ops import chain_after_result, chain_before_use
 from shardy_py.propagation.rules import derive_rule
@@ -52,6 +55,15 @@ def resolve_unreduced_results(op: Operation, reader: ShardingReader, meshes: Mes
         chain_before_use(op, index, reducing_steps(reader.of(value), reader.of(op.results[0]), meshes))
 
 
+def _is_zero(value: SSAValue) -> bool:
+    """Whether it is a scalar that is the sum of itself on all devices."""
+    tensor = tensor_type(value.type)
+    if tensor is None or tensor.shape:
+        return False
+    data = identity_data("stablehlo.add", element_of(value))
+    return data is not None and is_constant_of(value, data)
+
+
 def _summed_axes(op: Operation, wanted: Axes, reader: ShardingReader, mesh: Mesh) -> Axes:
     """The axes among `wanted` along which devices compute terms of the results."""
     operands = tuple(map(reader.of, operands_of(op)))
@@ -59,10 +71,13 @@ def _summed_axes(op: Operation, wanted: Axes, reader: ShardingReader, mesh: Mesh
     rule = given.data if isinstance(given, OpShardingRuleAttr) else derive_rule(record_of(op))
     found = () if rule is None else common_axes(wanted, reduced_axes(rule, operands), mesh)
     for axis in difference(wanted, found, mesh):
-        flags = [
+        unreduced = [
             sharding is not None and not difference((axis,), sharding.unreduced_axes, mesh)
             for sharding in operands
         ]
-        if flags and any(flags) and is_linear(name_of(op), flags):
+        pairs = zip(unreduced, operands_of(op), strict=True)
+        flags = [is_unreduced or _is_zero(value) for is_unreduced, value in pairs]
+        name = name_of(op)
+        if any(unreduced) and (is_linear(name, unreduced) or is_linear(name, flags)):
             found += (axis,)
     return found

@@ -222,7 +222,7 @@ ROWS = (
     _row("reshape", reshape, role=Role.PASS_THROUGH, policy=Policy(keeps_order=True), **_SHAPED),
     _row("slice", slice_, policy=Policy(resized), preserves_constants=True, is_folded=True, **_MOVED),
     _row("reverse", reverse, is_folded=True, **_MOVED),
-    _row("pad", pad, policy=Policy(padded), superset=_padding_value),
+    _row("pad", pad, policy=Policy(padded), superset=_padding_value, linear=Linear.ALL),
     _row(
         "concatenate",
         concatenate,

@@ -322,8 +322,8 @@ def has_overflow(projection: Projection) -> bool:
     return any(tensor.has_overflow for tensor in projection.tensors)
 
 
-def overflow_plan(op: OpShardings, meshes: Meshes) -> ReshardPlan:
-    """The plan for a reshape with overflow."""
+def overflow_plan(op: OpShardings, operand: TensorSharding | None, meshes: Meshes) -> ReshardPlan:
+    """The plan for a reshape with overflow, whose operand's own sharding is `operand`."""
     projection = op.project()
     sizes = [tensor.sharding_size(op.mesh) for tensor in projection.tensors]
     larger = projection.tensors[0 if sizes[0] >= sizes[1] else 1]
@@ -335,7 +335,7 @@ def overflow_plan(op: OpShardings, meshes: Meshes) -> ReshardPlan:
     after = assigned
     for factor, common in enumerate(chosen):
         after = after.updated(factor, common)
-    given = (op.operands[0], op.results[0])
+    given = (operand, op.results[0])
     changed = frozenset(i for i in (0, 1) if not is_equivalent(op.sharding_in(after, i), given[i]))
     return plan_for(op, after, changed, chosen, meshes)
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from xdsl.ir import Operation
+
 from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.mlir.ir import walk_pre_order
 from shardy_py.propagation.graph.liveness import dead_ops
@@ -28,8 +30,12 @@ class CrashCause:
 
 def _without_priorities_of_the_dead(text: str) -> str:
     module = parse_module(text)
-    dead = dead_ops([op for op in walk_pre_order(module) if op.results])
-    for op in [op for op in dead.values() if _PRIORITY.search(str(op.attributes | op.properties))]:
+    dead = list(dead_ops([op for op in walk_pre_order(module) if op.results]).values())
+    # Imports copy constant expressions for each use, so that those for dead ops are dead.
+    shared = [value.owner for op in dead for value in op.operands if isinstance(value.owner, Operation)]
+    for op in [
+        op for op in dict.fromkeys((*dead, *shared)) if _PRIORITY.search(str(op.attributes | op.properties))
+    ]:
         if "sharding" in op.properties:
             op.results[0].replace_all_uses_with(op.operands[0])
             op.detach()
@@ -70,6 +76,8 @@ CHECKS = {
     "unreduced axes that does not appear in the other": "two shardings, each unreduced over other axes",
     "different meshes": "unreduced axes over different meshes",
     "incompatible sharding along reduction factors": "a result is unreduced, operands are not sharded alike",
+    "inShardings[0] == outShardings[0]": "a pad or slice resharded without halo exchange",
+    "isCommunicationFreeSliceDim": "padding of a slice whose elements are of other devices",
 }
 """What a check says that is meant to end C++ for good, and what it is about."""
 
@@ -96,8 +104,32 @@ REFUSALS = {
     "collective_permute that does not verify",
     r"(duplicate axis ref|sub-ax[ei]s)[^\n]*\n[^\n]*see current operation: (?s:.)*unreduced=": "its full "
     "explicit reshards leave a result unreduced along axes that come to shard it",
+    "found unrealized_conversion_cast after pad-for-div": "its pad-for-divisibility leaves casts behind",
+    "failed to legalize operation 'sdy.propagation_barrier'": "its partitioner has no barriers",
+    r"inferred type\(s\)|requires compatible types|group dimension is expected": "its partitioner makes an "
+    "op of types that do not fit",
+    "to legalize operation": "its partitioner does not make an op local",
 }
 """What C++ says when it refuses a program of its own making, as an expression, and why it does."""
+
+
+_SIZE = re.compile(r"stablehlo\.get_dimension_size [^\n]*-> (tensor<i32>)")
+DIFFERENCE_CAUSES: tuple[CrashCause, ...] = (
+    CrashCause(
+        "it takes the size of a dimension from the part of a device",
+        lambda text: _SIZE.sub(r"stablehlo.constant dense<1> : \1", text),
+    ),
+)
+"""What C++ computes wrongly; `without` takes it out of a program."""
+
+
+def difference_cause(text: str, is_same: Callable[[str], bool]) -> str:
+    """The cause without which both give the same, else `UNKNOWN`."""
+    for cause in DIFFERENCE_CAUSES:
+        without = cause.without(text)
+        if without != text and is_same(without):
+            return cause.name
+    return UNKNOWN
 
 
 def refusal_cause(message: str) -> str:

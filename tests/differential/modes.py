@@ -15,7 +15,7 @@ from shardy_py.cli.pass_text import build_step
 from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.passes.runner import run_passes
-from tests.differential.explained import UNKNOWN, crash_cause, refusal_cause
+from tests.differential.explained import UNKNOWN, crash_cause, difference_cause, refusal_cause
 from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
 from tests.differential.reference_process import CRASHED, FAILED, ReferenceProcess
@@ -125,7 +125,7 @@ OUTCOMES = (SAME, REFUSED, CRASH, ONLY_REFERENCE, DIFFERENT)
 class Outcome:
     """How a program fares in a mode.
 
-    cause: of a crash, or of a refusal that we do not share.
+    cause: of a crash, a refusal that we do not share, or a difference.
     program: what both sides were given.
     detail: what they say, if they differ.
     """
@@ -145,7 +145,8 @@ class Outcome:
 
 
 INVALID_RESULT = "see current operation"
-"""In messages of C++ on an op that its own passes made: those here may make another invalid one."""
+"""In messages of C++ on an op that its own passes made: those here may make another invalid one. Some of its
+passes fail without a message."""
 
 
 def compare(mode: Mode, text: str, reference: ReferenceProcess, *, explains: bool = True) -> Outcome:
@@ -174,11 +175,12 @@ def compare(mode: Mode, text: str, reference: ReferenceProcess, *, explains: boo
         if ours is not None:
             return Outcome(ONLY_REFERENCE, refusal_cause(theirs), text, f"theirs: {theirs}")
         first = message.splitlines()[0].partition("error: ")[2]
-        is_same = first in theirs or INVALID_RESULT in theirs
+        is_same = first in theirs or INVALID_RESULT in theirs or "error:" not in theirs
         return Outcome(REFUSED if is_same else DIFFERENT, "", text, f"ours: {message}\ntheirs: {theirs}")
     if ours == theirs:
         return Outcome(SAME)
-    return Outcome(DIFFERENT, "", text, f"ours: {message or ours}\ntheirs: {theirs}")
+    cause = _difference_cause(mode, text, reference) if explains else ""
+    return Outcome(DIFFERENT, cause, text, f"ours: {message or ours}\ntheirs: {theirs}")
 
 
 def made_small(mode: Mode, text: str, outcome: Outcome, reference: ReferenceProcess) -> Outcome:
@@ -196,6 +198,11 @@ def made_small(mode: Mode, text: str, outcome: Outcome, reference: ReferenceProc
 
 def _crash_cause(steps: tuple[Step, ...], text: str, words: str, reference: ReferenceProcess) -> str:
     return crash_cause(text, words, lambda other: reference.run(other, spelled(steps))[0] == CRASHED)
+
+
+def _difference_cause(mode: Mode, text: str, reference: ReferenceProcess) -> str:
+    after = replace(mode, shared=())  # the program has been through these
+    return difference_cause(text, lambda other: compare(after, other, reference, explains=False).kind == SAME)
 
 
 def run_ours(text: str, steps: tuple[Step, ...]) -> str:

@@ -5,6 +5,10 @@ JAX 0.10 has some of the passes, as a work in progress: those are compared in `p
 
 from __future__ import annotations
 
+import random
+import re
+from math import prod
+
 from tests.differential.meshes import Width
 from tests.differential.modes import PIPELINE, Mode, Step, wide
 
@@ -46,6 +50,9 @@ STAGES: tuple[Step, ...] = (
 
 WIDTH = Width(replicated=0.0, annotated=0.4)
 _PROGRAM = wide(WIDTH)
+DEVICES = 16
+_COUNTS = (f"replica-count={DEVICES}", f"partition-count={DEVICES}")
+"""Options of programs on as many devices: other counts are errors here, and wrong programs in C++."""
 OPTIONS: dict[str, tuple[str, ...]] = {
     RESHARDS[0]: ("", "enable-full-version=true"),
     RESOLVE: ("enable-halo-exchange=false", "rng-bit-generator-unsafe=false", "partition-count=8"),
@@ -54,12 +61,24 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "enable-rgv3=false",
         "per-dim-all-gather=true",
         "combine-multi-dimension-reduce-scatter=true",
-        "replica-count=16",
-        "partition-count=16",
+        *_COUNTS,
     ),
     DROP: ("",),
 }
 """Other options of the passes; those in `STAGES` are the rows without options in their names."""
+
+
+def _on_devices(rng: random.Random) -> str:
+    """A program of which no mesh with axes has other than `DEVICES` devices."""
+    while True:
+        text = _PROGRAM(rng)
+        if _devices(text) == {DEVICES}:
+            return text
+
+
+def _devices(text: str) -> set[int]:
+    meshes = [re.findall(r"=(\d+)", axes) for axes in re.findall(r"sdy\.mesh @\w+ = <\[([^\]]+)\]", text)]
+    return {prod(map(int, sizes)) for sizes in meshes}
 
 
 def _rows() -> list[Mode]:
@@ -70,7 +89,8 @@ def _rows() -> list[Mode]:
         rows.append(Mode(step[0], _PROGRAM, (step,), STAGES[:index], is_partitioner=True))
         for options in OPTIONS.get(step[0], ()):
             name = f"{step[0]}{{{options}}}"
-            rows.append(Mode(name, _PROGRAM, ((step[0], options),), STAGES[:index], is_partitioner=True))
+            program = _on_devices if options in _COUNTS else _PROGRAM
+            rows.append(Mode(name, program, ((step[0], options),), STAGES[:index], is_partitioner=True))
     return rows
 
 

@@ -21,10 +21,12 @@ from tests.differential.reference_process import ReferenceProcess
 PROGRESS = 250
 """After how many programs standard error tells how it stands."""
 SHRUNK = 5
-"""How many unexplained programs of a mode are made small."""
+"""How many unexplained programs of a mode are made small, unless `--shrink` says it."""
 
 
-def run(mode: Mode, seeds: range, reference: ReferenceProcess) -> tuple[Counter[str], Counter[str], int]:
+def run(
+    mode: Mode, seeds: range, reference: ReferenceProcess, shrunk: int = SHRUNK
+) -> tuple[Counter[str], Counter[str], int]:
     """How often which outcome was met, and which cause; how many are unexplained."""
     kinds, causes, unexplained = Counter[str](), Counter[str](), 0
     for number, seed in enumerate(seeds):
@@ -41,20 +43,20 @@ def run(mode: Mode, seeds: range, reference: ReferenceProcess) -> tuple[Counter[
             causes[str(outcome)] += 1
         if not outcome.is_explained:
             unexplained += 1
-            small = made_small(mode, text, outcome, reference) if unexplained <= SHRUNK else outcome
+            small = made_small(mode, text, outcome, reference) if unexplained <= shrunk else outcome
             heading = f"=== {small}: {mode.name}, seed {seed}, {releases.current()}"
             print(f"{heading}\n{small.program}\n{small.detail}", file=sys.stderr, flush=True)
     return kinds, causes, unexplained
 
 
-def table(release: releases.Release, python: str, seeds: range, names: list[str]) -> int:
+def table(release: releases.Release, python: str, seeds: range, names: list[str], shrunk: int) -> int:
     """Prints the table of a release; returns the number of unexplained programs."""
     print(f"{release!s:28}" + "".join(f"{name:>14}" for name in OUTCOMES))
     total = 0
     with releases.of(release), ReferenceProcess(python) as reference:
         for mode in MODES + PARTITIONER_MODES:
             if mode.is_registered and (not names or mode.name in names):
-                kinds, causes, unexplained = run(mode, seeds, reference)
+                kinds, causes, unexplained = run(mode, seeds, reference, shrunk)
                 total += unexplained
                 print(f"{mode.name:28}" + "".join(f"{kinds[name]:14}" for name in OUTCOMES))
                 for cause, number in sorted(causes.items()):
@@ -69,6 +71,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100, help="programs a mode")
     parser.add_argument("--seed", type=int, default=0, help="the first seed; the others follow it")
     parser.add_argument("--release", help="only this one")
+    parser.add_argument("--shrink", type=int, default=SHRUNK, help="programs a mode that are made small")
     parser.add_argument("modes", nargs="*", metavar="MODE", help="only these")
     options = parser.parse_args()
     wanted = [releases.named(options.release)] if options.release else releases.RELEASES
@@ -79,7 +82,7 @@ def main() -> int:
             total += release.name == options.release or not pythons
             continue
         seeds = range(options.seed, options.seed + options.count)
-        total += table(release, pythons[release], seeds, options.modes)
+        total += table(release, pythons[release], seeds, options.modes, options.shrink)
     return total > 0
 
 

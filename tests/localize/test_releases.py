@@ -177,7 +177,8 @@ def test_groups_that_do_not_divide_a_padded_batch() -> None:
 
 
 @pytest.mark.parametrize("unsafe", ["true", "false"])
-def test_random_bits_are_left_or_replicated(unsafe: str) -> None:
+@pytest.mark.parametrize("algorithm", ["THREE_FRY", "DEFAULT"])
+def test_random_bits_are_left_or_replicated(algorithm: str, unsafe: str) -> None:
     text = """sdy.mesh @mesh = <["x"=2]>
 func.func @main(%a: tensor<2xui64>) -> tensor<2xui64> {
   %0:2 = "stablehlo.rng_bit_generator"(%a) <{rng_algorithm = #stablehlo<rng_algorithm THREE_FRY>}>
@@ -185,6 +186,65 @@ func.func @main(%a: tensor<2xui64>) -> tensor<2xui64> {
     : (tensor<2xui64>) -> (tensor<2xui64>, tensor<8xui32>)
   return %0#0 : tensor<2xui64>
 }
-"""
+""".replace("THREE_FRY", algorithm)
     made = after("0.12", text, (RESOLVE[0], f"rng-bit-generator-unsafe={unsafe}"))
     assert ('sdy.reshard %output <@mesh, [{"x"}]>' in made) is (unsafe == "false")
+
+
+UNEVEN = """sdy.mesh @mesh = <["x"=3]>
+func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
+  %0 = stablehlo.negate %a {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : tensor<8xf32>
+  %1 = stablehlo.abs %0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+"""
+SINGLE = ("sdy-per-instruction-partitioning", "")
+
+
+def test_single_ops_are_padded_outside_or_inside() -> None:
+    """A padded result is handed on; what the padding of one becomes is masked within."""
+    outside, inside = (after(release, UNEVEN, SINGLE) for release in ("shardy-2026-08-22", "0.12"))
+    assert outside.count("stablehlo.pad ") == 2
+    assert "high = [1]" not in inside.partition("sdy.manual_computation")[2]
+    assert inside.count("stablehlo.slice %arg1 [0:3] : (tensor<3xf32>) -> tensor<3xf32>") == 2
+    assert inside.count("stablehlo.select ") == 2
+
+
+@pytest.mark.parametrize(("initial", "total"), [("0.0", 0), ("1.0", 1)])
+def test_sums_of_single_ops_start_from_the_initial_value_if_it_is_neutral(initial: str, total: int) -> None:
+    text = f"""sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<8xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}}) -> tensor<f32> {{
+  %b = stablehlo.constant dense<{initial}> : tensor<f32>
+  %0 = stablehlo.reduce(%a init: %b) applies stablehlo.add across dimensions = [0]
+    : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}}
+"""
+    made = after("0.12", text, SINGLE)
+    assert made.count("(%arg1 init: %arg2)") == 1 - total
+    assert made.count("stablehlo.add %") == 1 + total  # one combines devices
+
+
+def test_an_uneven_sum_of_single_ops_stays_unreduced() -> None:
+    """Zeros that pad terms are terms."""
+    text = """sdy.mesh @mesh = <["x"=2, "y"=3]>
+func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}, {"x"}]>}) -> tensor<8xf32> {
+  %b = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %0 = stablehlo.dot %a, %b {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"y"}], unreduced={"x"}>]>}
+    : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+"""
+    assert "all_reduce" not in after("0.12", text, SINGLE)
+
+
+@pytest.mark.parametrize("release", ["0.10", "shardy-2026-08-22", "0.12"])
+def test_a_reversal_by_itself_reverses_the_devices(release: str) -> None:
+    text = """sdy.mesh @mesh = <["x"=3]>
+func.func @main(%a: tensor<9xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<9xf32> {
+  %0 = stablehlo.reverse %a, dims = [0] {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>}
+    : tensor<9xf32>
+  return %0 : tensor<9xf32>
+}
+"""
+    assert "source_target_pairs = dense<[[0, 2], [1, 1], [2, 0]]>" in after(release, text, SINGLE)

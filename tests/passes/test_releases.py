@@ -150,3 +150,24 @@ def test_a_reshape_of_equal_parts_is_kept(release: str, count: int, tmp_path: Pa
         flag = "--sdy-insert-explicit-reshards=enable-full-version=true"
         assert main([str(source), flag, "-o", str(output)]) == 0
     assert output.read_text().count("sdy.reshard ") == count
+
+
+BARRIER = """sdy.mesh @mesh = <["a"=3, "d"=3]>
+func.func @main(%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>}) -> tensor<24x2xf32> {
+  %0 = sdy.propagation_barrier %x allowed_direction=BACKWARD : tensor<8x6xf32>
+  %1 = stablehlo.reshape %0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"d"}, {}]>]>}
+    : (tensor<8x6xf32>) -> tensor<24x2xf32>
+  return %1 : tensor<24x2xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("release", ["0.10", "0.12"])
+def test_a_reshape_takes_what_a_barrier_returns_for_unsharded(release: str, tmp_path: Path) -> None:
+    """Where axes do not fit its factors; other ops look through the barrier."""
+    source, output = tmp_path / "in.mlir", tmp_path / "out.mlir"
+    source.write_text(BARRIER)
+    with releases.of(release):
+        flag = "--sdy-insert-explicit-reshards=enable-full-version=true"
+        assert main([str(source), flag, "-o", str(output)]) == 0
+    assert "stablehlo.reshape %0 " in output.read_text()

@@ -18,14 +18,15 @@ def test_has_overflow() -> None:
 
 def test_axes_are_handed_out_to_where_they_fit() -> None:
     given = op("[{b}]; [{}, {}]")
-    plan = overflow_plan(given, MESHES)
+    plan = overflow_plan(given, given.operands[0], MESHES)
     assert [short(chain[0]) for _, chain in plan.operands] == ["[{b:(1)2}]"]
     assert [short(r.made) for _, r in plan.results] == ["[{b:(1)2}, {}]"]
     assert [short(r.seen[0]) for _, r in plan.results] == ["[{}, {}]"]
 
 
 def test_the_side_with_more_parts_decides() -> None:
-    plan = overflow_plan(op("[{b}]; [{a, t}, {b}]"), MESHES)
+    given = op("[{b}]; [{a, t}, {b}]")
+    plan = overflow_plan(given, given.operands[0], MESHES)
     assert [short(chain[0]) for _, chain in plan.operands] == ["[{a, t, b}]"]
     assert plan.results == ()
 
@@ -35,4 +36,4 @@ def test_factors_behind_an_overflow_get_axes() -> None:
     operand, result = shardings("[{t, a}]; [{}, {a, c}, {t}]")
     given = OpShardings(reshape, (operand,), (result,), (16, 16), "mesh", MESH)
     assert has_overflow(given.project())
-    assert overflow_plan(given, MESHES)
+    assert overflow_plan(given, given.operands[0], MESHES)

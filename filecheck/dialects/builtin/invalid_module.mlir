@@ -123,7 +123,7 @@ func.func @main(%arg0: tensor<8xf32>) {
 
 func.func private @f(tensor<8xf32>)
 func.func @main(%arg0: tensor<8xf32>) {
-  // expected-error @+1 {{'func.call' op incorrect number of operands for callee}}
+  // expected-error @+1 {{'func.call' op incorrect number of operands for callee: expected 1, but got 2}}
   call @f(%arg0, %arg0) : (tensor<8xf32>, tensor<8xf32>) -> ()
   return
 }
@@ -141,7 +141,7 @@ func.func @main(%arg0: tensor<8xf32>) {
 
 func.func private @f(tensor<8xf32>)
 func.func @main(%arg0: tensor<8xf32>) {
-  // expected-error @+1 {{'func.call' op incorrect number of results for callee}}
+  // expected-error @+1 {{'func.call' op incorrect number of results for callee: expected 0, but got 1}}
   %0 = call @f(%arg0) : (tensor<8xf32>) -> tensor<8xf32>
   return
 }

@@ -106,6 +106,7 @@ class ReshardInsertion:
         self._symbols = symbols
         self._meshes = meshes
         self._is_full = is_full
+        self._keeps_reductions = keeps_reductions
         self._reductions = _REDUCTIONS if keeps_reductions else ()
         self._reader = ShardingReader()
         self._plans: dict[tuple[int | str | None, ...], tuple[plans.ReshardPlan, bool, object]] = {}
@@ -255,7 +256,8 @@ class ReshardInsertion:
         given = op.attributes.get(RULE)
         record = record_of(op)
         reduction = _reduction_of(op) if self._takes_reductions and op.name in COMBINING else ""
-        key = (id(record), id(given), is_full, reduction, *map(id, operands), *map(id, results))
+        own = self._own_sharding(op)
+        key = (id(record), id(given), is_full, reduction, id(own), *map(id, operands), *map(id, results))
         known = self._plans.get(key)
         if known is None:
             with located(position_of(op.location)):
@@ -266,12 +268,19 @@ class ReshardInsertion:
                 if is_custom and not is_full
                 else self._decide(op, rule, operands, results, is_full, reduction)
             )
-            known = self._plans[key] = (plan, is_custom, (given, operands, results))
+            known = self._plans[key] = (plan, is_custom, (given, own, operands, results))
         plan, is_custom, _ = known
         if is_custom and plan != plans.NOTHING:
             warn(f"'{name_of(op)}' op {_LEFT_TO_PARTITIONER}", position_of(op.location))
             return plans.NOTHING
         return plan
+
+    def _own_sharding(self, op: Operation) -> TensorSharding | None:
+        """The sharding of a reshape's operand, which Shardy compares without looking through barriers."""
+        if op.name != RESHAPE:
+            return None
+        read = self._reader.through_barriers if self._keeps_reductions else self._reader.of
+        return read(operands_of(op)[0])
 
     def _decide(
         self,
@@ -294,7 +303,11 @@ class ReshardInsertion:
             return plans.minimal_plan(tensors, plans.dot_result_reshard(tensors) if op.name in DOTS else None)
         if op.name == RESHAPE and plans.has_overflow(tensors.project()):
             is_kept = self._keeps_equal_parts and _has_same_parts(op, tensors)
-            return plans.NOTHING if is_kept else plans.overflow_plan(tensors, self._meshes)
+            return (
+                plans.NOTHING
+                if is_kept
+                else plans.overflow_plan(tensors, self._own_sharding(op), self._meshes)
+            )
         return plans.reshard_plan(tensors, self._meshes)
 
 

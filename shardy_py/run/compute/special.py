@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
 from shardy_py.run.compute.lanes import Array
 
@@ -52,10 +53,12 @@ def lgamma(operand: Array) -> Array:
 
 
 def digamma(operand: Array) -> Array:
-    """Returns the derivative of log gamma(x); NaN at its poles, as in XLA."""
+    """Returns the derivative of log gamma(x); NaN at its poles, as in XLA, or -inf at 0 since JAX 0.12."""
     is_pole = (operand <= 0) & (operand == np.floor(operand))
     found: Array = _scipy_special().psi(operand)
-    return np.where(is_pole, operand.dtype.type(np.nan), found)
+    at_zero = -np.inf if Behaviour.DIGAMMA_OF_ZERO_IS_INFINITE.holds else np.nan
+    at_pole = np.where(operand == 0, at_zero, np.nan).astype(operand.dtype)
+    return np.where(is_pole, at_pole, found)
 
 
 def zeta(x: Array, q: Array) -> Array:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from types import FunctionType
 from typing import Any, cast
 
 import numpy as np
@@ -257,6 +258,8 @@ class _BlockBuilder:
         plan.callees |= getattr(run, "callees", frozenset())
         if is_dynamic:
             run = _limited(run, builder.limits)
+        if not isinstance(run, FunctionType):
+            run = cast(Run, run.__call__)  # methods nest without C frames, of which Python 3.12 allows few
         slots = tuple(map(self._slot_of, operands))
         results = tuple(map(self._new_slot, op.results))
         return Step(op, run, slots, results, is_observed=builder.observed(op))

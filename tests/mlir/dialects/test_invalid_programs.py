@@ -30,6 +30,7 @@ NEWER = {
     "special factors": "a rule's lists are checked while they are read: the place is the rule's",
     "index must be less than": "as above",
     "a factor can only be in one of": "as above",
+    "for callee: expected": "jaxlib of JAX 0.10 does not count",
     "check.": "jaxlib has no such dialect",
     "interpreter.": "jaxlib has no such dialect",
     "a single-device sharding can": "jaxlib 0.10 calls it maximal",

@@ -193,6 +193,7 @@ BINARY = {
 }
 
 
+@pytest.mark.reference
 @pytest.mark.parametrize(("name", "exact"), [(n, True) for n in EXACT] + [(n, False) for n in CLOSE])
 def test_results_are_those_of_xla(name: str, exact: bool) -> None:
     jax: Any = pytest.importorskip("jax", reason="JAX is not installed")

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir.dialects.faults import Fault, note
 from shardy_py.mlir.dialects.verification.declared import check_single_block
 from shardy_py.mlir.dialects.verification.scope import Scope, symbol_name
@@ -119,6 +120,10 @@ def check_return(op: ReturnOp, scope: Scope) -> None:
             )
 
 
+def _counts(expected: int, got: int) -> str:
+    return f": expected {expected}, but got {got}" if Behaviour.CALLS_ARE_COUNTED.holds else ""
+
+
 def check_call(op: CallOp, scope: Scope) -> None:
     """A call names a function of its module and has that function's operands and results."""
     name = op.callee.string_value()
@@ -127,7 +132,7 @@ def check_call(op: CallOp, scope: Scope) -> None:
         raise Fault(f"'{name}' does not reference a valid function")
     inputs, outputs = callee.function_type.inputs.data, callee.function_type.outputs.data
     if len(op.operands) != len(inputs):
-        raise Fault("incorrect number of operands for callee")
+        raise Fault(f"incorrect number of operands for callee{_counts(len(inputs), len(op.operands))}")
     for index, (value, expected) in enumerate(zip(op.operands, inputs, strict=True)):
         if value.type != expected:
             raise Fault(
@@ -135,7 +140,7 @@ def check_call(op: CallOp, scope: Scope) -> None:
                 f"'{attribute_text(value.type)}' for operand number {index}"
             )
     if len(op.results) != len(outputs):
-        raise Fault("incorrect number of results for callee")
+        raise Fault(f"incorrect number of results for callee{_counts(len(outputs), len(op.results))}")
     given = tuple(result.type for result in op.results)
     for index, (type_, expected) in enumerate(zip(given, outputs, strict=True)):
         if type_ != expected:
