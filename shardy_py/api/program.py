@@ -58,7 +58,7 @@ _SHOWN = 8
 _OF_RESULTS = frozenset(
     ("memory", "time", "communication", "explain", "why_not", "what_if", "summary", "shardings", "explorer")
 )
-"""What results have that programs lack."""
+"""Members of results that programs lack."""
 _Edit = Callable[[Editor, Callable[[ValueKey], Value]], object]
 """A change to a copy; the function finds the copy of a value."""
 
@@ -87,17 +87,17 @@ class Program:
 
     @cached_property
     def is_by_jax(self) -> bool:
-        """Whether JAX wrote the program, however it is taken: advice is in JAX's words."""
+        """True if JAX wrote the program, however it is taken: advice is in JAX's words."""
         return is_written_by_jax(self.module)
 
     @cached_property
     def has_explicit_axes(self) -> bool:
-        """Whether all axes of the mesh are `AxisType.Explicit` in JAX, so that its ops have constraints."""
+        """True if all axes of the mesh are `AxisType.Explicit` in JAX, so that its ops have constraints."""
         return self.is_by_jax and has_explicit_axes(self.module)
 
     @property
     def taken(self) -> Taken:
-        """How the program is taken: `is_compiled`, as JAX compiles it, or as it is written; and why."""
+        """The way the program is taken: `is_compiled`, as JAX compiles it, or as it is written; and why."""
         if self._taken is None:
             self._taken = how_taken(self.module)
         return self._taken
@@ -272,7 +272,7 @@ class Program:
 
         write_text(path, self.text(debuginfo=True))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return restored_program, (self.text(debuginfo=True), self.taken)
 
     def _repr_html_(self) -> str:

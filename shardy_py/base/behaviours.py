@@ -39,7 +39,7 @@ class Change:
 
 
 class Behaviour(Enum):
-    """What the reference does since some release; the value says since which, and what was before."""
+    """A behaviour of the reference since some release; the value says since which, and what was before."""
 
     UPDATE_MOVES = Change(
         JAX_0_12,
@@ -256,7 +256,7 @@ class Behaviour(Enum):
 
     @property
     def holds(self) -> bool:
-        """Whether the current release has the behaviour."""
+        """True if the current release has the behaviour."""
         return self.value.since.order <= current().order
 
 

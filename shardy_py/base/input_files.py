@@ -23,7 +23,7 @@ from shardy_py.base.releases import Release
 LARGEST = 1 << 30
 """Bytes that a compressed file may hold, far more than any program: small files can be made to hold more."""
 SUFFIXES = (".mlir", ".mlirbc", ".txt", ".gz")
-"""How the names of programs end."""
+"""The suffixes of files of programs."""
 
 _CHUNK = 1 << 20
 _GZIP = b"\x1f\x8b"

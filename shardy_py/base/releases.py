@@ -48,7 +48,7 @@ JAX_0_10 = Release("0.10", 0, ("MLIR23", "StableHLO_v1.15"))
 SHARDY_2026_08_22 = Release("shardy-2026-08-22", 1)
 JAX_0_12 = Release("0.12", 2, ("MLIR24", "StableHLO_v1.18"))
 RELEASES = (JAX_0_10, JAX_0_12)
-"""Those of JAX, oldest first."""
+"""The releases of JAX, oldest first."""
 TREES = (SHARDY_2026_08_22,)
 """Commits of openxla/shardy whose tests are run: followed where they are named, never chosen."""
 NEWEST = RELEASES[-1]

@@ -55,7 +55,7 @@ def check(
 ) -> Findings:
     """Returns all findings in a propagated program, by place in the source, then by code.
 
-    expected: communication that is meant, such as `all_gather:fsdp`: findings on it are left out.
+    expected: expected communication, such as `all_gather:fsdp`: findings on it are left out.
 
     Raises:
         ShardyError: an expectation is invalid, or names an unknown axis.
@@ -65,7 +65,7 @@ def check(
 
 @without_collection()
 def findings_in(result: Result, choice: Choice | None = None, limits: Limits | None = None) -> Findings:
-    """Returns all findings, also on communication that is meant."""
+    """Returns all findings, also on expected communication."""
     expect(result, Result, "the Result of propagate(program)")
     choice, limits = choice or Choice(), limits or Limits()
     findings = [

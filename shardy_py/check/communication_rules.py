@@ -154,7 +154,7 @@ def _find_unaligned_operands(result: Result, limits: Limits) -> Iterator[Finding
             remedy = (
                 f"annotate {kind} {number} so that the dimension of factor {factor} is sharded along {other}"
             )
-            location: Any = cast(Any, op).location
+            location: Any = op.location
             mesh = next((mesh_of(s, meshes) for s in known if s is not None), None)
             if mesh is not None and mesh.device_count > 1:
                 place = position_of(location), location_text(location)

@@ -44,7 +44,7 @@ class Group:
 
     @property
     def bytes(self) -> int:
-        """Of all, each as often as its collective runs."""
+        """The bytes of all, each as often as its collective runs."""
         return sum(finding.bytes * finding.times for finding in self.findings)
 
     @property

@@ -58,7 +58,7 @@ class Uneven:
 
     @property
     def line(self) -> object:
-        """What dimensions of one line of Python have in common."""
+        """A key that dimensions of one line of Python share."""
         place = position_of(self.value.entry.location)
         line = (place.file, place.line) if place is not None and place.file.endswith(".py") else id(self)
         return line, self.size, self.axes, self.value.function

@@ -67,7 +67,7 @@ def remedy_of_replicated(result: Result, value: Value, dimension: int, axis: str
 
 
 def _pays(result: Result, value: Value, dimension: int, axis: str) -> bool:
-    """Whether a value that is sharded along an axis, too, sends no more than it saves; True if unknown."""
+    """True if a value that is sharded along an axis, too, sends no more than it saves; True if unknown."""
     sources = result.kept(ResultAdvice).sources
     entry = None if sources is None else sources.entry(value)
     if entry is None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
 
 from xdsl.ir import Operation
 
@@ -97,7 +96,7 @@ def use_finding(use: CollectiveUse, message: str, remedy: str) -> Finding:
     return Finding(
         *("", "warning", message, remedy, cause.op, use.function),
         *(cause.position, cause.location, use.cost.bytes),
-        scope="" if op is None else name_stack(cast(Any, op).location),
+        scope="" if op is None else name_stack(op.location),
         kind=use.kind,
         axes=use.axis_names,
         times=use.times,

@@ -83,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     formats = "how findings are printed: text, JSON, CSV, or annotations of a GitHub workflow (default: text)"
     add("--format", choices=("text", "json", "csv", "github"), default="text", help=formats)
     add("--json", action="store_const", const="json", dest="format", help="the same as --format json")
-    meant = "communication that is meant, and not reported: all_gather:fsdp, all_reduce:data:model.py:36"
+    meant = "expected communication, which is not reported: all_gather:fsdp, all_reduce:data:model.py:36"
     add("--expect", action="append", default=[], metavar="KIND:AXES", help=meant)
     add("--sarif", metavar="FILE", help="write findings as SARIF, for code hosts; '-': standard output")
     add("--baseline", metavar="FILE", help="skip the findings listed in this file")

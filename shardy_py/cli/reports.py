@@ -289,7 +289,7 @@ def _explainer(evidence: Evidence) -> Explainer:
 
 _SEED_DIGITS = 18
 DEFAULT_HARDWARE = "tpu-v5p"
-"""Of the reports on time."""
+"""The hardware of the reports on time."""
 
 REPORTS: tuple[ReportRow, ...] = (
     ReportRow(

@@ -69,7 +69,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         help="keep the program's annotation of a value",
     )
     add("--time-limit", type=_count, default=60, metavar="SECONDS", help="of the search (default: 60)")
-    add("--tries", type=_count, default=400, help="choices that are scored at most (default: 400)")
+    add("--tries", type=_count, default=400, help="most candidates evaluated (default: 400)")
     add("--seed", type=int, default=0, help="order of the search (default: 0)")
     add("-o", dest="output", metavar="FILE", help="write the program annotated with the best plan")
     add("--code", metavar="FILE", help="write the PartitionSpecs of the best plan as Python")

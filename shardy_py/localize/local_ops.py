@@ -288,7 +288,7 @@ def reduce(local: Localizer, site: Site) -> None:
 
 
 def _is_constant(value: Value, data: bytes) -> bool:
-    """Whether a scalar is a constant with these bytes, or the negative zero."""
+    """True if a scalar is a constant with these bytes, or the negative zero."""
     owner = constant_of(value)
     given: Any = None if owner is None else owner.properties["value"]
     if given is None:

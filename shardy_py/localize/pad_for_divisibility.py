@@ -60,7 +60,7 @@ _LEFT = ("chlo.", "mhlo.", PropagationBarrierOp.name)
 
 
 def _is_left(value: OpResult) -> bool:
-    """Whether neither the maker of a value nor a user of it takes padding."""
+    """True if neither the maker of a value nor a user of it takes padding."""
     return all(op.name.startswith(_LEFT) for op in (value.op, *(use.operation for use in value.uses)))
 
 

@@ -115,7 +115,7 @@ def before_barriers(value: SSAValue, known: Mapping[SSAValue, SSAValue] = Mappin
 
 @lru_cache(maxsize=4096)
 def _holds_its_own(op_class: type[Operation]) -> bool:
-    """Whether ops of a class hold the shardings of their results in `sdy.sharding`."""
+    """True if ops of a class hold the shardings of their results in `sdy.sharding`."""
     return data_flow_trait(op_class) is None and not sharding_attributes(op_class)
 
 

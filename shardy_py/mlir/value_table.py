@@ -69,7 +69,7 @@ class ValueEntry:
     def location(self) -> Attribute:
         """Its location in the source."""
         source = self.op if self.role != "argument" else self.value
-        return cast(Any, source).location
+        return source.location
 
     @property
     def holder(self) -> Holder | None:
@@ -289,7 +289,7 @@ def _names_of(entry: ValueEntry) -> Iterator[str]:
 
 
 def _keys_of(entry: ValueEntry, name: str) -> Iterator[str]:
-    """What finds a value by a name that the file gave it."""
+    """The table that finds a value by a name that the file gave it."""
     if name != entry.name:
         group = name.removesuffix("#0")  # the name of several results is that of the first, too
         for each in {name, group}:

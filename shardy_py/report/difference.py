@@ -106,7 +106,7 @@ class Figures:
 
     @property
     def _costs(self) -> tuple[Any, ...]:
-        """What is compared: also that of different releases."""
+        """The costs compared, also those of different releases."""
         return self.collectives, self.bytes, self.seconds, self.memory_bytes, self.partitioner
 
     def to_json(self) -> dict[str, Any]:
@@ -120,7 +120,7 @@ class Figures:
     def __hash__(self) -> int:
         return hash((self.bytes, self.seconds, self.partitioner))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Figures, (*self._costs, self.release)
 
 

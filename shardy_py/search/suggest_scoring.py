@@ -131,7 +131,7 @@ class Scorer:
         return [plan for plan in map(self.settled, self.named) if plan is not None]
 
     def score(self, choice: Choice, at_most: float = inf, *, name: str) -> StepCost | None:
-        """What a choice costs; None if it is invalid, or a step takes longer than `at_most` seconds."""
+        """The cost of a choice; None if it is invalid, or a step takes longer than `at_most` seconds."""
         if choice in self.costs:
             return self.costs[choice]
         if choice in self.names:
@@ -147,7 +147,7 @@ class Scorer:
         return cost
 
     def exact(self, choice: Choice) -> StepCost | None:
-        """What a choice that was scored costs, with its constraints; None if it cannot be scored."""
+        """The cost of a choice that was scored, with its constraints; None if it cannot be scored."""
         if choice in self.costs and not self._is_exact(choice):
             try:
                 cost = Study(self.annotated(choice)).step({}, self.placement)

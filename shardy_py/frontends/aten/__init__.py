@@ -10,7 +10,6 @@ tensors, numbers, lists, None. It returns tensors of these types. Not here: grap
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from shardy_py.api import ShardyError
@@ -47,8 +46,7 @@ from shardy_py.frontends.aten import (
     strided,
     upsampling_backward,
 )
-
-Row = Callable[..., Any]
+from shardy_py.frontends.aten.elements import Row
 
 _REGROUPING = (
     *("einsum", "instance_norm", "linear", "matmul", "roll", "stack", "tensordot", "unbind"),
@@ -63,11 +61,11 @@ few shardings propagate, or into more ops than their row has.
 """
 
 
-def _nothing(out: Any, *_: Any, **__: Any) -> None:
+def _nothing(out: Any, *_: object, **__: object) -> None:
     """An op that checks something at run time."""
 
 
-def _same(out: Any, self: Any, *_: Any) -> Any:
+def _same(out: Any, self: Any, *_: object) -> Any:
     """An op that changes the layout only."""
     return self
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from shardy_py.api import ShardyError
-from shardy_py.frontends.aten.elements import Maybe, Outputs, convert, sizes, widened
+from shardy_py.frontends.aten.elements import Maybe, Outputs, Row, convert, sizes, widened
 from shardy_py.frontends.aten.reductions import shaped, softmax, spread
 from shardy_py.frontends.builder import Tensor, TensorType, dot_general, ops, reduce_max, reduce_sum
 
@@ -152,7 +152,7 @@ def _kernel(signature: str) -> Callable[..., tuple[Any, ...]]:
     return row
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     f"_scaled_dot_product_{name}": _kernel(signature) for name, signature in _SIGNATURES.items()
 }
 """The rows by the name of the op without overload."""

@@ -12,7 +12,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shardy_py.frontends.aten.elements import Bound, Outputs, convert, converted, dimension, sizes, widened
+from shardy_py.frontends.aten.elements import (
+    Bound,
+    Outputs,
+    Row,
+    convert,
+    converted,
+    dimension,
+    sizes,
+    widened,
+)
 from shardy_py.frontends.aten.products import window
 from shardy_py.frontends.aten.shapes import part
 from shardy_py.frontends.builder import Tensor, TensorType, convolution, ops, reduce_sum
@@ -274,7 +283,7 @@ def _added(combine: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]
     return row
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "_weight_norm_interface_backward": _weight_norm_backward,
     "addcdiv": _added(ops.divide),
     "addcmul": _added(ops.multiply),

@@ -8,7 +8,7 @@ Not here: the ops (the other files of this folder).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,12 @@ from shardy_py.frontends.builder.types import dtype_of, element_of
 
 Outputs = Sequence[TensorType]
 """The types of an op's results in torch."""
+Results = Tensor | Sequence[Tensor | None] | None
+"""The results of an op: a tensor, several, or none; None among several where torch computes none."""
+Row = Callable[..., Results]
+"""Builds an op of ATen: from the types of its results, and its arguments as its schema names them."""
+Number = bool | int | float | complex
+"""A scalar argument."""
 Maybe = Tensor | None
 Bound = int | None
 """The start or end of a slice; None: that of the dimension."""

@@ -5,10 +5,10 @@ All are custom calls of LAPACK's routines (`matrices.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from shardy_py.frontends.aten.elements import convert, filled, sizes
+from shardy_py.frontends.aten.elements import Row, convert, filled, sizes
 from shardy_py.frontends.aten.matrices import (
     COMPLEX,
     REAL,
@@ -83,7 +83,7 @@ def _eigh(
 
 
 def _svd(
-    out: Sequence[TensorType], A: Tensor, full_matrices: bool = False, compute_uv: bool = True, **_: Any
+    out: Sequence[TensorType], A: Tensor, full_matrices: bool = False, compute_uv: bool = True, **_: object
 ) -> tuple[Tensor, ...]:
     rows, columns = rows_and_columns(A)
     least, real = min(rows, columns), REAL.get(A.element_type, A.element_type)
@@ -148,7 +148,7 @@ def _eigenvalues(out: TensorType, self: Tensor) -> Tensor:
     return shaped(_eigen(self, vectors=False)[0], out)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "_linalg_eigvals": _eigenvalues,
     "_linalg_eigh": _eigh,
     "_linalg_svd": _svd,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from shardy_py.frontends.aten.chlo_ops import chlo
-from shardy_py.frontends.aten.elements import convert, filled, sizes, widened
+from shardy_py.frontends.aten.elements import Row, convert, filled, sizes, widened
 from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce, while_loop
 from shardy_py.frontends.builder.tensor import elementwise
 from shardy_py.frontends.builder.types import dtype_of
@@ -108,7 +108,7 @@ def _spread(operand: Any, out: TensorType) -> Tensor:
     return ops.broadcast_to(convert(operand, out.element_type), sizes(out))
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "igamma": _regularized(upper=False),
     "igammac": _regularized(upper=True),
 }

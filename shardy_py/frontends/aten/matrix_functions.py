@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import log
-from typing import Any
 
-from shardy_py.frontends.aten.elements import convert, sizes
+from shardy_py.frontends.aten.elements import Row, convert, sizes
 from shardy_py.frontends.aten.factorizations import ROWS as FACTORS
 from shardy_py.frontends.aten.matrices import REAL, adjoint, identity, product, typed
 from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_max, reduce_sum, while_loop
@@ -73,7 +72,7 @@ def _polar(out: Sequence[TensorType], A: Tensor) -> tuple[Tensor, Tensor]:
     return product(u, vh), product(v * _columns(values, v), vh)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "linalg_matrix_exp": _exponential,
     "linalg_matrix_sqrth": _square_root,
     "linalg_polar": _polar,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from shardy_py.frontends.aten.elements import convert, filled, sizes
+from shardy_py.frontends.aten.elements import Row, convert, filled, sizes
 from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_max, while_loop
 
 
@@ -80,5 +80,5 @@ _FAMILIES = {
         lambda x: x, lambda x, k, p, q: ((k * 2.0 + 1.0) * x * p - k * q) / (k + 1.0)
     ),
 }
-ROWS: dict[str, Callable[..., Any]] = {f"special_{name}": family.row for name, family in _FAMILIES.items()}
+ROWS: dict[str, Row] = {f"special_{name}": family.row for name, family in _FAMILIES.items()}
 """The rows by the name of the op without overload."""

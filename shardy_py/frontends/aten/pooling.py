@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.frontends.aten.elements import filled, sizes
+from shardy_py.frontends.aten.elements import Row, filled, sizes
 from shardy_py.frontends.aten.pointwise import trunc
 from shardy_py.frontends.aten.products import window
 from shardy_py.frontends.aten.reductions import first_greatest, lowest
@@ -204,7 +204,7 @@ def averages(size: int, parts: int) -> Any:
     return weights
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     **dict.fromkeys(("_adaptive_avg_pool2d", "_adaptive_avg_pool3d"), _adaptive_average_pool),
     **dict.fromkeys(("adaptive_max_pool2d", "adaptive_max_pool3d"), _adaptive_max_pool),
     "fractional_max_pool2d": _fractional_max_pool,

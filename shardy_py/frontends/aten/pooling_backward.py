@@ -6,14 +6,14 @@ dimension at a time, so that batch and channels stay apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from shardy_py.frontends.aten.elements import Maybe, filled, sizes
+from shardy_py.frontends.aten.elements import Maybe, Row, filled, sizes
 from shardy_py.frontends.aten.pooling import averages
 from shardy_py.frontends.aten.products import window
 from shardy_py.frontends.aten.reductions import lowest
@@ -191,7 +191,7 @@ def _adaptive_average_pool_backward(out: TensorType, grad_output: Tensor, self: 
     return grad_output
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     **dict.fromkeys(
         ("_adaptive_avg_pool2d_backward", "_adaptive_avg_pool3d_backward"), _adaptive_average_pool_backward
     ),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shardy_py.api import ShardyError
-from shardy_py.frontends.aten.elements import Maybe, convert, dimension, sizes, widened
+from shardy_py.frontends.aten.elements import Maybe, Row, convert, dimension, sizes, widened
 from shardy_py.frontends.aten.reductions import softmax
 from shardy_py.frontends.builder import Tensor, TensorType, convolution, dot_general, ops, reduce_sum
 from shardy_py.mlir.dialects.stablehlo.structs import ConvDimensionNumbers
@@ -206,7 +206,7 @@ def for_all_heads(tensor: Tensor, heads: int) -> Tensor:
     return ops.reshape(wide, (*batch, heads, length, size))
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "addbmm": _added(_addbmm_product),
     "addmm": _added(_mm),
     "addmv": _added(_mm),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from shardy_py.frontends.aten import reductions, scatters, shapes
-from shardy_py.frontends.aten.elements import convert, dimension, is_float, sizes
+from shardy_py.frontends.aten.elements import Row, convert, dimension, is_float, sizes
 from shardy_py.frontends.aten.reductions import extremes, shaped, sorted_along
 from shardy_py.frontends.aten.shapes import along_dimension, part
 from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_sum
@@ -99,7 +99,7 @@ def _lifted(argument: Any) -> Any:
 _ALONG = ("_log_softmax", "_softmax", "sort", "topk")
 _MOVED = ("index_select", "unfold")
 _PUT = ("index_reduce", "scatter", "scatter_add", "scatter_reduce")
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     **{name: _with_dimension(reductions.ROWS[name]) for name in _ALONG},
     **{name: _with_dimension(scatters.ROWS[name]) for name in _PUT},
     **{name: _with_dimension(shapes.ROWS[name]) for name in _MOVED},

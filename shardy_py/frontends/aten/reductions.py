@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from shardy_py.frontends.aten.elements import (
+    Row,
     convert,
     dimension,
     dimensions,
@@ -53,7 +54,7 @@ def highest(element_type: str) -> Any:
 def _reduction(op_name: str, start: Start) -> Callable[..., Tensor]:
     """A reduction over some dimensions, or all; they stay with size 1 if the output type has them."""
 
-    def row(out: TensorType, self: Tensor, dim: Dims = None, *_: Any, **__: Any) -> Tensor:
+    def row(out: TensorType, self: Tensor, dim: Dims = None, *_: object, **__: object) -> Tensor:
         self = convert(self, out.element_type)
         over = dimensions(dim, self.rank)
         return shaped(
@@ -79,7 +80,7 @@ def mean_over(self: Tensor, over: Sequence[int]) -> Tensor:
     return reduce_sum(self, over) / float(prod(sizes(self.type)[d] for d in over))
 
 
-def _mean(out: TensorType, self: Tensor, dim: Dims = None, *_: Any, **__: Any) -> Tensor:
+def _mean(out: TensorType, self: Tensor, dim: Dims = None, *_: object, **__: object) -> Tensor:
     (self,) = widened(convert(self, out.element_type))
     return shaped(mean_over(self, dimensions(dim, self.rank)), out)
 
@@ -99,7 +100,7 @@ def _variance_mean(out: Sequence[TensorType], self: Tensor, dim: Dims = None, **
     return _variance(out[0], self, dim, **options), _mean(out[1], self, dim)
 
 
-def _log_softmax(out: TensorType, self: Tensor, dim: int, *_: Any, **__: Any) -> Tensor:
+def _log_softmax(out: TensorType, self: Tensor, dim: int, *_: object, **__: object) -> Tensor:
     """self - log(sum(exp(self)))."""
     (self,) = widened(convert(self, out.element_type))
     over, shape = dimensions(dim, self.rank), sizes(self.type)
@@ -109,7 +110,7 @@ def _log_softmax(out: TensorType, self: Tensor, dim: int, *_: Any, **__: Any) ->
     return convert(self - spread(total, over, shape), out.element_type)
 
 
-def _softmax(out: TensorType, self: Tensor, dim: int, *_: Any, **__: Any) -> Tensor:
+def _softmax(out: TensorType, self: Tensor, dim: int, *_: object, **__: object) -> Tensor:
     (self,) = widened(convert(self, out.element_type))
     return convert(softmax(self, dimension(dim, self.rank)), out.element_type)
 
@@ -208,7 +209,7 @@ def _top_k(
 
 
 def _cumulative(op_name: str, start: int) -> Callable[..., Tensor]:
-    def row(out: TensorType, self: Tensor, dim: int, **_: Any) -> Tensor:
+    def row(out: TensorType, self: Tensor, dim: int, **_: object) -> Tensor:
         self = convert(self, out.element_type)
         return cumulative(op_name, self, dimension(dim, self.rank), start) if self.rank else self
 
@@ -307,7 +308,7 @@ def _bucketize(
     return _search_sorted(out, boundaries, self, right=right)
 
 
-def _repeated(out: TensorType, repeats: Tensor, *_: Any, **__: Any) -> Tensor:
+def _repeated(out: TensorType, repeats: Tensor, *_: object, **__: object) -> Tensor:
     """Each index as often as its number of repeats says, of which the sum is known."""
     ends = cumulative("add", repeats, 0)
     return _ranks(ends, ops.iota(sizes(out), 0, ends.element_type), out.element_type, "LE")
@@ -334,7 +335,7 @@ def _histogram(out: TensorType, self: Tensor, bins: int = 100, min: float = 0, m
 
 
 _MAXIMUM, _MINIMUM = _reduction("maximum", lowest), _reduction("minimum", highest)
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "_is_all_true": _reduction("and", lambda _: True),
     "_is_any_true": _reduction("or", lambda _: False),
     "_log_softmax": _log_softmax,

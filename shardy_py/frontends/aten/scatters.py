@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from shardy_py.api import ShardyError
-from shardy_py.frontends.aten.elements import Bound, convert, dimension, filled, is_float, sizes
+from shardy_py.frontends.aten.elements import Bound, Row, convert, dimension, filled, is_float, sizes
 from shardy_py.frontends.aten.pointwise import floor_quotient
 from shardy_py.frontends.aten.reductions import cumulative, highest, lowest
 from shardy_py.frontends.aten.shapes import adjacent, index_vectors, reordered
@@ -220,7 +220,7 @@ def _slice_scatter(
     return ops.select(chosen, ops.pad(src, 0, low_edge, high_edge, interior), self)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "index_put": _index_put,
     "index_reduce": _index_reduce,
     "masked_scatter": _masked_scatter,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from shardy_py.api import ShardyError
-from shardy_py.frontends.aten.elements import Maybe, convert, dimension, filled, sizes
+from shardy_py.frontends.aten.elements import Maybe, Row, convert, dimension, filled, sizes
 from shardy_py.frontends.aten.reductions import cumulative
 from shardy_py.frontends.aten.shapes import part
 from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_max, reduce_min, reduce_sum, scatter
@@ -120,5 +120,5 @@ def _equal_edges(flat: Tensor, bins: int, bounds: Sequence[float] | None) -> Ten
     return ops.select(count < (bins + 1) // 2, low + step * count, high - step * (float(bins) - count))
 
 
-ROWS: dict[str, Callable[..., Any]] = {"histogram": _histogram, "segment_reduce": _segments}
+ROWS: dict[str, Row] = {"histogram": _histogram, "segment_reduce": _segments}
 """The rows by the name of the op without overload."""

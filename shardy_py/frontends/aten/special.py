@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from shardy_py.frontends.aten.chlo_ops import chlo, erf_inv
-from shardy_py.frontends.aten.elements import convert, is_float, sizes
+from shardy_py.frontends.aten.elements import Row, convert, is_float, sizes
 from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce, while_loop
 from shardy_py.frontends.builder.tensor import elementwise
 from shardy_py.frontends.builder.types import dtype_of
@@ -18,7 +18,7 @@ def _is_nan(tensor: Tensor) -> Tensor:
 
 
 def _is_negative(tensor: Tensor) -> Tensor:
-    """Whether the sign bit is set: that of -0.0 is, too."""
+    """True if the sign bit is set: that of -0.0 is, too."""
     if not is_float(tensor.element_type):
         return ops.compare(tensor, 0, "LT")
     bits = ops.bitcast_convert(tensor, f"i{8 * dtype_of(tensor.element_type).itemsize}")
@@ -133,7 +133,7 @@ def _mantissa(out: Sequence[TensorType], self: Tensor) -> tuple[Tensor, Tensor]:
     return convert(mantissa, element), convert(ops.select(is_plain, exponent, 0), "i32")
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "copysign": _copy_sign,
     "fmax": _without_nan("maximum"),
     "fmin": _without_nan("minimum"),

@@ -7,12 +7,11 @@ overlapping windows, are gathers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
-from shardy_py.frontends.aten.elements import convert, sizes
+from shardy_py.frontends.aten.elements import Row, convert, sizes
 from shardy_py.frontends.aten.shapes import part
 from shardy_py.frontends.builder import Tensor, TensorType, ops, scatter
 from shardy_py.mlir.dialects.stablehlo.structs import ScatterDimensionNumbers
@@ -126,7 +125,7 @@ def _as_strided_scatter(
     return ops.reshape(result, sizes(out))
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     **dict.fromkeys(("as_strided", "as_strided_copy"), _as_strided),
     "as_strided_scatter": _as_strided_scatter,
 }

@@ -101,7 +101,7 @@ class Tensor:
         return self.shape[0]
 
     def __bool__(self) -> bool:
-        raise ShardyError("a tensor has no value while the program is built; use select, if_ or case")
+        raise ShardyError("cannot branch on a traced tensor; use select, if_ or case")
 
     def __iter__(self) -> Any:
         raise ShardyError("a tensor is not iterable; use x[i]")

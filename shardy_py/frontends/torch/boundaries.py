@@ -27,7 +27,7 @@ AGAIN = "again"
 """The end of the name of a boundary at which a checkpoint computes a value again."""
 INPUTS, OUTPUTS, PARAMETER = "input_layouts", "output_layouts", "fully_shard"
 PARTS = "input_parts"
-"""Of an input that a module around has redistributed: in torch, gradients of all its uses are one sum."""
+"""The mark of an input that a module around has redistributed: gradients of all its uses are one sum."""
 
 
 def boundary_name(path: str, what: str, which: int | str) -> str:

@@ -138,13 +138,13 @@ def _associative_scan(
 def _region(before: int) -> Control:
     """A graph that runs once, on the operands behind it; before: the number of arguments before it."""
 
-    def control(run: Run, out: Any, *arguments: Any, **_: Any) -> Any:
+    def control(run: Run, out: Any, *arguments: Any, **_: object) -> Any:
         return run(arguments[before], arguments[before + 1 :])
 
     return control
 
 
-def _nested_region(run: Run, out: Any, graph: Any, operands: Sequence[Any], *_: Any, **__: Any) -> Any:
+def _nested_region(run: Run, out: Any, graph: Any, operands: Sequence[Any], *_: object, **__: object) -> Any:
     return run(graph, operands)
 
 

@@ -28,7 +28,7 @@ MOST_ROUNDS = 4
 """The most rounds of decomposition."""
 
 _META = ("stack_trace", "nn_module_stack", "custom")
-"""What nodes of a decomposition get from the call."""
+"""The keys of metadata that nodes of a decomposition get from the call."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -232,7 +232,7 @@ def _run(node: Any, values: Mapping[Any, Any], blocks: Sequence[Block], shape: t
         while op is not None:
             for inner in op.walk():
                 if op is inner or not isinstance(inner.location, NameLoc):
-                    cast(Any, inner).location = location
+                    inner.location = location
             op = op.next_op
     return result
 

@@ -96,7 +96,7 @@ class _Call:
         ]
 
     def _mask(self) -> Any:
-        """What is added to the scores, [batch, heads, length, source], of any sizes that broadcast."""
+        """The sum added to the scores, [batch, heads, length, source], of any sizes that broadcast."""
         batch = self.query.shape[1]
         masks: list[Any] = []
         if self.attn_mask is not None:

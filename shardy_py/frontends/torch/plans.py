@@ -88,7 +88,7 @@ class Group:
 
     @property
     def gathers_again(self) -> bool:
-        """Whether the backward pass gathers the parameters again."""
+        """True if the backward pass gathers the parameters again."""
         given = self.plan.reshard_after_forward
         return bool(self.path) if given is None else given
 

@@ -218,7 +218,7 @@ class Places:
 
     @staticmethod
     def of(model: Any) -> Places:
-        """Those of a model, whose modules have their full names."""
+        """The places of a model, whose modules have their full names."""
         return Places({id(module): name for name, module in model.named_modules()})
 
     @contextmanager

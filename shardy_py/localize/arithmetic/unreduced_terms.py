@@ -49,7 +49,7 @@ _LINEAR: Mapping[str, Callable[[Flags], bool]] = {
 
 
 def is_linear(name: str, operands: Flags) -> bool:
-    """Whether the result is a term of a sum if exactly the flagged operands are."""
+    """True if the result is a term of a sum if exactly the flagged operands are."""
     row = TABLE.get(name)
     linear = _first if row is not None and row.moves_elements else _LINEAR.get(name)
     return linear is not None and linear(operands)

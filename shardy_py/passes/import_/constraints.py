@@ -124,7 +124,7 @@ def apply_in_shardings(computation: Operation) -> None:
 
 
 def is_dictated(value: SSAValue, sharding: TensorSharding) -> bool:
-    """Whether a constraint of `value` to `sharding` determines the sharding of `value`."""
+    """True if a constraint of `value` to `sharding` determines the sharding of `value`."""
     holder = holder_of(value)
     return (
         holder is not None
@@ -135,7 +135,7 @@ def is_dictated(value: SSAValue, sharding: TensorSharding) -> bool:
 
 
 def _has_none(sharding: TensorSharding | None) -> bool:
-    """Whether a sharding counts as none: since JAX 0.12, one that leaves all to propagation does."""
+    """True if a sharding counts as none: since JAX 0.12, one that leaves all to propagation does."""
     if sharding is None:
         return True
     return (

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -139,7 +139,7 @@ def _structure_of(op: Operation) -> OpStructure:
         "regions": regions,
         "successors": op.successors,
         "types": [value.type for value in (*op.results, *arguments)],
-        "location": [op.location, *(cast(Any, argument).location for argument in arguments)],
+        "location": [op.location, *(argument.location for argument in arguments)],
     }
     shardings: set[tuple[str, int]] = set()
     names = {SHARDING, *sharding_attributes(type(op))}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
@@ -45,7 +45,7 @@ class Rematerialization:
     location: str
     made_for: Operation | None = field(default=None, compare=False, repr=False)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """The place without its op: a pickle has no program."""
         words = self.op, self.function, self.source, self.target
         return Rematerialization, (*words, self.position, self.location)
@@ -111,7 +111,7 @@ class PlannedUses:
         """A warning of XLA, at the op of the function that requires the reshard."""
         end = cast("Operation", next(iter(blocks_of(function))).last_op)
         op = cast("Operation", each.step.source) if each.step else end
-        location = cast(Any, op).location
+        location = op.location
         shardings = str(each.source), str(each.target)
         place = position_of(location), location_text(location)
         made_for = self.originals.get(op, op)
@@ -147,7 +147,7 @@ class PlannedUses:
         )
 
     def _cause(self, op: Operation, sent: Sent) -> Cause:
-        name, location = written_name(op), cast(Any, op).location
+        name, location = written_name(op), op.location
         place, made_for = (location_text(location), position_of(location)), self.originals.get(op, op)
         if sent.step is None:
             reason = "a result of the program has another sharding"

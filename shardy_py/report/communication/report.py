@@ -133,7 +133,7 @@ class CommunicationReport(Tabular):
     def _repr_html_(self) -> str:
         return shown.html(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """The report without suggested changes, which need the program."""
         kept = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "remedies_of"}
         return _report_of, (kept,)

@@ -165,7 +165,7 @@ class MemoryReport(Tabular):
     def _repr_html_(self) -> str:
         return shown.html(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return pickled.reduced(self)
 
     @cached_property
@@ -241,7 +241,7 @@ class MemoryReport(Tabular):
 
     @property
     def fits(self) -> bool:
-        """Whether the estimate is at most the memory of the chip; docs/limits.md says where it is too low.
+        """True if the estimate is at most the memory of the chip; docs/limits.md says where it is too low.
 
         Raises:
             ShardyError: the report is not for a chip; those of `estimate`.
@@ -336,7 +336,7 @@ class MemoryReport(Tabular):
     def _peak_op(self, computation: int, step: int) -> PeakOp:
         op = self.collected.ops[computation][step]
         name = self._names[id(op.results[0])] if op.results else ""
-        return PeakOp(_function_around(op), name_of(op), name, location_text(cast(Any, op).location))
+        return PeakOp(_function_around(op), name_of(op), name, location_text(op.location))
 
 
 def memory_report(

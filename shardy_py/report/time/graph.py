@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
@@ -155,7 +155,7 @@ class _Timer:
     def _step(self, block: StoredBlock, event: Event, members: Sequence[Step], runs: int) -> TimedNode:
         step = cast("Step", event.step)
         op = cast("Operation | None", step.source)
-        location = "" if op is None else location_text(cast(Any, op).location)
+        location = "" if op is None else location_text(op.location)
         name = step.record.name if op is None else written_name(op)
         if step.blocks:
             is_loop = TABLE[step.record.name].control is Control.LOOP

@@ -120,7 +120,7 @@ class TimeReport(Tabular):
 
     @property
     def work(self) -> DeviceWork:
-        """What each device computes in a step, with the trip counts of loops; each op counts once."""
+        """The work of each device in a step, with the trip counts of loops; each op counts once."""
         return self.counted.local
 
     @property
@@ -170,7 +170,7 @@ class TimeReport(Tabular):
     def __str__(self) -> str:
         return time_text(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """The report without the program, whose arithmetic is counted before."""
         kept = self.hardware, self.links, self.model, self.function, self.mesh, self.block
         return _restored, (*kept, self.counted, self.release)

@@ -76,7 +76,7 @@ def wide_type(dtype: Dtype, ufunc: np.ufunc | None = None) -> Dtype:
 
 
 def has_roundings(ufunc: np.ufunc, dtype: Dtype) -> bool:
-    """Whether the result of combining values depends on their order."""
+    """True if the result of combining values depends on their order."""
     return ufunc in _ROUNDING and dtype.kind in _FLOATS
 
 

@@ -110,7 +110,7 @@ class _Matching:
         self._known: dict[tuple[int, int], bool] = {}
 
     def matches(self, term: Operand, other: Operand) -> bool:
-        """Whether the terms compute the same."""
+        """True if the terms compute the same."""
         if isinstance(term, int):
             return isinstance(other, int) and term ^ self._flip == other
         if not isinstance(term, Term):

@@ -58,7 +58,7 @@ def _fits(term: Term | Array | int, pattern: Pattern) -> bool:
 
 
 def _ascends(indices: Array, axis: int) -> bool:
-    """Whether indices ascend along an axis. Repetitions in a view are compared once."""
+    """True if indices ascend along an axis. Repetitions in a view are compared once."""
     once = indices[tuple(slice(0, 1) if not stride else slice(None) for stride in indices.strides)]
     before, behind = (*(slice(None),) * axis, slice(None, -1)), (*(slice(None),) * axis, slice(1, None))
     if indices.shape[axis] != once.shape[axis]:

@@ -139,7 +139,7 @@ def _positions(sizes: tuple[int, ...], strides: tuple[int, ...]) -> Array:
 
 
 def _replaces(body: Body, count: int) -> bool:
-    """Whether the region returns the updates."""
+    """True if the region returns the updates."""
     given = range(count, 2 * count)
     return len(body.terms) == count and all(
         isinstance(term, int) and term == number for term, number in zip(body.terms, given, strict=True)

@@ -77,7 +77,7 @@ class _Windows:
         return tuple(max(0, (size - span) // stride + 1) for size, span, stride in rows)
 
     def are_small(self, shape: Sequence[int]) -> bool:
-        """Whether elements are combined in row-major order; prefixes of a dimension are in any case."""
+        """True if elements are combined in row-major order; prefixes of a dimension are in any case."""
         whole = prod(self.sizes)
         return whole <= _IN_ORDER and all(
             self.cumulative(d, size) < 1 for d, size in enumerate(shape) if self.sizes[d] == whole > 1

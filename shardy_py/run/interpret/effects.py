@@ -40,7 +40,7 @@ def infeed(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
     def run(devices: Devices, operands: list[Value]) -> Sequence[Value]:
         queue = devices.machine.infeed
         if len(queue) < devices.count:
-            raise ShardyError("finds nothing in the infeed")
+            raise ShardyError("infeed queue is empty")
         fed = [queue.popleft()() for _ in range(devices.count)]
         if any(len(values) != count for values in fed):
             raise ShardyError.unexpected("infeed", expected=f"{count} values", got=str(len(fed[0])))

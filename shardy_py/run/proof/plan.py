@@ -31,11 +31,11 @@ from shardy_py.run.proof.shrinking import Shrunk, shrunk
 from shardy_py.run.proof.signatures import prove_ops
 
 MOST_ELEMENTS = 1 << 24
-"""Of all results of the whole program, and of those of all devices: 128 MB a run."""
+"""The limit for all results of the whole program, and for those of all devices: 128 MB a run."""
 MOST_OPERATIONS = 1 << 32
 """Multiplications and additions of one of the programs: seconds."""
 LARGER = 8
-"""How much more it may be with smaller sizes, or with its own if its local program has other ops then."""
+"""The factor for more with smaller sizes, or with its own if its local program has other ops then."""
 
 
 @dataclass(frozen=True, slots=True)

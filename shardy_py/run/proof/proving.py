@@ -37,7 +37,7 @@ MOST_STEPS = 1 << 20
 """Ops that a proof runs by default: seconds, where a loop does not end."""
 _REMEDY = 'shapes="ops" (--prove-shapes=ops) proves each op alone'
 Shapes = Literal["auto", "own", "small", "ops"]
-"""Of the programs that are run: see `ProofOptions`."""
+"""The shapes of the programs that are run: see `ProofOptions`."""
 
 
 @dataclass(frozen=True, kw_only=True)

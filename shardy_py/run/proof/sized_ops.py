@@ -28,7 +28,7 @@ from shardy_py.sharding import ShardingRule
 
 Shape = tuple[int, ...]
 Variables = tuple[int, ...]
-"""Those of the dimensions of a tensor; () for other values."""
+"""The variables of the dimensions of a tensor; () for other values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,11 +25,11 @@ from shardy_py.run.proof.size_relations import Product, Relation
 KEPT = 8
 """Sizes up to this one stay; larger ones become no smaller."""
 TRIES = 64
-"""How many sizes are tried for a variable."""
+"""The most sizes tried for a variable."""
 DISTINCT = 8
 """Among so many of them, those that no other variable has come first."""
 STEPS = 200
-"""How many changes follow one at most."""
+"""The most changes that follow one."""
 
 
 def same_split(old: int, new: int, parts: int, reach: int = 2) -> bool:

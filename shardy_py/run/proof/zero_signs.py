@@ -36,7 +36,7 @@ _TELL_APART = frozenset(
 
 
 _EXPONENT_BITS, _MANTISSA_BITS = 11, 23
-"""Of f64 and of f32: integers are made of floats as exact as those of the program."""
+"""The numbers of bits of f64 and of f32: integers are made of floats as exact as those of the program."""
 
 
 def drop_zero_signs(module: ModuleOp) -> None:

@@ -70,7 +70,7 @@ class Edit:
         return f"{' and '.join(parts)}: {spec}"
 
     def _explicit(self) -> str:
-        """What gives the values a sharding where axes are explicit."""
+        """The call that gives the values a sharding where axes are explicit."""
         given = None if self.site is not None else given_by(self.values[0].op)
         return given or "jax.sharding.reshard"
 

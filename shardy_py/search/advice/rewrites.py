@@ -27,7 +27,7 @@ from shardy_py.mlir.plain import plain, tensor_type
 _COMPOSITE = op_class("composite")
 _RESHAPE = op_class("reshape")
 _NEAREST = 4
-"""How many ops before one that sends are looked at."""
+"""The number of ops before one that sends that are looked at."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def _repeated(op: Operation) -> None:
         "broadcast_dimensions": cast("Attribute", DenseArrayBase.from_list(i64, kept))
     }
     type_ = TensorType(cast("Any", value.type).element_type, wide)
-    location = cast("Any", op).location
+    location = op.location
     copies = build_operation(BroadcastInDimOp, [value], [type_], dimensions, {}, location)
     flat = build_operation(_RESHAPE, copies.results, [result.type], {}, dict(op.attributes), location)
     _replace(op, copies, flat)
@@ -77,7 +77,7 @@ def _repeated(op: Operation) -> None:
 def _decomposed(op: Operation) -> None:
     callee: dict[str, Attribute] = {"callee": cast("FlatSymbolRefAttr", op.properties["decomposition"])}
     types = [result.type for result in op.results]
-    _replace(op, build_operation(CallOp, operands_of(op), types, callee, {}, cast("Any", op).location))
+    _replace(op, build_operation(CallOp, operands_of(op), types, callee, {}, op.location))
 
 
 def _replace(op: Operation, *new: Operation) -> None:
@@ -89,7 +89,7 @@ def _replace(op: Operation, *new: Operation) -> None:
 
 
 def _at(op: Operation) -> str:
-    place = location_text(cast("Any", op).location)
+    place = location_text(op.location)
     return f" at {place}" if place else ""
 
 

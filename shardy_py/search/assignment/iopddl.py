@@ -14,7 +14,7 @@ from shardy_py.report.tables import table
 from shardy_py.search.assignment.problem import Edge, Node, Outcome, Problem
 
 _MOST = 10**18
-"""Of a cost or usage, so that sums of many fit 64 bits as floats do."""
+"""The limit of a cost or usage, so that sums of many fit 64 bits as floats do."""
 
 
 def problem_of(text: str, file: str = "<problem>") -> Problem:

@@ -1,4 +1,4 @@
-"""What a variant costs: what XLA's partitioner sends, and the memory that XLA allocates."""
+"""The cost of a variant: what XLA's partitioner sends, and the memory that XLA allocates."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class FigureCosts:
 
 
 class CollectiveCosts:
-    """What collectives cost with a model of links, each kind of them computed once."""
+    """The costs of collectives with a model of links, each kind of them computed once."""
 
     def __init__(self, meshes: tuple[Mesh, ...], model: CostModel) -> None:
         self._meshes = meshes

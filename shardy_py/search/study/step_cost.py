@@ -36,7 +36,7 @@ from shardy_py.xla.spmd.walk import plan_program
 
 @dataclass(frozen=True, slots=True)
 class StepCost:
-    """Of a step on each device: seconds with perfect overlap and without, bytes allocated and received."""
+    """A step on each device: seconds with perfect overlap and without, bytes allocated and received."""
 
     overlapped: float
     serial: float
@@ -45,7 +45,7 @@ class StepCost:
 
 
 class StepCosts:
-    """What variants of one program cost on one hardware."""
+    """The costs of variants of one program on one hardware."""
 
     def __init__(self, variants: Variants, placement: AxisPlacement) -> None:
         """Raises `ShardyError` if an axis of a mesh does not fit on the hardware."""

@@ -53,7 +53,7 @@ class Variants:
         self.closed: list[TensorSharding | None] = [None]
         """Closed shardings by number; 0: none."""
         self.plans: StepPlans = {}
-        """What the planner made of steps in earlier variants."""
+        """The plans of steps in earlier variants."""
         self._numbers: dict[TensorSharding, int] = {}
         self.closed_numbers: list[int] = [0]
         self._tilings: dict[tuple[int, int], Tiling] = {}

@@ -60,7 +60,7 @@ class CoarseOutcome:
         if self.cost is None or self.bound is None:
             return f"{size}: no solution in time"
         gap = max(0.0, 1 - self.bound / self.cost) if self.cost and not self.is_optimal else 0.0
-        return f"{size}: certified gap {gap:.1%} (of the coarse model, not of the time of a step)"
+        return f"{size}: proven within {gap:.1%} of the optimum (of this model, not of the time of a step)"
 
 
 @dataclass(frozen=True, eq=False)

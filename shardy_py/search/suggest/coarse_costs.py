@@ -111,7 +111,7 @@ def _positions(strategy: Positions) -> int:
 
 
 class Coster:
-    """What strategies cost on a mesh; sizes: of its axes."""
+    """The costs of strategies on a mesh; sizes: of its axes."""
 
     def __init__(self, prices: Prices, sizes: Mapping[str, int]) -> None:
         self.prices = prices

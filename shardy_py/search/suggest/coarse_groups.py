@@ -20,7 +20,7 @@ Positions = tuple[int | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """What may be annotated, the ops that link it, and the classes of dimensions."""
+    """The values that may be annotated, the ops that link them, and the classes of dimensions."""
 
     roles: Roles
     links: tuple[Link, ...]

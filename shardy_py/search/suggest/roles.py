@@ -20,7 +20,7 @@ from shardy_py.sharding.rule import FactorType
 Dimension = tuple[int, int]
 """A value, by its slot, and one of its dimensions."""
 _LEAST_SHARE = 0.25
-"""Of the products that have the batch, the part that has a dimension of the data which may be sharded too."""
+"""The least share of the products with the batch that have a dimension of the data that may be sharded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Tensor:
 
     @property
     def is_point(self) -> bool:
-        """Whether these are values inside, which are annotated by sharding constraints."""
+        """True if these are values inside, which are annotated by sharding constraints."""
         return bool(self.values) and not self.is_result
 
 

@@ -22,7 +22,7 @@ Values = dict[int, NodeValue]
 
 
 class Programmed(NamedTuple):
-    """What overlays are made from: the items, and their tensors by position in the value table."""
+    """The source of overlays: the items, and their tensors by position in the value table."""
 
     items: Items
     tensors: Mapping[int, Tensor]
@@ -39,7 +39,7 @@ def _bytes(program: Programmed) -> Values:
 
 
 def _replicated(program: Programmed) -> Values:
-    """Whether the largest tensor that each item makes is sharded, replicated, or something between."""
+    """The sharding of the largest tensor that each item makes: sharded, replicated, or something between."""
     found: Values = {}
     for number, item in enumerate(program.items.found):
         made = [tensor for v in item.values if (tensor := program.tensors.get(v)) and tensor.copies]

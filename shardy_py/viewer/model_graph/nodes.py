@@ -85,7 +85,7 @@ class NodeWriter:
         return [callee] if callee in self.graphs else []
 
     def _attributes(self, item: Item, number: int) -> dict[str, str]:
-        """What is shown of a node, by label."""
+        """The attributes shown of a node, by label."""
         rows: dict[str, str] = {}
         if item.kind == "op" and item.op is not None:
             rows = {"op": written_name(item.op), **_op_attributes(item.op)}

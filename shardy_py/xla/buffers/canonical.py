@@ -43,19 +43,19 @@ _NARROW = frozenset(("bf16", "f16"))
 
 
 def is_widened(step: Step) -> bool:
-    """Whether the host computes a product in f32 instead of fewer bits."""
+    """True if the host computes a product in f32 instead of fewer bits."""
     type_ = step.record.operands[0] if step.record.name in PRODUCTS else None
     return type_ is not None and type_.element in _NARROW
 
 
 def is_narrowed_after(step: Step) -> bool:
-    """Whether the result of such a product is converted back to fewer bits."""
+    """True if the result of such a product is converted back to fewer bits."""
     type_ = step.record.results[0] if is_widened(step) else None
     return type_ is not None and type_.element in _NARROW
 
 
 def is_narrowed(step: Step) -> bool:
-    """Whether the host computes an elementwise op in f32, and converts the result to bf16.
+    """True if the host computes an elementwise op in f32, and converts the result to bf16.
 
     Source: openxla/xla, xla/service/cpu/cpu_float_support.cc.
     """

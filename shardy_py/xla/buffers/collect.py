@@ -126,7 +126,7 @@ def bounded_tensor(type_: TensorType[Attribute]) -> record.TensorType:
 def location_of(value: SSAValue | FunctionResult) -> Attribute:
     """Returns the location of a value: of its op, of an argument itself, of the function for a result."""
     if isinstance(value, FunctionResult):
-        return cast(Any, value.function).location
+        return value.function.location
     return cast(Any, value.op if isinstance(value, OpResult) else value).location
 
 
@@ -353,7 +353,7 @@ class _ProgramCollector:
             self._callees[name] = self._finish(body, body.returned)
         if self._callees[name] is None:
             what = f"@{name} calls itself: memory use of recursive functions"
-            raise ShardyError.unsupported(what, where=position_of(cast(Any, call).location))
+            raise ShardyError.unsupported(what, where=position_of(call.location))
         return self._callees[name]
 
     def _run(self, op: Operation, index: int, outer: Sequence[int]) -> MemoryStep:

@@ -95,7 +95,7 @@ class Fusion:
     def _without_costly(
         self, steps: Iterable[Step], fused: set[Name], users: Mapping[Name, Sequence[Step]]
     ) -> set[Name]:
-        """Those that move no more bytes when k consumers read their inputs than when they are stored."""
+        """The steps that move no more bytes when k consumers read their inputs than when they are stored."""
         inputs: dict[Name, Iterable[Name]] = {}
         kept = set[Name]()
         for step in steps:
@@ -141,18 +141,18 @@ class Fusion:
         return not step.blocks and (is_cheap(step) or is_reduction) and not self._gathers(step)
 
     def _is_fused_into(self, kind: str, step: Step, *, is_plain: bool) -> bool:
-        """Whether an op is fused into a step; an expensive one not where its elements are read repeatedly."""
+        """True if an op is fused into a step; an expensive one not where its elements are read repeatedly."""
         if step.record.name == "stablehlo.reduce" and not is_plain and kind not in _FREE:
             return False
         is_repeated = step.record.name == "stablehlo.broadcast_in_dim" and kind in _EXPENSIVE
         return self._is_consumer(step) and not is_repeated
 
     def _gathers(self, step: Step) -> bool:
-        """Whether operands of the step are sent, so that they are stored."""
+        """True if operands of the step are sent, so that they are stored."""
         return any(each.operand >= 0 and each.collective.kind != "all_reduce" for each in self.sent(step))
 
     def groups(self, steps: Sequence[Step], fused: set[Name]) -> dict[int, Group]:
-        """What is computed in each stored step, by its identity."""
+        """The steps computed in each stored step, by its identity."""
         makers = {step.results[0]: step for step in steps if step.results and step.results[0] in fused}
         stored = (step for step in steps if not step.results or step.results[0] not in fused)
         return {id(step): self._group(step, makers) for step in stored}
@@ -180,7 +180,7 @@ class Fusion:
 
 
 def is_cheap(step: Step) -> bool:
-    """Whether XLA fuses a step with others: elementwise ops, and those that move elements."""
+    """True if XLA fuses a step with others: elementwise ops, and those that move elements."""
     row = TABLE[step.record.name]
     is_constant = step.record.name == "stablehlo.constant"
     return is_constant or step.record.name in _MOVES or row.elementwise(step.record)

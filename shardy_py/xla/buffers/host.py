@@ -1,4 +1,4 @@
-"""What runs on the host for a block, as events: its ops (`host_steps.py`), fused (`host_fusion.py`)."""
+"""The events of a block on the host: its ops (`host_steps.py`), fused (`host_fusion.py`)."""
 
 from __future__ import annotations
 

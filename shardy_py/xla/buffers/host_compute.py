@@ -74,7 +74,7 @@ def _wide(program: HostProgram, name: Name) -> Name:
 
 
 def _is_known(program: HostProgram, step: Step, made: Name) -> bool:
-    """Whether an equal op without operands has made the value: XLA merges them."""
+    """True if an equal op without operands has made the value: XLA merges them."""
     kind = kind_of(step)
     if not (is_movable(kind) or is_pointwise(HostOp(kind, (), (made,), computed=step))):
         return False
@@ -109,7 +109,7 @@ def _flat(type_: TensorType) -> TensorType:
 
 
 def _is_by_library(program: HostProgram, step: Step, name: Name) -> bool:
-    """Whether a library reduces an operand: of floats, to sums, minima or maxima, of some size.
+    """True if a library reduces an operand: of floats, to sums, minima or maxima, of some size.
 
     Source: openxla/xla, xla/backends/cpu/ynn_support.cc.
     """

@@ -60,7 +60,7 @@ def elements(type_: TensorType) -> int:
 
 
 def is_pointwise(op: HostOp) -> bool:
-    """Whether each element that it makes depends on the same element of its operands only."""
+    """True if each element that it makes depends on the same element of its operands only."""
     step = op.computed
     return op.kind in _POINTWISE or (
         step is not None and bool(TABLE[step.record.name].elementwise(step.record))
@@ -68,12 +68,12 @@ def is_pointwise(op: HostOp) -> bool:
 
 
 def is_movable(kind: str) -> bool:
-    """Whether an op is fused like elementwise ones although it moves, repeats or reduces elements."""
+    """True if an op is fused like elementwise ones although it moves, repeats or reduces elements."""
     return kind in _MOVES
 
 
 def is_in_place(op: HostOp) -> bool:
-    """Whether the op writes over its first operands."""
+    """True if the op writes over its first operands."""
     step = op.computed
     return op.kind == "sort" or (step is not None and TABLE[step.record.name].storage is Storage.IN_PLACE)
 
@@ -144,7 +144,7 @@ class HostProgram:
         return known
 
     def is_narrow(self, name: Name) -> bool:
-        """Whether a value is of bf16, which the host does not compute with."""
+        """True if a value is of bf16, which the host does not compute with."""
         type_ = self.types.get(name)
         return type_ is not None and type_.element == "bf16"
 

@@ -91,7 +91,7 @@ _HALOS = frozenset(
 
 
 def has_halo(step: Step) -> bool:
-    """Whether the op reads slices of neighbours beside its own part."""
+    """True if the op reads slices of neighbours beside its own part."""
     return kind_of(step) in _HALOS
 
 

@@ -69,7 +69,7 @@ class HostSteps:
         return current
 
     def _split(self, step: Step, moved: Sequence[Sent]) -> tuple[list[Sent], list[Collective]]:
-        """What is sent of operands, and what is sent of the result: the last of these makes the result."""
+        """Transfers of operands, and of the result: the last of these makes the result."""
         before = [*moved]
         after: list[Collective] = []
         result = self.program.types.get(step.results[0]) if len(step.results) == 1 else None
@@ -231,6 +231,6 @@ class HostSteps:
 
 
 def _is_whole(step: Step) -> bool:
-    """Whether the op makes a value like its operand, of which a device may keep a part only."""
+    """True if the op makes a value like its operand, of which a device may keep a part only."""
     is_other = is_movable(kind_of(step)) or has_halo(step) or step.record.name in PRODUCTS
     return not is_other and not step.blocks

@@ -170,7 +170,7 @@ class StoredBlock:
         return self.sent.get(self.originals.get(id(step), id(step)), ())
 
     def _is_alias(self, step: Step) -> bool:
-        """Whether each result is its operand under another name."""
+        """True if each result is its operand under another name."""
         row = TABLE[step.record.name]
         is_reshape = step.record.name == "stablehlo.reshape" and not self.setting.on_host
         is_free = row.is_wire or row.storage is Storage.ALIAS or is_reshape
@@ -179,7 +179,7 @@ class StoredBlock:
         return is_free and same and not self.sent_for(step) and bool(step.results)
 
     def scheduled(self) -> tuple[list[Event], dict[int, list[Step]]]:
-        """What runs, in program order; and by the identity of a step, what is computed in it."""
+        """The events in program order; and by the identity of a step, what is computed in it."""
         live = self._live()
         steps = [step for step in self.steps if not step.results or not live.isdisjoint(step.results)]
         setting = self.setting
@@ -252,7 +252,7 @@ class StoredBlock:
         return packed(buffers, slots)
 
     def _on_host(self, sizes: Sequence[int]) -> list[Event]:
-        """What runs on the host, in program order; notes which values the results are."""
+        """The events on the host, in program order; notes which values the results are."""
         measure = partial(measured, target=self.setting.target)
         program = HostProgram(self.types, self.sizes, self.alias, measure)
         steps = HostSteps(program, self.sent, self.merged, self.originals)
@@ -275,7 +275,7 @@ class StoredBlock:
         return least_memory(events, self.sizes)
 
     def _events(self, steps: Sequence[Step], needs: Mapping[int, list[Name]]) -> list[Event]:
-        """What runs, in program order: what is sent of operands before a step, sums of results after it."""
+        """The events in program order: what is sent of operands before a step, sums of results after it."""
         events: list[Event] = []
         for step in steps:
             sent: list[Name] = []
@@ -395,7 +395,7 @@ def _captured(block: Block) -> Iterable[Name]:
 
 
 def _is_on_host(step: Step) -> bool:
-    """Whether a step moves a value to memory of the host, as `jax.device_put` does in a jitted function."""
+    """True if a step moves a value to memory of the host, as `jax.device_put` does in a jitted function."""
     if step.record.name != "stablehlo.custom_call" or call_target(step.record) not in _PLACEMENTS:
         return False
     given = cast("Mapping[str, object]", step.record.attributes.get("mhlo.frontend_attributes") or {})

@@ -38,7 +38,7 @@ from shardy_py.run.compute import compute_of
 
 
 class Way(Enum):
-    """How the element that fills the result of an op follows."""
+    """The rule for the element that fills the result of an op."""
 
     UNKNOWN = 0
     CONSTANT = 1

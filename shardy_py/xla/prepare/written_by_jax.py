@@ -1,4 +1,4 @@
-"""Whether JAX wrote a program, by the traces that its lowering leaves: then XLA is what compiles it.
+"""True if JAX wrote a program, by the traces that its lowering leaves: then XLA is what compiles it.
 
 A program goes through tools that rename modules and drop attributes, so that no single trace is relied on.
 Not here: what follows from it (`taken.py`).
@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 
@@ -93,7 +93,7 @@ def _calls(module: ModuleOp) -> str:
 
 def _name_stacks(module: ModuleOp) -> str:
     for op in islice(walk_pre_order(module), _LOCATIONS):
-        name = name_in(cast(Any, op).location)
+        name = name_in(op.location)
         if _NAME_STACK.match(name):
             return f"an op is located at {name}"
     return ""
@@ -120,7 +120,7 @@ TRACES: tuple[Trace, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether JAX wrote a program, and the traces that were looked at, in words."""
+    """True if JAX wrote a program, and the traces that were looked at, in words."""
 
     is_jax: bool
     traces: tuple[str, ...] = ()

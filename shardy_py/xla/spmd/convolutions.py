@@ -128,7 +128,7 @@ def _role(size: int, window: Window) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a convolution's own ways lead to: a result, or none, in which case no other way is tried."""
+    """The outcome of a convolution's own ways: a result, or none, in which case no other way is tried."""
 
     result: Partitioned | None
 

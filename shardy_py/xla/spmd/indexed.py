@@ -259,7 +259,7 @@ def by_cheapest(
 
 
 def costs(op_bytes: Iterable[int], collectives: Iterable[Collective]) -> Cost:
-    """What the partitioner compares ways by: its own estimate, not what devices receive."""
+    """The measure by which the partitioner compares ways: its own estimate, not what devices receive."""
     memory = [*op_bytes]
     sent = 0
     for each in collectives:

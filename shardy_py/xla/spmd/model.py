@@ -55,7 +55,7 @@ class Collective:
 
     @property
     def is_strided(self) -> bool:
-        """Whether an all-gather puts together parts that are not one behind the other in row-major order."""
+        """True if an all-gather puts together parts that are not one behind the other in row-major order."""
         grows = [made > held for held, made in zip(self.held_shape, self.made_shape, strict=False)]
         first = grows.index(True) if True in grows else 0
         return self.kind == "all_gather" and prod(self.held_shape[:first]) > 1

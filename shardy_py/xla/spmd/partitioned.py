@@ -108,7 +108,7 @@ class Partitioned:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What tells a reshard from others of one value: what is asked for, and how the value is held before."""
+    """A key of a reshard among those of one value: the sharding asked for, and the one before."""
 
     asked: tuple[Hashable, ...]
     shape: Shape

@@ -120,7 +120,7 @@ def positions_of(names: Sequence[Hashable]) -> tuple[int, ...]:
 def known_plan(
     step: Hashable, used: Hashable, operands: Sequence[Partitioned], names: Sequence[Hashable]
 ) -> tuple[Planned, ...] | None:
-    """What `planned` made for the key of a step, if it has; names: of the operands."""
+    """The plan that `planned` made for the key of a step, if it has; names: of the operands."""
     known = _PLANS.get(((step, used), tuple(map(id, operands)), positions_of(names), releases.current()))
     return None if known is None else known[1]
 

@@ -67,7 +67,7 @@ class ProductDimensions:
         contracting: tuple[Sequence[int], Sequence[int]],
         batch: tuple[Sequence[int], Sequence[int]] = ((), ()),
     ) -> ProductDimensions:
-        """Those of `dot_general`: the result has the batch dimensions, then those of lhs, then of rhs."""
+        """Indices of `dot_general`: the result has the batch dimensions, then those of lhs, then of rhs."""
         batches = tuple(ProductDimension(*pair, i) for i, pair in enumerate(zip(*batch, strict=True)))
         summed = tuple(ProductDimension(*pair) for pair in zip(*contracting, strict=True))
         left = [i for i in range(lhs_rank) if i not in batch[0] and i not in contracting[0]]

@@ -45,7 +45,7 @@ class Step:
     tensors: tuple[Name, ...] = field(init=False)
     """The names of the results that are tensors."""
     plan_key: Hashable = field(init=False)
-    """What its plan depends on, beside its operands and which results are used; by identities."""
+    """The facts its plan depends on, beside its operands and which results are used; by identities."""
 
     def __post_init__(self) -> None:
         targets = self.targets

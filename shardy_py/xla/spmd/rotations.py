@@ -57,7 +57,7 @@ class Wrap:
 
 
 def wrap(joined: OpRecord, parts: tuple[OpRecord, OpRecord]) -> Wrap | None:
-    """How a tensor is padded with its own slices, the `parts`; None: another op."""
+    """The padding of a tensor with its own slices, the `parts`; None: another op."""
     if joined.name != _JOINED or [part.name for part in parts] != [_PART, _PART]:
         return None
     dimension: int = joined.attributes["dimension"]

@@ -78,7 +78,7 @@ def test_the_first_axes_reach_all_dimensions(axes: dict[str, int]) -> None:
             assert all(any(each[axis] == position for each in own) for axis in range(1, len(axes)))
     outcome, _ = solved(model, 20, 0)
     assert outcome.is_optimal
-    assert "certified gap 0.0%" in str(outcome)
+    assert "proven within 0.0% of the optimum" in str(outcome)
 
 
 def test_no_certificate_where_strategies_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

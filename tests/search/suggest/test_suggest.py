@@ -219,7 +219,7 @@ def test_the_coarse_model_folds_layers_and_is_proved() -> None:
         suggestion = Program.parse(text).suggest(tries=30, progress=False)
         (outcome,) = suggestion.coarse
         assert outcome.is_optimal
-        assert "certified gap 0.0%" in str(outcome)
+        assert "proven within 0.0% of the optimum" in str(outcome)
         assert outcome.nodes == nodes
 
 
