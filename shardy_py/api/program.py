@@ -27,7 +27,7 @@ from shardy_py.api.values import Value, Values
 from shardy_py.base import releases
 from shardy_py.base.errors import Diagnostic, ShardyError, suggestion
 from shardy_py.base.extensions import extension
-from shardy_py.base.input_files import Source, source_in
+from shardy_py.base.input_files import ProgramSource, source_in
 from shardy_py.base.releases import Release
 from shardy_py.base.session import without_collection
 from shardy_py.base.source_files import SourceFiles, default_roots
@@ -131,7 +131,7 @@ class Program:
 
     @staticmethod
     def _parsed(
-        text: str | bytes | Source,
+        text: str | bytes | ProgramSource,
         file: str,
         as_compiled: bool | None,
         imported: bool,

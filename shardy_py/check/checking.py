@@ -21,7 +21,7 @@ from shardy_py.base.session import without_collection
 from shardy_py.base.terminal import json_text
 from shardy_py.check.expectations import Expectation, Met, without_expected
 from shardy_py.check.finding import LEVELS, Finding, Level
-from shardy_py.check.rules import RULES, Limits
+from shardy_py.check.rules import RULES, FindingLimits
 from shardy_py.check.shown import Findings
 
 BASELINE_VERSION = 1
@@ -49,7 +49,7 @@ class Choice:
 def check(
     result: Result,
     choice: Choice | None = None,
-    limits: Limits | None = None,
+    limits: FindingLimits | None = None,
     *,
     expected: Iterable[str | Expectation] = (),
 ) -> Findings:
@@ -64,10 +64,12 @@ def check(
 
 
 @without_collection()
-def findings_in(result: Result, choice: Choice | None = None, limits: Limits | None = None) -> Findings:
+def findings_in(
+    result: Result, choice: Choice | None = None, limits: FindingLimits | None = None
+) -> Findings:
     """Returns all findings, also on expected communication."""
     expect(result, Result, "the Result of propagate(program)")
-    choice, limits = choice or Choice(), limits or Limits()
+    choice, limits = choice or Choice(), limits or FindingLimits()
     findings = [
         replace(finding, code=row.code, level=choice.levels.get(row.code, row.level))
         for row in RULES

@@ -21,7 +21,7 @@ from shardy_py.report.communication import CollectiveUse, Partitioner
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class FindingLimits:
     """Minimum bytes for findings, of the global tensor or received per device; the costs of links.
 
     partitioner: whose collectives, as for `Result.communication`. padding_bytes: on each device.
@@ -34,7 +34,7 @@ class Limits:
     padding_bytes: int = 1 << 20
 
 
-Find = Callable[[Result, Limits], Iterator[Finding]]
+Find = Callable[[Result, FindingLimits], Iterator[Finding]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from shardy_py import __version__
 from shardy_py.base.errors import Position
 from shardy_py.base.releases import KEY, Release, current
 from shardy_py.check.finding import Finding
-from shardy_py.check.grouping import Group, grouped
+from shardy_py.check.grouping import FindingGroup, grouped
 from shardy_py.check.rule import RuleRow
 from shardy_py.check.rules import RULES
 
@@ -56,7 +56,7 @@ def _uri(file: str) -> str:
         return path.as_uri()
 
 
-def _result(group: Group, number: int, program: str) -> dict[str, Any]:
+def _result(group: FindingGroup, number: int, program: str) -> dict[str, Any]:
     finding = group.first
     location: dict[str, Any] = {}
     place = finding.position or (Position(program, 1, 1) if program else None)

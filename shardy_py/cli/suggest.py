@@ -21,7 +21,7 @@ from shardy_py.cli.as_compiled import add_flags, add_release, add_trip_counts, p
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
 
 if TYPE_CHECKING:
-    from shardy_py.search.assignment import Outcome, Problem
+    from shardy_py.search.assignment import AssignmentOutcome, AssignmentProblem
     from shardy_py.search.suggest import Suggestion
     from shardy_py.sharding import Mesh
 
@@ -100,7 +100,7 @@ def _solve(options: argparse.Namespace, files: Files) -> int:
     """Solves problems of the contest; each takes at most the time limit."""
     from shardy_py.search.assignment import problem_of, results_table, solution_text, solve
 
-    results: list[tuple[Problem, Outcome]] = []
+    results: list[tuple[AssignmentProblem, AssignmentOutcome]] = []
     for name in options.iopddl:
         source = files.read(name)
         problem = problem_of(source.text, source.file)

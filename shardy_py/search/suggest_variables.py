@@ -23,9 +23,9 @@ from shardy_py.passes.runner import run_passes
 from shardy_py.propagation.graph.build import build_program
 from shardy_py.search.advice import Sites, is_backward
 from shardy_py.search.suggest import (
-    Link,
-    Numbering,
-    Tensor,
+    AnnotatedTensor,
+    DimensionClasses,
+    DimensionLink,
     Variables,
     links_of,
     points_of,
@@ -66,7 +66,7 @@ def variables_of(program: Program, kept: Collection[str] = ()) -> Variables:
         if slot and not any(value.name in kept for value in found)
     }
     donated = _donated(cast("FuncOp", main), [each.name for each in arguments], [r.name for r in results])
-    number = Numbering(links)
+    number = DimensionClasses(links)
     roles = with_results(roles_of(arguments, links, number), number, results, donated)
     return Variables(points_of(roles, links, number, points), links, number)
 
@@ -79,20 +79,20 @@ def _shape(value: Value) -> tuple[int, ...] | None:
     return tuple(n for n in type_.shape if n is not None)
 
 
-def _tensor(value: Value, slot: int) -> Tensor:
+def _tensor(value: Value, slot: int) -> AnnotatedTensor:
     type_, shape = tensor_type(value.entry.type), _shape(value)
     assert type_ is not None
     assert shape is not None
     size = tensor_size(type_, None, {}, "linear").bytes.local_bytes
-    return Tensor(value.name, value.label, path_of(value), slot, shape, type_.element, size)
+    return AnnotatedTensor(value.name, value.label, path_of(value), slot, shape, type_.element, size)
 
 
-def _point(values: Sequence[Value], slot: int) -> Tensor:
+def _point(values: Sequence[Value], slot: int) -> AnnotatedTensor:
     return replace(_tensor(values[0], slot), values=tuple((each.name, place_of(each)) for each in values))
 
 
 def _sites(
-    program: Program, inner: Mapping[int, Value], links: Iterable[Link]
+    program: Program, inner: Mapping[int, Value], links: Iterable[DimensionLink]
 ) -> dict[int, tuple[Value, ...]]:
     """By the slot of a product, the values that a constraint around its expression in Python applies to."""
     sites, found = Sites(program.values.table, program.sources), dict[int, tuple[Value, ...]]()

@@ -26,7 +26,7 @@ from shardy_py.report.communication.scattered import cost_of, is_scattered
 from shardy_py.run.loops import run_counts
 from shardy_py.xla.spmd.device_groups import UNKNOWN_AXIS, axes_of_collective
 from shardy_py.xla.spmd.from_program import SpmdProgram
-from shardy_py.xla.spmd.model import Collective
+from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.walk import Rematerialized, Sent
 
 
@@ -87,7 +87,7 @@ class PlannedUses:
         self.shardings = ShardingReader()
         self._known_axes: dict[tuple[int, bool, tuple[str, ...]], tuple[tuple[int, ...], Axes | None]] = {}
 
-    def _axes(self, collective: Collective, op: Operation) -> Axes:
+    def _axes(self, collective: PlannedCollective, op: Operation) -> Axes:
         """The mesh axes along which devices communicate, if their groups are along axes.
 
         Those of the mesh of the op's own tensors take precedence.

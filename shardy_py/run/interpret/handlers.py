@@ -25,7 +25,7 @@ from shardy_py.run.compute.lanes import TOKEN
 from shardy_py.run.compute.windowed import dynamic_reduce_window
 from shardy_py.run.interpret import collectives, effects, instruments
 from shardy_py.run.interpret.bodies import body_maker
-from shardy_py.run.interpret.build import Builder, Handler, Known, Nested, Pure
+from shardy_py.run.interpret.build import Builder, Handler, Known, NestedRegion, Pure
 from shardy_py.run.interpret.constants import constant_array
 from shardy_py.run.interpret.control import handlers as control_handlers
 from shardy_py.run.interpret.machine import Devices, Run
@@ -54,11 +54,11 @@ _STABLEHLO: dict[str, Handler] = {
 _NOTHING = (sdy.MeshOp, sdy.ShardingGroupOp)
 
 
-def _dynamic_reduce_window(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def _dynamic_reduce_window(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Combines by the function that the custom call names; its plan is made after this one."""
     record = record_of(op)
     (name,) = record.attributes["called_computations"]
-    region = Nested(builder.function(name), ())
+    region = NestedRegion(builder.function(name), ())
 
     def run(devices: Devices, operands: list[Value]) -> Sequence[Value]:
         body: Any = body_maker(region)(devices, operands)
@@ -112,16 +112,16 @@ def handler_of(op: Operation) -> Handler:
     raise ShardyError(f"{what}cannot run{remedy}")
 
 
-def _constant(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def _constant(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     return Known(constant_array(op))
 
 
-def _element(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def _element(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     index: int = cast(Any, op.properties["index"]).value.data
     return lambda devices, operands: (operands[0][index],)
 
 
-def _computed(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def _computed(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     record = record_of(op)
     function = compute_of(record)
     if target := call_target(record):  # nothing else verifies operands and results

@@ -111,7 +111,7 @@ _REDUCE: dict[str, Callable[..., Any]] = {
 
 
 @dataclass(eq=False)
-class Comparison:
+class LocalObserver:
     """Observes the local program.
 
     moved: the values of the whole program after inputs were changed by a rounding. count: of devices.
@@ -185,7 +185,7 @@ class Comparison:
 class _One:
     """One comparison: a result of an op, of one execution on some devices."""
 
-    comparison: Comparison
+    comparison: LocalObserver
     op: Operation
     index: int
     counterpart: Counterpart

@@ -39,7 +39,7 @@ LARGER = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class ProofWork:
     """The elements of the results of all ops, and the points of their iteration spaces."""
 
     elements: int
@@ -50,7 +50,7 @@ class Work:
         return self.elements > times * MOST_ELEMENTS or self.operations > times * MOST_OPERATIONS
 
 
-def work_of(module: ModuleOp, devices: int = 1) -> Work:
+def work_of(module: ModuleOp, devices: int = 1) -> ProofWork:
     """Returns the work of a run; loops whose number of iterations is unknown count once."""
     runs = run_counts(module)
     elements = operations = 0
@@ -63,7 +63,7 @@ def work_of(module: ModuleOp, devices: int = 1) -> Work:
         elements += sum(results) * times
         rule = derive_rule(record)
         operations += max([0, *results] if rule is None else [prod(rule.factor_sizes)]) * times
-    return Work(elements, operations)
+    return ProofWork(elements, operations)
 
 
 def is_large(partitioned: Partitioned, times: int = 1) -> bool:

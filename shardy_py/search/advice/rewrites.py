@@ -31,14 +31,14 @@ _NEAREST = 4
 
 
 @dataclass(frozen=True)
-class Rewrite:
+class SuggestedRewrite:
     """A rewrite of an op. words: of it, as an instruction. apply: changes a program that has the op."""
 
     words: Callable[[Operation], str]
     apply: Callable[[Operation], None]
 
 
-def rewrite_of(op: Operation) -> Rewrite | None:
+def rewrite_of(op: Operation) -> SuggestedRewrite | None:
     """Returns the rewrite of an op; None if it has none."""
     if isinstance(op, ConcatenateOp) and len(operands_of(op)) > 1 and len({*operands_of(op)}) == 1:
         return _REPEATED
@@ -93,10 +93,10 @@ def _at(op: Operation) -> str:
     return f" at {place}" if place else ""
 
 
-_REPEATED = Rewrite(
+_REPEATED = SuggestedRewrite(
     lambda op: f"repeat by broadcast_in_dim and reshape instead of the concatenate{_at(op)}", _repeated
 )
-_DECOMPOSED = Rewrite(
+_DECOMPOSED = SuggestedRewrite(
     lambda op: f"call @{op.properties['decomposition'].string_value()} in place of the composite{_at(op)}",  # pyright: ignore
     _decomposed,
 )

@@ -30,7 +30,7 @@ from shardy_py.xla.buffers.chips import target_of
 from shardy_py.xla.buffers.collect import donated_arguments
 from shardy_py.xla.buffers.estimate import estimate_memory
 from shardy_py.xla.spmd.from_program import SpmdProgram
-from shardy_py.xla.spmd.model import Collective
+from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.walk import plan_program
 
 
@@ -91,7 +91,7 @@ class StepCosts:
         received = sum(cost.bytes * collective.times for collective, cost in sent)
         return StepCost(time.overlapped, time.serial, memory.total_bytes, received)
 
-    def _least_seconds(self, variant: Variant, sent: list[tuple[Collective, Cost]]) -> float:
+    def _least_seconds(self, variant: Variant, sent: list[tuple[PlannedCollective, Cost]]) -> float:
         """At most the time without overlap: of collectives, and of products if all devices shared them.
 
         An all-reduce may become a reduce-scatter, which takes half of its time.

@@ -24,7 +24,7 @@ _LEAST_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class AnnotatedTensor:
     """What may be annotated: an argument, or results or values inside that share a sharding.
 
     name: of the argument. label: its name in JAX, "" if there is none. path: that with numbers of layers
@@ -67,7 +67,7 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class DimensionLink:
     """An op that links dimensions: its rule, and the slots of its operands, then of its results."""
 
     rule: ShardingRule
@@ -96,7 +96,7 @@ class Roles:
     the results of @main.
     """
 
-    tensors: tuple[Tensor, ...]
+    tensors: tuple[AnnotatedTensor, ...]
     classes: tuple[tuple[int, ...], ...]
     batch: int | None
     sequence: int | None
@@ -149,19 +149,19 @@ class _Classes:
         self._parent[second] = first
 
 
-def links_of(flat: FlatProgram) -> tuple[Link, ...]:
+def links_of(flat: FlatProgram) -> tuple[DimensionLink, ...]:
     """Returns the ops of a program that have a rule."""
     rules = (
         (flat.kinds[kind].rule, slots) for kind, slots in zip(flat.step_kinds, flat.step_slots, strict=True)
     )
-    returned = (Link(each.rule, (each.slot, each.result_slot)) for each in flat.returned)
-    return (*(Link(rule, slots) for rule, slots in rules if rule is not None), *returned)
+    returned = (DimensionLink(each.rule, (each.slot, each.result_slot)) for each in flat.returned)
+    return (*(DimensionLink(rule, slots) for rule, slots in rules if rule is not None), *returned)
 
 
-class Numbering:
+class DimensionClasses:
     """The class of each dimension of each value: dimensions that rules map to the same factor share one."""
 
-    def __init__(self, links: Sequence[Link]) -> None:
+    def __init__(self, links: Sequence[DimensionLink]) -> None:
         self._joined = _Classes()
         for link in links:
             first: dict[int, Dimension] = {}
@@ -178,12 +178,14 @@ class Numbering:
         return tuple(self((slot, dimension)) for dimension in range(rank))
 
 
-def roles_of(tensors: Sequence[Tensor], links: Sequence[Link], number: Numbering | None = None) -> Roles:
+def roles_of(
+    tensors: Sequence[AnnotatedTensor], links: Sequence[DimensionLink], number: DimensionClasses | None = None
+) -> Roles:
     """Returns the roles of the arguments of a program.
 
     number: the classes of the links, if known.
     """
-    number = Numbering(links) if number is None else number
+    number = DimensionClasses(links) if number is None else number
     classes = tuple(number.of(t.slot, len(t.shape)) for t in tensors)
     products = [link for link in links if link.is_product]
     made = [
@@ -209,7 +211,7 @@ def roles_of(tensors: Sequence[Tensor], links: Sequence[Link], number: Numbering
     return Roles(tuple(tensors), classes, batch, sequence, features, frozenset(experts), inner)
 
 
-def _major_factors(link: Link) -> Iterator[tuple[Dimension, int]]:
+def _major_factors(link: DimensionLink) -> Iterator[tuple[Dimension, int]]:
     for slot, mapping in zip(link.slots, link.rule.tensors, strict=False):
         for dimension, factors in enumerate(mapping):
             if slot and factors and not _is_whole(link.rule, factors[0]):
@@ -220,7 +222,7 @@ def _is_whole(rule: ShardingRule, factor: int) -> bool:
     return rule.factors[factor].size == 1 or rule.factors[factor].type is FactorType.NEED_REPLICATION
 
 
-def _rank(link: Link, slot: int) -> int:
+def _rank(link: DimensionLink, slot: int) -> int:
     return len(link.rule.tensors[link.slots.index(slot)])
 
 
@@ -245,7 +247,7 @@ def _batch(classes: Sequence[tuple[int, ...]], made: Sequence[set[int]]) -> int 
 
 
 def _multiplied(
-    products: Sequence[Link], batch: int | None, number: Callable[[Dimension], int]
+    products: Sequence[DimensionLink], batch: int | None, number: Callable[[Dimension], int]
 ) -> Iterator[int]:
     """The classes of what is multiplied and does not have the batch: weights."""
     for link in products:
@@ -276,7 +278,7 @@ def _features(weights: Sequence[set[int]], data: set[int]) -> int | None:
     return max(counts, key=lambda each: (counts[each], each in data, -each), default=None)
 
 
-def _depending(slots: set[int], links: Sequence[Link]) -> set[int]:
+def _depending(slots: set[int], links: Sequence[DimensionLink]) -> set[int]:
     """The values that depend on these; links are in program order."""
     found = set(slots)
     for link in links:
@@ -286,7 +288,10 @@ def _depending(slots: set[int], links: Sequence[Link]) -> set[int]:
 
 
 def _experts(
-    products: Sequence[Link], from_data: set[int], batch: int | None, number: Callable[[Dimension], int]
+    products: Sequence[DimensionLink],
+    from_data: set[int],
+    batch: int | None,
+    number: Callable[[Dimension], int],
 ) -> set[int]:
     """Classes of the dimensions that data and weights share in the results of products.
 

@@ -12,7 +12,7 @@ from random import Random
 from time import monotonic
 
 from shardy_py.search.study import StepCost
-from shardy_py.search.suggest.moves import Move
+from shardy_py.search.suggest.moves import AnnotationMove
 from shardy_py.search.suggest.schemes import Choice
 
 Rank = tuple[int, float, float, int]
@@ -61,7 +61,7 @@ Score = Callable[[Choice, float], StepCost | None]
 def search(
     start: Choice,
     cost: StepCost,
-    moves: Sequence[Move],
+    moves: Sequence[AnnotationMove],
     score: Score,
     budget: Budget,
     *,

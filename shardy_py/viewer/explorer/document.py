@@ -28,7 +28,7 @@ from shardy_py.report.matching import match_values
 from shardy_py.report.tables import type_text
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
-from shardy_py.viewer.explorer.history import Step, history_of
+from shardy_py.viewer.explorer.history import ShownStep, history_of
 from shardy_py.viewer.explorer.items import Item, Items, collect_items, main_first
 from shardy_py.viewer.explorer.lives import lives
 from shardy_py.viewer.explorer.placement import place, wrapped
@@ -258,7 +258,7 @@ class _Writer:
         width = max(title * _BOLD, below * _CHARACTER) + _MARGIN
         return round(min(max(width, _NARROWEST), _WIDEST))
 
-    def _step(self, step: Step) -> list[Any]:
+    def _step(self, step: ShownStep) -> list[Any]:
         moves = [
             [m.value, m.dimension, self.texts.of(m.axis), m.source, m.source_dimension] for m in step.moves
         ]

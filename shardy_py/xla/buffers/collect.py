@@ -29,7 +29,7 @@ from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.ops import TABLE, Control, Storage, record
 from shardy_py.sharding import TensorSharding
-from shardy_py.xla.buffers.liveness import MemoryComputation, MemoryStep, Nested, Runs
+from shardy_py.xla.buffers.liveness import MemoryComputation, MemoryStep, NestedComputation, Runs
 
 _DONATIONS = ("tf.aliasing_output", "jax.buffer_donor")
 _NOTHING = TensorSize((), TensorBytes())
@@ -323,8 +323,8 @@ class _ProgramCollector:
         condition, body = map(self._body, op.regions)
         arrays = self._owned(body, makes, self.tensors.copy, carries=True)
         nested = (
-            Nested(self._finish(condition, condition.returned), makes, "never"),
-            Nested(self._finish(body, arrays), makes, "always"),
+            NestedComputation(self._finish(condition, condition.returned), makes, "never"),
+            NestedComputation(self._finish(body, arrays), makes, "always"),
         )
         outer = dict.fromkeys((*condition.captured, *body.captured))
         updates = tuple(zip(reads, makes, strict=True))
@@ -335,7 +335,7 @@ class _ProgramCollector:
         reads, makes, *_ = self._plain(op, Storage.NEW)
         bodies = [self._body(region) for region in op.regions]
         owned = ((body, self._owned(body, makes, self.tensors.copy)) for body in bodies)
-        nested = tuple(Nested(self._finish(body, arrays)) for body, arrays in owned)
+        nested = tuple(NestedComputation(self._finish(body, arrays)) for body, arrays in owned)
         outer = dict.fromkeys(value for body in bodies for value in body.captured)
         return MemoryStep((*reads, *outer), makes, (), Runs(nested))
 
@@ -374,7 +374,7 @@ class _ProgramCollector:
             else:
                 makes.append(number)
                 same[returned] = number
-        return MemoryStep((*reads, *outer), tuple(makes), (), Runs((Nested(index, arguments),)))
+        return MemoryStep((*reads, *outer), tuple(makes), (), Runs((NestedComputation(index, arguments),)))
 
 
 def _entry_functions(functions: Mapping[str, Operation]) -> list[Operation]:

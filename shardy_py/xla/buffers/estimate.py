@@ -22,7 +22,7 @@ from shardy_py.mlir.location_names import location_text
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.packing import Buffer
-from shardy_py.xla.buffers.stored import Setting, StoredBlock
+from shardy_py.xla.buffers.stored import CompileSetting, StoredBlock
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.program import Block, Name
 from shardy_py.xla.spmd.walk import Sent
@@ -102,7 +102,7 @@ def estimate_memory(
     results = [0 if on else size for size, on in zip(made, returned, strict=True)]
     carried = _carried(sizes, donated, results, _aliasing(function))
     aliased = sum(size for size, number in zip(results, carried, strict=True) if number is not None)
-    stored = StoredBlock(block, sent, again, Setting(on_host, target), measure, merged)
+    stored = StoredBlock(block, sent, again, CompileSetting(on_host, target), measure, merged)
     names = [None if number is None else block.arguments[number].name for number in carried]
     held, alive = stored.temporaries(results, names)
     on_host_memory = sum(given) - sum(sizes) + sum(made) - sum(results) + stored.host_bytes

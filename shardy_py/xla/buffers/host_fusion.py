@@ -72,7 +72,7 @@ _SAME, _OTHER, _REPEATED = range(3)
 
 
 @dataclass
-class Group:
+class FusedOps:
     """Ops that are computed together.
 
     root: the last of them. members: with it, by how often code for each is made. reads: the values that are
@@ -88,7 +88,7 @@ class Group:
 class _Growing:
     """A group that takes in ops; values are numbers.
 
-    reads: as of `Group`. orders: in which order values are read. places: the members at whose places.
+    reads: as of `FusedOps`. orders: in which order values are read. places: the members at whose places.
     readers: how many members read a value. waiting: the ops that may join, negative. reductions: of members.
     """
 
@@ -160,17 +160,17 @@ class HostFusion:
             self.makers.append(maker)
         return number
 
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[FusedOps]:
         """The groups that run, in the order of the ops; those fused into all users are in theirs."""
         self._keep_shared()
-        found: list[Group] = []
+        found: list[FusedOps] = []
         removed = bytearray(len(self.ops))
         names = self._names
         for number in range(len(self.ops) - 1, -1, -1):
             if not removed[number]:
                 group = self._group(number, removed)
                 reads = {names[value]: is_direct for value, is_direct in group.reads.items()}
-                found.append(Group(number, group.members, reads))
+                found.append(FusedOps(number, group.members, reads))
         return found[::-1]
 
     def _group(self, root: int, removed: bytearray) -> _Growing:

@@ -37,7 +37,7 @@ _LOCATIONS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class JaxTrace:
     """A kind of trace of JAX.
 
     find: returns the trace in a module in words, "" if there is none.
@@ -104,16 +104,16 @@ def _meshes(module: ModuleOp) -> str:
     return f"a mesh has {_MESH}" if has_any else ""
 
 
-TRACES: tuple[Trace, ...] = (
-    Trace(_module_name, is_enough=True),
-    Trace(_both_counts, is_enough=True),
-    Trace(_own_attributes, is_enough=True),
-    Trace(_calls, is_enough=True),
-    Trace(_name_stacks, is_enough=True),
-    Trace(_one_count, is_enough=False),
-    Trace(_labels, is_enough=False),
-    Trace(_attributes_of_xla, is_enough=False),
-    Trace(_meshes, is_enough=False),
+TRACES: tuple[JaxTrace, ...] = (
+    JaxTrace(_module_name, is_enough=True),
+    JaxTrace(_both_counts, is_enough=True),
+    JaxTrace(_own_attributes, is_enough=True),
+    JaxTrace(_calls, is_enough=True),
+    JaxTrace(_name_stacks, is_enough=True),
+    JaxTrace(_one_count, is_enough=False),
+    JaxTrace(_labels, is_enough=False),
+    JaxTrace(_attributes_of_xla, is_enough=False),
+    JaxTrace(_meshes, is_enough=False),
 )
 """All kinds, in the order in which they are looked for."""
 

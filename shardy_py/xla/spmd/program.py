@@ -16,7 +16,7 @@ Name = Hashable
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class TiledValue:
     """A tensor with its tiling; another value (a token) without a type."""
 
     name: Name
@@ -25,7 +25,7 @@ class Value:
 
 
 @dataclass(slots=True, eq=False)  # not frozen, which would triple the time to make it
-class Step:
+class PlannedOp:
     """One op; never changed.
 
     operands, results: names of values; operands of a manual computation are in its in-shardings.
@@ -62,8 +62,8 @@ class Step:
 class Block:
     """The steps of a function or region, each after those it uses; results are resharded to `targets`."""
 
-    arguments: tuple[Value, ...]
-    steps: tuple[Step, ...]
+    arguments: tuple[TiledValue, ...]
+    steps: tuple[PlannedOp, ...]
     results: tuple[Name, ...]
     targets: tuple[Tiling | None, ...]
 

@@ -9,7 +9,7 @@ import pytest
 from shardy_py import Mesh, P, Program
 from shardy_py.frontends.builder import Argument, build, einsum, ops, tensor
 from shardy_py.hardware import placement_of
-from shardy_py.search.assignment import Problem
+from shardy_py.search.assignment import AssignmentProblem
 from shardy_py.search.suggest import CoarseModel, coarse_costs
 from shardy_py.search.suggest_coarse import solved
 from shardy_py.search.suggest_scoring import Scorer
@@ -21,7 +21,7 @@ def model_of(program: Program, memory: int | None = None) -> CoarseModel:
     return scorer.coarse(memory)
 
 
-def best_of_all(problem: Problem) -> float:
+def best_of_all(problem: AssignmentProblem) -> float:
     tried = product(*(range(len(node.costs)) for node in problem.nodes))
     return min(problem.cost(each) for each in tried if problem.is_feasible(each))
 

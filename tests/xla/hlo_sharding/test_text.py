@@ -81,7 +81,8 @@ INVALID = (
     ("{REPLICATED}", "expected one of replicated, maximal, manual"),
     (
         "{replicated manual}",
-        "at character 13: expected one of replicated, maximal, manual, unknown, unreduced, devices=..., got replicated and manual",
+        "at character 13: expected one of replicated, maximal, manual, unknown, unreduced, devices=..., "
+        "got replicated and manual",
     ),
     ("{{{replicated}}}", "at character 3: expected one of "),
     ("{maximal}", "expected one device of a maximal sharding"),
