@@ -195,7 +195,7 @@ def _arguments(text: str) -> list[Any]:
         attribute = None
     if not isinstance(attribute, ArrayAttr):
         raise ShardyError(f"expected array attribute string for args, {_USAGE}")
-    elements: tuple[Any, ...] = cast("Any", attribute).data
+    elements = tuple(attribute.data)
     if not all(isinstance(element, DenseIntOrFPElementsAttr) for element in elements):
         raise ShardyError(f"expected dense elements attribute for args elements, {_USAGE}")
     return [array_of(element) for element in elements]

@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import StringAttr
 
 from shardy_py.api import Mesh, Options, P, Program, Result, Sharding, ShardyError, Value, propagate
 from shardy_py.api.remarks import say
@@ -29,6 +29,7 @@ from shardy_py.base.source_files import EVERYWHERE
 from shardy_py.frontends.jax_wrapped import filtered, is_module, unwrapped
 from shardy_py.mlir.dialects import parse_module
 from shardy_py.mlir.dialects.sdy import MeshOp
+from shardy_py.mlir.typed import dictionaries_in
 from shardy_py.sharding import AxisRef
 from shardy_py.xla.prepare.taken import take
 
@@ -229,7 +230,7 @@ def _memory_kind(value: Value) -> str | None:
     entries = value.entry.op.properties.get(name) if name else None
     if entries is None:
         return None
-    entry = cast("ArrayAttr[DictionaryAttr]", entries).data[value.entry.index]
+    entry = dictionaries_in(entries)[value.entry.index]
     kind = entry.data.get("mhlo.memory_kind")
     return kind.data if isinstance(kind, StringAttr) else None
 

@@ -33,6 +33,7 @@ from shardy_py.mlir.record import combiner_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.mlir.text.dense import store_integer
 from shardy_py.mlir.text.type_reader import ranked_tensor
+from shardy_py.mlir.typed import integers_of
 from shardy_py.mlir.value_shardings import set_sharding
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.axis_lists import Axes
@@ -127,7 +128,7 @@ def gather(local: Localizer, site: Site) -> None:
     """
     op, operand = site.op, site.operands[0]
     numbers: GatherDimensionNumbers = cast(Any, op.properties["dimension_numbers"]).data
-    sizes = list(cast(Any, op.properties["slice_sizes"]).get_values())
+    sizes = list(integers_of(op, "slice_sizes"))
     single: list[int] = []
     for dim in operand.sharded:
         if dim in numbers.operand_batching_dims:

@@ -15,6 +15,7 @@ from shardy_py.localize.local_ops import PERMUTE, RESHARD, ints_of
 from shardy_py.localize.localizer import Localizer, Site, forget_sharding, not_local
 from shardy_py.mlir.dialects.stablehlo.structs import ConvDimensionNumbers
 from shardy_py.mlir.stablehlo_builder import shape_of
+from shardy_py.mlir.typed import integer_of
 
 
 def windowed(local: Localizer, site: Site) -> None:
@@ -51,7 +52,7 @@ def convolution(local: Localizer, site: Site) -> None:
         "batch_group_count": lhs.parts(numbers.input_batch_dimension),
     }
     for name, parts in counts.items():
-        groups: int = cast(Any, op.properties[name]).value.data
+        groups: int = integer_of(op, name)
         own = min(groups, parts)
         if groups % own:
             raise ShardyError.unexpected(

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any, Literal, cast
+from typing import Literal
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
@@ -25,6 +25,7 @@ from shardy_py.mlir.module_paths import ops_by_module, outputs_of
 from shardy_py.mlir.symbols import function_name, functions_of
 from shardy_py.mlir.text.naming import ValueNames
 from shardy_py.mlir.text.source import position_of
+from shardy_py.mlir.typed import dictionaries_of, function_type_of
 from shardy_py.mlir.value_shardings import holder_of
 from shardy_py.sharding import TensorSharding
 
@@ -267,11 +268,11 @@ class ValueTable:
 def _results(function: Operation | None) -> Iterator[ValueEntry]:
     if function is None:
         return
-    types = cast(Any, function.properties["function_type"]).outputs.data
-    attributes = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get("res_attrs"))
+    types = function_type_of(function).outputs.data
+    attributes = dictionaries_of(function, "res_attrs")
     symbol = function_name(function)
     for index, type_ in enumerate(types):
-        info = attributes.data[index].data.get(RESULT_INFO) if attributes is not None else None
+        info = attributes[index].data.get(RESULT_INFO) if attributes else None
         label = info.data if isinstance(info, StringAttr) else ""
         yield ValueEntry(f"result {index}", symbol, "result", type_, function, index, None, label)
 

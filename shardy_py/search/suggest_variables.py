@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.func import FuncOp
 
 from shardy_py.api.program import Program
@@ -18,6 +18,7 @@ from shardy_py.api.values import Value
 from shardy_py.hardware.tensor_bytes import tensor_size
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.passes.propagate.propagating import rule_deriver
 from shardy_py.passes.runner import run_passes
 from shardy_py.propagation.graph.build import build_program
@@ -109,11 +110,11 @@ def _sites(
 
 def _donated(main: FuncOp, arguments: list[str], results: list[str]) -> dict[int, int]:
     """By the number of a result, that of the argument in whose memory JAX puts it."""
-    attributes = cast("ArrayAttr[DictionaryAttr] | None", main.properties.get("arg_attrs"))
+    attributes = dictionaries_of(main, "arg_attrs")
     by_name = {name: number for number, name in enumerate(arguments)}
     places = {name: number for number, name in enumerate(results)}
     found: dict[int, int] = {}
-    for position, own in enumerate(attributes or ()):
+    for position, own in enumerate(attributes):
         index = own.data.get(_DONATED)
         if isinstance(index, IntegerAttr):
             result, argument = places.get(f"result {index.value.data}"), by_name.get(f"%arg{position}")

@@ -61,6 +61,7 @@ from shardy_py.mlir.module_paths import (
     outputs_of,
 )
 from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.typed import of_kind, text_of
 from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 
 PHASES = ("clip", "optimizer")
@@ -264,7 +265,7 @@ class _Inserting:
     def _stopped(self, value: SSAValue, users: Iterable[Operation]) -> SSAValue:
         """A value through a barrier: the layout of a lookup's result must not reach its indices."""
         forward = IntegerAttr(DIRECTIONS.index("FORWARD"), i32)
-        source = cast(Any, value.owner)
+        source = of_kind(value.owner, Operation)
         return self._replaced(
             value, PropagationBarrierOp, {"allowed_direction": forward}, source.location, users
         )
@@ -321,7 +322,7 @@ def _boundaries(module: ModuleOp) -> dict[str, list[CustomCallOp]]:
     found: dict[str, list[CustomCallOp]] = {}
     for op in cast("list[CustomCallOp]", find_ops(module, CustomCallOp.name)):
         if op.call_target_name.data == TARGET:
-            found.setdefault(cast(Any, op).backend_config.data, []).append(op)
+            found.setdefault(text_of(op, "backend_config"), []).append(op)
     return found
 
 

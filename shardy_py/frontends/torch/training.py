@@ -39,6 +39,7 @@ from shardy_py.frontends.torch.placements import as_mesh, torch_module
 from shardy_py.frontends.torch.plans import Plan, modules_of
 from shardy_py.frontends.torch.programs import annotated, shardings_by_label, under_plan
 from shardy_py.frontends.torch.trace import Places, TracedGraph, trace
+from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.mlir.value_table import RESULT_INFO
 from shardy_py.xla.prepare.populate_expanded_op_rules import populate_expanded_op_rules
 
@@ -366,9 +367,9 @@ def _mark(program: Program, results: Sequence[_Result], count: int) -> None:
     replaced = {
         result.replaced: number for number, result in enumerate(results) if result.replaced is not None
     }
-    existing = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get("arg_attrs"))
+    existing = dictionaries_of(function, "arg_attrs")
     attributes: list[dict[str, Attribute]] = (
-        [dict(entry.data) for entry in existing.data] if existing else [{} for _ in range(count)]
+        [dict(entry.data) for entry in existing] if existing else [{} for _ in range(count)]
     )
     for argument, result in replaced.items():
         attributes[argument][ALIAS] = IntegerAttr(result, i32)

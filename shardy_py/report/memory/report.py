@@ -15,7 +15,7 @@ from functools import cached_property
 from heapq import nsmallest
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
@@ -34,6 +34,7 @@ from shardy_py.mlir.record import name_of
 from shardy_py.mlir.symbols import Symbols, function_name, functions_of
 from shardy_py.mlir.text.deep_stack import deep_stack
 from shardy_py.mlir.text.naming import ValueNames
+from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.mlir.value_table import RESULT_INFO
 from shardy_py.ops import record
 from shardy_py.report.memory import pickled, shown
@@ -443,6 +444,6 @@ def _function_around(op: Operation) -> str:
 
 def _result_location(result: collect.FunctionResult) -> str:
     """Returns JAX's name of a function result; else the location of the function."""
-    attributes = cast("ArrayAttr[DictionaryAttr] | None", result.function.properties.get("res_attrs"))
-    info = attributes.data[result.position].data.get(RESULT_INFO) if attributes is not None else None
+    attributes = dictionaries_of(result.function, "res_attrs")
+    info = attributes[result.position].data.get(RESULT_INFO) if attributes else None
     return info.data if isinstance(info, StringAttr) else location_text(collect.location_of(result))

@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -30,6 +29,7 @@ from shardy_py.mlir.op_errors import error_at
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.text.naming import ValueNames
+from shardy_py.mlir.typed import of_kind
 from shardy_py.run.compute import Array
 from shardy_py.run.interpret.machine import Devices, Limits, Run
 from shardy_py.run.interpret.plan import BlockPlan, RunStep, execute
@@ -206,7 +206,7 @@ class _BlockBuilder:
                     self._builder.note(op, error)
                     for result in op.results:
                         self._new_slot(result)
-        end = terminator_of(cast(Any, block.parent))
+        end = terminator_of(of_kind(block.parent, Region))
         plan.returned = tuple(map(self._slot_of, operands_of(end))) if end is not None else ()
         plan.inputs = (*arguments, *(self._slots[value] for value in self._captured))
         plan.frame = [self._known.get(slot) for slot in range(len(self._slots) + 1)]

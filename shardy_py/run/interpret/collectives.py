@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.ir import Operation
@@ -20,6 +20,7 @@ from shardy_py.mlir.device_groups import Groups
 from shardy_py.mlir.ir import type_of
 from shardy_py.mlir.op_errors import place_of
 from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.typed import integer_of
 from shardy_py.reshard.process_grid import MOVING, REDUCING, Grid, Strategy, cross_replica, whole
 from shardy_py.run.compute import Array
 from shardy_py.run.compute.lanes import dtype_of, in_lanes
@@ -222,7 +223,7 @@ def _strategy(op: Operation, choice: Callable[[int, bool], Strategy]) -> Strateg
 
 
 def _integer(op: Operation, name: str) -> int:
-    return cast(Any, op.properties[name]).value.data
+    return integer_of(op, name)
 
 
 def _moving(run: Callable[..., Array], choice: Callable[[int, bool], Strategy], **attributes: str) -> Handler:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
 
 from shardy_py.mlir.symbols import callee_name
+from shardy_py.mlir.typed import of_kind
 from shardy_py.ops.spec import Control
 from shardy_py.run.interpret.build import Builder, Handler, NestedRegion
 from shardy_py.run.interpret.machine import Devices, Run
@@ -35,8 +37,8 @@ class CallRun:
 
 def call(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Sections "composite" and "Functions": the callee, on the operands."""
-    composite = cast(Any, op).properties.get("decomposition")
-    name = callee_name(op) if composite is None else composite.root_reference.data
+    composite = op.properties.get("decomposition")
+    name = callee_name(op) if composite is None else of_kind(composite, SymbolRefAttr).root_reference.data
     return CallRun(builder.function(name))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache, partial
 from inspect import signature
 from sys import getrefcount
-from typing import Any, cast
+from typing import Any
 
 from xdsl.ir import Operation
 
@@ -15,6 +15,7 @@ from shardy_py.mlir.dialects.sdy import ops as sdy
 from shardy_py.mlir.dialects.stablehlo import op_class
 from shardy_py.mlir.dialects.traits import is_constant, is_dead_when_unused
 from shardy_py.mlir.record import record_of
+from shardy_py.mlir.typed import integer_of
 from shardy_py.ops import OpRecord
 from shardy_py.ops.custom_calls import CALL
 from shardy_py.ops.spec import Control, Storage
@@ -117,7 +118,7 @@ def _constant(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]
 
 
 def _element(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
-    index: int = cast(Any, op.properties["index"]).value.data
+    index: int = integer_of(op, "index")
     return lambda devices, operands: (operands[0][index],)
 
 

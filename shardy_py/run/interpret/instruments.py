@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType
@@ -20,6 +20,7 @@ from shardy_py.base.files import write_whole
 from shardy_py.base.rows import csv_text
 from shardy_py.mlir.dialects import check, interpreter
 from shardy_py.mlir.ir import operands_of, type_of
+from shardy_py.mlir.typed import element_type_of, text_of
 from shardy_py.ops.custom_calls import CALL
 from shardy_py.run.compute import Array
 from shardy_py.run.interpret.build import Builder, Handler, NestedRegion
@@ -82,7 +83,7 @@ def _pair(op: Operation, operands: list[Value]) -> tuple[Array, Array]:
 
 def _shown(op: Operation, array: Array) -> Callable[[Any], str]:
     """Returns what prints elements of the first operand, as MLIR does."""
-    return element_text(stored_type(cast(Any, type_of(operands_of(op)[0])).element_type, array))
+    return element_text(stored_type(element_type_of(type_of(operands_of(op)[0])), array))
 
 
 def _fail(op: Operation, what: str, left: Array, right: Array, bad: Array) -> None:
@@ -215,7 +216,7 @@ def print_(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -
 
 def probe(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Passes the operand on; writes it to a file of numpy for each device if there is a folder for probes."""
-    identifier: str = cast(Any, op.properties["probe_id"]).data
+    identifier = text_of(op, "probe_id")
     type_text = str(type_of(operands_of(op)[0]))
 
     def run(devices: Devices, operands: list[Value]) -> list[Value]:

@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Any, cast
 
 import numpy as np
+from xdsl.dialects.builtin import ShapedType
 from xdsl.ir import Operation
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.dialects.sdy import ManualComputationOp
+from shardy_py.mlir.typed import of_kind
 from shardy_py.reshard.process_grid import Grid, check_devices
 from shardy_py.run.compute import Array
 from shardy_py.run.compute.lanes import in_lanes
@@ -94,7 +96,7 @@ class TensorParts:
 
 def manual_computation(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Shardy's `sdy.manual_computation`."""
-    own = cast(Any, op)
+    own = of_kind(op, ManualComputationOp)
     axes: tuple[str, ...] = tuple(own.manual_axes.data)
     inputs: Sequence[TensorSharding] = own.in_shardings.data
     outputs: Sequence[TensorSharding] = own.out_shardings.data
@@ -124,7 +126,7 @@ def manual_computation(builder: Builder, op: Operation, regions: tuple[NestedReg
         operands[:count] = [None] * count
         results: list[Value] = []
         for result, sharding, array in zip(op.results, outputs, body(within, local, operands), strict=True):
-            shape = cast(Any, result.type).get_shape()
+            shape = of_kind(result.type, ShapedType).get_shape()
             whole = parts(without_free_axes(sharding, axes), mesh, shape)
             sources = whole.sources(groups)
             made = whole.put_together(array, sources)

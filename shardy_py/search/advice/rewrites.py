@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects.builtin import DenseArrayBase, FlatSymbolRefAttr, TensorType, i64
 from xdsl.dialects.func import CallOp
@@ -23,6 +23,7 @@ from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp, ConcatenateOp, o
 from shardy_py.mlir.ir import build_operation, erase, operands_of, place_before, replace_uses
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.plain import plain, tensor_type
+from shardy_py.mlir.typed import element_type_of
 
 _COMPOSITE = op_class("composite")
 _RESHAPE = op_class("reshape")
@@ -67,7 +68,7 @@ def _repeated(op: Operation) -> None:
     dimensions: dict[str, Attribute] = {
         "broadcast_dimensions": cast("Attribute", DenseArrayBase.from_list(i64, kept))
     }
-    type_ = TensorType(cast("Any", value.type).element_type, wide)
+    type_ = TensorType(element_type_of(value.type), wide)
     location = op.location
     copies = build_operation(BroadcastInDimOp, [value], [type_], dimensions, {}, location)
     flat = build_operation(_RESHAPE, copies.results, [result.type], {}, dict(op.attributes), location)

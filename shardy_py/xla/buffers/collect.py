@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, TensorType, TupleType
+from xdsl.dialects.builtin import ModuleOp, TensorType, TupleType
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 
@@ -26,6 +26,7 @@ from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.symbols import MAIN, Symbols, callee_name, function_name
 from shardy_py.mlir.text.deep_stack import deep_stack
 from shardy_py.mlir.text.source import position_of
+from shardy_py.mlir.typed import dictionaries_of, function_type_of
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.ops import TABLE, Control, Storage, record
 from shardy_py.sharding import TensorSharding
@@ -127,14 +128,14 @@ def location_of(value: SSAValue | FunctionResult) -> Attribute:
     """Returns the location of a value: of its op, of an argument itself, of the function for a result."""
     if isinstance(value, FunctionResult):
         return value.function.location
-    return cast(Any, value.op if isinstance(value, OpResult) else value).location
+    return (value.op if isinstance(value, OpResult) else value).location
 
 
 def donated_arguments(function: Operation) -> tuple[bool, ...]:
     """Returns for each argument of a function whether its memory may be reused."""
-    attributes = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get("arg_attrs"))
+    attributes = dictionaries_of(function, "arg_attrs")
     return tuple(
-        attributes is not None and any(name in attributes.data[number].data for name in _DONATIONS)
+        bool(attributes) and any(name in attributes[number].data for name in _DONATIONS)
         for number in range(len(function.regions[0].blocks[0].args))
     )
 
@@ -218,7 +219,7 @@ class _ProgramCollector:
     def entry(self, function: Operation) -> EntryFunction:
         """Collects a function each of whose results is an array of its own."""
         body = self._body(function.regions[0])
-        types = cast(Any, function.properties["function_type"]).outputs.data
+        types = function_type_of(function).outputs.data
         given = attribute_list_shardings(function.properties.get("res_attrs")) or (None,) * len(types)
         results: list[int] = []
         for i, (type_, sharding) in enumerate(zip(types, given, strict=True)):

@@ -10,15 +10,15 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from shardy_py.mlir.dialects.sdy import MeshOp
 from shardy_py.mlir.dialects.stablehlo import CustomCallOp
 from shardy_py.mlir.ir import find_ops, walk_pre_order
 from shardy_py.mlir.location_names import name_in
 from shardy_py.mlir.symbols import functions_of
+from shardy_py.mlir.typed import dictionaries_of
 
 _COUNTS = ("mhlo.num_partitions", "mhlo.num_replicas")
 _MESH = "stablehlo.mesh"
@@ -150,6 +150,5 @@ def _attribute_names(module: ModuleOp) -> Iterator[tuple[str, str]]:
     yield from (("the module", key) for key in module.attributes)
     for function in functions_of(module):
         for where, name in (("an argument", "arg_attrs"), ("a result", "res_attrs")):
-            entries = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get(name))
-            for entry in entries or ():
+            for entry in dictionaries_of(function, name):
                 yield from ((where, key) for key in entry.data)
