@@ -15,6 +15,7 @@ import numpy as np
 
 from shardy_py.api import ShardyError
 from shardy_py.frontends.builder import Tensor, TensorType, ops
+from shardy_py.frontends.builder.tensor import Operand
 from shardy_py.frontends.builder.types import dtype_of, element_of
 
 Outputs = Sequence[TensorType]
@@ -38,7 +39,7 @@ _HALF = ("f16", "bf16")
 DEFAULT_FLOAT = "f32"
 
 
-def element_of_torch(dtype: Any) -> str:
+def element_of_torch(dtype: Operand) -> str:
     """The element type of a `torch.dtype`. Raises `ShardyError` if there is none."""
     name = str(dtype).removeprefix("torch.")
     element = element_of(name)
@@ -73,7 +74,7 @@ def promoted(*operands: Any) -> tuple[Any, ...]:
     return converted(element, *operands)
 
 
-def converted(element_type: str, *operands: Any) -> tuple[Any, ...]:
+def converted(element_type: str, *operands: Operand) -> tuple[Any, ...]:
     """Tensors converted to an element type; numbers stay numbers."""
     return tuple(convert(o, element_type) if isinstance(o, Tensor) else o for o in operands)
 
@@ -92,7 +93,7 @@ def widened(*operands: Tensor | None) -> tuple[Any, ...]:
     return tuple(convert(o, "f32") if o is not None and o.element_type in _HALF else o for o in operands)
 
 
-def filled(type_: TensorType, number: Any) -> Tensor:
+def filled(type_: TensorType, number: Operand) -> Tensor:
     """A constant of that type, filled with one number."""
     return ops.constant(np.asarray(number).astype(dtype_of(type_.element_type)), None, sizes(type_))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
@@ -21,7 +21,7 @@ from shardy_py.frontends.aten.elements import Maybe, Row, convert, filled, sizes
 from shardy_py.frontends.aten.reductions import lowest
 from shardy_py.frontends.aten.scatters import scatter_along
 from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce, reduce_sum, scatter
-from shardy_py.frontends.builder.tensor import elementwise
+from shardy_py.frontends.builder.tensor import Operand, elementwise
 from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp, ConstantOp, op_class
 from shardy_py.mlir.dialects.stablehlo.structs import ScatterDimensionNumbers
 
@@ -79,7 +79,7 @@ class _Bags:
         )
         return reduce_sum(convert(started, "i64"), (1,)) - 1
 
-    def reduced(self, rows: Tensor, op_name: str, start: Any) -> Tensor:
+    def reduced(self, rows: Tensor, op_name: str, start: Operand) -> Tensor:
         """Rows [count, ...] of each bag combined: [bags, ...]."""
         body, behind = partial(elementwise, op_name), sizes(rows.type)[1:]
         if self.step is not None:
@@ -97,7 +97,7 @@ class _Bags:
         return ops.reshape(apart, (self.count, *behind))
 
 
-def _put(rows: Tensor, places: Tensor, shape: Sequence[int], op_name: str, start: Any) -> Tensor:
+def _put(rows: Tensor, places: Tensor, shape: Sequence[int], op_name: str, start: Operand) -> Tensor:
     """Rows combined with those at the same place: [places, ...]."""
     numbers = ScatterDimensionNumbers(
         update_window_dims=tuple(range(1, rows.rank)),

@@ -5,8 +5,6 @@ Groups are runs of rows, or of columns, that end at offsets; each has a matrix o
 
 from __future__ import annotations
 
-from typing import Any
-
 from shardy_py.frontends.aten.elements import Maybe, Outputs, Row, convert, sizes
 from shardy_py.frontends.aten.shapes import part
 from shardy_py.frontends.builder import Tensor, TensorType, dot_general, emit, ops
@@ -29,7 +27,12 @@ def _ragged(lhs: Tensor, rhs: Tensor, ends: Tensor, out: TensorType, **numbers: 
 
 
 def _grouped_mm(
-    out: TensorType, self: Tensor, mat2: Tensor, offs: Maybe = None, bias: Maybe = None, out_dtype: Any = None
+    out: TensorType,
+    self: Tensor,
+    mat2: Tensor,
+    offs: Maybe = None,
+    bias: Maybe = None,
+    out_dtype: object = None,
 ) -> Tensor:
     """self: [rows, k] or [groups, rows, k]; mat2: [groups, k, columns] or [k, columns].
 

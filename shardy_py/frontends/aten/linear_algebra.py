@@ -7,13 +7,12 @@ tell of success: no row checks an input. Not here: other factors (`factorization
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from shardy_py.api import ShardyError
 from shardy_py.frontends.aten import matrices
-from shardy_py.frontends.aten.elements import Row, convert, filled, sizes
+from shardy_py.frontends.aten.elements import Results, Row, convert, filled, sizes
 from shardy_py.frontends.aten.matrices import (
     REAL,
     identity,
@@ -58,7 +57,7 @@ def _cholesky(out: TensorType, self: Tensor, upper: bool = False) -> Tensor:
     return matrices.adjoint(factor) if upper else factor
 
 
-def _cholesky_ex(out: Sequence[TensorType], self: Tensor, *, upper: bool = False, **_: object) -> Any:
+def _cholesky_ex(out: Sequence[TensorType], self: Tensor, *, upper: bool = False, **_: object) -> Results:
     return _cholesky(out[0], self, upper), filled(out[1], 0)
 
 

@@ -38,7 +38,7 @@ def _binary(op_name: str, element: str = "") -> Row:
     return row
 
 
-def _scaled(operand: Operand, factor: Any) -> Operand:
+def _scaled(operand: Operand, factor: object) -> Operand:
     return operand if factor == 1 else operand * factor
 
 

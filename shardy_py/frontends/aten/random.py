@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import pi
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from shardy_py.frontends.aten.chlo_ops import erf_inv
-from shardy_py.frontends.aten.elements import Row, convert, sizes
+from shardy_py.frontends.aten.elements import Results, Row, convert, sizes
 from shardy_py.frontends.aten.reductions import cumulative, extremes
 from shardy_py.frontends.aten.shapes import part
 from shardy_py.frontends.builder import Tensor, TensorType, ops, sort
 from shardy_py.frontends.builder.insertion import Trace, current_trace
+from shardy_py.frontends.builder.tensor import Operand
 
 _SEEDS: WeakKeyDictionary[Trace, int] = WeakKeyDictionary()
 """The number of ops of each program under construction that draw numbers."""
@@ -64,19 +64,23 @@ def _drawn(draw: Callable[[Sequence[int], str], Tensor]) -> Callable[..., Tensor
     return row
 
 
-def _uniform(out: TensorType, self: Tensor, from_: Any = 0.0, to: Any = 1.0, **keywords: Any) -> Tensor:
+def _uniform(out: TensorType, self: Tensor, from_: float = 0.0, to: float = 1.0, **keywords: float) -> Tensor:
     low = keywords.get("from", from_)
     return convert(unit(sizes(out), _wide(out.element_type)) * (to - low) + low, out.element_type)
 
 
-def _normal(out: TensorType, mean: Any = 0.0, std: Any = 1.0, size: Any = None, **_: object) -> Tensor:
+def _normal(
+    out: TensorType, mean: Operand = 0.0, std: Operand = 1.0, size: object = None, **_: object
+) -> Tensor:
     """Normal numbers of a mean and a deviation, numbers or tensors."""
     numbers = standard_normal(sizes(out), _wide(out.element_type))
     mean, std = (convert(g, numbers.element_type) if isinstance(g, Tensor) else g for g in (mean, std))
     return convert(numbers * std + mean, out.element_type)
 
 
-def _normal_like(out: TensorType, self: Tensor, mean: Any = 0.0, std: Any = 1.0, **_: object) -> Tensor:
+def _normal_like(
+    out: TensorType, self: Tensor, mean: Operand = 0.0, std: Operand = 1.0, **_: object
+) -> Tensor:
     return _normal(out, mean, std)
 
 
@@ -103,13 +107,13 @@ def _geometric(out: TensorType, self: Tensor, p: float, **_: object) -> Tensor:
     return convert(ops.maximum(trials, 1.0), out.element_type)
 
 
-def _integers(out: TensorType, low: Any, high: Any) -> Tensor:
+def _integers(out: TensorType, low: float, high: float) -> Tensor:
     """Whole numbers from `low` to before `high`."""
     numbers = ops.floor(unit(sizes(out), "f64") * (high - low)) + low
     return convert(numbers, out.element_type)
 
 
-def _randint(out: TensorType, *given: Any, **_: object) -> Tensor:
+def _randint(out: TensorType, *given: Operand, **_: object) -> Tensor:
     """The bounds, or the upper one, then the sizes; behind a tensor for `randint_like`."""
     bounds = [each for each in given if isinstance(each, int | float)]
     return _integers(out, bounds[0] if len(bounds) > 1 else 0, bounds[-1])
@@ -121,7 +125,7 @@ def _randperm(out: TensorType, n: int, **_: object) -> Tensor:
     return sort((_bits((n,), "ui32"), count), dimension=0)[1] if n else count
 
 
-def _bernoulli(out: TensorType, self: Tensor, p: Any = None, **_: object) -> Tensor:
+def _bernoulli(out: TensorType, self: Tensor, p: Operand | None = None, **_: object) -> Tensor:
     """1 with a probability, by default that of the tensor's elements."""
     chance = self if p is None else p
     if isinstance(chance, Tensor):
@@ -129,7 +133,7 @@ def _bernoulli(out: TensorType, self: Tensor, p: Any = None, **_: object) -> Ten
     return convert(unit(sizes(out)) < chance, out.element_type)
 
 
-def _dropout(out: Sequence[TensorType], input: Tensor, p: float, train: bool | None = None) -> Any:
+def _dropout(out: Sequence[TensorType], input: Tensor, p: float, train: bool | None = None) -> Results:
     """Elements kept with probability 1 - p, and divided by it; the mask of those kept."""
     if train is False or p == 0:
         return input, ops.constant(True, "i1", sizes(out[1]))

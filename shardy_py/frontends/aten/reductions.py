@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from shardy_py.frontends.aten.elements import (
+    Results,
     Row,
     convert,
     dimension,
@@ -34,19 +35,19 @@ from shardy_py.frontends.builder import (
     sort,
 )
 from shardy_py.frontends.builder.regions import bounds
-from shardy_py.frontends.builder.tensor import elementwise
+from shardy_py.frontends.builder.tensor import Operand, elementwise
 
 Dims = int | Sequence[int] | None
-Start = Callable[[str], Any]
+Start = Callable[[str], Operand]
 """The initial value of a reduction, by the element type."""
 
 
-def lowest(element_type: str) -> Any:
+def lowest(element_type: str) -> Operand:
     """The smallest number of an element type: the initial value of a maximum."""
     return bounds(element_type)[0]
 
 
-def highest(element_type: str) -> Any:
+def highest(element_type: str) -> Operand:
     """The largest number of an element type: the initial value of a minimum."""
     return bounds(element_type)[1]
 
@@ -96,7 +97,7 @@ def _variance(
     return shaped(total / float(max(count - (1 if correction is None else correction), 0)), out)
 
 
-def _variance_mean(out: Sequence[TensorType], self: Tensor, dim: Dims = None, **options: Any) -> Any:
+def _variance_mean(out: Sequence[TensorType], self: Tensor, dim: Dims = None, **options: Any) -> Results:
     return _variance(out[0], self, dim, **options), _mean(out[1], self, dim)
 
 
@@ -173,10 +174,10 @@ def _argument(direction: str) -> Callable[..., Tensor]:
     return row
 
 
-def _extreme(direction: str, whole: Callable[..., Tensor]) -> Callable[..., Any]:
+def _extreme(direction: str, whole: Callable[..., Tensor]) -> Row:
     """`max` and `min`: one value of all elements, or values and indices along a dimension."""
 
-    def row(out: Any, self: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    def row(out: Any, self: Tensor, dim: int | None = None, keepdim: bool = False) -> Results:
         if dim is None:
             return whole(out, self)
         return tuple(starmap(shaped, zip(extremes(direction, self, dim), out, strict=True)))
@@ -221,7 +222,7 @@ def cumulative(op_name: str, self: Tensor, number: int, start: int = 0) -> Tenso
     return _running(partial(elementwise, op_name), self, number, start)
 
 
-def _running(body: Callable[..., Any], self: Tensor, number: int, start: Any) -> Tensor:
+def _running(body: Callable[..., Operand], self: Tensor, number: int, start: Operand) -> Tensor:
     size = sizes(self.type)[number]
     return reduce_window(
         (self,),
@@ -287,7 +288,7 @@ def _ranks(sequence: Tensor, values: Tensor, element_type: str, direction: str) 
 def _search_sorted(
     out: TensorType,
     sorted_sequence: Tensor,
-    self: Any,
+    self: Operand,
     *,
     out_int32: bool = False,
     right: bool = False,
@@ -303,7 +304,7 @@ def _search_sorted(
 
 
 def _bucketize(
-    out: TensorType, self: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+    out: TensorType, self: Operand, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
     return _search_sorted(out, boundaries, self, right=right)
 

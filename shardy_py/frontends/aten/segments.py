@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from shardy_py.frontends.aten.elements import Maybe, Row, convert, dimension, fi
 from shardy_py.frontends.aten.reductions import cumulative
 from shardy_py.frontends.aten.shapes import part
 from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_max, reduce_min, reduce_sum, scatter
-from shardy_py.frontends.builder.tensor import elementwise
+from shardy_py.frontends.builder.tensor import Operand, elementwise
 from shardy_py.mlir.dialects.stablehlo.structs import ScatterDimensionNumbers
 
 _REDUCTIONS: dict[str, tuple[str, float]] = {
@@ -36,7 +35,7 @@ def _segments(
     offsets: Maybe = None,
     axis: int = 0,
     unsafe: bool = False,
-    initial: Any = None,
+    initial: Operand | None = None,
 ) -> Tensor:
     """Each run of data along dimension 0 reduced; lengths: of the runs; offsets: their bounds."""
     bounds = offsets if lengths is None else lengths
@@ -82,7 +81,7 @@ def _segment_of_each(ends: Tensor, count: int) -> Tensor:
 def _histogram(
     out: Sequence[TensorType],
     self: Tensor,
-    bins: Any = 100,
+    bins: int | Tensor = 100,
     *,
     range: Sequence[float] | None = None,
     weight: Maybe = None,

@@ -10,6 +10,7 @@ import numpy as np
 
 from shardy_py.frontends.aten.elements import Bound, Row, convert, converted, dimension, filled, sizes
 from shardy_py.frontends.builder import Tensor, TensorType, ops
+from shardy_py.frontends.builder.tensor import Operand
 from shardy_py.frontends.builder.types import dtype_of
 from shardy_py.mlir.dialects.stablehlo.structs import GatherDimensionNumbers
 
@@ -44,7 +45,7 @@ def _select(out: TensorType, self: Tensor, dim: int, index: int) -> Tensor:
     return ops.reshape(part(self, number, place, place + 1), sizes(out))
 
 
-def _split(out: Sequence[TensorType], self: Tensor, _: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def _split(out: Sequence[TensorType], self: Tensor, _: object, dim: int = 0) -> tuple[Tensor, ...]:
     """In parts of the sizes that the output types have."""
     number = dimension(dim, self.rank)
     parts: list[Tensor] = []
@@ -70,7 +71,7 @@ def _stack(out: TensorType, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return _concatenate(out, [ops.reshape(tensor, shape) for tensor in tensors], number)
 
 
-def _pad(out: TensorType, self: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
+def _pad(out: TensorType, self: Tensor, pad: Sequence[int], value: Operand = 0) -> Tensor:
     """`pad` holds low and high of the last dimension, then of the one before, ..."""
     low, high = [0] * self.rank, [0] * self.rank
     for i in range(len(pad) // 2):
@@ -86,7 +87,7 @@ def _repeat(out: TensorType, self: Tensor, repeats: Sequence[int]) -> Tensor:
     return ops.reshape(spread, sizes(out))
 
 
-def _full(out: TensorType, _: Any, fill_value: Any, **__: object) -> Tensor:
+def _full(out: TensorType, _: Any, fill_value: Operand, **__: object) -> Tensor:
     if isinstance(fill_value, Tensor):
         return ops.broadcast_to(convert(fill_value, out.element_type), sizes(out))
     return filled(out, fill_value)
@@ -96,7 +97,7 @@ def _copy(out: TensorType, self: Tensor, src: Tensor, *_: object) -> Tensor:
     return _full(out, None, src)
 
 
-def _arange(out: TensorType, *bounds: Any, **_: object) -> Tensor:
+def _arange(out: TensorType, *bounds: Operand, **_: object) -> Tensor:
     start, step = (bounds[0] if len(bounds) > 1 else 0), (bounds[2] if len(bounds) > 2 else 1)
     count = ops.iota(sizes(out), 0, out.element_type)
     count = count if step == 1 else count * step
@@ -150,7 +151,9 @@ def diagonal(self: Tensor, row: int, column: int, *, offset: int = 0) -> Tensor:
     return indexed(last, self.rank - 2, places)
 
 
-def _roll(out: TensorType, self: Tensor, shifts: int | Sequence[int], dims: Any = ()) -> Tensor:
+def _roll(
+    out: TensorType, self: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()
+) -> Tensor:
     """Elements move by the shift along each dimension, those beyond its end to its start.
 
     Without dimensions, along the tensor as a vector.
@@ -282,11 +285,11 @@ def _embedding(out: TensorType, weight: Tensor, indices: Tensor, *_: object, **_
     return ops.take(weight, indices)
 
 
-def _scalar(out: TensorType, s: Any, **_: object) -> Tensor:
+def _scalar(out: TensorType, s: Operand, **_: object) -> Tensor:
     return _full(out, None, s)
 
 
-def _number(out: Any, self: Tensor) -> Tensor:
+def _number(out: Operand, self: Tensor) -> Tensor:
     """A number read from a tensor: a tensor without dimensions, as which ops use it."""
     return ops.reshape(self, ()) if self.rank else self
 

@@ -87,7 +87,12 @@ def _nearest_backward(*, exact: bool, count: int) -> Callable[..., Tensor]:
         return _nearest(size, given, scale, exact=exact)
 
     def row(
-        out: TensorType, grad_output: Tensor, output_size: Any, input_size: Any, *factors: Any, **named: Any
+        out: TensorType,
+        grad_output: Tensor,
+        output_size: Any,
+        input_size: Any,
+        *factors: Any,
+        **named: Any,
     ) -> Tensor:
         return _upsample_backward(out, grad_output, weights, _factors(factors, named, count))
 

@@ -56,7 +56,7 @@ def rate_slots(optimizer: Any) -> list[Slot]:
     return [Slot("rate", f"lr {number}" if number else "lr", torch.zeros(())) for number in numbers]
 
 
-def call_of(example_inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def call_of(example_inputs: object) -> tuple[tuple[object, ...], dict[str, object]]:
     """Positional arguments and keywords."""
     if isinstance(example_inputs, Mapping):
         return (), dict(cast("Mapping[str, Any]", example_inputs))

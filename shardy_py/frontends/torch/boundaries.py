@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
+from shardy_py.frontends.builder import Tensor
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.plans import Plan
 from shardy_py.frontends.torch.styles import Style
@@ -119,7 +120,7 @@ def _marking_outputs(path: str, style: Style) -> Callable[..., Any]:
     return hook
 
 
-def _input(value: Any, path: str, style: Style, number: int) -> Any:
+def _input(value: Any, path: str, style: Style, number: int) -> Tensor:
     """An input, marked; as a part, where a module around this one has given it the layout already."""
     layouts = style.inputs[number]
     if not layouts:

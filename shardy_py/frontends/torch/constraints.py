@@ -252,7 +252,12 @@ class _Inserting:
             erase(mark)
 
     def _insert(
-        self, value: SSAValue, layouts: Sequence[Any], given: StyledModule, what: str, users: list[Operation]
+        self,
+        value: SSAValue,
+        layouts: Sequence[object],
+        given: StyledModule,
+        what: str,
+        users: list[Operation],
     ) -> None:
         """Constrains a value to one layout after the other; a value that has the layout is left alone."""
         source = value.owner if isinstance(value, OpResult) else users[0]

@@ -19,10 +19,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from shardy_py.frontends.aten import keeps_whole
+from shardy_py.frontends.builder import Tensor
 from shardy_py.frontends.torch.composites import rewrite_composites
 from shardy_py.frontends.torch.in_place import without_mutation
 from shardy_py.frontends.torch.nodes import is_unknown, not_decomposed, updates_statistics
 from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.protocols import FxGraph, FxNode, TorchTensor
 
 MOST_ROUNDS = 4
 """The most rounds of decomposition."""
@@ -35,11 +37,11 @@ _META = ("stack_trace", "nn_module_stack", "custom")
 class Decomposed:
     """A decomposed program; as `torch.export.ExportedProgram`, as far as it is used."""
 
-    graph: Any
-    graph_signature: Any
-    constants: Mapping[str, Any]
+    graph: FxGraph
+    graph_signature: object
+    constants: Mapping[str, TorchTensor]
     call_spec: Any
-    state_dict: Mapping[str, Any]
+    state_dict: Mapping[str, object]
 
     @property
     def graph_module(self) -> Decomposed:
@@ -85,7 +87,7 @@ def _table() -> dict[Any, Any]:
     return {op: function for op, function in decompositions.items() if not keeps_whole(str(op))}
 
 
-def _is_decomposed(node: Any, table: Mapping[Any, Any]) -> bool:
+def _is_decomposed(node: FxNode, table: Mapping[object, object]) -> bool:
     """Returns whether torch decomposes a call: it has no row, or the row is that of another overload."""
     return node.target in table or is_unknown(node)
 
@@ -310,7 +312,7 @@ def all_nodes(exported: Any) -> Iterator[Any]:
             yield from module.graph.nodes
 
 
-def _simpler(exported: Any, table: Mapping[Any, Any], more: Mapping[Any, Any]) -> Any:
+def _simpler(exported: Any, table: Mapping[Any, Any], more: Mapping[Any, Any]) -> Tensor:
     """The program with more ops decomposed, except those where torch fails because they work in place."""
     try:
         return exported.run_decompositions({**table, **more})

@@ -257,7 +257,8 @@ def _called(node: Any, row: Row, arguments: Any, keywords: Any, shape: tuple[int
     except TypeError as error:
         raise blamed(node, f"its row cannot be called with these arguments: {error}") from None
     types = cast("tuple[Any, ...]", wanted if isinstance(wanted, tuple) else (wanted,))
-    for tensor, type_ in zip(result if isinstance(wanted, tuple) else (result,), types, strict=False):
+    results = result if isinstance(wanted, tuple) and isinstance(result, Sequence) else (result,)
+    for tensor, type_ in zip(results, types, strict=False):
         if isinstance(tensor, Tensor) and isinstance(type_, TensorType) and tensor.type != type_:
             raise blamed(node, f"its row: expected {type_.text}, got {tensor.type.text}")
     return result

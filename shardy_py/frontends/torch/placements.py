@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import product
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 from shardy_py.api import Mesh, Sharding, ShardyError
 from shardy_py.api.arguments import expect
@@ -147,7 +147,7 @@ def mesh_of(device_mesh: Any) -> Mesh:
     return Mesh.of(sizes, device_ids=device_ids)
 
 
-def as_mesh(mesh: Any) -> Mesh:
+def as_mesh(mesh: object) -> Mesh:
     """A `Mesh` unchanged; the mesh of a `DeviceMesh`."""
     return mesh if isinstance(mesh, Mesh) else mesh_of(mesh)
 
@@ -155,7 +155,7 @@ def as_mesh(mesh: Any) -> Mesh:
 # ---------------------------------------------------------------------- from placements
 
 
-def from_placements(mesh: Any, placements: Sequence[Any], shape: Sequence[int]) -> Sharding:
+def from_placements(mesh: object, placements: Sequence[object], shape: Sequence[int]) -> Sharding:
     """The sharding of a DTensor of `shape` with these placements, its dimensions closed.
 
     mesh: a `DeviceMesh`, or a `Mesh`. placements: one a mesh dimension. shape: of the whole tensor.
@@ -303,7 +303,7 @@ def _steps_by_dimension(sharding: Sharding) -> Iterator[tuple[Step, ...]]:
         try:
             yield _steps(dimension.axes, sharding.mesh)
         except KeyError as key:
-            raise ShardyError(_no_part(sharding, cast(str, key.args[0]), f"dimension {number}")) from None
+            raise ShardyError(_no_part(sharding, key.args[0], f"dimension {number}")) from None
 
 
 def _steps(axes: Sequence[AxisRef], mesh: Mesh) -> tuple[Step, ...]:
@@ -365,5 +365,5 @@ def _check_cuts(value: TensorSharding, mesh: Mesh, shape: Sequence[int]) -> None
             )
 
 
-def _listed(placements: Sequence[Any]) -> str:
+def _listed(placements: Sequence[object]) -> str:
     return f"[{', '.join(map(repr, placements))}]"

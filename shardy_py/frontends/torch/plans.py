@@ -22,6 +22,7 @@ from typing import Any, cast
 
 from shardy_py.api import Mesh, ShardyError
 from shardy_py.base.errors import closest
+from shardy_py.frontends.torch.protocols import TorchModule
 from shardy_py.frontends.torch.styles import Style, style_of
 
 
@@ -34,7 +35,7 @@ class TensorParallel:
     """
 
     axis: str
-    styles: Mapping[str, Any]
+    styles: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ def state_names(model: Any) -> tuple[str, ...]:
     return tuple(name for name, _ in both)
 
 
-def _own_names(path: str, module: Any) -> tuple[str, ...]:
+def _own_names(path: str, module: TorchModule) -> tuple[str, ...]:
     names = (name for name, _ in module.named_parameters(recurse=False))
     return tuple(f"{path}.{name}" if path else name for name in names)
 
@@ -184,7 +185,7 @@ def _modules_of_exported(exported: Any) -> dict[str, Module]:
     return {path: Module(path, kind, tuple(own[path])) for path, kind in kinds.items()}
 
 
-def _parts(given: Any, mesh: Mesh) -> tuple[TensorParallel | FullyShard, ...]:
+def _parts(given: object, mesh: Mesh) -> tuple[TensorParallel | FullyShard, ...]:
     if isinstance(given, TensorParallel | FullyShard):
         return (given,)
     if isinstance(given, Mapping):
@@ -214,7 +215,7 @@ def _styled(plan: TensorParallel, modules: Mapping[str, Module]) -> Iterator[Sty
             yield StyledModule(modules[path], plan.axis, style_of(given, path, modules[path].kind))
 
 
-def _flat(styles: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(styles: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
     """The styles with their whole patterns, of plans within plans."""
     for pattern, given in styles.items():
         whole = ".".join(filter(None, (above, pattern)))

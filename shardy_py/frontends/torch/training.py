@@ -38,6 +38,7 @@ from shardy_py.frontends.torch.optimizers import check_optimizer, run_step, upda
 from shardy_py.frontends.torch.placements import as_mesh, torch_module
 from shardy_py.frontends.torch.plans import Plan, modules_of
 from shardy_py.frontends.torch.programs import annotated, shardings_by_label, under_plan
+from shardy_py.frontends.torch.protocols import TorchModule
 from shardy_py.frontends.torch.trace import Places, TracedGraph, trace
 from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.mlir.value_table import RESULT_INFO
@@ -116,7 +117,7 @@ class _Step:
     updated: tuple[str, ...]
     parameter_names: Mapping[int, str]
     inputs: Any
-    targets: tuple[Any, ...]
+    targets: tuple[object, ...]
 
     @staticmethod
     def of(
@@ -277,7 +278,7 @@ _CHANGED = ("parameter", "buffer", "state")
 """Kinds of slots that a step may change; they come first."""
 
 
-def _source(node: Any) -> Any:
+def _source(node: Any) -> Tensor:
     """The node whose tensor this one is, unchanged."""
     while str(node.target) in ("aten.clone.default", "aten.detach.default", "aten.alias.default"):
         node = node.args[0]
@@ -378,7 +379,9 @@ def _mark(program: Program, results: Sequence[_Result], count: int) -> None:
     function.properties["res_attrs"] = ArrayAttr(names)
 
 
-def _with_own_names(model: Any, shardings: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def _with_own_names(
+    model: TorchModule, shardings: Mapping[str, object] | None
+) -> Mapping[str, object] | None:
     """The shardings with the names that tied parameters have as arguments: the first of each."""
     if not isinstance(shardings, Mapping):
         return shardings
