@@ -21,6 +21,7 @@ from types import FunctionType
 from typing import Any, TypeVar, cast
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.json_values import JsonObject
 
 Class = TypeVar("Class", bound=type)
 
@@ -82,7 +83,7 @@ def named(name: str) -> Release:
     raise ShardyError.unknown("release of JAX", name, [release.name for release in RELEASES])
 
 
-def heading(schema: int, release: Release) -> dict[str, Any]:
+def heading(schema: int, release: Release) -> JsonObject:
     """Returns the fields that a report in JSON begins with.
 
     >>> heading(2, JAX_0_10)

@@ -17,6 +17,7 @@ from typing import Any, cast
 from shardy_py.api import Result
 from shardy_py.api.arguments import expect, shown
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.json_values import JsonObject
 from shardy_py.base.session import without_collection
 from shardy_py.base.terminal import json_text
 from shardy_py.check.expectations import Expectation, Met, without_expected
@@ -125,7 +126,7 @@ def expected_in(baseline: str) -> tuple[Expectation, ...]:
 def baseline_text(findings: Iterable[Finding], expected: Iterable[str] = ()) -> str:
     """Returns a baseline of these findings, with the communication that is expected besides."""
     entries = [{"code": f.code, "fingerprint": f.fingerprint, "message": f.message} for f in findings]
-    data: dict[str, Any] = {"version": BASELINE_VERSION, "findings": entries}
+    data: JsonObject = {"version": BASELINE_VERSION, "findings": entries}
     if listed := [*expected]:
         data["expected"] = listed
     return json_text(data, 2) + "\n"

@@ -6,8 +6,8 @@ Source of the last: "Workflow commands for GitHub Actions", docs.github.com. Not
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
+from shardy_py.base.json_values import JsonObject
 from shardy_py.base.releases import Release, current, heading
 from shardy_py.check.expectations import Met
 from shardy_py.check.finding import LEVELS, Finding
@@ -60,7 +60,7 @@ def _total(groups: Sequence[FindingGroup]) -> str:
 
 def findings_json(
     findings: Sequence[Finding], met: Sequence[Met] = (), *, release: Release | None = None
-) -> dict[str, Any]:
+) -> JsonObject:
     """Returns all findings for JSON; docs/check.md describes the schema.
 
     release: of the program, `result.release`; None: the current one.
@@ -70,7 +70,7 @@ def findings_json(
     return {**head, "findings": [*map(_group_json, grouped(findings))], "expected": expected}
 
 
-def _group_json(group: FindingGroup) -> dict[str, Any]:
+def _group_json(group: FindingGroup) -> JsonObject:
     others = [finding.subject for finding in group.findings[1 : _OTHERS + 1]]
     more = {"count": group.count, "total_bytes": group.bytes, "phases": dict(group.phases), "others": others}
     return {**group.first.to_json(), **more}

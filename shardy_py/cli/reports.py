@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.json_values import JsonObject
 from shardy_py.base.releases import KEY, current
 from shardy_py.base.terminal import json_text
 from shardy_py.cli.shell import in_flag
@@ -137,7 +138,7 @@ def _without_release(report: Any) -> Any:
     """A report as part of a document that names the release itself."""
     if not isinstance(report, dict):
         return report
-    fields = cast("dict[str, Any]", report)
+    fields = cast("JsonObject", report)
     return {name: value for name, value in fields.items() if name != KEY}
 
 

@@ -20,6 +20,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.json_values import JsonObject
 from shardy_py.base.releases import Release, current, heading
 from shardy_py.base.rows import Rows, Tabular
 from shardy_py.base.session import without_collection
@@ -402,19 +403,19 @@ def _estimate_text(report: MemoryReport, chip: Chip) -> str:
     return f"{table((header, *rows))}\n\n{memory}{assumed}\n\n{table(live)}"
 
 
-def memory_json(report: MemoryReport) -> dict[str, Any]:
+def memory_json(report: MemoryReport) -> JsonObject:
     """Returns the report for JSON; docs/memory.md describes the schema."""
     ranked = report.ranked(report.numbers)
     positions = {number: position for position, number in enumerate(ranked)}
-    entries: list[dict[str, Any]] = []
+    entries: list[JsonObject] = []
     for entry in report.entries:
-        totals: dict[str, Any] = {name: json_fields(getattr(entry, name)) for name in _TOTALS}
+        totals = {name: json_fields(getattr(entry, name)) for name in _TOTALS}
         totals["peak"]["place"] = [json_fields(op) for op in entry.place]
         totals["peak"]["alive"] = [positions[number] for number in entry.alive]
         entries.append({"function": entry.function, **totals})
     meshes = {n: {"axes": dict(m.sizes), "devices": m.device_count} for n, m in report.meshes.items()}
     tensors = [json_fields(report.row(number)) for number in ranked]
-    head: dict[str, Any] = {
+    head: JsonObject = {
         **heading(SCHEMA, report.release),
         "target": report.target,
         "memory_bytes": report.memory_bytes,
