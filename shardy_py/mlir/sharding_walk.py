@@ -68,7 +68,7 @@ class _Changed:
             news = tuple(map(self._value, attribute.data))
             return attribute if news == attribute.data else TensorShardingPerValueAttr(news)
         if isinstance(attribute, ArrayAttr):
-            dictionaries = dictionaries_in(attribute)
+            dictionaries = dictionaries_in(cast("Attribute", attribute))
             replaced = tuple(map(self._dictionary, dictionaries))
             same = all(new is old for new, old in zip(replaced, dictionaries, strict=True))
             return cast(Attribute, attribute if same else ArrayAttr(replaced))

@@ -13,7 +13,6 @@ from typing import TypeVar
 from xdsl.dialects.builtin import (
     ArrayAttr,
     ContainerType,
-    DenseArrayBase,
     DictionaryAttr,
     FunctionType,
     IntegerAttr,
@@ -22,6 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.base.errors import InternalError
+from shardy_py.mlir.plain import plain
 
 Kind = TypeVar("Kind")
 
@@ -45,7 +45,7 @@ def integer_of(op: Operation, name: str) -> int:
 
 def integers_of(op: Operation, name: str) -> tuple[int, ...]:
     """Returns the elements of a property `array<i64: ...>`."""
-    return tuple(int(each) for each in property_of(op, name, DenseArrayBase).get_values())
+    return tuple(plain(op.properties[name]))
 
 
 def text_of(op: Operation, name: str) -> str:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.base.errors import Diagnostic, ShardyError, closest
 from shardy_py.mlir.dialects.registry import syntax_table
@@ -25,7 +25,7 @@ from shardy_py.mlir.module_paths import ops_by_module, outputs_of
 from shardy_py.mlir.symbols import function_name, functions_of
 from shardy_py.mlir.text.naming import ValueNames
 from shardy_py.mlir.text.source import position_of
-from shardy_py.mlir.typed import dictionaries_of, function_type_of
+from shardy_py.mlir.typed import dictionaries_of, function_type_of, of_kind
 from shardy_py.mlir.value_shardings import holder_of
 from shardy_py.sharding import TensorSharding
 
@@ -69,8 +69,9 @@ class ValueEntry:
     @property
     def location(self) -> Attribute:
         """Its location in the source."""
-        source = self.op if self.role != "argument" else self.value
-        return source.location
+        if self.role != "argument":
+            return of_kind(self.op, Operation).location
+        return of_kind(self.value, BlockArgument).location
 
     @property
     def holder(self) -> Holder | None:

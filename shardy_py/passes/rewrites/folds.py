@@ -14,7 +14,6 @@ from dataclasses import replace
 from math import prod
 from typing import Any, cast
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation
 from xdsl.traits import Commutative
 
@@ -31,7 +30,6 @@ from shardy_py.mlir.symbols import meshes_of, module_of
 from shardy_py.mlir.text.builtin_attributes import is_complex, is_integral
 from shardy_py.mlir.text.dense import element_size, make_dense, store_integer
 from shardy_py.mlir.text.float_formats import FORMATS
-from shardy_py.mlir.typed import element_type_of, property_of
 from shardy_py.passes.rewrites.driver import Rewrite
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import common_mesh, resolve
@@ -66,7 +64,7 @@ def _inline_chosen_branch(op: Operation) -> bool:
     index = constant_of(operands_of(op)[0])
     if index is None or not is_foldable_constant(index):
         return False
-    number = int(next(iter(property_of(index, "value", DenseIntOrFPElementsAttr).get_values())))
+    number = int(next(iter(cast(Any, index.properties["value"]).get_values())))
     if not 0 <= number < len(op.regions):
         return False
     inline_region(op, op.regions[number])
@@ -112,7 +110,7 @@ def _fold_constant_like(op: Operation) -> bool:
     """Makes the constant in place; it is hoisted with all others in the next round."""
     tensor = tensor_type(operands_of(op)[0].type)
     type_ = op.results[0].type
-    element = element_type_of(type_)
+    element = cast(Any, type_).element_type
     if tensor is None or None in tensor.shape:
         return False
     value = make_dense(type_, _bytes(plain(op.properties["value"]), element))

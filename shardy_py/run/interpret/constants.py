@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
@@ -27,7 +27,7 @@ def array_of(attribute: Attribute) -> Array:
     """
     if not isinstance(attribute, DenseIntOrFPElementsAttr):
         raise ShardyError.unsupported(f"a constant of kind '{attribute.name}'")
-    shape, element = elements_type(attribute)
+    shape, element = elements_type(cast(Any, attribute))
     spelling = str(element)
     data = attribute.data.data
     row = element_type(spelling)

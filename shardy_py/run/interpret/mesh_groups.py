@@ -34,9 +34,11 @@ def groups_of(attribute: Attribute, symbols: Symbols) -> Groups:
     named: Any = getattr(attribute, "data", None)
     if isinstance(named, ReplicaGroupMeshAxes):
         mesh = _mesh(named.mesh, symbols)
-        return groups_along(mesh, tuple(_sub_axis(reference.data, mesh) for reference in named.axes))
+        return groups_along(
+            mesh, tuple(_sub_axis(reference.data, mesh) for reference in cast(Any, named.axes))
+        )
     if isinstance(attribute, DenseIntOrFPElementsAttr):
-        return listed_groups(attribute)
+        return listed_groups(cast(Attribute, attribute))
     raise ShardyError.unsupported("a list of groups that is not dense")
 
 
@@ -56,7 +58,7 @@ def _mesh(attribute: Attribute, symbols: Symbols) -> Mesh:
             raise ShardyError(f"replica_groups: mesh symbol '{attribute.string_value()}' not found")
         return mesh
     inlined: StablehloMesh = cast(Any, attribute).data
-    ids = () if inlined.device_ids is None else array_of(inlined.device_ids).tolist()
+    ids = () if inlined.device_ids is None else array_of(cast(Any, inlined.device_ids)).tolist()
     return Mesh.of({axis.name: axis.size for axis in inlined.axes}, device_ids=ids)
 
 

@@ -13,7 +13,7 @@ tensor<2x2xf32> {
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ComplexType, IntegerType, Signedness
@@ -21,7 +21,6 @@ from xdsl.ir import Attribute
 
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.dense import element_printer
-from shardy_py.mlir.typed import element_type_of
 from shardy_py.run.compute import Array
 from shardy_py.run.compute.precision import SMALL_INTEGERS
 
@@ -44,7 +43,7 @@ def stored_type(element: Attribute, array: Array) -> Attribute:
 def element_text(type_: Attribute) -> Callable[[Any], str]:
     """Returns what prints an element of that type."""
     if isinstance(type_, ComplexType):
-        part = element_text(element_type_of(type_))
+        part = element_text(cast(Any, type_).element_type)
         return lambda value: f"[{part(value.real)}, {part(value.imag)}]"
     show = element_printer(type_)
     # ml_dtypes does not extend the sign of narrow integers, as MLIR does.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from shardy_py.base.errors import Diagnostic, Position, ShardyError
-from shardy_py.base.json_values import JsonObject
 from shardy_py.localize.partitioned import Partitioned
 from shardy_py.mlir.dialects.registry import syntax_table
 from shardy_py.mlir.op_errors import place_of
@@ -152,7 +152,7 @@ class Answer:
             notes = tuple(Diagnostic(line, severity="note") for line in lines)
             raise ShardyError(replace(self.fault.diagnostic, notes=notes))
 
-    def to_json(self) -> JsonObject:
+    def to_json(self) -> dict[str, Any]:
         """Returns the answer for JSON."""
         tally = self.tally
         return {

@@ -18,7 +18,7 @@ import numpy as np
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.mlir.cloning import clone
@@ -42,7 +42,6 @@ from shardy_py.mlir.record import record_of
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.text.dense import element_size, elements_type, is_splat, make_dense
 from shardy_py.mlir.text.type_reader import ranked_tensor
-from shardy_py.mlir.typed import of_kind
 from shardy_py.ops import OpRecord
 from shardy_py.propagation.rules import derive_rule
 from shardy_py.run.interpret.constants import array_of
@@ -129,7 +128,7 @@ class Resizing:
 
     def _relate_call(self, call: Operation, callee: Operation) -> None:
         (block, *_) = callee.regions[0].blocks
-        end = terminator_of(of_kind(block.parent_region(), Region))
+        end = terminator_of(cast(Any, block.parent_region()))
         pairs: list[tuple[SSAValue, SSAValue]] = list(zip(operands_of(call), block.args, strict=True))
         if end is not None:
             pairs += zip(call.results, operands_of(end), strict=True)
@@ -192,7 +191,8 @@ def _with_sizes(rule: ShardingRule, sizes: Sequence[int]) -> ShardingRule:
 def _set_shape(value: SSAValue, shape: Shape) -> None:
     type_ = type_of(value)
     if isinstance(type_, builtin.TensorType) and tuple(type_.get_shape()) != shape:
-        set_type(value, ranked_tensor(shape, type_.element_type, type_.encoding))
+        tensor = cast(Any, type_)
+        set_type(value, ranked_tensor(shape, tensor.element_type, tensor.encoding))
 
 
 def _set_integers(op: Operation, values: Mapping[str, Shape]) -> None:
@@ -201,7 +201,7 @@ def _set_integers(op: Operation, values: Mapping[str, Shape]) -> None:
         holder = op.properties if name in op.properties else op.attributes
         old = holder[name]
         if isinstance(old, builtin.IntegerAttr):
-            holder[name] = builtin.IntegerAttr(sizes[0], old.type)
+            holder[name] = builtin.IntegerAttr(sizes[0], cast(Any, old).type)
         else:
             holder[name] = builtin.DenseArrayBase.from_list(builtin.i64, sizes)
 
@@ -219,7 +219,7 @@ def _resize_constant(op: Operation, shape: Shape) -> None:
     value = op.properties["value"]
     if not isinstance(value, builtin.DenseIntOrFPElementsAttr):
         return
-    attribute = value
+    attribute: builtin.DenseIntOrFPElementsAttr = cast(Any, value)
     type_ = type_of(op.results[0])
     if attribute.type == type_:
         return

@@ -33,7 +33,6 @@ from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of
 from shardy_py.mlir.text.dense import element_size, elements_type, is_splat, make_dense
 from shardy_py.mlir.text.float_formats import FORMATS
 from shardy_py.mlir.text.type_reader import ranked_tensor
-from shardy_py.mlir.typed import element_type_of
 from shardy_py.run.interpret.constants import array_of
 from shardy_py.run.proof.correspondences import all_values
 
@@ -66,7 +65,7 @@ def widen(module: ModuleOp) -> None:
             if isinstance(attribute, builtin.FunctionType):
                 op.properties[name] = _wide(attribute, types)
             elif isinstance(attribute, builtin.DenseIntOrFPElementsAttr):
-                op.properties[name] = _wide_elements(attribute, types)
+                op.properties[name] = _wide_elements(cast(Any, attribute), types)
     for op, element, type_ in bitcasts:
         _keep(op, element, type_)
 
@@ -84,7 +83,7 @@ def _keep(op: Operation, element: Attribute, type_: Attribute) -> None:
         set_type(result, type_)
         following = op.next_op
         assert following is not None
-        made = StablehloBuilder(following, location=op.location).convert(result, element_type_of(wide))
+        made = StablehloBuilder(following, location=op.location).convert(result, cast(Any, wide).element_type)
         replace_uses(result, made, but_not_in=cast(Operation, made.owner))
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 
 from xdsl.dialects.builtin import ModuleOp, TensorType, TupleType
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from shardy_py.base.errors import ShardyError, located
 from shardy_py.hardware.tensor_bytes import Target, TensorBytes, TensorSize, tensor_size
@@ -26,7 +26,7 @@ from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.symbols import MAIN, Symbols, callee_name, function_name
 from shardy_py.mlir.text.deep_stack import deep_stack
 from shardy_py.mlir.text.source import position_of
-from shardy_py.mlir.typed import dictionaries_of, function_type_of
+from shardy_py.mlir.typed import dictionaries_of, function_type_of, of_kind
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.ops import TABLE, Control, Storage, record
 from shardy_py.sharding import TensorSharding
@@ -128,7 +128,7 @@ def location_of(value: SSAValue | FunctionResult) -> Attribute:
     """Returns the location of a value: of its op, of an argument itself, of the function for a result."""
     if isinstance(value, FunctionResult):
         return value.function.location
-    return (value.op if isinstance(value, OpResult) else value).location
+    return (value.op if isinstance(value, OpResult) else of_kind(value, BlockArgument)).location
 
 
 def donated_arguments(function: Operation) -> tuple[bool, ...]:
