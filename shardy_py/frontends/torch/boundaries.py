@@ -20,7 +20,7 @@ from typing import Any, cast
 
 from shardy_py.frontends.builder import Tensor
 from shardy_py.frontends.torch.placements import torch_module
-from shardy_py.frontends.torch.plans import Plan
+from shardy_py.frontends.torch.plans import ParallelPlan
 from shardy_py.frontends.torch.styles import Style
 
 NAME = "shardy_py::boundary"
@@ -60,7 +60,7 @@ def _boundary_op() -> Any:
 class Boundaries:
     """The boundaries of a plan; of None there are none."""
 
-    plan: Plan | None
+    plan: ParallelPlan | None
 
     @contextmanager
     def watching(self, model: Any) -> Generator[None]:

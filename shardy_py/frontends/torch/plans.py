@@ -80,7 +80,7 @@ class StyledModule:
 
 
 @dataclass(frozen=True)
-class Group:
+class ParameterGroup:
     """Parameters that `fully_shard` gathers together: the path of their module, and their names."""
 
     path: str
@@ -95,17 +95,17 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ParallelPlan:
     """A plan on a model: its modules with styles, in the order of the plan, and groups of parameters."""
 
     styled: tuple[StyledModule, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[ParameterGroup, ...]
 
     @staticmethod
-    def of(given: Any, mesh: Mesh, modules: Mapping[str, Module]) -> Plan:
+    def of(given: Any, mesh: Mesh, modules: Mapping[str, Module]) -> ParallelPlan:
         """The plan on modules by path. Raises `ShardyError` for unknown paths, axes and styles."""
         styled: list[StyledModule] = []
-        groups: list[Group] = []
+        groups: list[ParameterGroup] = []
         for part in _parts(given, mesh):
             for axis in filter(None, (part.axis, getattr(part, "replicate", None))):
                 if axis not in mesh.sizes:
@@ -114,7 +114,7 @@ class Plan:
                 styled += _styled(part, modules)
             else:
                 groups += _groups(part, modules)
-        return Plan(tuple(styled), tuple(groups))
+        return ParallelPlan(tuple(styled), tuple(groups))
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -225,7 +225,7 @@ def _flat(styles: Mapping[str, object], above: str = "") -> Iterator[tuple[str, 
             yield whole, given
 
 
-def _groups(plan: FullyShard, modules: Mapping[str, Module]) -> Iterator[Group]:
+def _groups(plan: FullyShard, modules: Mapping[str, Module]) -> Iterator[ParameterGroup]:
     paths = {path: None for pattern in plan.modules for path in _matching(pattern, modules)}
     by_path: dict[str, list[str]] = {path: [] for path in paths}
     for module in modules.values():
@@ -234,7 +234,7 @@ def _groups(plan: FullyShard, modules: Mapping[str, Module]) -> Iterator[Group]:
             by_path[max(around, key=len)] += module.parameters
     for path, names in by_path.items():
         if names:
-            yield Group(path, plan, tuple(names))
+            yield ParameterGroup(path, plan, tuple(names))
 
 
 def _matching(pattern: str, modules: Mapping[str, Module]) -> list[str]:

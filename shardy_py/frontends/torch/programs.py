@@ -21,7 +21,7 @@ from shardy_py.frontends.torch.constraints import planned
 from shardy_py.frontends.torch.export import program_of, tied_names
 from shardy_py.frontends.torch.exporting import export
 from shardy_py.frontends.torch.placements import as_mesh, from_placements, to_placements, torch_module
-from shardy_py.frontends.torch.plans import Plan, modules_of, state_names
+from shardy_py.frontends.torch.plans import ParallelPlan, modules_of, state_names
 from shardy_py.frontends.torch.protocols import TorchModule
 
 _WILD = frozenset("*?")
@@ -109,7 +109,9 @@ def under_plan(
     if mesh is None:
         raise ShardyError("a plan without a mesh; pass one: from_exported(exported, mesh, plan=...)")
     ours = as_mesh(mesh)
-    return planned(program, Plan.of(plan, ours, modules_of(model)), ours, state_names(model), function)
+    return planned(
+        program, ParallelPlan.of(plan, ours, modules_of(model)), ours, state_names(model), function
+    )
 
 
 def _named_values(program: Program, function: str) -> list[Value]:

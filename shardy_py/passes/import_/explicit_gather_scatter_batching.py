@@ -165,7 +165,7 @@ def _can_count(value: SSAValue) -> bool:
     element = element_type_of(value.type)
     if not isinstance(element, builtin.IntegerType):
         return False
-    integer: Any = element
+    integer = cast(Any, element)
     bits: int = integer.width.data - (integer.signedness.data is not builtin.Signedness.UNSIGNED)
     return shape_of(value)[0] <= 2**bits
 
