@@ -30,7 +30,7 @@ from shardy_py.mlir.dialects import parse_module
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.reshard.process_grid import Grid
 from shardy_py.run.interpret import Executable, Settings
-from shardy_py.run.interpret.plan import Plan
+from shardy_py.run.interpret.plan import BlockPlan
 
 Array = np.ndarray[Any, Any]
 DEVICES = 64
@@ -201,7 +201,7 @@ def lockstep() -> None:
 # ---------------------------------------------------------------------- memory
 
 
-def live_bytes(plan: Plan) -> int:
+def live_bytes(plan: BlockPlan) -> int:
     """Returns the most bytes that live values take; inputs do not count, they are made outside."""
     live = dict.fromkeys(plan.inputs, 0)
     most = 0

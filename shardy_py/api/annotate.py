@@ -6,7 +6,7 @@ Not here: looking up values (`values.py`), checking the result (the verifier).
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i32, i64
 from xdsl.ir import Operation, SSAValue
@@ -38,6 +38,7 @@ from shardy_py.mlir.ir import (
 )
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.typed import dictionaries_of, integer_of
 from shardy_py.passes.import_.meshes import STABLEHLO_MESH, stablehlo_mesh
 from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
 from shardy_py.sharding.meshes import meshes_with_axes, resolve
@@ -161,7 +162,7 @@ class Editor:
         if len({value.shape for value in values}) > 1:
             got = ", ".join(f"{value} {value.shape}" for value in values)
             raise ShardyError.unexpected("sharding group", expected="members of equal shape", got=got)
-        numbers = (cast(Any, op).group_id.value.data for op in find_ops(self._module, ShardingGroupOp.name))
+        numbers = (integer_of(op, "group_id") for op in find_ops(self._module, ShardingGroupOp.name))
         number = IntegerAttr(1 + max(numbers, default=-1), i64)
         for value in values:
             ssa = _ssa(value, "a sharding group")
@@ -234,10 +235,9 @@ _ENDS = {Place.ARGUMENT: "arg_attrs", Place.FUNCTION_RESULT: "res_attrs"}
 
 
 def _remove_from_list(function: Operation, place: Place, removed: Sequence[int]) -> None:
-    given = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get(_ENDS[place]))
-    if given is None or not removed:
+    entries = list(dictionaries_of(function, _ENDS[place]))
+    if not entries or not removed:
         return
-    entries = list(given.data)
     for index in removed:
         entries[index] = DictionaryAttr({k: v for k, v in entries[index].data.items() if k != SHARDING})
     function.properties[_ENDS[place]] = ArrayAttr(entries)

@@ -59,7 +59,7 @@ _OF_JAX: Mapping[tuple[str, ...], str] = {
     ("ClosedJaxpr", "Jaxpr"): "pass the function with its arguments to Program.from_jax",
     ("PjitFunction", "JitWrapped", "_JitWrapper"): "Program.from_jax(function, *arguments) traces it",
 }
-"""What to do with values of JAX and of packages like it, by the names of their types."""
+"""The remedy for values of JAX and of packages like it, by the names of their types."""
 
 
 def shown(value: object) -> str:

@@ -145,7 +145,7 @@ def _no_ops() -> dict[Operation, list[tuple[str, int]]]:
 
 
 @dataclass(eq=False)
-class Seen:
+class ResultCollector:
     """Collects the results of ops while they run."""
 
     values: dict[Operation, list[tuple[str, int]]] = field(default_factory=_no_ops)
@@ -202,7 +202,7 @@ def run_arrays(
 ) -> RunResults:
     """Runs a function on what `arrays_of` returns; as `run_program`."""
     grid, results = options.grid(values), values.results(function)
-    seen = Seen()
+    seen = ResultCollector()
     for key in options.probe:
         seen.add(key, values[key])
 

@@ -27,7 +27,7 @@ from shardy_py.api.values import Value, Values
 from shardy_py.base import releases
 from shardy_py.base.errors import Diagnostic, ShardyError, suggestion
 from shardy_py.base.extensions import extension
-from shardy_py.base.input_files import Source, source_in
+from shardy_py.base.input_files import ProgramSource, source_in
 from shardy_py.base.releases import Release
 from shardy_py.base.session import without_collection
 from shardy_py.base.source_files import SourceFiles, default_roots
@@ -59,7 +59,7 @@ _SHOWN = 8
 _OF_RESULTS = frozenset(
     ("memory", "time", "communication", "explain", "why_not", "what_if", "summary", "shardings", "explorer")
 )
-"""What results have that programs lack."""
+"""Members of results that programs lack."""
 _Edit = Callable[[Editor, Callable[[ValueKey], Value]], object]
 """A change to a copy; the function finds the copy of a value."""
 
@@ -88,17 +88,17 @@ class Program:
 
     @cached_property
     def is_by_jax(self) -> bool:
-        """Whether JAX wrote the program, however it is taken: advice is in JAX's words."""
+        """True if JAX wrote the program, however it is taken: advice is in JAX's words."""
         return is_written_by_jax(self.module)
 
     @cached_property
     def has_explicit_axes(self) -> bool:
-        """Whether all axes of the mesh are `AxisType.Explicit` in JAX, so that its ops have constraints."""
+        """True if all axes of the mesh are `AxisType.Explicit` in JAX, so that its ops have constraints."""
         return self.is_by_jax and has_explicit_axes(self.module)
 
     @property
     def taken(self) -> Taken:
-        """How the program is taken: `is_compiled`, as JAX compiles it, or as it is written; and why."""
+        """The way the program is taken: `is_compiled`, as JAX compiles it, or as it is written; and why."""
         if self._taken is None:
             self._taken = how_taken(self.module)
         return self._taken
@@ -132,7 +132,7 @@ class Program:
 
     @staticmethod
     def _parsed(
-        text: str | bytes | Source,
+        text: str | bytes | ProgramSource,
         file: str,
         as_compiled: bool | None,
         imported: bool,
@@ -287,7 +287,7 @@ class Program:
 
         write_text(path, self.text(debuginfo=True))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return restored_program, (self.text(debuginfo=True), self.taken)
 
     def _repr_html_(self) -> str:

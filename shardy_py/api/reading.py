@@ -15,7 +15,7 @@ from shardy_py.api import remarks
 from shardy_py.api.arguments import expect, program_remedy
 from shardy_py.base import releases
 from shardy_py.base.errors import ShardyError
-from shardy_py.base.input_files import SUFFIXES, Source, source_of
+from shardy_py.base.input_files import SUFFIXES, ProgramSource, source_of
 from shardy_py.base.releases import Release
 from shardy_py.base.session import without_collection
 from shardy_py.mlir.dialects import parse_module
@@ -35,7 +35,7 @@ class Read:
 
 
 def read_module(
-    text: str | bytes | Source,
+    text: str | bytes | ProgramSource,
     file: str,
     *,
     as_compiled: bool | None = None,
@@ -55,10 +55,10 @@ def read_module(
     Raises:
         ShardyError: the program is invalid, or its shardings are.
     """
-    expect(text, (str, bytes, Source), "the text of a program, or bytecode", program_remedy(text))
+    expect(text, (str, bytes, ProgramSource), "the text of a program, or bytecode", program_remedy(text))
     if isinstance(text, bytes):
         text = source_of(text, file)
-    if isinstance(text, Source):
+    if isinstance(text, ProgramSource):
         text, release = text.text, release or text.release
     if "\n" not in text and text.rstrip().endswith((*SUFFIXES, ".py")):
         got, remedy = f"the name of a file, {text!r}", "Program.load reads files"

@@ -128,7 +128,7 @@ class Result:
 
     @cached_property
     def forecasts(self) -> Forecasts:
-        """What reports on the result share."""
+        """Values that reports on the result share."""
         return Forecasts(self)
 
     def kept(self, kind: Callable[[Result], Kept]) -> Kept:
@@ -164,7 +164,7 @@ class Result:
 
         return load(path)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         from shardy_py.api.saved import restored, saved
 
         return restored, (saved(self),)
@@ -451,7 +451,7 @@ class Result:
     ) -> Findings:
         """Returns what `sdy-check` finds: unintended memory use and implicit communication.
 
-        ignored, selected: codes of rules to skip, or to run only. expected: communication that is meant, such
+        ignored, selected: codes of rules to skip, or to run only. expected: expected communication, such
         as "all_gather:fsdp". `shardy_py.check.check` has levels and limits too.
 
         Raises:

@@ -27,7 +27,7 @@ def fits(value: Any, annotation: Any) -> bool:
         return listed and all(fits(each, arguments[0]) for each in cast("Sequence[Any]", value))
     if annotation is None:
         return value is None
-    known: Any = origin or annotation
+    known = cast(Any, origin or annotation)
     return not isinstance(known, type) or isinstance(value, known)
 
 

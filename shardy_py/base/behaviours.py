@@ -25,7 +25,7 @@ from shardy_py.base.releases import JAX_0_12, SHARDY_2026_08_22, Release, curren
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ReferenceChange:
     """A change of the reference.
 
     since: the first release with it.
@@ -39,231 +39,231 @@ class Change:
 
 
 class Behaviour(Enum):
-    """What the reference does since some release; the value says since which, and what was before."""
+    """A behaviour of the reference since some release; the value says since which, and what was before."""
 
-    UPDATE_MOVES = Change(
+    UPDATE_MOVES = ReferenceChange(
         JAX_0_12,
         "a dynamic_update_slice permutes a dimension that it updates in part; before, the operand's passes "
         "through and the update is replicated",
         "tests/propagation/rules/test_releases.py",
     )
-    PAD_MOVES_BY_AMOUNT = Change(
+    PAD_MOVES_BY_AMOUNT = ReferenceChange(
         JAX_0_12,
         "a pad permutes the dimensions that it pads; before, those whose size changes",
         "tests/propagation/rules/test_releases.py",
     )
-    CONVOLUTION_HAS_LONE_FACTORS = Change(
+    CONVOLUTION_HAS_LONE_FACTORS = ReferenceChange(
         JAX_0_12,
         "windows and kernel elements without room in the input's dimension have factors of their own",
         "tests/propagation/rules/test_releases.py",
     )
-    RESHAPE_JOINS_DIVERGING_DIMENSIONS = Change(
+    RESHAPE_JOINS_DIVERGING_DIMENSIONS = ReferenceChange(
         JAX_0_12,
         "where a reshape diverges its dimensions share a permutation factor, and what follows is replicated, "
         "as dimensions of one are; before, all factors pass through",
         "tests/propagation/rules/test_releases.py",
     )
-    MAIN_RESULTS_TAKE_SHARDINGS = Change(
+    MAIN_RESULTS_TAKE_SHARDINGS = ReferenceChange(
         JAX_0_12,
         "a result of main without a sharding takes that of the returned value",
         "tests/passes/test_releases.py",
     )
-    SINGLE_DEVICE_RESULTS_STAY_INSIDE = Change(
+    SINGLE_DEVICE_RESULTS_STAY_INSIDE = ReferenceChange(
         JAX_0_12,
         "a sharding on one device is not copied to a result of a function",
         "tests/passes/test_releases.py",
     )
-    CONSTRAINTS_BEFORE_CALLS_ARE_INLINED = Change(
+    CONSTRAINTS_BEFORE_CALLS_ARE_INLINED = ReferenceChange(
         JAX_0_12,
         "sdy-propagation-pipeline applies constraints before it inlines calls, over the edges of functions",
         "tests/passes/test_releases.py",
     )
-    OPEN_INPUT_TAKES_CONSTRAINT = Change(
+    OPEN_INPUT_TAKES_CONSTRAINT = ReferenceChange(
         JAX_0_12,
         "a constraint determines the sharding of an input whose own is open in every dimension",
         "tests/passes/test_releases.py",
     )
-    CHAINS_REACH_RETURNS = Change(
+    CHAINS_REACH_RETURNS = ReferenceChange(
         JAX_0_12,
         "functions other than main return the last of a chain of constraints instead of its input",
         "tests/passes/test_apply_sharding_constraints.py",
     )
-    CONSTRAINT_FOLLOWS_FUNCTION_EDGE = Change(
+    CONSTRAINT_FOLLOWS_FUNCTION_EDGE = ReferenceChange(
         JAX_0_12,
         "the users of an edge between functions use its constraint; before, the edge took the sharding",
         "tests/passes/test_releases.py",
     )
-    IF_IS_DATA_FLOW = Change(
+    IF_IS_DATA_FLOW = ReferenceChange(
         JAX_0_12,
         "shardings propagate through stablehlo.if as through stablehlo.case",
         "tests/passes/test_releases.py",
     )
-    ALL_REDUCES_HAVE_OPERATORS = Change(
+    ALL_REDUCES_HAVE_OPERATORS = ReferenceChange(
         JAX_0_12,
         "the all-reduce after a reduce takes the maximum or minimum where its body does; values that are "
         "combined in different ways have none; before, all sum",
         "tests/passes/test_releases.py",
     )
-    RESHAPE_KEEPS_EQUAL_PARTS = Change(
+    RESHAPE_KEEPS_EQUAL_PARTS = ReferenceChange(
         JAX_0_12,
         "a reshape whose axes divide operand and result at the same levels is not resharded where they "
         "do not fit its factors, as 3 devices in 16x16 and 256",
         "tests/passes/test_releases.py",
     )
-    MISALIGNED_PARTS_ARE_GATHERED = Change(
+    MISALIGNED_PARTS_ARE_GATHERED = ReferenceChange(
         JAX_0_12,
         "sdy-reshard-to-collectives gathers dimensions whose uneven parts before and after do not line up",
         "tests/passes/test_releases.py",
     )
-    CALLS_KEEP_UNREDUCED_AXES = Change(
+    CALLS_KEEP_UNREDUCED_AXES = ReferenceChange(
         JAX_0_12,
         "a call whose result and the function's differ in unreduced axes keeps its sharding; no reshard",
         "tests/passes/test_releases.py",
     )
-    SINGLE_DEVICE_OPS_ARE_RESHARDED = Change(
+    SINGLE_DEVICE_OPS_ARE_RESHARDED = ReferenceChange(
         SHARDY_2026_08_22,
         "sdy-insert-explicit-reshards in its full version moves operands of ops on one device there, and "
         "their results back",
         "tests/passes/test_releases.py",
     )
-    SINGLE_DEVICE_TENSORS_ARE_RESHARDED = Change(
+    SINGLE_DEVICE_TENSORS_ARE_RESHARDED = ReferenceChange(
         JAX_0_12,
         "ops on one device are resharded without the full version, too, and tokens stay there",
         "tests/passes/test_releases.py",
     )
-    UNREDUCED_AXES_ARE_VERIFIED = Change(
+    UNREDUCED_AXES_ARE_VERIFIED = ReferenceChange(
         SHARDY_2026_08_22,
         "the pipelines run sdy-verify-unreduced-axes; before, axes that ops drop were reduced",
         "tests/passes/test_releases.py",
     )
-    SUMS_ARE_PROPERTIES = Change(
+    SUMS_ARE_PROPERTIES = ReferenceChange(
         SHARDY_2026_08_22,
         "sdy.all_reduce and sdy.reduce_scatter show `reduction_op` in generic form",
         "tests/mlir/dialects/sdy/test_releases.py",
     )
-    REDUCTIONS_ADD_NO_UNREDUCED_AXES = Change(
+    REDUCTIONS_ADD_NO_UNREDUCED_AXES = ReferenceChange(
         SHARDY_2026_08_22,
         "sdy.all_reduce and sdy.reduce_scatter may not add unreduced axes",
         "tests/mlir/dialects/sdy/test_releases.py",
     )
-    MAXIMA_ARE_INTRODUCED = Change(
+    MAXIMA_ARE_INTRODUCED = ReferenceChange(
         JAX_0_12,
         "reshards, constraints and to_unreduced ops may introduce axes unreduced by a maximum or "
         "minimum; before, by a sum only",
         "tests/mlir/dialects/sdy/test_releases.py",
     )
-    SINGLE_DEVICE_IS_THE_WORD = Change(
+    SINGLE_DEVICE_IS_THE_WORD = ReferenceChange(
         JAX_0_12,
         "messages speak of single-device shardings; before, of maximal ones",
         "tests/mlir/dialects/sdy/test_releases.py",
     )
-    POSITIONS_ARE_NARROW = Change(
+    POSITIONS_ARE_NARROW = ReferenceChange(
         JAX_0_12,
         "the partitioner's passes compute positions in i32, look tables up by the id as it is, replace what "
         "neighbors beyond the ends would send by padding, keep strides, and use no channels among replicas",
         "tests/localize/test_releases.py",
     )
-    DIGAMMA_OF_ZERO_IS_INFINITE = Change(
+    DIGAMMA_OF_ZERO_IS_INFINITE = ReferenceChange(
         JAX_0_12,
         "XLA's digamma of 0 is -inf; before, NaN as at its other poles",
         "tests/run/compute/test_elementwise.py",
     )
-    CALLS_ARE_COUNTED = Change(
+    CALLS_ARE_COUNTED = ReferenceChange(
         JAX_0_12,
         "a call with another number of operands or results than its callee is told both numbers",
         "tests/mlir/dialects/test_invalid_programs.py",
     )
-    OPS_ARE_PADDED_INSIDE = Change(
+    OPS_ARE_PADDED_INSIDE = ReferenceChange(
         JAX_0_12,
         "sdy-per-instruction-partitioning slices padded operands and pads results within the computation of "
         "an op of main, and hands padded results on; before, the op itself was padded, of any function",
         "tests/localize/test_releases.py",
     )
-    CONVOLUTION_GROUPS_ARE_WHOLE = Change(
+    CONVOLUTION_GROUPS_ARE_WHOLE = ReferenceChange(
         JAX_0_12,
         "sdy-resolve-permutation-factors replicates the dimensions of a convolution's groups and windows, "
         "and the all-reduce of products that each device has all of goes; before, permutation factors only",
         "tests/localize/test_whole_factors.py",
     )
-    PADDED_OPS_ADAPT = Change(
+    PADDED_OPS_ADAPT = ReferenceChange(
         JAX_0_12,
         "sdy-pad-for-divisibility replaces padding that a reduce reads by its initial value, makes groups of "
         "padded features and batches, and slices all that is gathered from uneven dimensions",
         "tests/localize/test_padding.py",
     )
-    LAYOUTS_MERGE_SUB_AXES = Change(
+    LAYOUTS_MERGE_SUB_AXES = ReferenceChange(
         SHARDY_2026_08_22,
         "a reshard reuses an earlier one of another shape whose sub-axes make up the same axis",
         "tests/passes/test_releases.py",
     )
-    PARTS_ARE_EXCHANGED = Change(
+    PARTS_ARE_EXCHANGED = ReferenceChange(
         SHARDY_2026_08_22,
         "sdy-resolve-permutation-factors exchanges parts of pads and slices, resolves reshapes and random "
         "bits, and reshards after a reverse; before, it exchanged parts of uneven reversals only",
         "tests/localize/test_releases.py",
     )
-    SUB_AXES_HAVE_STRIDES = Change(
+    SUB_AXES_HAVE_STRIDES = ReferenceChange(
         SHARDY_2026_08_22,
         "tables of sdy-convert-global-to-local have the positions along sub-axes; before, those along the "
         "sub-axis of the same size with as many devices beyond it as it has before it",
         "tests/localize/test_releases.py",
     )
-    RESULTS_HAVE_ORIGINS = Change(
+    RESULTS_HAVE_ORIGINS = ReferenceChange(
         JAX_0_12,
         "the recorded origins and edges of an op's results have an entry for each; before, if not empty",
         "tests/passes/propagate/test_debug_trail.py",
     )
-    EXPORT_INLINES_MESHES = Change(
+    EXPORT_INLINES_MESHES = ReferenceChange(
         SHARDY_2026_08_22,
         "sdy-export-pipeline inlines meshes by default",
         "tests/passes/test_pipelines.py",
     )
-    EXPORT_OPTIMIZES = Change(
+    EXPORT_OPTIMIZES = ReferenceChange(
         JAX_0_12,
         "sdy-export-pipeline optimizes the collectives that it inserts",
         "tests/passes/test_pipelines.py",
     )
-    GROUPS_ARE_AXES = Change(
+    GROUPS_ARE_AXES = ReferenceChange(
         JAX_0_12,
         "sdy-convert-global-to-local writes replica groups as axes of a mesh by default, and the shardings "
         "of main into attributes of the module; sdy-drop-sharding-and-mesh keeps the meshes of groups",
         "tests/localize/test_releases.py",
     )
-    FFT_KEEPS_BATCHES = Change(
+    FFT_KEEPS_BATCHES = ReferenceChange(
         JAX_0_12,
         "XLA partitions an FFT as an elementwise op if no transformed dimension of it is sharded; before, "
         "every device got all of it",
         "tests/xla/spmd/test_releases.py",
     )
-    SHARDINGS_HAVE_AXES = Change(
+    SHARDINGS_HAVE_AXES = ReferenceChange(
         JAX_0_12,
         "XLA's partitioner has shardings by mesh and axes: gathers and scatters merge them axis by axis, and "
         "no all-to-all goes between one and a partial one by tiles; before, all are by tiles",
         "tests/xla/spmd/test_releases.py",
     )
-    MERGED_TILES_KEEP_GROUPS = Change(
+    MERGED_TILES_KEEP_GROUPS = ReferenceChange(
         JAX_0_12,
         "groups of devices along dimensions of a gather or scatter are merged with tiles of other dimensions "
         "only; before, of all, which was refused where they differ, or stopped XLA at a check",
         "tests/xla/spmd/test_releases.py",
     )
-    SCATTER_GATHERS_CONFLICTS = Change(
+    SCATTER_GATHERS_CONFLICTS = ReferenceChange(
         JAX_0_12,
         "a scatter that is split along its indices first gathers its updates along dimensions that have axes "
         "of the dimensions that the indices address",
         "tests/xla/spmd/test_releases.py",
     )
-    ERF_HAS_RULE = Change(
+    ERF_HAS_RULE = ReferenceChange(
         JAX_0_12,
         "XLA gives erf, an op of HLO that Shardy does not know, an elementwise rule",
         "tests/xla/prepare/test_releases.py",
     )
-    SUMS_ARE_METADATA = Change(
+    SUMS_ARE_METADATA = ReferenceChange(
         JAX_0_12,
         "unreduced shardings by tiles name a sum in metadata, too; before, maxima and minima only",
         "tests/xla/hlo_sharding/test_releases.py",
     )
-    HLO_DROPS_PRIORITIES = Change(
+    HLO_DROPS_PRIORITIES = ReferenceChange(
         JAX_0_12,
         "JAX compiles without priorities: HLO has shardings by mesh and axes, which cannot express them; "
         "before, they went beside it as text",
@@ -272,7 +272,7 @@ class Behaviour(Enum):
 
     @property
     def holds(self) -> bool:
-        """Whether the current release has the behaviour."""
+        """True if the current release has the behaviour."""
         return self.value.since.order <= current().order
 
 

@@ -23,7 +23,7 @@ from shardy_py.base.releases import Release
 LARGEST = 1 << 30
 """Bytes that a compressed file may hold, far more than any program: small files can be made to hold more."""
 SUFFIXES = (".mlir", ".mlirbc", ".txt", ".gz")
-"""How the names of programs end."""
+"""The suffixes of files of programs."""
 
 _CHUNK = 1 << 20
 _GZIP = b"\x1f\x8b"
@@ -37,14 +37,14 @@ _OTHER_FORMATS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ProgramSource:
     """The text of a program, and the release of JAX that wrote it if the file tells: bytecode does."""
 
     text: str
     release: Release | None = None
 
 
-def source_in(path: str) -> Source:
+def source_in(path: str) -> ProgramSource:
     """Returns the source of the program in a file.
 
     Raises:
@@ -64,7 +64,7 @@ def text_of(data: bytes, file: str) -> str:
     return source_of(data, file).text
 
 
-def source_of(data: bytes, file: str) -> Source:
+def source_of(data: bytes, file: str) -> ProgramSource:
     """Returns the source of a program, given the content of a file of that name.
 
     Raises:
@@ -73,13 +73,13 @@ def source_of(data: bytes, file: str) -> Source:
     if data.startswith(_GZIP):
         data = decompressed(data, file)
     if is_bytecode(data):
-        return Source(text_of_bytecode(data), release_of(data))
+        return ProgramSource(text_of_bytecode(data), release_of(data))
     try:
-        return Source(data.decode("utf-8"))
+        return ProgramSource(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         exported = exported_module(data)
         if exported is not None:
-            return Source(text_of_bytecode(exported), release_of(exported))
+            return ProgramSource(text_of_bytecode(exported), release_of(exported))
         name = next((name for start, name in _OTHER_FORMATS.items() if data.startswith(start)), None)
         got = f"invalid UTF-8 at byte {error.start}" if name is None else f"a file compressed by {name}"
         remedy = "" if name is None else "decompress it, or compress it by gzip"

@@ -21,6 +21,7 @@ from types import FunctionType
 from typing import Any, TypeVar, cast
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.json_values import JsonObject
 
 Class = TypeVar("Class", bound=type)
 
@@ -48,7 +49,7 @@ JAX_0_10 = Release("0.10", 0, ("MLIR23", "StableHLO_v1.15"))
 SHARDY_2026_08_22 = Release("shardy-2026-08-22", 1)
 JAX_0_12 = Release("0.12", 2, ("MLIR24", "StableHLO_v1.18"))
 RELEASES = (JAX_0_10, JAX_0_12)
-"""Those of JAX, oldest first."""
+"""The releases of JAX, oldest first."""
 TREES = (SHARDY_2026_08_22,)
 """Commits of openxla/shardy whose tests are run: followed where they are named, never chosen."""
 NEWEST = RELEASES[-1]
@@ -82,7 +83,7 @@ def named(name: str) -> Release:
     raise ShardyError.unknown("release of JAX", name, [release.name for release in RELEASES])
 
 
-def heading(schema: int, release: Release) -> dict[str, Any]:
+def heading(schema: int, release: Release) -> JsonObject:
     """Returns the fields that a report in JSON begins with.
 
     >>> heading(2, JAX_0_10)

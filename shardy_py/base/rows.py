@@ -29,7 +29,7 @@ Rows = list[Row]
 
 
 class Tabular(ABC):
-    """What has rows: a report, findings, a comparison. `columns` are those of each row, in order."""
+    """An object with rows: a report, findings, a comparison. `columns` are those of each row, in order."""
 
     __slots__ = ()
     columns: ClassVar[tuple[str, ...]]

@@ -15,8 +15,8 @@ from shardy_py.check.checking import (
 )
 from shardy_py.check.expectations import Expectation, Met
 from shardy_py.check.finding import LEVELS, Finding, Level
-from shardy_py.check.grouping import Group, grouped
-from shardy_py.check.rule import Limits, RuleRow
+from shardy_py.check.grouping import FindingGroup, grouped
+from shardy_py.check.rule import FindingLimits, RuleRow
 from shardy_py.check.rules import RULES
 from shardy_py.check.sarif import findings_sarif
 from shardy_py.check.shown import Findings
@@ -28,10 +28,10 @@ __all__ = [
     "Choice",
     "Expectation",
     "Finding",
+    "FindingGroup",
+    "FindingLimits",
     "Findings",
-    "Group",
     "Level",
-    "Limits",
     "Met",
     "RuleRow",
     "baseline_text",

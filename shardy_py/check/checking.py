@@ -17,11 +17,12 @@ from typing import Any, cast
 from shardy_py.api import Result
 from shardy_py.api.arguments import expect, shown
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.json_values import JsonObject
 from shardy_py.base.session import without_collection
 from shardy_py.base.terminal import json_text
 from shardy_py.check.expectations import Expectation, Met, without_expected
 from shardy_py.check.finding import LEVELS, Finding, Level
-from shardy_py.check.rules import RULES, Limits
+from shardy_py.check.rules import RULES, FindingLimits
 from shardy_py.check.shown import Findings
 
 BASELINE_VERSION = 1
@@ -49,13 +50,13 @@ class Choice:
 def check(
     result: Result,
     choice: Choice | None = None,
-    limits: Limits | None = None,
+    limits: FindingLimits | None = None,
     *,
     expected: Iterable[str | Expectation] = (),
 ) -> Findings:
     """Returns all findings in a propagated program, by place in the source, then by code.
 
-    expected: communication that is meant, such as `all_gather:fsdp`: findings on it are left out.
+    expected: expected communication, such as `all_gather:fsdp`: findings on it are left out.
 
     Raises:
         ShardyError: an expectation is invalid, or names an unknown axis.
@@ -64,10 +65,12 @@ def check(
 
 
 @without_collection()
-def findings_in(result: Result, choice: Choice | None = None, limits: Limits | None = None) -> Findings:
-    """Returns all findings, also on communication that is meant."""
+def findings_in(
+    result: Result, choice: Choice | None = None, limits: FindingLimits | None = None
+) -> Findings:
+    """Returns all findings, also on expected communication."""
     expect(result, Result, "the Result of propagate(program)")
-    choice, limits = choice or Choice(), limits or Limits()
+    choice, limits = choice or Choice(), limits or FindingLimits()
     findings = [
         replace(finding, code=row.code, level=choice.levels.get(row.code, row.level))
         for row in RULES
@@ -123,7 +126,7 @@ def expected_in(baseline: str) -> tuple[Expectation, ...]:
 def baseline_text(findings: Iterable[Finding], expected: Iterable[str] = ()) -> str:
     """Returns a baseline of these findings, with the communication that is expected besides."""
     entries = [{"code": f.code, "fingerprint": f.fingerprint, "message": f.message} for f in findings]
-    data: dict[str, Any] = {"version": BASELINE_VERSION, "findings": entries}
+    data: JsonObject = {"version": BASELINE_VERSION, "findings": entries}
     if listed := [*expected]:
         data["expected"] = listed
     return json_text(data, 2) + "\n"

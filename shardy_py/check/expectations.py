@@ -1,4 +1,4 @@
-"""Communication that is meant: collectives of a kind, along given axes, anywhere or at one place.
+"""Expected communication: collectives of a kind, along given axes, anywhere or at one place.
 
     Expectation.parse("all_gather:fsdp"), Expectation.parse("all_reduce:data,fsdp:model.py:36")
 
@@ -60,7 +60,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """How many findings an expectation covers, and the bytes that each device receives for them in all."""
+    """The number of findings that an expectation covers, and the bytes a device receives for them."""
 
     expectation: Expectation
     count: int

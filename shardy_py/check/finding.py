@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Literal
 
 from shardy_py.base.errors import Position
+from shardy_py.base.json_values import JsonObject
 from shardy_py.base.terminal import lines_text, utf8
 
 Level = Literal["error", "warning", "note"]
@@ -53,7 +54,7 @@ class Finding:
         text = "\0".join((self.code, self.function, self.anchor or self.subject, self.message))
         return sha256(utf8(text)).hexdigest()[:16]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Returns the finding for JSON; docs/check.md describes the schema."""
         fields = {**asdict(self), "fingerprint": self.fingerprint}
         del fields["position"], fields["anchor"]

@@ -21,7 +21,7 @@ _KEY = re.compile(r"\[[^\]]*\]|\.\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FindingGroup:
     """Findings of one rule with one message up to names and numbers; the first stands for all.
 
     They are on one line, or on arguments or results whose paths differ in numbers of layers.
@@ -44,7 +44,7 @@ class Group:
 
     @property
     def bytes(self) -> int:
-        """Of all, each as often as its collective runs."""
+        """The bytes of all, each as often as its collective runs."""
         return sum(finding.bytes * finding.times for finding in self.findings)
 
     @property
@@ -55,7 +55,7 @@ class Group:
         return len(numbers) if len({_LAYER.sub("#", scope) for scope in scopes}) < len(scopes) else 0
 
 
-def grouped(findings: Iterable[Finding]) -> tuple[Group, ...]:
+def grouped(findings: Iterable[Finding]) -> tuple[FindingGroup, ...]:
     """Returns the groups in the order of their first findings."""
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for number, finding in enumerate(findings):
@@ -67,7 +67,7 @@ def grouped(findings: Iterable[Finding]) -> tuple[Group, ...]:
         elif place is None and (path := _path_in_layers(finding.subject)):
             key = (finding.code, finding.level, finding.function, path, message)
         groups.setdefault(key, []).append(finding)
-    return tuple(Group(tuple(members), _phases(members)) for members in groups.values())
+    return tuple(FindingGroup(tuple(members), _phases(members)) for members in groups.values())
 
 
 def _path_in_layers(subject: str) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
 
 from xdsl.ir import Operation
 
@@ -22,7 +21,7 @@ from shardy_py.report.communication import CollectiveUse, Partitioner
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class FindingLimits:
     """Minimum bytes for findings, of the global tensor or received per device; the costs of links.
 
     partitioner: whose collectives, as for `Result.communication`. padding_bytes: on each device.
@@ -35,7 +34,7 @@ class Limits:
     padding_bytes: int = 1 << 20
 
 
-Find = Callable[[Result, Limits], Iterator[Finding]]
+Find = Callable[[Result, FindingLimits], Iterator[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ def use_finding(use: CollectiveUse, message: str, remedy: str) -> Finding:
     return Finding(
         *("", "warning", message, remedy, cause.op, use.function),
         *(cause.position, cause.location, use.cost.bytes),
-        scope="" if op is None else name_stack(cast(Any, op).location),
+        scope="" if op is None else name_stack(op.location),
         kind=use.kind,
         axes=use.axis_names,
         times=use.times,

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from shardy_py import __version__
 from shardy_py.base.errors import Position
+from shardy_py.base.json_values import JsonObject
 from shardy_py.base.releases import KEY, Release, current
 from shardy_py.check.finding import Finding
-from shardy_py.check.grouping import Group, grouped
+from shardy_py.check.grouping import FindingGroup, grouped
 from shardy_py.check.rule import RuleRow
 from shardy_py.check.rules import RULES
 
@@ -25,7 +25,7 @@ SCHEMA_URI = "https://json.schemastore.org/sarif-2.1.0.json"
 
 def findings_sarif(
     findings: Sequence[Finding], program: str = "", *, release: Release | None = None
-) -> dict[str, Any]:
+) -> JsonObject:
     """Returns a SARIF log of one run, with the release of JAX among its properties.
 
     program: the file for findings without a position, because code hosts reject results without one.
@@ -34,12 +34,12 @@ def findings_sarif(
     numbers = {row.code: number for number, row in enumerate(RULES)}
     driver = {"name": "sdy-check", "version": __version__, "rules": [*map(_rule, RULES)]}
     results = [_result(group, numbers[group.first.code], program) for group in grouped(findings)]
-    run: dict[str, Any] = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    run: JsonObject = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     run["properties"] = {KEY: (release or current()).name}
     return {"$schema": SCHEMA_URI, "version": VERSION, "runs": [run]}
 
 
-def _rule(row: RuleRow) -> dict[str, Any]:
+def _rule(row: RuleRow) -> JsonObject:
     texts = ("shortDescription", row.summary), ("fullDescription", row.why), ("help", row.help)
     level = {"defaultConfiguration": {"level": row.level}}
     return {"id": row.code, "name": row.name, **{key: {"text": text} for key, text in texts}, **level}
@@ -56,9 +56,9 @@ def _uri(file: str) -> str:
         return path.as_uri()
 
 
-def _result(group: Group, number: int, program: str) -> dict[str, Any]:
+def _result(group: FindingGroup, number: int, program: str) -> JsonObject:
     finding = group.first
-    location: dict[str, Any] = {}
+    location: JsonObject = {}
     place = finding.position or (Position(program, 1, 1) if program else None)
     if place is not None:
         region = {"startLine": max(place.line, 1), "startColumn": max(place.column, 1)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from shardy_py.base.rows import Row, Rows, Tabular
 from shardy_py.check.finding import LEVELS, Finding
@@ -51,5 +52,5 @@ class Findings(tuple[Finding, ...], Tabular):
 
 
 def _row(finding: Finding) -> Row:
-    fields = {**finding.to_json(), "axes": ", ".join(finding.axes)}
+    fields: dict[str, Any] = {**finding.to_json(), "axes": ", ".join(finding.axes)}
     return {name: fields[name] for name in COLUMNS}

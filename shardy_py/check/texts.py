@@ -6,12 +6,12 @@ Source of the last: "Workflow commands for GitHub Actions", docs.github.com. Not
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
+from shardy_py.base.json_values import JsonObject
 from shardy_py.base.releases import Release, current, heading
 from shardy_py.check.expectations import Met
 from shardy_py.check.finding import LEVELS, Finding
-from shardy_py.check.grouping import Group, grouped
+from shardy_py.check.grouping import FindingGroup, grouped
 from shardy_py.check.rules import RULES
 from shardy_py.report.tables import bytes_text
 
@@ -27,12 +27,12 @@ def findings_text(findings: Sequence[Finding], met: Sequence[Met] = ()) -> str:
     return "\n".join([*map(_group_text, groups), *map(_met_text, met), _total(groups)])
 
 
-def _group_text(group: Group) -> str:
+def _group_text(group: FindingGroup) -> str:
     first, *rest = str(group.first).split("\n")
     return "\n".join((first, *([f"    {repeated}"] if (repeated := repetition(group)) else []), *rest))
 
 
-def repetition(group: Group) -> str:
+def repetition(group: FindingGroup) -> str:
     """How often a finding recurs on its line; "" if once."""
     if group.count == 1:
         return ""
@@ -49,7 +49,7 @@ def _met_text(met: Met) -> str:
     return f"expected: {met.count} {met.expectation}, {bytes_text(met.bytes)}"
 
 
-def _total(groups: Sequence[Group]) -> str:
+def _total(groups: Sequence[FindingGroup]) -> str:
     if not groups:
         return "no findings"
     counts = [(level, sum(group.first.level == level for group in groups)) for level in reversed(LEVELS)]
@@ -60,7 +60,7 @@ def _total(groups: Sequence[Group]) -> str:
 
 def findings_json(
     findings: Sequence[Finding], met: Sequence[Met] = (), *, release: Release | None = None
-) -> dict[str, Any]:
+) -> JsonObject:
     """Returns all findings for JSON; docs/check.md describes the schema.
 
     release: of the program, `result.release`; None: the current one.
@@ -70,7 +70,7 @@ def findings_json(
     return {**head, "findings": [*map(_group_json, grouped(findings))], "expected": expected}
 
 
-def _group_json(group: Group) -> dict[str, Any]:
+def _group_json(group: FindingGroup) -> JsonObject:
     others = [finding.subject for finding in group.findings[1 : _OTHERS + 1]]
     more = {"count": group.count, "total_bytes": group.bytes, "phases": dict(group.phases), "others": others}
     return {**group.first.to_json(), **more}
@@ -81,7 +81,7 @@ def findings_github(findings: Sequence[Finding]) -> str:
     return "".join(f"{line}\n" for group in grouped(findings) for line in _commands(group))
 
 
-def _commands(group: Group) -> Iterator[str]:
+def _commands(group: FindingGroup) -> Iterator[str]:
     first = group.first
     command = "notice" if first.level == "note" else first.level
     place = first.position

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 EXIT_CODES = "Exit codes: 0; 1: invalid input or command line; 2: internal error."
-"""Of most commands."""
+"""The exit codes of most commands."""
 _HEADINGS: Mapping[str, str] = {
     flag: heading
     for heading, flags in (

@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     formats = "how findings are printed: text, JSON, CSV, or annotations of a GitHub workflow (default: text)"
     add("--format", choices=("text", "json", "csv", "github"), default="text", help=formats)
     add("--json", action="store_const", const="json", dest="format", help="the same as --format json")
-    meant = "communication that is meant, and not reported: all_gather:fsdp, all_reduce:data:model.py:36"
+    meant = "expected communication, which is not reported: all_gather:fsdp, all_reduce:data:model.py:36"
     add("--expect", action="append", default=[], metavar="KIND:AXES", help=meant)
     add("--sarif", metavar="FILE", help="write findings as SARIF, for code hosts; '-': standard output")
     add("--baseline", metavar="FILE", help="skip the findings listed in this file")
@@ -114,7 +114,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     from shardy_py.check import (
         LEVELS,
         RULES,
-        Limits,
+        FindingLimits,
         baseline_text,
         expected_in,
         findings_in,
@@ -137,7 +137,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     else:
         result = propagate(program, progress=not options.no_progress)
     model = None if options.model is None else read_cost_model(options.model)
-    limits = Limits(
+    limits = FindingLimits(
         *(options.replicated_bytes, options.reshard_bytes, model, options.partitioner),
         padding_bytes=options.padding_bytes,
     )

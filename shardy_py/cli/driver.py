@@ -102,7 +102,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """The result of a run: the text to write, whether it succeeded, and the reports to print."""
 
     output: str
@@ -110,7 +110,7 @@ class Outcome:
     reports: str = ""
 
 
-def run(command: Command, source: str, file: str, log: Callable[[str], object]) -> Outcome:
+def run(command: Command, source: str, file: str, log: Callable[[str], object]) -> RunOutcome:
     """Runs the command on the text of `file`; diagnostics, dumps and times go to `log` as they come."""
     driver = _Driver(command, file, log)
     results: list[_Result] = []
@@ -132,7 +132,7 @@ def run(command: Command, source: str, file: str, log: Callable[[str], object]) 
         reports = "".join(reports_json(command.reports, None) if text is None else text for text in texts)
     else:
         reports = _joined(texts, command.output_split_marker) if command.reports else ""
-    return Outcome(output, not driver.has_failed, reports)
+    return RunOutcome(output, not driver.has_failed, reports)
 
 
 def split_chunks(source: str, marker: str | None) -> Iterator[Chunk]:

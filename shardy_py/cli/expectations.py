@@ -25,7 +25,7 @@ _OFFSET_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Expectation:
+class CommentExpectation:
     """One comment.
 
     pattern: what the message contains; None: `text`.
@@ -47,7 +47,7 @@ class Expectation:
         return has_place and (self.pattern.search(message) if self.pattern else self.text in message)
 
 
-def read_expectations(text: str, file: str, first_line: int = 1) -> tuple[Expectation, ...]:
+def read_expectations(text: str, file: str, first_line: int = 1) -> tuple[CommentExpectation, ...]:
     """The comments of a text, in order.
 
     Raises:
@@ -61,15 +61,20 @@ def read_expectations(text: str, file: str, first_line: int = 1) -> tuple[Expect
 
 def _expectation(
     match: re.Match[str], number: int, comments: dict[int, re.Match[str]], file: str
-) -> Expectation:
+) -> CommentExpectation:
     comment, text = Position(file, number, match.start() + 1), match["text"]
     with located(comment):
         pattern = _pattern(text) if match["regex"] else None
-    return Expectation(match["severity"], pattern, text, _target(match["offset"], number, comments), comment)
+    return CommentExpectation(
+        match["severity"], pattern, text, _target(match["offset"], number, comments), comment
+    )
 
 
 def unmet(
-    diagnostics: Iterable[Diagnostic], expectations: Iterable[Expectation], *, only_expected: bool = False
+    diagnostics: Iterable[Diagnostic],
+    expectations: Iterable[CommentExpectation],
+    *,
+    only_expected: bool = False,
 ) -> tuple[Diagnostic, ...]:
     """Errors for unexpected diagnostics (unless `only_expected`), then for expectations that were not met.
 

@@ -97,7 +97,7 @@ class Command:
 
     @property
     def reports_on_propagation(self) -> bool:
-        """Whether there are reports, and a pass that propagates."""
+        """True if there are reports, and a pass that propagates."""
         return bool(self.reports) and any(call.row.propagates for call in self.calls)
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from shardy_py.base.errors import Position, ShardyError, closest, collected_warnings, located, suggestion
+from shardy_py.base.json_values import JsonObject
 from shardy_py.base.terminal import json_text, lines_text
 from shardy_py.cli.arguments import EXIT_CODES, command_parser
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, log, run_command
@@ -67,7 +68,7 @@ def is_hlo(text: str) -> bool:
     return text.startswith("HloModule", leading.end() if leading else 0)
 
 
-def _entries(text: str, file: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def _entries(text: str, file: str, options: argparse.Namespace) -> Iterator[JsonObject]:
     from shardy_py.hlo.analysis import function_maps, node_maps
 
     functions, main = _functions(text, file)
@@ -141,20 +142,20 @@ def _value_names(function: Function) -> list[str]:
 
 def _entry(
     function: str, name: str, kind: str, grid: Grid, direction: str, results: list[str], operands: list[str]
-) -> dict[str, Any]:
+) -> JsonObject:
     """Results and operands with the maps between them; pairs without a map are omitted."""
     forward = direction == INPUT_TO_OUTPUT
-    pairs: list[dict[str, Any]] = []
+    pairs: list[JsonObject] = []
     for i, row in enumerate(grid):
         for j, maps in enumerate(row):
             result, operand = (j, i) if forward else (i, j)
             if maps:
-                pair = {"result": result, "operand": operand, "result_name": results[result]}
+                pair: JsonObject = {"result": result, "operand": operand, "result_name": results[result]}
                 pairs.append(pair | {"operand_name": operands[operand], "maps": [str(m) for m in maps]})
     return {"function": function, "op": name, "kind": kind, "direction": direction, "pairs": pairs}
 
 
-def _as_text(entry: dict[str, Any]) -> str:
+def _as_text(entry: Mapping[str, Any]) -> str:
     lines = [f"{entry['function']}: {entry['op']}{' = ' if entry['op'] else ''}{entry['kind']}"]
     for pair in entry["pairs"]:
         result = f"result {pair['result']} ({pair['result_name']})"

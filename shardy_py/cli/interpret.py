@@ -15,6 +15,8 @@ import re
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
+from xdsl.ir import Attribute
+
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.progress import can_show, progress
 from shardy_py.cli.arguments import add_plugins, command_parser
@@ -191,13 +193,14 @@ def _arguments(text: str) -> list[Any]:
     from shardy_py.run.interpret.constants import array_of
 
     try:
-        attribute: Any = Cursor(Source(text, "--args"), syntax_table()).attribute()
+        attribute = Cursor(Source(text, "--args"), syntax_table()).attribute()
     except ShardyError:
         attribute = None
     if not isinstance(attribute, ArrayAttr):
         raise ShardyError(f"expected array attribute string for args, {_USAGE}")
-    elements: tuple[Any, ...] = cast("Any", attribute).data
-    if not all(isinstance(element, DenseIntOrFPElementsAttr) for element in elements):
+    given = cast("ArrayAttr[Attribute]", attribute).data
+    elements: list[Any] = [each for each in given if isinstance(each, DenseIntOrFPElementsAttr)]
+    if len(elements) < len(given):
         raise ShardyError(f"expected dense elements attribute for args elements, {_USAGE}")
     return [array_of(element) for element in elements]
 

@@ -71,9 +71,9 @@ def _array(options: argparse.Namespace) -> layout.ArrayShape:
 
 def _draw(options: argparse.Namespace, files: Files) -> str:
     from shardy_py.hlo.layout.draw import draw, draw_svg
-    from shardy_py.hlo.layout.picture import Limits, picture
+    from shardy_py.hlo.layout.picture import PictureLimits, picture
 
-    shown = picture(_array(options), Limits(options.rows, options.columns, options.panels))
+    shown = picture(_array(options), PictureLimits(options.rows, options.columns, options.panels))
     if options.svg:
         files.write(options.svg, draw_svg(shown))
         return ""

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.json_values import JsonObject
 from shardy_py.base.releases import KEY, current
 from shardy_py.base.terminal import json_text
 from shardy_py.cli.shell import in_flag
@@ -55,7 +56,7 @@ class Evidence:
     taken: Taken | None = None
 
 
-class Answer(NamedTuple):
+class FlagReport(NamedTuple):
     """A report on a program, rendered when called; `csv` of reports with rows."""
 
     text: Callable[[], str]
@@ -82,7 +83,7 @@ class ReportRow:
 
     flag: str
     key: str
-    answer: Callable[[Evidence, str], Answer]
+    answer: Callable[[Evidence, str], FlagReport]
     placeholder: str = ""
     default: str | None = ""
     summary: str = ""
@@ -105,7 +106,7 @@ class Request:
         with in_flag(f"--{self.row.flag}", self.argument):
             self.row.check(self.argument)
 
-    def answer(self, evidence: Evidence) -> Answer:
+    def answer(self, evidence: Evidence) -> FlagReport:
         """Returns the report on a program; errors about a part of the argument are placed there."""
         with in_flag(f"--{self.row.flag}", self.argument):
             return self.row.answer(evidence, self.argument)
@@ -137,7 +138,7 @@ def _without_release(report: Any) -> Any:
     """A report as part of a document that names the release itself."""
     if not isinstance(report, dict):
         return report
-    fields = cast("dict[str, Any]", report)
+    fields = cast("JsonObject", report)
     return {name: value for name, value in fields.items() if name != KEY}
 
 
@@ -153,16 +154,16 @@ def with_request(requests: tuple[Request, ...], new: Request) -> tuple[Request, 
     return (*kept, new)
 
 
-def _memory(evidence: Evidence, target: str) -> Answer:
+def _memory(evidence: Evidence, target: str) -> FlagReport:
     from shardy_py.report.memory import memory_json, memory_report
     from shardy_py.xla.gspmd.understanding import require_reportable
 
     require_reportable(evidence.after)
     report = memory_report(evidence.after, target, lambda: _sending(evidence)[0])
-    return Answer(lambda: str(report), lambda: memory_json(report), report.to_csv)
+    return FlagReport(lambda: str(report), lambda: memory_json(report), report.to_csv)
 
 
-def _communication(evidence: Evidence, model: str) -> Answer:
+def _communication(evidence: Evidence, model: str) -> FlagReport:
     from shardy_py.hardware.cost import cost_model
     from shardy_py.report.communication import communication_json, communication_text
     from shardy_py.report.communication.of_program import communication
@@ -179,27 +180,27 @@ def _communication(evidence: Evidence, model: str) -> Answer:
             report, sides_of=lambda use: sides(explainer, use.cause.made_for, use.axis_names, most_chains=1)
         )
 
-    return Answer(text, lambda: communication_json(report), report.to_csv)
+    return FlagReport(text, lambda: communication_json(report), report.to_csv)
 
 
-def _time(evidence: Evidence, hardware: str) -> Answer:
+def _time(evidence: Evidence, hardware: str) -> FlagReport:
     from shardy_py.report.time import time_json
 
     report = _time_report(evidence, hardware)
-    return Answer(lambda: str(report), lambda: time_json(report), report.to_csv)
+    return FlagReport(lambda: str(report), lambda: time_json(report), report.to_csv)
 
 
-def _time_trace(evidence: Evidence, argument: str) -> Answer:
+def _time_trace(evidence: Evidence, argument: str) -> FlagReport:
     path, _, hardware = argument.partition(",")
     _time_report(evidence, hardware or DEFAULT_HARDWARE).trace(path)
-    return Answer(lambda: f"The trace of a step is in {path}.", lambda: {"file": path})
+    return FlagReport(lambda: f"The trace of a step is in {path}.", lambda: {"file": path})
 
 
-def _chakra(evidence: Evidence, argument: str) -> Answer:
+def _chakra(evidence: Evidence, argument: str) -> FlagReport:
     folder, _, hardware = argument.partition(",")
     files = _time_report(evidence, hardware or DEFAULT_HARDWARE).chakra(folder)
     said = f"Traces of {len(files) - 1} devices are in {folder}."
-    return Answer(lambda: said, lambda: {"files": [*map(str, files)]})
+    return FlagReport(lambda: said, lambda: {"files": [*map(str, files)]})
 
 
 def _time_report(evidence: Evidence, hardware: str) -> TimeReport:
@@ -226,20 +227,20 @@ def _sending(
     return sending_program(evidence.after, record, partitioner=partitioner, taken=taken, model=model)
 
 
-def _explanation(evidence: Evidence, value: str) -> Answer:
+def _explanation(evidence: Evidence, value: str) -> FlagReport:
     answers = _explainer(evidence).explain_named(value)
-    return Answer(lambda: str(answers), lambda: [answer.to_json() for answer in answers])
+    return FlagReport(lambda: str(answers), lambda: [answer.to_json() for answer in answers])
 
 
-def _why_not(evidence: Evidence, question: str) -> Answer:
+def _why_not(evidence: Evidence, question: str) -> FlagReport:
     from shardy_py.report.explain import WhyNot
 
     reasons_by_name = WhyNot(_explainer(evidence)).named(question)
     data = {name: [reason.to_json() for reason in reasons] for name, reasons in reasons_by_name.items()}
-    return Answer(lambda: "\n\n".join(map(str, reasons_by_name.values())), lambda: data)
+    return FlagReport(lambda: "\n\n".join(map(str, reasons_by_name.values())), lambda: data)
 
 
-def _proof(evidence: Evidence, seed: str) -> Answer:
+def _proof(evidence: Evidence, seed: str) -> FlagReport:
     from shardy_py.run.proof import ProofOptions, bisected, prove
 
     assert evidence.partitioned is not None
@@ -248,7 +249,7 @@ def _proof(evidence: Evidence, seed: str) -> Answer:
     if evidence.bisects:
         answer = bisected(answer, options)
     answer.check()
-    return Answer(lambda: str(answer), lambda: answer.to_json())
+    return FlagReport(lambda: str(answer), lambda: answer.to_json())
 
 
 def _seed(text: str) -> int:
@@ -289,7 +290,7 @@ def _explainer(evidence: Evidence) -> Explainer:
 
 _SEED_DIGITS = 18
 DEFAULT_HARDWARE = "tpu-v5p"
-"""Of the reports on time."""
+"""The hardware of the reports on time."""
 
 REPORTS: tuple[ReportRow, ...] = (
     ReportRow(

@@ -42,7 +42,7 @@ TROUBLE = 2
 """The exit code of invalid input and use for commands whose `FAILURE` is an answer, as for diff and grep."""
 
 MOST_COLUMNS = 100
-"""Of the help of any command."""
+"""The most columns of the help of any command."""
 STANDARD = "-"
 """The name of standard input and of standard output on the command line."""
 
@@ -346,7 +346,7 @@ def _write_standard(text: str) -> None:
 
 
 def _reason(error: MemoryError) -> str:
-    """What did not fit, as numpy says it."""
+    """The array that did not fit, as numpy describes it."""
     return without_controls(f": {error}") if str(error) else ""
 
 

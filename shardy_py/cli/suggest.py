@@ -21,7 +21,7 @@ from shardy_py.cli.as_compiled import add_flags, add_release, add_trip_counts, p
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
 
 if TYPE_CHECKING:
-    from shardy_py.search.assignment import Outcome, Problem
+    from shardy_py.search.assignment import AssignmentOutcome, AssignmentProblem
     from shardy_py.search.suggest import Suggestion
     from shardy_py.sharding import Mesh
 
@@ -69,7 +69,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         help="keep the program's annotation of a value",
     )
     add("--time-limit", type=_count, default=60, metavar="SECONDS", help="of the search (default: 60)")
-    add("--tries", type=_count, default=400, help="choices that are scored at most (default: 400)")
+    add("--tries", type=_count, default=400, help="most candidates evaluated (default: 400)")
     add("--seed", type=int, default=0, help="order of the search (default: 0)")
     add("-o", dest="output", metavar="FILE", help="write the program annotated with the best plan")
     add("--code", metavar="FILE", help="write the PartitionSpecs of the best plan as Python")
@@ -101,7 +101,7 @@ def _solve(options: argparse.Namespace, files: Files) -> int:
     """Solves problems of the contest; each takes at most the time limit."""
     from shardy_py.search.assignment import problem_of, results_table, solution_text, solve
 
-    results: list[tuple[Problem, Outcome]] = []
+    results: list[tuple[AssignmentProblem, AssignmentOutcome]] = []
     for name in options.iopddl:
         source = files.read(name)
         problem = problem_of(source.text, source.file)

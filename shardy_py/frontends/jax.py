@@ -18,7 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import StringAttr
 
 from shardy_py.api import Mesh, Options, P, Program, Result, Sharding, ShardyError, Value, propagate
 from shardy_py.api.remarks import say
@@ -29,6 +29,7 @@ from shardy_py.base.source_files import EVERYWHERE
 from shardy_py.frontends.jax_wrapped import filtered, is_module, unwrapped
 from shardy_py.mlir.dialects import parse_module
 from shardy_py.mlir.dialects.sdy import MeshOp
+from shardy_py.mlir.typed import dictionaries_in
 from shardy_py.sharding import AxisRef
 from shardy_py.xla.prepare.taken import take
 
@@ -102,7 +103,7 @@ def _lowered(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
     return traced if is_lowered else traced.lower(lowering_platforms=(jax.default_backend(),))
 
 
-def _require_none(stage: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+def _require_none(stage: str, arguments: tuple[object, ...], keywords: dict[str, object]) -> None:
     if arguments or keywords:
         raise ShardyError(
             f"arguments for the result of `{stage}(...)`, which has them already; "
@@ -133,7 +134,7 @@ def _require(value: Any, kinds: Any, what: str) -> None:
         raise ShardyError.unexpected("", expected=what, got=_described(value))
 
 
-def _described(value: Any) -> str:
+def _described(value: object) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}: {str(value)[:80]}"
 
 
@@ -153,7 +154,11 @@ class JaxResult:
 
 
 def propagate_function(
-    function: Any, *arguments: Any, options: Options | None = None, mesh: Any = None, **keywords: Any
+    function: object,
+    *arguments: object,
+    options: Options | None = None,
+    mesh: object = None,
+    **keywords: object,
 ) -> JaxResult:
     """Lowers a function, propagates, and returns the shardings as `NamedSharding`s, as JAX's jit would.
 
@@ -205,7 +210,7 @@ def _axis_types(mesh: Any) -> Any:
 # ---------------------------------------------------------------------- shardings
 
 
-def sharding_of_value(value: Value, mesh: Any = None, *, explicit: tuple[str, ...] = ()) -> Any:
+def sharding_of_value(value: Value, mesh: object = None, *, explicit: tuple[str, ...] = ()) -> object:
     """The `NamedSharding` of a value: replicated if it has no sharding, None if no mesh has axes.
 
     A sharding on a mesh without axes, which JAX gives scalars, counts as none. Raises `ShardyError` as
@@ -229,7 +234,7 @@ def _memory_kind(value: Value) -> str | None:
     entries = value.entry.op.properties.get(name) if name else None
     if entries is None:
         return None
-    entry = cast("ArrayAttr[DictionaryAttr]", entries).data[value.entry.index]
+    entry = dictionaries_in(entries)[value.entry.index]
     kind = entry.data.get("mhlo.memory_kind")
     return kind.data if isinstance(kind, StringAttr) else None
 

@@ -25,7 +25,7 @@ Types = tuple[tuple[tuple[int, ...], str], ...]
 """The local shape and numpy type of each tensor."""
 AXIS = "devices"
 LAPACK = "@lapack_"
-"""How the targets of custom calls to LAPACK start: on CPUs, they crash unless it is loaded."""
+"""Prefixes of targets of custom calls to LAPACK: on CPUs, these crash unless it is loaded."""
 
 
 def run_on_devices(

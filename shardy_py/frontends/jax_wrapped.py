@@ -28,7 +28,7 @@ def unwrapped(stage: Any, kinds: Any) -> Any:
     return stage
 
 
-def is_module(function: Any) -> bool:
+def is_module(function: object) -> bool:
     """Returns whether a function is an `eqx.Module`, as what `eqx.filter_jit` returns is."""
     equinox = sys.modules.get("equinox")
     return equinox is not None and isinstance(function, equinox.Module)
@@ -76,7 +76,7 @@ def _is_array(jax: Any, leaf: Any) -> bool:
     return isinstance(leaf, jax.Array | jax.ShapeDtypeStruct) or type(leaf).__module__ == "numpy"
 
 
-def _signature(module: Callable[..., Any]) -> inspect.Signature:
+def _signature(module: Callable[..., object]) -> inspect.Signature:
     """The parameters of a module's call, by which JAX names arguments, after the module itself."""
     try:
         parameters = [*inspect.signature(module).parameters.values()]

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.json_values import JsonObject
 from shardy_py.hardware.cost import Cost
 from shardy_py.hlo.layout import layout_bytes
 from shardy_py.hlo.layout.formats import Target
@@ -80,20 +81,20 @@ def tensor_size(
     return TensorSize(shape, TensorBytes(whole.unpadded, local.unpadded, local.padded))
 
 
-_MERGED: dict[type, Callable[[Any], dict[str, Any]]] = {
+_MERGED: dict[type, Callable[[Any], JsonObject]] = {
     Cost: asdict,
     TensorBytes: asdict,
     TensorType: lambda type_: {"shape": list(type_.shape), "element_type": type_.element},
 }
 
 
-def json_fields(value: Any, *names: str) -> dict[str, Any]:
+def json_fields(value: Any, *names: str) -> JsonObject:
     """Returns the fields of a dataclass in order, or those of these names, as JSON values.
 
     >>> json_fields(TensorSize((8, 2), TensorBytes(64, 64, 64), "none"))["padded_bytes"]
     64
     """
-    found: dict[str, Any] = {}
+    found: JsonObject = {}
     for name in names or (field.name for field in fields(value)):
         item = getattr(value, name)
         if type(item) in _MERGED:

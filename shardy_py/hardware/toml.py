@@ -43,7 +43,7 @@ from shardy_py.hlo.layout.formats import TARGETS
 
 _TOP = ("name", "base", "memory_gib", "memory_gb_per_second", "vector_tflops", "layouts", "source")
 _MOST = 1e24
-"""Of a figure, far beyond any device."""
+"""The limit of a figure, far beyond any device."""
 _TABLES: Mapping[str, tuple[str, ...]] = {
     "matrix_tflops": (),
     "network": ("kind", "dimensions", "devices", "devices_per_chip", "ring", "gb_per_second", "latency_us"),

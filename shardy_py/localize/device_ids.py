@@ -49,12 +49,12 @@ class DeviceCounts:
 
     @property
     def has_channels(self) -> bool:
-        """Whether ops between devices have channels."""
+        """True if ops between devices have channels."""
         return not self.is_narrow or self.replicas == 1
 
     @property
     def is_grid(self) -> bool:
-        """Whether there are several of both."""
+        """True if there are several of both."""
         return self.replicas > 1 and self.partitions > 1
 
     def check_any(self, meshes: Iterable[Mesh]) -> None:
@@ -100,7 +100,7 @@ def plain_id(build: StablehloBuilder, counts: DeviceCounts) -> Value:
 
 
 def is_device(build: StablehloBuilder, counts: DeviceCounts, device: int) -> Value:
-    """Whether it is this device that runs the op: a scalar of `i1`."""
+    """True if it is this device that runs the op: a scalar of `i1`."""
     if counts.is_narrow and not counts.is_grid:
         return build.compare("EQ", plain_id(build, counts), build.integer(device, _UI32))
     return build.compare("EQ", device_id(build, counts), build.integer(device, counts.integer))

@@ -63,7 +63,7 @@ def propagate_through_expanded_ops(module: ModuleOp) -> None:
 
 
 def _stops(op: Operation, reader: ShardingReader) -> bool:
-    """Whether Shardy's propagation stopped at an op: it has no rule there, and tensors without a sharding."""
+    """True if Shardy's propagation stopped at an op: it has no rule there, and tensors without a sharding."""
     if RULE not in op.attributes or op.name.startswith("sdy.") or derive_rule(record_of(op)) is not None:
         return False
     values = [value for value in (*operands_of(op), *op.results) if rank_of(value.type)]

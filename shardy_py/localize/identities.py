@@ -42,7 +42,7 @@ def encoded(identity: Identity, element: Any) -> bytes | None:
 
 
 def is_constant_of(value: Value, data: bytes) -> bool:
-    """Whether a scalar is a constant with these bytes."""
+    """True if a scalar is a constant with these bytes."""
     constant = constant_of(value)
     given: Any = None if constant is None else constant.properties["value"]
     return given is not None and getattr(given.data, "data", None) == data

@@ -15,11 +15,13 @@ from math import prod
 from typing import Any, cast
 
 import numpy as np
+from xdsl.dialects.builtin import ShapedType
 from xdsl.ir import Operation
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.localize.device_ids import table_entry
 from shardy_py.localize.localizer import Localizer, Site, replace_result
+from shardy_py.mlir.dialects.sdy import TensorShardingAttr
 from shardy_py.mlir.dialects.sdy.attributes import AllToAllParam
 from shardy_py.mlir.movements import Localized, is_recording, note
 from shardy_py.mlir.stablehlo_builder import (
@@ -29,6 +31,7 @@ from shardy_py.mlir.stablehlo_builder import (
     resized,
     shape_of,
 )
+from shardy_py.mlir.typed import of_kind, property_of
 from shardy_py.ops import COMBINERS, REDUCTIONS
 from shardy_py.reshard.compare import is_equivalent
 from shardy_py.reshard.device_groups import shard_indices, source_target_pairs
@@ -47,7 +50,7 @@ def reduction_of(op: Operation) -> str:
 
 def target_of(local: Localizer, op: Operation) -> tuple[TensorSharding, Mesh]:
     """The sharding of the result, and its mesh."""
-    sharding = cast(TensorSharding, cast(Any, op.properties["out_sharding"]).data)
+    sharding = property_of(op, "out_sharding", TensorShardingAttr).data
     return sharding, mesh_of(sharding, local.meshes)
 
 
@@ -94,7 +97,7 @@ def all_gather(local: Localizer, site: Site) -> None:
         value = gathered(value, dim, by_dimension[dim], site.op.results[0].type)
     elif local.options.per_dim_all_gather or not is_static:
         for dim in reversed(factors):
-            shape = list(cast(Any, value.type).get_shape())
+            shape = list(of_kind(value.type, ShapedType).get_shape())
             shape[dim] *= factors[dim] if shape[dim] >= 0 else 1
             value = gathered(value, dim, by_dimension[dim], resized(value, shape))
     elif factors:
@@ -305,7 +308,7 @@ def _note_terms(site: Site, axes: Axes) -> None:
     """Records that the operand has terms along `axes`, which no sharding says."""
     if not is_recording():
         return
-    target = cast(TensorSharding, cast(Any, site.op.properties["out_sharding"]).data)
+    target = property_of(site.op, "out_sharding", TensorShardingAttr).data
     given = site.operands[0].sharding or TensorSharding.fully_closed(target.mesh, target.rank)
     terms = replace(given, unreduced_axes=tuple(axes), reduction=reduction_of(site.op))
     note(Localized(site.values[0], terms))

@@ -183,7 +183,7 @@ def _localize_indices(
 def _holds_first(
     local: Localizer, build: StablehloBuilder, operand: Whole, dims: Sequence[int], indexed: Sequence[int]
 ) -> Value:
-    """Whether the part begins at index 0 along those of `dims` that are not indexed."""
+    """True if the part begins at index 0 along those of `dims` that are not indexed."""
     holds: Value | None = None
     for dim in dims:
         if dim not in indexed:
@@ -254,7 +254,7 @@ def scatter(local: Localizer, site: Site) -> None:
 
 
 def _is_shifted(dim: int, operand: Whole, updates: Whole, numbers: ScatterDimensions) -> bool:
-    """Whether indices along a sharded dimension count from the start of the part.
+    """True if indices along a sharded dimension count from the start of the part.
 
     Not if updates cover the dimension: then index 0 is the only one within bounds, on each device.
     """
@@ -328,7 +328,7 @@ def _keep_where_leader(
 def _is_leader(
     local: Localizer, build: StablehloBuilder, updates: Whole, axes: Axes
 ) -> tuple[Value, tuple[int, ...]]:
-    """Whether the device is the first one along `axes`, and the dimensions of that value in a broadcast."""
+    """True if the device is the first one along `axes`, and the dimensions of that value in a broadcast."""
     if local.options.device_id_arithmetic:
         return local.is_first(build, updates.mesh, axes), ()
     return local.is_first_by_table(build, updates.mesh, axes), (0,)

@@ -6,7 +6,7 @@ Not here: gather and scatter (`local_indexed.py`), collectives (`local_collectiv
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.ir import Operation
@@ -32,6 +32,7 @@ from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of
 from shardy_py.mlir.text.builtin_attributes import is_integer
 from shardy_py.mlir.text.dense import is_splat, make_dense, store_integer
 from shardy_py.mlir.text.type_reader import ranked_tensor
+from shardy_py.mlir.typed import integer_of
 from shardy_py.ops import TABLE
 from shardy_py.reshard.device_groups import table_indices
 from shardy_py.sharding.slices import listed
@@ -94,7 +95,7 @@ def iota(local: Localizer, site: Site) -> None:
     op, whole = site.op, site.results[0]
     if not whole.sharded:
         return
-    dim: int = cast(Any, op.properties["iota_dimension"]).value.data
+    dim: int = integer_of(op, "iota_dimension")
     forget_sharding(op)
     if not whole.axes(dim):
         return
@@ -182,7 +183,7 @@ def dynamic_update_slice(local: Localizer, site: Site) -> None:
 def concatenate(local: Localizer, site: Site) -> None:
     """The other dimensions may be sharded. Raises ShardyError if that of the concatenation is."""
     result = site.results[0]
-    dim = cast(Any, site.op.properties["dimension"]).value.data
+    dim = integer_of(site.op, "dimension")
     if result.axes(dim):
         fact = f"dimension {dim} is sharded but the concatenation is on this dimension."
         raise ShardyError(Diagnostic(fact, remedy=PERMUTE))
@@ -290,7 +291,7 @@ def reduce(local: Localizer, site: Site) -> None:
 
 
 def _is_constant(value: Value, data: bytes) -> bool:
-    """Whether a scalar is a constant with these bytes, or the negative zero."""
+    """True if a scalar is a constant with these bytes, or the negative zero."""
     owner = constant_of(value)
     given: Any = None if owner is None else owner.properties["value"]
     if given is None:
@@ -328,7 +329,7 @@ _SHAPED = sized_by_operand(0)
 
 def dynamic_iota(local: Localizer, site: Site) -> None:
     """An iota of the part. Raises ShardyError if it counts along a sharded dimension of dynamic size."""
-    dim = cast(Any, site.op.properties["iota_dimension"]).value.data
+    dim = integer_of(site.op, "iota_dimension")
     if site.results[0].axes(dim) and site.results[0].shape[dim] is None:
         raise not_local(f"an iota along sharded dimension {dim} of dynamic size", RESHARD)
     _SHAPED(local, site)
@@ -337,7 +338,7 @@ def dynamic_iota(local: Localizer, site: Site) -> None:
 
 def get_dimension_size(local: Localizer, site: Site) -> None:
     """The size of the whole dimension."""
-    parts = site.operands[0].parts(cast(Any, site.op.properties["dimension"]).value.data)
+    parts = site.operands[0].parts(integer_of(site.op, "dimension"))
     if parts > 1:
         build, part = StablehloBuilder(site.op), renewed(site.op).results[0]
         replace_result(site.op, build.binary("multiply", part, build.integer(parts, element_of(part))))

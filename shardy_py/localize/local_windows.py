@@ -6,7 +6,6 @@ Not here: windows that reach into other parts (`sdy-resolve-permutation-factors`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
 
 from xdsl.dialects.builtin import IntegerAttr, i64
 
@@ -15,6 +14,7 @@ from shardy_py.localize.local_ops import PERMUTE, RESHARD
 from shardy_py.localize.localizer import Localizer, Site, forget_sharding, not_local
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.stablehlo_builder import shape_of
+from shardy_py.mlir.typed import integer_of
 from shardy_py.ops.dimensions import ConvolutionDimensions, Window, own_windows, windows_of
 
 
@@ -55,7 +55,7 @@ def convolution(local: Localizer, site: Site) -> None:
         "batch_group_count": lhs.parts(numbers.batch),
     }
     for name, parts in counts.items():
-        groups: int = cast(Any, op.properties[name]).value.data
+        groups: int = integer_of(op, name)
         own = min(groups, parts)
         if groups % own:
             raise ShardyError.unexpected(

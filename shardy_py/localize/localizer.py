@@ -83,7 +83,7 @@ class Site:
 
     @property
     def is_whole(self) -> bool:
-        """Whether no operand and no result is sharded."""
+        """True if no operand and no result is sharded."""
         return not any(whole.sharded for whole in (*self.operands, *self.results))
 
 
@@ -112,7 +112,7 @@ class Localizer:
         return build.integer(number, self.counts.integer)
 
     def is_first(self, build: StablehloBuilder, mesh: Mesh, axes: Axes) -> Value:
-        """Whether the device is the first one along `axes`: a scalar of `i1`."""
+        """True if the device is the first one along `axes`: a scalar of `i1`."""
         if self.counts.is_narrow:
             return build.reshape(self.is_first_by_table(build, mesh, axes), ())
         return build.compare("EQ", self.offset(build, mesh, axes, 1), self.position(build, 0))

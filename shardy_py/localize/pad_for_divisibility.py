@@ -12,7 +12,7 @@ except where `localize/arithmetic/masks.py` lists what an op must find in it. Sh
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -28,6 +28,7 @@ from shardy_py.mlir.op_errors import errors_at, place_of
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import functions_of, meshes_of
 from shardy_py.mlir.text.type_reader import ranked_tensor
+from shardy_py.mlir.typed import element_type_of
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.passes.options import PadForDivisibilityOptions
 from shardy_py.reshard.divisible import divisible_shape
@@ -60,7 +61,7 @@ _LEFT = ("chlo.", "mhlo.", PropagationBarrierOp.name)
 
 
 def _is_left(value: OpResult) -> bool:
-    """Whether neither the maker of a value nor a user of it takes padding."""
+    """True if neither the maker of a value nor a user of it takes padding."""
     return all(op.name.startswith(_LEFT) for op in (value.op, *(use.operation for use in value.uses)))
 
 
@@ -90,7 +91,7 @@ class _Padding:
         shape = divisible_shape(tensor.shape, sharding, mesh_of(sharding, self._meshes))
         if shape == tensor.shape:
             return type_
-        return ranked_tensor(cast(Sizes, shape), cast(Any, type_).element_type)
+        return ranked_tensor(cast(Sizes, shape), element_type_of(type_))
 
     def uneven_borders(self, function: FuncOp) -> Iterator[Diagnostic]:
         types = function.function_type

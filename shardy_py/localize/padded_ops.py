@@ -67,7 +67,7 @@ class Padded:
         return self._true_shapes.get(value) or shape_of(value)
 
     def is_padded(self, value: SSAValue) -> bool:
-        """Whether the value has padding."""
+        """True if the value has padding."""
         return value in self._true_shapes
 
     def sharding(self, value: SSAValue) -> TensorSharding | None:

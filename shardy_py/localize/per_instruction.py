@@ -90,7 +90,7 @@ class Filter:
         return result
 
     def accepts(self, op: Operation, number: int) -> bool:
-        """Whether the op with that number is meant."""
+        """True if the op with that number is meant."""
         if (self.low is not None and number < self.low) or (self.high is not None and number > self.high):
             return False
         return not self.names or any(name in op.name for name in self.names)
@@ -136,7 +136,7 @@ class _Partitioning:
         self._reader = ShardingReader()
 
     def is_candidate(self, op: Operation) -> bool:
-        """Whether the op has a sharded operand or result, and is one that can be partitioned alone."""
+        """True if the op has a sharded operand or result, and is one that can be partitioned alone."""
         if is_terminator(op) or isinstance(op, CallOp):
             return False
         if op.name.startswith("sdy.") and not isinstance(op, _SDY):

@@ -71,14 +71,14 @@ class Sides:
         return places, [sharding.dimensions[place].axes for sharding, place in pairs]
 
     def is_described(self, number: int) -> bool:
-        """Whether an exchange does along a spatial dimension: sharded along windows, or along the kernel."""
+        """True if an exchange does along a spatial dimension: sharded along windows, or along the kernel."""
         image, kernel, result = self.along(number)[1]
         along_kernel = image == kernel and not result and not self.windows[number].is_reversed
         along_kernel = along_kernel and not self.has_groups_along(image)
         return (image == result and not kernel) or along_kernel
 
     def has_groups_along(self, axes: Iterable[AxisRef]) -> bool:
-        """Whether groups are sharded along sub-axes of these axes."""
+        """True if groups are sharded along sub-axes of these axes."""
         names = {axis.name for axis in axes}
         outside = _outside_windows(self.shardings, self.dimensions)
         return self.groups > 1 and any(axis.name in names for axis in outside)

@@ -82,7 +82,7 @@ _LOCAL: dict[str, Callable[[Operation, TensorSharding, int, Resolution], bool]] 
     PadOp.name: is_local_pad,
     SliceOp.name: is_local_slice,
 }
-"""Whether an op reads elements of its own part only, along a dimension."""
+"""True if an op reads elements of its own part only, along a dimension."""
 
 _LOCAL_FORMS = (DynamicUpdateSliceOp.name,)
 """Ops whose local form takes parts, at any start: what they need whole is (`whole_tensors.py`)."""

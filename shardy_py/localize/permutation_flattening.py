@@ -99,7 +99,7 @@ def flattened_reshape(
 
 
 def _is_flat(group: ReshapeGroup, sides: tuple[Shaped, Shaped]) -> bool:
-    """Whether only the first dimensions are sharded, along the same axes."""
+    """True if only the first dimensions are sharded, along the same axes."""
     lists = [
         [dimension.axes for dimension in sharding.dimensions[slice(*ends)]]
         for (_, sharding), ends in zip(sides, (group.source, group.target), strict=True)

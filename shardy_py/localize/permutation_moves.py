@@ -55,7 +55,7 @@ def result_shape(op: Operation) -> tuple[int, ...]:
 def is_local_pad(
     op: Operation, sharding: TensorSharding, dimension: int, state: Resolution, *, with_padding: bool = False
 ) -> bool:
-    """Whether each part of a padded dimension has elements of the same part of the operand only.
+    """True if each part of a padded dimension has elements of the same part of the operand only.
 
     with_padding: also where the elements are those that make parts of one size, as Shardy does not.
     """
@@ -76,7 +76,7 @@ def is_local_pad(
 
 
 def is_local_slice(op: Operation, sharding: TensorSharding, dimension: int, state: Resolution) -> bool:
-    """Whether a slice keeps the start of a dimension, and each part its size."""
+    """True if a slice keeps the start of a dimension, and each part its size."""
     mesh = state.symbols.mesh(sharding.mesh)
     assert mesh is not None
     reads = slice_reads(op, parts_of(sharding, mesh))[dimension]
@@ -87,7 +87,7 @@ def is_local_slice(op: Operation, sharding: TensorSharding, dimension: int, stat
 
 
 def is_local_update(op: Operation, sharding: TensorSharding, dimension: int, state: Resolution) -> bool:
-    """Whether an update lies in one part: it has one element, or starts at a constant and fits there."""
+    """True if an update lies in one part: it has one element, or starts at a constant and fits there."""
     mesh = state.symbols.mesh(sharding.mesh)
     assert mesh is not None
     given, update, *starts = operands_of(op)

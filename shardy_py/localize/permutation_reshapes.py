@@ -84,18 +84,18 @@ class Reshape:
 
     @property
     def is_reduced(self) -> bool:
-        """Whether no side is still to be reduced."""
+        """True if no side is still to be reduced."""
         return not (self.source.sharding.unreduced_axes or self.target.sharding.unreduced_axes)
 
     @property
     def is_equivalent(self) -> bool:
-        """Whether the axes divide operand and result at the same levels."""
+        """True if the axes divide operand and result at the same levels."""
         one, other = self.source, self.target
         return has_same_parts(one.sharding, one.shape, other.sharding, other.shape, self.mesh)
 
     @property
     def is_local(self) -> bool:
-        """Whether each part of the result is a reshape of the same part of the operand."""
+        """True if each part of the result is a reshape of the same part of the operand."""
         one, other = self.source, self.target
         if one.sharding.mesh == other.sharding.mesh and is_same_layout(
             one.sharding, one.shape, other.sharding, other.shape, self.mesh
@@ -104,7 +104,7 @@ class Reshape:
         return self.is_equivalent and all(group.is_passed_through for group in self.groups)
 
     def is_local_group(self, group: ReshapeGroup) -> bool:
-        """Whether the parts of the dimensions of a group have the same elements on both sides."""
+        """True if the parts of the dimensions of a group have the same elements on both sides."""
         sides = ((self.source, group.source), (self.target, group.target))
         shapes = [side.shape[slice(*ends)] for side, ends in sides]
         shardings = [
@@ -119,7 +119,7 @@ class Reshape:
         return [group for group in self.groups if not self.is_local_group(group)]
 
     def is_uneven(self, group: ReshapeGroup) -> bool:
-        """Whether a dimension of the group is in parts of several sizes."""
+        """True if a dimension of the group is in parts of several sizes."""
         return is_uneven(group, (self.source.shape, self.source.even), (self.target.shape, self.target.even))
 
 

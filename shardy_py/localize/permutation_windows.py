@@ -190,7 +190,7 @@ def reduction_windows(op: Operation, state: Resolution) -> Description:
 
 
 def _identity(op: Operation, index: int, initial: Value) -> Value:
-    """What leaves the values of a window as they are; the initial value if that is it, or none is known."""
+    """The element that keeps a window's values; the initial value if that is it, or none is known."""
     name, element = combiners_of(op)[index], element_of(initial)
     data = None if name is None else identity_data(name, element)
     if data is None or is_constant_of(initial, data):
@@ -204,7 +204,7 @@ def _with_parts(windows: Sequence[Window], exchanges: Exchanges) -> list[Window]
 
 
 def is_isolated(op: Operation) -> bool:
-    """Whether no op in the regions of `op` uses a value from outside."""
+    """True if no op in the regions of `op` uses a value from outside."""
     inside: set[Value] = {value for block in blocks_of(op) for value in block.args}
     for nested in walk_pre_order(op, include_root=False):
         inside.update(nested.results)

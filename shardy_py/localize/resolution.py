@@ -39,7 +39,7 @@ class Resolution:
 
     @property
     def has_reversals_only(self) -> bool:
-        """Whether Shardy's pass exchanges for reversals only, and in another way."""
+        """True if Shardy's pass exchanges for reversals only, and in another way."""
         return not (Behaviour.PARTS_ARE_EXCHANGED.holds or self.options.enable_windowed_halo_exchange)
 
     def rule(self, op: Operation) -> ShardingRule | None:

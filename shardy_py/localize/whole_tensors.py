@@ -305,7 +305,7 @@ def _without_axes(old: TensorSharding | None, whole: Collection[int]) -> TensorS
 
 
 def _unit_dimensions(op: Operation) -> list[Collection[int]]:
-    """Those of one element, on all but one device padding, which the op would mix with data."""
+    """The dimensions of one element, on all but one device padding, which the op would mix with data."""
     values = (*operands_of(op), *op.results)
     return [[dim for dim, size in enumerate(sizes_of(value)) if size == 1] for value in values]
 

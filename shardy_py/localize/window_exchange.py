@@ -249,7 +249,7 @@ def cut_from(
 
 
 def is_zero_constant(value: Value) -> bool:
-    """Whether a constant has zeros only, by their bits."""
+    """True if a constant has zeros only, by their bits."""
     constant = constant_of(value)
     data = getattr(getattr(constant and constant.properties.get("value"), "data", None), "data", b"?")
     return isinstance(data, bytes) and not any(data)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ShapedType
 from xdsl.dialects.func import FuncOp
@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, Operation
 
 from shardy_py.mlir.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
 from shardy_py.mlir.dialects.traits import ShardingProperty, data_flow_trait, required_data_flow
+from shardy_py.mlir.typed import dictionaries_in, function_type_of
 from shardy_py.sharding import TensorSharding
 
 SHARDING = "sdy.sharding"
@@ -109,7 +110,7 @@ def write_all(changes: Iterable[tuple[Holder, TensorSharding]]) -> None:
 def _write_many(place: Place, op: Operation, shardings: Mapping[int, TensorSharding]) -> None:
     match place:
         case Place.ARGUMENT | Place.FUNCTION_RESULT:
-            types = cast(Any, op).function_type
+            types = function_type_of(op)
             count = len(types.inputs if place is Place.ARGUMENT else types.outputs)
             name = _LISTS[place]
             count = max(count, 1 + max(shardings))
@@ -141,7 +142,7 @@ def attribute_list_shardings(attributes: Attribute | None) -> tuple[TensorShardi
 
 
 def _dictionaries(attributes: Attribute | None) -> Sequence[DictionaryAttr]:
-    return () if attributes is None else cast("ArrayAttr[DictionaryAttr]", attributes).data
+    return () if attributes is None else dictionaries_in(attributes)
 
 
 def _value(attribute: Attribute | None) -> TensorSharding | None:

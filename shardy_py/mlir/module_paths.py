@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, cast
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -29,7 +28,7 @@ _SEPARATOR = re.compile(r"[./]")
 
 def outer_name(op: Operation) -> str:
     """The name in the location of an op, of an inlined one also that of the call; "" if it has none."""
-    return name_stack(cast(Any, op).location)
+    return name_stack(op.location)
 
 
 @lru_cache(maxsize=65536)

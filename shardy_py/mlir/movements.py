@@ -93,7 +93,7 @@ class DroppedRules:
 
     @cached_property
     def attributes(self) -> Mapping[Operation, Attribute]:
-        """Those that cannot be derived again."""
+        """The attributes that cannot be derived again."""
         return self.find_underivable()
 
 

@@ -103,4 +103,4 @@ _CONVERTERS: dict[type[Attribute], Callable[[Any], Any]] = {
 _NAMED_CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "complex.number": lambda a: complex(a.real.data, a.imag.data),
 }
-"""Of classes in dialects of xDSL that are imported when a program has one."""
+"""Converters for classes in dialects of xDSL that are imported when a program has one."""

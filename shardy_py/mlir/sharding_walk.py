@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Operation
 from shardy_py.mlir.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
 from shardy_py.mlir.holders import SHARDING, attribute_list_shardings, sharding_attributes
 from shardy_py.mlir.ir import walk_pre_order
+from shardy_py.mlir.typed import dictionaries_in
 from shardy_py.sharding import TensorSharding
 
 Change = Callable[[TensorSharding], TensorSharding]
@@ -67,7 +68,7 @@ class _Changed:
             news = tuple(map(self._value, attribute.data))
             return attribute if news == attribute.data else TensorShardingPerValueAttr(news)
         if isinstance(attribute, ArrayAttr):
-            dictionaries = cast("ArrayAttr[DictionaryAttr]", attribute).data
+            dictionaries = dictionaries_in(cast("Attribute", attribute))
             replaced = tuple(map(self._dictionary, dictionaries))
             same = all(new is old for new, old in zip(replaced, dictionaries, strict=True))
             return cast(Attribute, attribute if same else ArrayAttr(replaced))

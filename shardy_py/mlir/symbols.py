@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp
@@ -17,6 +17,7 @@ from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.mlir.dialects.sdy.ops import MeshOp
 from shardy_py.mlir.ir import erase, place_at_end, walk_pre_order
 from shardy_py.mlir.op_errors import errors_at, place_of
+from shardy_py.mlir.typed import property_of, text_of
 from shardy_py.sharding import Mesh
 
 MAIN = "main"
@@ -130,12 +131,12 @@ def symbol_name(op: Operation) -> str | None:
 
 def function_name(function: Operation) -> str:
     """The symbol of a function."""
-    return cast(Any, function.properties["sym_name"]).data
+    return text_of(function, "sym_name")
 
 
 def callee_name(call: Operation) -> str:
     """The symbol that a call refers to."""
-    return cast(Any, call.properties["callee"]).root_reference.data
+    return property_of(call, "callee", SymbolRefAttr).root_reference.data
 
 
 def set_callee(call: Operation, name: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ShapedType
 from xdsl.dialects.func import FuncOp
@@ -31,6 +31,7 @@ from shardy_py.mlir.holders import (
 )
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.typed import dictionaries_in, index_of
 from shardy_py.ops import TABLE, Control
 from shardy_py.sharding import TensorSharding
 
@@ -78,7 +79,7 @@ def own_holder(value: SSAValue) -> Holder | None:
     parent = block.parent_op()
     if parent is None:
         return None
-    index: int = cast(Any, value).index
+    index: int = index_of(value)
     if parent.name == FuncOp.name:
         return Holder(Place.ARGUMENT, parent, index)
     if TABLE[parent.name].control is Control.ASYNC:
@@ -115,7 +116,7 @@ def before_barriers(value: SSAValue, known: Mapping[SSAValue, SSAValue] = Mappin
 
 @lru_cache(maxsize=4096)
 def _holds_its_own(op_class: type[Operation]) -> bool:
-    """Whether ops of a class hold the shardings of their results in `sdy.sharding`."""
+    """True if ops of a class hold the shardings of their results in `sdy.sharding`."""
     return data_flow_trait(op_class) is None and not sharding_attributes(op_class)
 
 
@@ -186,7 +187,7 @@ def _completed(
 def remove_result_shardings(function: Operation, indices: Iterable[int]) -> None:
     """Remove the shardings of some results of a function, and `res_attrs` if it becomes empty."""
     given = function.properties.get("res_attrs")
-    entries = [dict(d.data) for d in cast("ArrayAttr[DictionaryAttr]", given).data] if given else []
+    entries = [dict(d.data) for d in dictionaries_in(given)] if given else []
     removed = [entries[index].pop(SHARDING, None) for index in indices] if entries else []
     if any(sharding is not None for sharding in removed):
         del function.properties["res_attrs"]

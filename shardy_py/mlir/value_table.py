@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any, Literal, cast
+from typing import Literal
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.base.errors import Diagnostic, ShardyError, closest
 from shardy_py.mlir.dialects.registry import syntax_table
@@ -25,6 +25,7 @@ from shardy_py.mlir.module_paths import ops_by_module, outputs_of
 from shardy_py.mlir.symbols import function_name, functions_of
 from shardy_py.mlir.text.naming import ValueNames
 from shardy_py.mlir.text.source import position_of
+from shardy_py.mlir.typed import dictionaries_of, function_type_of, of_kind
 from shardy_py.mlir.value_shardings import holder_of
 from shardy_py.sharding import TensorSharding
 
@@ -68,8 +69,9 @@ class ValueEntry:
     @property
     def location(self) -> Attribute:
         """Its location in the source."""
-        source = self.op if self.role != "argument" else self.value
-        return cast(Any, source).location
+        if self.role != "argument":
+            return of_kind(self.op, Operation).location
+        return of_kind(self.value, BlockArgument).location
 
     @property
     def holder(self) -> Holder | None:
@@ -267,11 +269,11 @@ class ValueTable:
 def _results(function: Operation | None) -> Iterator[ValueEntry]:
     if function is None:
         return
-    types = cast(Any, function.properties["function_type"]).outputs.data
-    attributes = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get("res_attrs"))
+    types = function_type_of(function).outputs.data
+    attributes = dictionaries_of(function, "res_attrs")
     symbol = function_name(function)
     for index, type_ in enumerate(types):
-        info = attributes.data[index].data.get(RESULT_INFO) if attributes is not None else None
+        info = attributes[index].data.get(RESULT_INFO) if attributes else None
         label = info.data if isinstance(info, StringAttr) else ""
         yield ValueEntry(f"result {index}", symbol, "result", type_, function, index, None, label)
 
@@ -289,7 +291,7 @@ def _names_of(entry: ValueEntry) -> Iterator[str]:
 
 
 def _keys_of(entry: ValueEntry, name: str) -> Iterator[str]:
-    """What finds a value by a name that the file gave it."""
+    """The table that finds a value by a name that the file gave it."""
     if name != entry.name:
         group = name.removesuffix("#0")  # the name of several results is that of the first, too
         for each in {name, group}:

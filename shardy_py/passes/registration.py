@@ -59,7 +59,7 @@ class PassRow:
 
     @property
     def propagates(self) -> bool:
-        """Whether the pass propagates shardings through the program."""
+        """True if the pass propagates shardings through the program."""
         return self.options_class is not None and issubclass(self.options_class, PropagateOptions)
 
     @property

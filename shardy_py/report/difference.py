@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from shardy_py.base.json_values import JsonObject
 from shardy_py.base.releases import KEY, Release, current
 from shardy_py.base.terminal import lines_text
 from shardy_py.mlir.location_names import location_text
@@ -106,10 +107,10 @@ class Figures:
 
     @property
     def _costs(self) -> tuple[Any, ...]:
-        """What is compared: also that of different releases."""
+        """The costs compared, also those of different releases."""
         return self.collectives, self.bytes, self.seconds, self.memory_bytes, self.partitioner
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """Returns the figures by name."""
         names = ("collectives", "bytes", "seconds", "memory_bytes", "partitioner")
         return {**dict(zip(names, self._costs, strict=True)), KEY: self.release.name}
@@ -120,7 +121,7 @@ class Figures:
     def __hash__(self) -> int:
         return hash((self.bytes, self.seconds, self.partitioner))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Figures, (*self._costs, self.release)
 
 
@@ -176,7 +177,7 @@ def difference_text(delta: Difference, before: Figures, after: Figures, most: in
     return "\n\n".join(parts) or "no differences"
 
 
-def difference_json(delta: Difference, before: Figures, after: Figures) -> dict[str, Any]:
+def difference_json(delta: Difference, before: Figures, after: Figures) -> JsonObject:
     """Returns what differs for JSON; docs/diff.md describes the schema."""
     changes = [
         {"value": str(c.entry), "now": str(c.new_entry), **_sides(c), "location": c.location}

@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.json_values import JsonObject
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.value_shardings import ShardingReader
@@ -109,7 +109,7 @@ def local_shapes_text(values: Iterable[LocalValue], device_id: int | None = None
     return table(rows) + (f"\n{_NOT_GLOBAL}" if has_local else "")
 
 
-def local_shapes_data(values: Iterable[LocalValue]) -> list[dict[str, Any]]:
+def local_shapes_data(values: Iterable[LocalValue]) -> list[JsonObject]:
     """Returns the same as dictionaries for JSON; None where a size is dynamic."""
     return [
         {

@@ -12,17 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from shardy_py.mlir.calls import calls_in, functions_top_down
+from shardy_py.mlir.dialects.sdy import TensorShardingPerValueAttr
 from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
 from shardy_py.mlir.ir import operands_of, terminator_of, walk_pre_order
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import callee_name, function_name
+from shardy_py.mlir.typed import property_of
 from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.ops import TABLE, Control
 from shardy_py.sharding import DeviceSlices, Mesh, TensorSharding, device_slices
@@ -148,7 +149,9 @@ def within(inner: DeviceSlices, outer: DeviceSlices) -> DeviceSlices | None:
 
 
 def _shardings(op: Operation) -> tuple[tuple[TensorSharding, ...], ...]:
-    return tuple(cast(Any, op.properties[name]).data for name in ("in_shardings", "out_shardings"))
+    return tuple(
+        property_of(op, name, TensorShardingPerValueAttr).data for name in ("in_shardings", "out_shardings")
+    )
 
 
 def _axes_bound_by_callers(module: ModuleOp) -> dict[str, tuple[str, ...]]:

@@ -58,7 +58,7 @@ class AxisMoves:
 
     @property
     def is_done(self) -> bool:
-        """Whether the current sharding is the wanted one."""
+        """True if the current sharding is the wanted one."""
         return not any(self.have) and not any(self.want)
 
     def copy(self) -> Self:
@@ -161,7 +161,7 @@ def fit(axis: AxisRef, capacity: int, mesh: Mesh) -> tuple[AxisRef | None, AxisR
 
 
 def is_multiple(first: int, second: int) -> bool:
-    """Whether one divides the other."""
+    """True if one divides the other."""
     return first % second == 0 or second % first == 0
 
 
@@ -299,7 +299,7 @@ def _slice_in_place(
 
 
 def needs_permute(moves: AxisMoves) -> bool:
-    """Whether a permute helps: axes to replace, or axes to reorder before they move."""
+    """True if a permute helps: axes to replace, or axes to reorder before they move."""
     mesh = moves.mesh
     for have, want in zip(moves.have, moves.want, strict=True):
         if have and want and is_multiple(have[0].size(mesh), want[0].size(mesh)):

@@ -19,12 +19,12 @@ else 0.
 
 
 def is_replicated(sharding: TensorSharding | None) -> bool:
-    """Whether no dimension is sharded."""
+    """True if no dimension is sharded."""
     return sharding is None or sharding.is_fully_replicated
 
 
 def is_equivalent(first: TensorSharding | None, second: TensorSharding | None) -> bool:
-    """Whether both put the same data on the same devices; None is fully replicated.
+    """True if both put the same data on the same devices; None is fully replicated.
 
     Closed dimensions, priorities and explicitly replicated axes are ignored. Fully replicated tensors are
     equivalent on any mesh.
@@ -48,7 +48,7 @@ def is_same_layout(
     second_shape: Sequence[int],
     mesh: Mesh,
 ) -> bool:
-    """Whether both put each element of the tensor, in two shapes of it, on the same devices of `mesh`.
+    """True if both put each element of the tensor, in two shapes of it, on the same devices of `mesh`.
 
     An axis that shards a dimension steps through the elements in row-major order by a stride: `[{"x"}, {}]`
     of tensor<8x4> on 2 devices steps by 16 elements. Shardings with the same axes at the same strides agree.

@@ -131,7 +131,7 @@ def source_target_pairs(
 
 
 @dataclass(frozen=True, slots=True)
-class Digit:
+class DeviceDigit:
     """A digit of a device id: `id // stride % size`, counted from the end if `reversed`.
 
     is_leading: ids have no more major digit, so that `% size` changes nothing.
@@ -143,7 +143,7 @@ class Digit:
     is_leading: bool
 
 
-def digits(mesh: Mesh, axes: Axes) -> tuple[Digit, ...] | None:
+def digits(mesh: Mesh, axes: Axes) -> tuple[DeviceDigit, ...] | None:
     """The digits of a device id that are the position along `axes`, major to minor; adjacent ones are merged.
 
     None if the ids of the mesh are not digits of the coordinates, transposed or reversed.
@@ -151,7 +151,7 @@ def digits(mesh: Mesh, axes: Axes) -> tuple[Digit, ...] | None:
     strides = _id_strides(mesh)
     if strides is None:
         return None
-    result: list[Digit] = []
+    result: list[DeviceDigit] = []
     for axis in axes:
         size = axis.size(mesh)
         if size == 1:
@@ -162,7 +162,7 @@ def digits(mesh: Mesh, axes: Axes) -> tuple[Digit, ...] | None:
         if last is not None and last.stride == stride * size and last.reversed == (along < 0):
             result.pop()
             size *= last.size
-        result.append(Digit(stride, size, along < 0, stride * size == mesh.device_count))
+        result.append(DeviceDigit(stride, size, along < 0, stride * size == mesh.device_count))
     return tuple(result)
 
 

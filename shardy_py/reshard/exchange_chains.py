@@ -26,7 +26,7 @@ Params = tuple[tuple[Axes, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class ExchangeStage:
     """One all-to-all: what moves, and the sharding after it."""
 
     params: Params
@@ -39,7 +39,7 @@ class SplitExchange:
 
     shape: tuple[int, ...]
     sharding: TensorSharding
-    stages: tuple[Stage, ...]
+    stages: tuple[ExchangeStage, ...]
 
 
 def permuted_dimension(source: TensorSharding, permuted: TensorSharding, mesh: Mesh) -> int | None:
@@ -126,7 +126,7 @@ class _Split:
         split = replace(sharding, dimensions=(*before, *inner, *after))
         return _Split((*shape[ends[0]], *sizes, *shape[ends[1]]), split, dimension, len(inner), mesh)
 
-    def leave(self, params: Params, own: Sequence[AxisRef]) -> list[Stage]:
+    def leave(self, params: Params, own: Sequence[AxisRef]) -> list[ExchangeStage]:
         """Moves each axis from its own dimension to the target of the all-to-all.
 
         At once, but one after the other if several go to one dimension, where their order counts.
@@ -142,11 +142,11 @@ class _Split:
             return [self._move((param,)) for param in found]
         return [self._move(tuple(sorted(found, key=lambda param: param[1])))] if found else []
 
-    def reorder(self, wanted: Axes) -> list[Stage] | None:
+    def reorder(self, wanted: Axes) -> list[ExchangeStage] | None:
         """Moves the axes that stay to the first dimensions, in the order `wanted`; None if they block it."""
         if len(wanted) > self.count:
             return None
-        stages: list[Stage] = []
+        stages: list[ExchangeStage] = []
         while (present := self._present()[: len(wanted)]) != [*wanted]:
             free = (place for place, axis in enumerate(present) if axis is None)
             place = next(free, None)
@@ -163,11 +163,11 @@ class _Split:
     def _outside(self, dimension: int) -> int:
         return dimension if dimension < self.dimension else dimension + self.count - 1
 
-    def _move(self, params: Params) -> Stage:
+    def _move(self, params: Params) -> ExchangeStage:
         dimensions = list(self.sharding.dimensions)
         for axes, source, target in params:
             dimensions[source] = DimensionSharding(is_closed=True)
             joined = append_axes(dimensions[target].axes, axes, self.mesh)
             dimensions[target] = replace(dimensions[target], axes=joined)
         self.sharding = replace(self.sharding, dimensions=tuple(dimensions))
-        return Stage(params, self.sharding)
+        return ExchangeStage(params, self.sharding)

@@ -34,12 +34,12 @@ class ReshapeGroup:
 
     @property
     def is_passed_through(self) -> bool:
-        """Whether at most one dimension on each side has several elements."""
+        """True if at most one dimension on each side has several elements."""
         return max(self.nontrivial) <= 1
 
     @property
     def is_split(self) -> bool:
-        """Whether it splits one dimension."""
+        """True if it splits one dimension."""
         return self.nontrivial[0] <= 1 < self.nontrivial[1]
 
     def axes(self, source: TensorSharding, target: TensorSharding) -> Axes:
@@ -75,7 +75,7 @@ def reshape_groups(source: Shape, target: Shape) -> tuple[ReshapeGroup, ...]:
 
 
 def is_uneven(group: ReshapeGroup, source: tuple[Shape, Shape], target: tuple[Shape, Shape]) -> bool:
-    """Whether a dimension of the group is padded; `source` and `target`: shape and padded shape."""
+    """True if a dimension of the group is padded; `source` and `target`: shape and padded shape."""
     return any(
         list(shape[slice(*ends)]) != list(padded[slice(*ends)])
         for ends, (shape, padded) in ((group.source, source), (group.target, target))
@@ -85,7 +85,7 @@ def is_uneven(group: ReshapeGroup, source: tuple[Shape, Shape], target: tuple[Sh
 def has_same_parts(
     first: TensorSharding, first_shape: Shape, second: TensorSharding, second_shape: Shape, mesh: Mesh
 ) -> bool:
-    """Whether each axis divides the elements at the same level: sizes that do not divide are rounded up.
+    """True if each axis divides the elements at the same level: sizes that do not divide are rounded up.
 
     `[{"x"}]` of tensor<6> and `[{"x":(1)2}, {"x":(2)2}]` of tensor<2x3> agree on 4 devices, though the
     devices hold other elements, because 3 is not divisible by 2.

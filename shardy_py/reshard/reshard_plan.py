@@ -205,7 +205,7 @@ def global_mesh(meshes: Meshes) -> str | None:
 
 
 def is_single_device_op(results: Shardings, meshes: Meshes) -> bool:
-    """Whether a result is on a single device."""
+    """True if a result is on a single device."""
     return any(is_single_device(sharding, meshes) for sharding in results)
 
 
@@ -318,7 +318,7 @@ def _conflict(op: OpShardings, projection: Projection) -> tuple[int, Axes, Axes]
 
 
 def has_overflow(projection: Projection) -> bool:
-    """Whether axes of a tensor do not fit its factors."""
+    """True if axes of a tensor do not fit its factors."""
     return any(tensor.has_overflow for tensor in projection.tensors)
 
 

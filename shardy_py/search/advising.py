@@ -44,7 +44,7 @@ from shardy_py.sharding.meshes import meshes_with_axes
 if TYPE_CHECKING:
     from shardy_py.api.program import Program
     from shardy_py.api.result import Result
-    from shardy_py.search.advice import Rewrite
+    from shardy_py.search.advice import SuggestedRewrite
 
 
 class ResultAdvice:
@@ -134,7 +134,7 @@ def _is_along(sharding: Sharding | None, dimensions: Iterable[int], axis: str) -
     return any(each.name == axis for number in dimensions for each in sharding.dimensions[number].axes)
 
 
-def _rewritten(source: Program, rewrites: Iterable[tuple[ValueEntry, Rewrite]]) -> Program:
+def _rewritten(source: Program, rewrites: Iterable[tuple[ValueEntry, SuggestedRewrite]]) -> Program:
     """A copy of a program in which ops are rewritten."""
     copy = source.copy()
     for entry, rewrite in rewrites:

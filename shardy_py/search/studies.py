@@ -272,13 +272,13 @@ class _Incremental:
         return without_size_one_axes(sharding, mesh) if self._has_unit_axes else sharding
 
     def figures(self, initial: Mapping[int, TensorSharding | None]) -> Figures:
-        """What the program costs with these initial shardings."""
+        """The cost of the program with these initial shardings."""
         return self._figure_costs.of(self.variant(initial))
 
     def step(
         self, initial: Mapping[int, TensorSharding | None], placement: AxisPlacement, at_most: float
     ) -> StepCost | None:
-        """What a step costs with these initial shardings."""
+        """The cost of a step with these initial shardings."""
         key = str(placement)
         if key not in self._step_costs:
             self._step_costs[key] = StepCosts(self.variants, placement)

@@ -81,7 +81,7 @@ def _constraints(program: Program, values: Iterable[Value]) -> tuple[Constraint,
 
 
 def _is_open(value: Value) -> bool:
-    """Whether a constraint asks for nothing, as those that XLA makes around loops."""
+    """True if a constraint asks for nothing, as those that XLA makes around loops."""
     sharding = value.entry.sharding
     if sharding is None or sharding.replicated_axes or sharding.unreduced_axes:
         return sharding is None

@@ -21,6 +21,7 @@ from shardy_py.hardware.links import axis_links
 from shardy_py.search.studies import Study
 from shardy_py.search.study import StepCost
 from shardy_py.search.suggest import (
+    AnnotatedTensor,
     Budget,
     Choice,
     CoarseModel,
@@ -29,7 +30,6 @@ from shardy_py.search.suggest import (
     Prices,
     Roles,
     Spec,
-    Tensor,
     Variables,
     coarse_model,
     divides,
@@ -131,7 +131,7 @@ class Scorer:
         return [plan for plan in map(self.settled, self.named) if plan is not None]
 
     def score(self, choice: Choice, at_most: float = inf, *, name: str) -> StepCost | None:
-        """What a choice costs; None if it is invalid, or a step takes longer than `at_most` seconds."""
+        """The cost of a choice; None if it is invalid, or a step takes longer than `at_most` seconds."""
         if choice in self.costs:
             return self.costs[choice]
         if choice in self.names:
@@ -147,7 +147,7 @@ class Scorer:
         return cost
 
     def exact(self, choice: Choice) -> StepCost | None:
-        """What a choice that was scored costs, with its constraints; None if it cannot be scored."""
+        """The cost of a choice that was scored, with its constraints; None if it cannot be scored."""
         if choice in self.costs and not self._is_exact(choice):
             try:
                 cost = Study(self.annotated(choice)).step({}, self.placement)
@@ -220,7 +220,7 @@ class Scorer:
         used = {axis for own in choice for axes in own or () for axis in axes}
         return choice if used <= self.mesh.sizes.keys() and self.is_valid(choice) else None
 
-    def _own_spec(self, tensor: Tensor) -> Spec | None:
+    def _own_spec(self, tensor: AnnotatedTensor) -> Spec | None:
         """The axes of an argument or result in the source; sub-axes have names that no mesh has."""
         found = own_spec(self._source_values[tensor.name])
         return ((),) * len(tensor.shape) if found is None and not tensor.is_result else found

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.func import FuncOp
 
 from shardy_py.api.program import Program
@@ -18,14 +18,15 @@ from shardy_py.api.values import Value
 from shardy_py.hardware.tensor_bytes import tensor_size
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.passes.propagate.propagating import rule_deriver
 from shardy_py.passes.runner import run_passes
 from shardy_py.propagation.graph.build import build_program
 from shardy_py.search.advice import Sites, is_backward
 from shardy_py.search.suggest import (
-    Link,
-    Numbering,
-    Tensor,
+    AnnotatedTensor,
+    DimensionClasses,
+    DimensionLink,
     Variables,
     links_of,
     points_of,
@@ -66,7 +67,7 @@ def variables_of(program: Program, kept: Collection[str] = ()) -> Variables:
         if slot and not any(value.name in kept for value in found)
     }
     donated = _donated(cast("FuncOp", main), [each.name for each in arguments], [r.name for r in results])
-    number = Numbering(links)
+    number = DimensionClasses(links)
     roles = with_results(roles_of(arguments, links, number), number, results, donated)
     return Variables(points_of(roles, links, number, points), links, number)
 
@@ -79,20 +80,20 @@ def _shape(value: Value) -> tuple[int, ...] | None:
     return tuple(n for n in type_.shape if n is not None)
 
 
-def _tensor(value: Value, slot: int) -> Tensor:
+def _tensor(value: Value, slot: int) -> AnnotatedTensor:
     type_, shape = tensor_type(value.entry.type), _shape(value)
     assert type_ is not None
     assert shape is not None
     size = tensor_size(type_, None, {}, "linear").bytes.local_bytes
-    return Tensor(value.name, value.label, path_of(value), slot, shape, type_.element, size)
+    return AnnotatedTensor(value.name, value.label, path_of(value), slot, shape, type_.element, size)
 
 
-def _point(values: Sequence[Value], slot: int) -> Tensor:
+def _point(values: Sequence[Value], slot: int) -> AnnotatedTensor:
     return replace(_tensor(values[0], slot), values=tuple((each.name, place_of(each)) for each in values))
 
 
 def _sites(
-    program: Program, inner: Mapping[int, Value], links: Iterable[Link]
+    program: Program, inner: Mapping[int, Value], links: Iterable[DimensionLink]
 ) -> dict[int, tuple[Value, ...]]:
     """By the slot of a product, the values that a constraint around its expression in Python applies to."""
     sites, found = Sites(program.values.table, program.sources), dict[int, tuple[Value, ...]]()
@@ -109,11 +110,11 @@ def _sites(
 
 def _donated(main: FuncOp, arguments: list[str], results: list[str]) -> dict[int, int]:
     """By the number of a result, that of the argument in whose memory JAX puts it."""
-    attributes = cast("ArrayAttr[DictionaryAttr] | None", main.properties.get("arg_attrs"))
+    attributes = dictionaries_of(main, "arg_attrs")
     by_name = {name: number for number, name in enumerate(arguments)}
     places = {name: number for number, name in enumerate(results)}
     found: dict[int, int] = {}
-    for position, own in enumerate(attributes or ()):
+    for position, own in enumerate(attributes):
         index = own.data.get(_DONATED)
         if isinstance(index, IntegerAttr):
             result, argument = places.get(f"result {index.value.data}"), by_name.get(f"%arg{position}")

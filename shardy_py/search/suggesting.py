@@ -48,6 +48,7 @@ Keep = Iterable[ValueKey] | Mapping[ValueKey, ShardingLike]
 """Values whose annotations stay, or their shardings by value."""
 TRIES = 400
 """Choices that are scored at most, unless another number is given."""
+INTERRUPTED = "interrupted"
 _BY_XLA = 'with the collectives of XLA\'s partitioner, as other reports by partitioner="xla"'
 """Said of programs that are taken as written, whose other reports are of Shardy's reshards."""
 _STARTS = 3
@@ -57,7 +58,7 @@ _COARSE_MESHES = 2
 _SEARCHED_PART = 0.75
 """The part of the time limit after which what is shown is scored again with its constraints."""
 _FAR = 1.2
-"""How much longer than the best one a step of a start may take."""
+"""The longest step of a start, as a multiple of the best one."""
 _COARSE_PART = 0.3
 """The part of the time limit for a coarse model."""
 YOURS, COARSE = "the program's annotations", "coarse model"
@@ -100,13 +101,13 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
         if has_others and own is not None and own in tried and not source.has_explicit_axes:
             scorers.append(Scorer(source, name, own, placement, kept, begin, constraints))
         searched = _Search(scorers, memory, wanted)
-        is_complete = searched.run()
+        stopped = searched.run()
         by_key = {(scorer.mesh, scorer.constraints): scorer for scorer in scorers}
         try:
             plans = _settled(by_key, memory)
             named = [plan for scorer in scorers for plan in scorer.settled_schemes()]
         except KeyboardInterrupt:
-            is_complete = False
+            stopped = INTERRUPTED
             for scorer in scorers:
                 scorer.drop_inexact()
             plans = _settled(by_key, memory)
@@ -126,7 +127,7 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
         None if own is None else _current(program, placement),
         None if own is None else own_code(program, own),
         sum(scorer.tried for scorer in scorers),
-        is_complete,
+        stopped,
         wanted.hardware if isinstance(wanted.hardware, str) else placement.hardware.name,
         memory,
         tuple(searched.coarse),
@@ -184,8 +185,8 @@ class _Search:
     wanted: Wanted
     coarse: list[CoarseOutcome] = field(default_factory=list[CoarseOutcome])
 
-    def run(self) -> bool:
-        """Scores schemes and searches; returns whether the search ended by itself."""
+    def run(self) -> str:
+        """Scores schemes and searches; returns why the search stopped early, "" if it did not."""
         self.budget = Budget(_SEARCHED_PART * self.wanted.time_limit, self.wanted.tries)
         try:
             for scorer, plan in self._starts():
@@ -193,8 +194,8 @@ class _Search:
         except KeyboardInterrupt:
             if not any(scorer.costs for scorer in self.scorers):
                 raise
-            return False
-        return not self.budget.is_spent
+            return INTERRUPTED
+        return f"search stopped at {self.budget.spent}" if self.budget.spent else ""
 
     def _starts(self) -> Iterator[tuple[Scorer, Plan]]:
         """The best schemes, solutions of coarse models, and the program's own annotations; the best first."""

@@ -66,7 +66,7 @@ class StudiedComparison(Comparison):
         self._study = study
         self._edits = dict(edits)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return ComparedResults, (self.before, self.after, Difference(self.changes), self.partitioner)
 
     @cached_property

@@ -4,21 +4,21 @@ import re
 
 import pytest
 
-from shardy_py.cli.driver import Outcome, run, split_chunks
+from shardy_py.cli.driver import RunOutcome, run, split_chunks
 from shardy_py.cli.flags import parse_command
 
 PROGRAM = "module {\n  func.func @main(%arg0: tensor<8xf32>) {\n    return\n  }\n}\n"
 BAD = "module {\n  func.func @main(%arg0: tensor<8xf32>) {\n    return %x : f32\n  }\n}\n"
 
 
-def sdy_opt(source: str, *arguments: str) -> tuple[Outcome, str]:
+def sdy_opt(source: str, *arguments: str) -> tuple[RunOutcome, str]:
     log: list[str] = []
     outcome = run(parse_command(list(arguments)), source, "<stdin>", log.append)
     return outcome, "".join(log)
 
 
 def test_reads_and_prints() -> None:
-    assert sdy_opt(PROGRAM) == (Outcome(PROGRAM, True), "")
+    assert sdy_opt(PROGRAM) == (RunOutcome(PROGRAM, True), "")
 
 
 def test_passes_run_in_order() -> None:
@@ -38,7 +38,7 @@ def test_debuginfo() -> None:
 
 def test_a_diagnostic_with_line_and_caret() -> None:
     outcome, log = sdy_opt(BAD)
-    assert outcome == Outcome("", False)
+    assert outcome == RunOutcome("", False)
     assert re.fullmatch(
         r"<stdin>:3:12: error: [^\n]+\n    return %x : f32\n {11}\^\n(.*note:.*\n.*\n *\^\n)*", log
     )
@@ -46,7 +46,7 @@ def test_a_diagnostic_with_line_and_caret() -> None:
 
 def test_a_failing_pass() -> None:
     outcome, log = sdy_opt(PROGRAM, "--sdy-fail-here", "--sdy-note-name")
-    assert outcome == Outcome("", False)
+    assert outcome == RunOutcome("", False)
     assert log == ("<stdin>:2:3: error: cannot go on\n  func.func @main(%arg0: tensor<8xf32>) {\n  ^\n")
 
 
@@ -65,7 +65,7 @@ def test_chunks_keep_their_lines() -> None:
 def test_split_input() -> None:
     source = f"{PROGRAM}// -----\n{BAD}// -----\n{PROGRAM}"
     outcome, log = sdy_opt(source, "--split-input-file")
-    assert outcome == Outcome(f"{PROGRAM}\n// -----\n// -----\n{PROGRAM}", False)
+    assert outcome == RunOutcome(f"{PROGRAM}\n// -----\n// -----\n{PROGRAM}", False)
     assert log.startswith("<stdin>:9:12: error: ")
     assert "    return %x : f32\n           ^" in log
 
@@ -77,7 +77,7 @@ def test_output_split_marker() -> None:
 
 def test_expected_diagnostics() -> None:
     expected = PROGRAM.replace("module {", "module { // expected-error@+1 {{cannot go on}}")
-    assert sdy_opt(expected, "--sdy-fail-here", "--verify-diagnostics") == (Outcome("", True), "")
+    assert sdy_opt(expected, "--sdy-fail-here", "--verify-diagnostics") == (RunOutcome("", True), "")
 
 
 def test_expected_diagnostics_that_do_not_come() -> None:

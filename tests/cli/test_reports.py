@@ -10,12 +10,12 @@ import pytest
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.releases import NEWEST
 from shardy_py.cli import main
-from shardy_py.cli.driver import Outcome, run
+from shardy_py.cli.driver import RunOutcome, run
 from shardy_py.cli.flags import parse_command
 from shardy_py.cli.reports import (
     REPORTS,
-    Answer,
     Evidence,
+    FlagReport,
     ReportRow,
     Request,
     reports_json,
@@ -28,7 +28,7 @@ PROGRAM = "module {\n  func.func @main(%arg0: tensor<8xf32>) {\n    return\n  }\
 BAD = "module {\n  oops\n}\n"
 
 
-def sdy_opt(source: str, *arguments: str) -> tuple[Outcome, str]:
+def sdy_opt(source: str, *arguments: str) -> tuple[RunOutcome, str]:
     log: list[str] = []
     outcome = run(parse_command(list(arguments)), source, "<stdin>", log.append)
     return outcome, "".join(log)
@@ -44,9 +44,9 @@ def program(tmp_path: Path) -> Path:
 def _row(**columns: Any) -> ReportRow:
     seen: list[Evidence] = columns.pop("seen", [])
 
-    def answer(evidence: Evidence, argument: str) -> Answer:
+    def answer(evidence: Evidence, argument: str) -> FlagReport:
         seen.append(evidence)
-        return Answer(lambda: f"about {argument}", lambda: {"of": argument})
+        return FlagReport(lambda: f"about {argument}", lambda: {"of": argument})
 
     return ReportRow("about", "about", answer, "x", **columns)
 

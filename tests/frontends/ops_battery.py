@@ -24,7 +24,7 @@ import torch
 
 from shardy_py import Mesh
 from shardy_py.frontends.torch import from_exported
-from shardy_py.xla.spmd.model import Plan
+from shardy_py.xla.spmd.model import CollectivePlan
 from tests.frontends.battery_gradients import gradient_rows
 from tests.frontends.battery_operands import Row, operand_of
 from tests.frontends.battery_ops import op_rows
@@ -104,7 +104,7 @@ def outcomes(rows: Sequence[Row]) -> Iterator[Outcome]:
         if not xla.after:
             yield Outcome(row, {}, {}, f"not partitioned: {xla.log[-200:]}")
             continue
-        theirs = Plan(tuple(Hlo(xla.after).collectives())).bytes_by_kind
+        theirs = CollectivePlan(tuple(Hlo(xla.after).collectives())).bytes_by_kind
         try:
             ours = reported(text)
         except Exception as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 from shardy_py import Mesh, Program
 from shardy_py.frontends.builder import Argument, build
-from shardy_py.frontends.torch.export import Graph
+from shardy_py.frontends.torch.export import TorchGraph
 from shardy_py.frontends.torch.nodes import check, node_type
 from shardy_py.frontends.torch.trace import Places, trace
 from shardy_py.xla.prepare.populate_expanded_op_rules import populate_expanded_op_rules
@@ -25,7 +25,7 @@ def program_of_function(
     arguments = tuple(
         Argument(node_type(node), name=name) for node, name in zip(traced.inputs, names, strict=True)
     )
-    graph = Graph(traced.nodes, traced.inputs, arguments, traced.constants, ())
+    graph = TorchGraph(traced.nodes, traced.inputs, arguments, traced.constants, ())
     program = build(graph.run, *arguments, mesh=mesh)
     populate_expanded_op_rules(program.module)
     return program

@@ -11,7 +11,7 @@ tensors, numbers, lists, None. It returns tensors of these types. Not here: grap
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import overload
 
 from shardy_py.api import ShardyError
 from shardy_py.frontends.aten import (
@@ -47,8 +47,8 @@ from shardy_py.frontends.aten import (
     strided,
     upsampling_backward,
 )
-
-Row = Callable[..., Any]
+from shardy_py.frontends.aten.elements import Row
+from shardy_py.frontends.builder import Tensor
 
 _REGROUPING = (
     *("einsum", "instance_norm", "linear", "matmul", "roll", "stack", "tensordot", "unbind"),
@@ -63,11 +63,11 @@ few shardings propagate, or into more ops than their row has.
 """
 
 
-def _nothing(out: Any, *_: Any, **__: Any) -> None:
+def _nothing(out: object, *_: object, **__: object) -> None:
     """An op that checks something at run time."""
 
 
-def _same(out: Any, self: Any, *_: Any) -> Any:
+def _same(out: object, self: Tensor, *_: object) -> Tensor:
     """An op that changes the layout only."""
     return self
 
@@ -126,7 +126,11 @@ ROWS: dict[str, Row] = {
 _REGISTERED: dict[str, Row] = {}
 
 
-def register_aten(name: str, row: Row | None = None) -> Any:
+@overload
+def register_aten(name: str, row: Row) -> Row: ...
+@overload
+def register_aten(name: str, row: None = None) -> Callable[[Row], Row]: ...
+def register_aten(name: str, row: Row | None = None) -> Row | Callable[[Row], Row]:
     """Registers the row of an op: `register_aten("mylib.swiglu", row)`, or as a decorator.
 
     name: namespace and name, with one overload (`aten.add.Tensor`) or for all. Takes precedence over `ROWS`;

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from shardy_py.api import ShardyError
-from shardy_py.frontends.aten.elements import Maybe, Outputs, convert, sizes, widened
+from shardy_py.frontends.aten.elements import Maybe, Outputs, Row, convert, sizes, widened
 from shardy_py.frontends.aten.reductions import shaped, softmax, spread
 from shardy_py.frontends.builder import Tensor, TensorType, dot_general, ops, reduce_max, reduce_sum
+from shardy_py.frontends.builder.tensor import Operand
 
 _LEADING = ((0, 1), (0, 1))
 """Batch and heads, of both operands."""
@@ -69,7 +70,7 @@ def _masked(scores: Tensor, kept: Tensor) -> Tensor:
     return ops.select(ops.broadcast_to(kept, sizes(scores.type)), scores, -np.inf)
 
 
-def _forward(out: Outputs, given: _Attention) -> tuple[Any, ...]:
+def _forward(out: Outputs, given: _Attention) -> tuple[object, ...]:
     """The output, the logarithm of the sum of exponentials of each row, None for the state of the kernel."""
     scores = given.scores()
     weights = convert(given.weights(scores), given.value.element_type)
@@ -82,7 +83,7 @@ def _forward(out: Outputs, given: _Attention) -> tuple[Any, ...]:
     return result, kept, *(None,) * (len(out) - 2)
 
 
-def _backward(out: Outputs, given: _Attention, grad_out: Tensor) -> tuple[Any, ...]:
+def _backward(out: Outputs, given: _Attention, grad_out: Tensor) -> tuple[object, ...]:
     """The gradients of query, key, value, and of the bias if there is a result for it."""
     scores = given.scores()
     weights = given.weights(scores)
@@ -133,7 +134,9 @@ def _kernel(signature: str) -> Callable[..., tuple[Any, ...]]:
     """The row of a kernel with arguments of these names."""
     names = signature.split()
 
-    def row(out: Outputs, *arguments: Any, attn_mask: Maybe = None, **keywords: Any) -> tuple[Any, ...]:
+    def row(
+        out: Outputs, *arguments: Operand, attn_mask: Maybe = None, **keywords: Operand
+    ) -> tuple[Any, ...]:
         if len(arguments) > len(names):
             raise TypeError(f"expected at most {len(names)} arguments, got {len(arguments)}")
         given: dict[str, Any] = {
@@ -152,7 +155,7 @@ def _kernel(signature: str) -> Callable[..., tuple[Any, ...]]:
     return row
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     f"_scaled_dot_product_{name}": _kernel(signature) for name, signature in _SIGNATURES.items()
 }
 """The rows by the name of the op without overload."""

@@ -10,12 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from shardy_py.frontends.aten.elements import Bound, Outputs, convert, converted, dimension, sizes, widened
+from shardy_py.frontends.aten.elements import (
+    Bound,
+    Outputs,
+    Row,
+    convert,
+    converted,
+    dimension,
+    sizes,
+    widened,
+)
 from shardy_py.frontends.aten.products import window
 from shardy_py.frontends.aten.shapes import part
 from shardy_py.frontends.builder import Tensor, TensorType, convolution, ops, reduce_sum
+from shardy_py.frontends.builder.tensor import Operand
 from shardy_py.mlir.dialects.stablehlo.structs import ConvDimensionNumbers
 
 # ---------------------------------------------------------------------- convolution
@@ -252,7 +261,7 @@ def _weight_norm_backward(
 # ---------------------------------------------------------------------- updates of optimizers
 
 
-def _lerp(out: TensorType, self: Tensor, end: Tensor, weight: Any) -> Tensor:
+def _lerp(out: TensorType, self: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     """self + weight (end - self), from the end if the weight is a number of at least 0.5, as torch rounds."""
     end, weight = converted(out.element_type, end, weight)
     difference = end - self
@@ -264,7 +273,7 @@ def _lerp(out: TensorType, self: Tensor, end: Tensor, weight: Any) -> Tensor:
 def _added(combine: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
     """self + value * combine(tensor1, tensor2)."""
 
-    def row(out: TensorType, self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    def row(out: TensorType, self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Operand = 1) -> Tensor:
         self, tensor1, tensor2 = converted(out.element_type, self, tensor1, tensor2)
         (value,) = converted(out.element_type, value)
         is_one = not isinstance(value, Tensor) and value == 1
@@ -274,7 +283,7 @@ def _added(combine: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]
     return row
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "_weight_norm_interface_backward": _weight_norm_backward,
     "addcdiv": _added(ops.divide),
     "addcmul": _added(ops.multiply),

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, lru_cache
 from math import pi
-from typing import Any
 
 import numpy as np
 
 from shardy_py.frontends.aten.chlo_ops import chlo
-from shardy_py.frontends.aten.elements import convert, widened
+from shardy_py.frontends.aten.elements import Row, convert, widened
 from shardy_py.frontends.aten.series import (
     Array,
     Series,
@@ -246,5 +245,5 @@ _FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "special_scaled_modified_bessel_k1": _ke(1),
     "special_spherical_bessel_j0": _spherical_j0,
 }
-ROWS: dict[str, Callable[..., Any]] = {name: _row(function) for name, function in _FUNCTIONS.items()}
+ROWS: dict[str, Row] = {name: _row(function) for name, function in _FUNCTIONS.items()}
 """The rows by the name of the op without overload."""

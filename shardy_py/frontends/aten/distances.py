@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import inf
-from typing import Any
 
 import numpy as np
 
 from shardy_py.frontends.aten.einsum import einsum
-from shardy_py.frontends.aten.elements import convert, filled, sizes
+from shardy_py.frontends.aten.elements import Row, convert, filled, sizes
 from shardy_py.frontends.aten.scatters import scatter_along
 from shardy_py.frontends.aten.shapes import indexed
 from shardy_py.frontends.builder import Tensor, TensorType, dot_general, ops, reduce_max, reduce_sum
@@ -66,7 +65,7 @@ def _distances(out: TensorType, x1: Tensor, x2: Tensor, p: float, compute_mode: 
 
 
 def _pair_distances(out: TensorType, self: Tensor, p: float = 2) -> Tensor:
-    """Of all pairs of vectors i < j, row by row."""
+    """The distances of all pairs of vectors i < j, row by row."""
     rows, columns = np.triu_indices(sizes(self.type)[0], 1)
     pairs = [indexed(self, 0, (ops.constant(places.astype(np.int64)),)) for places in (rows, columns)]
     return norm(pairs[0] - pairs[1], p)
@@ -142,7 +141,7 @@ def _trilinear(
     return einsum(out, f"{','.join(terms)}->{result}", (i1, i2, i3))
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "_cdist_backward": _distances_backward,
     "_cdist_forward": _distances,
     "_pdist_backward": _pair_distances_backward,

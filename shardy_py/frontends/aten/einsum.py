@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
-from shardy_py.frontends.aten.elements import converted, sizes
+from shardy_py.frontends.aten.elements import Row, converted, sizes
 from shardy_py.frontends.aten.shapes import diagonal, reordered
 from shardy_py.frontends.builder import Tensor, TensorType, dot_general, ops, reduce_sum
 
@@ -112,5 +111,5 @@ def _product(
     return dot_general(lhs, rhs, places(summed), places(batch)), [*batch, *free]
 
 
-ROWS: dict[str, Any] = {"einsum": einsum}
+ROWS: dict[str, Row] = {"einsum": einsum}
 """The rows by the name of the op without overload."""

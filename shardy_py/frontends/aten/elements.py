@@ -8,17 +8,24 @@ Not here: the ops (the other files of this folder).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from shardy_py.api import ShardyError
 from shardy_py.frontends.builder import Tensor, TensorType, ops
+from shardy_py.frontends.builder.tensor import Operand
 from shardy_py.frontends.builder.types import dtype_of, element_of
 
 Outputs = Sequence[TensorType]
 """The types of an op's results in torch."""
+Results = Tensor | Sequence[Tensor | None] | None
+"""The results of an op: a tensor, several, or none; None among several where torch computes none."""
+Row = Callable[..., Results]
+"""Builds an op of ATen: from the types of its results, and its arguments as its schema names them."""
+Number = bool | int | float | complex
+"""A scalar argument."""
 Maybe = Tensor | None
 Bound = int | None
 """The start or end of a slice; None: that of the dimension."""
@@ -32,7 +39,7 @@ _HALF = ("f16", "bf16")
 DEFAULT_FLOAT = "f32"
 
 
-def element_of_torch(dtype: Any) -> str:
+def element_of_torch(dtype: Operand) -> str:
     """The element type of a `torch.dtype`. Raises `ShardyError` if there is none."""
     name = str(dtype).removeprefix("torch.")
     element = element_of(name)
@@ -67,7 +74,7 @@ def promoted(*operands: Any) -> tuple[Any, ...]:
     return converted(element, *operands)
 
 
-def converted(element_type: str, *operands: Any) -> tuple[Any, ...]:
+def converted(element_type: str, *operands: Operand) -> tuple[Any, ...]:
     """Tensors converted to an element type; numbers stay numbers."""
     return tuple(convert(o, element_type) if isinstance(o, Tensor) else o for o in operands)
 
@@ -86,7 +93,7 @@ def widened(*operands: Tensor | None) -> tuple[Any, ...]:
     return tuple(convert(o, "f32") if o is not None and o.element_type in _HALF else o for o in operands)
 
 
-def filled(type_: TensorType, number: Any) -> Tensor:
+def filled(type_: TensorType, number: Operand) -> Tensor:
     """A constant of that type, filled with one number."""
     return ops.constant(np.asarray(number).astype(dtype_of(type_.element_type)), None, sizes(type_))
 

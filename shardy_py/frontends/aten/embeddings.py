@@ -6,10 +6,10 @@ Bags of one size, as of indices in two dimensions, are reduced along a dimension
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
@@ -17,11 +17,11 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.api import ShardyError
 from shardy_py.frontends.aten.distances import norm
-from shardy_py.frontends.aten.elements import Maybe, convert, filled, sizes
+from shardy_py.frontends.aten.elements import Maybe, Row, convert, filled, sizes
 from shardy_py.frontends.aten.reductions import lowest
 from shardy_py.frontends.aten.scatters import scatter_along
 from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce, reduce_sum, scatter
-from shardy_py.frontends.builder.tensor import elementwise
+from shardy_py.frontends.builder.tensor import Operand, elementwise
 from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp, ConstantOp, op_class
 from shardy_py.mlir.dialects.stablehlo.structs import ScatterDimensionNumbers
 
@@ -79,7 +79,7 @@ class _Bags:
         )
         return reduce_sum(convert(started, "i64"), (1,)) - 1
 
-    def reduced(self, rows: Tensor, op_name: str, start: Any) -> Tensor:
+    def reduced(self, rows: Tensor, op_name: str, start: Operand) -> Tensor:
         """Rows [count, ...] of each bag combined: [bags, ...]."""
         body, behind = partial(elementwise, op_name), sizes(rows.type)[1:]
         if self.step is not None:
@@ -97,7 +97,7 @@ class _Bags:
         return ops.reshape(apart, (self.count, *behind))
 
 
-def _put(rows: Tensor, places: Tensor, shape: Sequence[int], op_name: str, start: Any) -> Tensor:
+def _put(rows: Tensor, places: Tensor, shape: Sequence[int], op_name: str, start: Operand) -> Tensor:
     """Rows combined with those at the same place: [places, ...]."""
     numbers = ScatterDimensionNumbers(
         update_window_dims=tuple(range(1, rows.rank)),
@@ -115,7 +115,7 @@ def _along_rows(vector: Tensor, width: int) -> Tensor:
 
 
 def _kept(indices: Tensor, padding_idx: int) -> Tensor:
-    """Whether indices belong to their bags: all but `padding_idx`, or all if that is negative."""
+    """True if indices belong to their bags: all but `padding_idx`, or all if that is negative."""
     if padding_idx < 0:
         return filled(TensorType(indices.shape, "i1"), True)
     return ops.compare(indices, padding_idx, "NE")
@@ -245,7 +245,7 @@ def _renormalized(
     return self * _along_rows(scale, width)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     **dict.fromkeys(("_embedding_bag", "_embedding_bag_forward_only"), _embedding_bag),
     "embedding_renorm": _renormalized,
     "_embedding_bag_backward": _embedding_bag_backward,

@@ -5,10 +5,9 @@ All are custom calls of LAPACK's routines (`matrices.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from shardy_py.frontends.aten.elements import convert, filled, sizes
+from shardy_py.frontends.aten.elements import Row, convert, filled, sizes
 from shardy_py.frontends.aten.matrices import (
     COMPLEX,
     REAL,
@@ -23,6 +22,7 @@ from shardy_py.frontends.aten.matrices import (
 from shardy_py.frontends.aten.reductions import shaped
 from shardy_py.frontends.aten.shapes import part
 from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_max
+from shardy_py.frontends.builder.tensor import Operand
 
 
 def _reflectors(self: Tensor) -> tuple[Tensor, Tensor]:
@@ -72,9 +72,8 @@ def _ormqr(
 # ---------------------------------------------------------------------- eigenvalues and singular values
 
 
-def _eigh(
-    out: Sequence[TensorType], A: Tensor, UPLO: str = "L", compute_v: bool = True
-) -> tuple[Tensor, ...]:
+def eigh(out: Sequence[TensorType], A: Tensor, UPLO: str = "L", compute_v: bool = True) -> tuple[Tensor, ...]:
+    """The eigenvalues of Hermitian matrices, ascending, and the eigenvectors."""
     rows, real = sizes(A.type)[-1], REAL.get(A.element_type, A.element_type)
     types = [A.type, typed(A, [rows], real), typed(A, [], "i32")]
     mode = "V" if compute_v else "N"
@@ -82,9 +81,10 @@ def _eigh(
     return values, vectors if compute_v else filled(out[1], 0)
 
 
-def _svd(
-    out: Sequence[TensorType], A: Tensor, full_matrices: bool = False, compute_uv: bool = True, **_: Any
+def svd(
+    out: Sequence[TensorType], A: Tensor, full_matrices: bool = False, compute_uv: bool = True, **_: object
 ) -> tuple[Tensor, ...]:
+    """U, the singular values, and V^H."""
     rows, columns = rows_and_columns(A)
     least, real = min(rows, columns), REAL.get(A.element_type, A.element_type)
     whole = full_matrices or not compute_uv
@@ -101,7 +101,7 @@ def _svd(
     return (u, values, vh) if compute_uv else (filled(out[0], 0), values, filled(out[2], 0))
 
 
-def _like(given: Any, tensor: Tensor) -> Tensor:
+def _like(given: Operand | None, tensor: Tensor) -> Tensor:
     """A tolerance, a number, a tensor or none, for each element of a tensor."""
     if not isinstance(given, Tensor):
         return filled(tensor.type, given or 0)
@@ -109,7 +109,12 @@ def _like(given: Any, tensor: Tensor) -> Tensor:
 
 
 def _pseudoinverse(
-    out: TensorType, self: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False
+    out: TensorType,
+    self: Tensor,
+    *,
+    atol: Operand | None = None,
+    rtol: Operand | None = None,
+    hermitian: bool = False,
 ) -> Tensor:
     """V S^-1 U^H of the singular values above the tolerances."""
     if 0 in self.shape:
@@ -119,7 +124,7 @@ def _pseudoinverse(
         row, column = positions(self)
         self = ops.select(ops.compare(row, column, "LT"), adjoint(lower), lower)
     least, real = min(rows_and_columns(self)), REAL.get(self.element_type, self.element_type)
-    u, values, vh = _svd((typed(self, []), typed(self, [least], real), typed(self, [])), self)
+    u, values, vh = svd((typed(self, []), typed(self, [least], real), typed(self, [])), self)
     largest = reduce_max(values, (values.rank - 1,))
     floor = ops.maximum(largest * _like(rtol, largest), _like(atol, largest))
     kept = values > ops.broadcast_in_dim(floor, sizes(values.type), range(values.rank - 1))
@@ -148,10 +153,10 @@ def _eigenvalues(out: TensorType, self: Tensor) -> Tensor:
     return shaped(_eigen(self, vectors=False)[0], out)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "_linalg_eigvals": _eigenvalues,
-    "_linalg_eigh": _eigh,
-    "_linalg_svd": _svd,
+    "_linalg_eigh": eigh,
+    "_linalg_svd": svd,
     "geqrf": _geqrf,
     "linalg_eig": _eig,
     "linalg_householder_product": _householder_product,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
-from typing import Any
 
-from shardy_py.frontends.aten.elements import convert, dimension, sizes
+from shardy_py.frontends.aten.elements import Row, convert, dimension, sizes
 from shardy_py.frontends.aten.shapes import part, reordered
 from shardy_py.frontends.builder import Tensor, TensorType, ops
 
@@ -78,5 +77,5 @@ def _c2r(out: TensorType, self: Tensor, dim: Sequence[int], normalization: int, 
     return _scaled(result, count, normalization, has_inverse=True)
 
 
-ROWS: dict[str, Callable[..., Any]] = {"_fft_c2c": _c2c, "_fft_c2r": _c2r, "_fft_r2c": _r2c}
+ROWS: dict[str, Row] = {"_fft_c2c": _c2c, "_fft_c2r": _c2r, "_fft_r2c": _r2c}
 """The rows by the name of the op without overload."""

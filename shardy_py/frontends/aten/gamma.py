@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from shardy_py.frontends.aten.chlo_ops import chlo
-from shardy_py.frontends.aten.elements import convert, filled, sizes, widened
+from shardy_py.frontends.aten.elements import Row, convert, filled, sizes, widened
 from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce, while_loop
-from shardy_py.frontends.builder.tensor import elementwise
+from shardy_py.frontends.builder.tensor import Operand, elementwise
 from shardy_py.frontends.builder.types import dtype_of
 
 _MOST = 2000
@@ -63,7 +62,7 @@ def _fraction(a: Tensor, x: Tensor, precision: float) -> Tensor:
 
 
 def _regularized(*, upper: bool) -> Callable[..., Tensor]:
-    def row(out: TensorType, self: Any, other: Any) -> Tensor:
+    def row(out: TensorType, self: Operand, other: Operand) -> Tensor:
         a, x = widened(*(_spread(given, out) for given in (self, other)))
         precision = float(np.finfo(dtype_of(a.element_type)).eps)
         is_valid = ops.and_(a > 0, ops.and_(x > 0, ops.compare(x, np.inf, "LT")))
@@ -102,13 +101,13 @@ def _at_limits(a: Tensor, x: Tensor, *, upper: bool) -> Tensor:
     return ops.select(is_nan, np.nan, found)
 
 
-def _spread(operand: Any, out: TensorType) -> Tensor:
+def _spread(operand: Operand, out: TensorType) -> Tensor:
     if not isinstance(operand, Tensor):
         return filled(out, operand)
     return ops.broadcast_to(convert(operand, out.element_type), sizes(out))
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "igamma": _regularized(upper=False),
     "igammac": _regularized(upper=True),
 }

@@ -7,14 +7,14 @@ derivative of one of the weights. Batch and channels stay apart: neighbours are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from math import prod
 from typing import Any
 
-from shardy_py.frontends.aten.elements import Outputs, convert, filled, sizes, widened
+from shardy_py.frontends.aten.elements import Outputs, Row, convert, filled, sizes, widened
 from shardy_py.frontends.aten.shapes import part
 from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_sum, scatter
 from shardy_py.frontends.builder.tensor import elementwise
@@ -37,7 +37,7 @@ class _Tap:
 
 @dataclass(frozen=True)
 class _Sampling:
-    """How points become positions."""
+    """The conversion of points to positions."""
 
     interpolation: int
     padding: int
@@ -235,7 +235,7 @@ def _added(image: Tensor, neighbour: _Neighbour, updates: Tensor) -> Tensor:
 
 
 _NAMES = ("grid_sampler_2d", "grid_sampler_3d")
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     **dict.fromkeys(_NAMES, _sampled),
     **{f"{name}_backward": _sampled_backward for name in _NAMES},
 }

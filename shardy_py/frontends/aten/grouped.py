@@ -5,10 +5,7 @@ Groups are runs of rows, or of columns, that end at offsets; each has a matrix o
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from shardy_py.frontends.aten.elements import Maybe, Outputs, convert, sizes
+from shardy_py.frontends.aten.elements import Maybe, Outputs, Row, convert, sizes
 from shardy_py.frontends.aten.shapes import part
 from shardy_py.frontends.builder import Tensor, TensorType, dot_general, emit, ops
 from shardy_py.mlir.dialects.chlo import RaggedDotOp
@@ -30,7 +27,12 @@ def _ragged(lhs: Tensor, rhs: Tensor, ends: Tensor, out: TensorType, **numbers: 
 
 
 def _grouped_mm(
-    out: TensorType, self: Tensor, mat2: Tensor, offs: Maybe = None, bias: Maybe = None, out_dtype: Any = None
+    out: TensorType,
+    self: Tensor,
+    mat2: Tensor,
+    offs: Maybe = None,
+    bias: Maybe = None,
+    out_dtype: object = None,
 ) -> Tensor:
     """self: [rows, k] or [groups, rows, k]; mat2: [groups, k, columns] or [k, columns].
 
@@ -106,7 +108,7 @@ def _grouped_mm_backward(
     return of_input, of_weight
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "aten._grouped_mm": _grouped_mm,
     "transformers.grouped_mm_fallback": _grouped_mm,
     "transformers.grouped_mm_fallback_backward": _grouped_mm_backward,

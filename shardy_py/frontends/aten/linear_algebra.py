@@ -6,14 +6,13 @@ tell of success: no row checks an input. Not here: other factors (`factorization
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from shardy_py.api import ShardyError
 from shardy_py.frontends.aten import matrices
-from shardy_py.frontends.aten.elements import convert, filled, sizes
+from shardy_py.frontends.aten.elements import Results, Row, convert, filled, sizes
 from shardy_py.frontends.aten.matrices import (
     REAL,
     identity,
@@ -58,7 +57,7 @@ def _cholesky(out: TensorType, self: Tensor, upper: bool = False) -> Tensor:
     return matrices.adjoint(factor) if upper else factor
 
 
-def _cholesky_ex(out: Sequence[TensorType], self: Tensor, *, upper: bool = False, **_: Any) -> Any:
+def _cholesky_ex(out: Sequence[TensorType], self: Tensor, *, upper: bool = False, **_: object) -> Results:
     return _cholesky(out[0], self, upper), filled(out[1], 0)
 
 
@@ -156,7 +155,9 @@ def _lower_and_upper(factors: Tensor) -> tuple[Tensor, Tensor]:
     return lower, triangle(part(factors, rank - 2, 0, least), upper=True)
 
 
-def _lu_factor(out: Sequence[TensorType], A: Tensor, *, pivot: bool = True, **_: Any) -> tuple[Tensor, ...]:
+def _lu_factor(
+    out: Sequence[TensorType], A: Tensor, *, pivot: bool = True, **_: object
+) -> tuple[Tensor, ...]:
     factors, pivots = _factored(A, pivot=pivot)
     return factors, pivots, *(filled(type_, 0) for type_ in out[2:])
 
@@ -218,7 +219,7 @@ def _solve(
     return ops.reshape(result, sizes(out[0])), factors, pivots, *(filled(type_, 0) for type_ in out[3:])
 
 
-def _inverse(out: Sequence[TensorType], A: Tensor, **_: Any) -> tuple[Tensor, ...]:
+def _inverse(out: Sequence[TensorType], A: Tensor, **_: object) -> tuple[Tensor, ...]:
     factors, pivots = _factored(A)
     return _solved_by_factors(factors, pivots, identity(A.type)), *(filled(type_, 0) for type_ in out[1:])
 
@@ -253,7 +254,7 @@ def _log_determinant(out: Sequence[TensorType], A: Tensor) -> tuple[Tensor, ...]
     return signs, reduce_sum(ops.log(ops.abs(found)), (A.rank - 2,)), factors, pivots
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "_linalg_det": _determinant,
     "_linalg_slogdet": _log_determinant,
     "_linalg_solve_ex": _solve,

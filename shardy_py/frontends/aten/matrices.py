@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import TensorType as TensorAttr
 
 from shardy_py.frontends.aten.elements import filled, sizes
 from shardy_py.frontends.builder import Tensor, TensorType, dot_general, ops
+from shardy_py.frontends.builder.tensor import Rule
 from shardy_py.propagation.rules import einsum_rule
 
 _LETTERS = {"f32": "s", "f64": "d", "complex<f32>": "c", "complex<f64>": "z"}
@@ -60,7 +61,7 @@ def lapack(
     )
 
 
-def _batch_rule(operands: Sequence[TensorType], results: Sequence[TensorType], batch: int) -> Any:
+def _batch_rule(operands: Sequence[TensorType], results: Sequence[TensorType], batch: int) -> Rule:
     """The rule of an op that keeps batches apart, and needs all other dimensions whole."""
     own: list[str] = []
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import log
-from typing import Any
 
-from shardy_py.frontends.aten.elements import convert, sizes
-from shardy_py.frontends.aten.factorizations import ROWS as FACTORS
+from shardy_py.frontends.aten.elements import Row, convert, sizes
+from shardy_py.frontends.aten.factorizations import eigh, svd
 from shardy_py.frontends.aten.matrices import REAL, adjoint, identity, product, typed
 from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_max, reduce_sum, while_loop
 
@@ -61,19 +60,19 @@ def _square_root(out: TensorType, self: Tensor) -> Tensor:
     """V sqrt(values) V^H of Hermitian matrices."""
     real = REAL.get(self.element_type, self.element_type)
     types = (typed(self, sizes(self.type)[-1:], real), self.type)
-    values, vectors = FACTORS["_linalg_eigh"](types, self)
+    values, vectors = eigh(types, self)
     return product(vectors * _columns(ops.sqrt(ops.maximum(values, 0)), vectors), adjoint(vectors))
 
 
 def _polar(out: Sequence[TensorType], A: Tensor) -> tuple[Tensor, Tensor]:
     """W V^H and V S V^H of the singular values W S V^H."""
     unused = (out[0], typed(A, []), out[1])
-    u, values, vh = FACTORS["_linalg_svd"](unused, A)
+    u, values, vh = svd(unused, A)
     v = adjoint(vh)
     return product(u, vh), product(v * _columns(values, v), vh)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "linalg_matrix_exp": _exponential,
     "linalg_matrix_sqrth": _square_root,
     "linalg_polar": _polar,

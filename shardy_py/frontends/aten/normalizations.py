@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from shardy_py.api import ShardyError
-from shardy_py.frontends.aten.elements import Maybe, Outputs, filled, sizes, widened
+from shardy_py.frontends.aten.elements import Maybe, Outputs, Row, filled, sizes, widened
 from shardy_py.frontends.aten.products import along
 from shardy_py.frontends.aten.reductions import mean_over, shaped, spread
 from shardy_py.frontends.builder import Tensor, TensorType, ops
@@ -86,7 +85,7 @@ def _instance_norm(
     return shaped(result, out)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "_native_batch_norm_legit_no_training": _batch_norm_inference,
     "instance_norm": _instance_norm,
     "native_group_norm": _group_norm,

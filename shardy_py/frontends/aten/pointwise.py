@@ -13,17 +13,16 @@ from typing import Any
 import numpy as np
 
 from shardy_py.frontends.aten.chlo_ops import chlo, erf, erf_inv
-from shardy_py.frontends.aten.elements import convert, converted, filled, promoted, sizes
+from shardy_py.frontends.aten.elements import Row, convert, converted, filled, promoted, sizes
 from shardy_py.frontends.builder import Tensor, TensorType, ops
 from shardy_py.frontends.builder.tensor import elementwise
 from shardy_py.ops import names
 
 Operand = Any
-Row = Callable[..., Any]
 
 
 def _unary(function: Callable[[Tensor], Tensor]) -> Row:
-    def row(out: TensorType, self: Tensor, **_: Any) -> Tensor:
+    def row(out: TensorType, self: Tensor, **_: object) -> Tensor:
         return function(convert(self, out.element_type))
 
     return row
@@ -39,7 +38,7 @@ def _binary(op_name: str, element: str = "") -> Row:
     return row
 
 
-def _scaled(operand: Operand, factor: Any) -> Operand:
+def _scaled(operand: Operand, factor: object) -> Operand:
     return operand if factor == 1 else operand * factor
 
 

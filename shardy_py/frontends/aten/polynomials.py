@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from shardy_py.frontends.aten.elements import convert, filled, sizes
+from shardy_py.frontends.aten.elements import Row, convert, filled, sizes
 from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_max, while_loop
+from shardy_py.frontends.builder.tensor import Operand
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class _Family:
     next: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
     shifted: bool = False
 
-    def row(self, out: TensorType, x: Any, n: Any) -> Tensor:
+    def row(self, out: TensorType, x: Operand, n: Operand) -> Tensor:
         """The polynomial of degree n (rounded towards 0) at x; 0 for negative degrees."""
         x, n = (_spread(given, out) for given in (x, n))
         degree = ops.convert(n, "i64")
@@ -49,7 +49,7 @@ class _Family:
         return while_loop(goes_on, step, (start, first, ones, found))[3]
 
 
-def _spread(operand: Any, out: TensorType) -> Tensor:
+def _spread(operand: Operand, out: TensorType) -> Tensor:
     if not isinstance(operand, Tensor):
         return filled(out, operand)
     return ops.broadcast_to(convert(operand, out.element_type), sizes(out))
@@ -80,5 +80,5 @@ _FAMILIES = {
         lambda x: x, lambda x, k, p, q: ((k * 2.0 + 1.0) * x * p - k * q) / (k + 1.0)
     ),
 }
-ROWS: dict[str, Callable[..., Any]] = {f"special_{name}": family.row for name, family in _FAMILIES.items()}
+ROWS: dict[str, Row] = {f"special_{name}": family.row for name, family in _FAMILIES.items()}
 """The rows by the name of the op without overload."""

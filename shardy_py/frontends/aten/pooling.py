@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
-from typing import Any
 
 import numpy as np
 
-from shardy_py.frontends.aten.elements import filled, sizes
+from shardy_py.frontends.aten.elements import Results, Row, filled, sizes
 from shardy_py.frontends.aten.pointwise import trunc
 from shardy_py.frontends.aten.products import window
 from shardy_py.frontends.aten.reductions import first_greatest, lowest
 from shardy_py.frontends.aten.shapes import along_dimension, indexed, part
 from shardy_py.frontends.builder import Tensor, TensorType, dot_general, ops, reduce, reduce_window
-from shardy_py.frontends.builder.tensor import elementwise
+from shardy_py.frontends.builder.tensor import Operand, elementwise
 
 Dims = int | Sequence[int] | None
 
 
-def _pooled(self: Tensor, out: TensorType, start: Any, op_name: str, *window: Sequence[int]) -> Tensor:
+def _pooled(self: Tensor, out: TensorType, start: Operand, op_name: str, *window: Sequence[int]) -> Tensor:
     """`op_name` over windows."""
     return _over_windows((self,), out, (start,), partial(elementwise, op_name), *window)[0]
 
@@ -28,8 +27,8 @@ def _pooled(self: Tensor, out: TensorType, start: Any, op_name: str, *window: Se
 def _over_windows(
     inputs: Sequence[Tensor],
     out: TensorType,
-    starts: Sequence[Any],
-    body: Callable[..., Any],
+    starts: Sequence[Operand],
+    body: Callable[..., Results],
     kernel: Sequence[int],
     stride: Sequence[int],
     padding: Sequence[int],
@@ -64,7 +63,7 @@ def _max_pool(
     ceil_mode: bool = False,
     *,
     count: int = 2,
-) -> Any:
+) -> Results:
     """The maxima, and where each is in the plane of its channel, row-major."""
     kernel = window(kernel_size or (), count)
     steps, pads, dilations = (
@@ -102,7 +101,7 @@ def _adaptive_max_pool(out: Sequence[TensorType], self: Tensor, output_size: Dim
     return values, places
 
 
-def _windows(size: int, parts: int) -> Any:
+def _windows(size: int, parts: int) -> Operand:
     """[parts, length]: the indices of each window; shorter ones repeat their last index."""
     bounds = [(i * size // parts, -(-(i + 1) * size // parts)) for i in range(parts)]
     length = max(limit - start for start, limit in bounds)
@@ -195,7 +194,7 @@ def _adaptive_average_pool(out: TensorType, self: Tensor, output_size: Sequence[
     return self
 
 
-def averages(size: int, parts: int) -> Any:
+def averages(size: int, parts: int) -> Operand:
     """[parts, size]: row i averages from floor(i size / parts) to before ceil((i + 1) size / parts)."""
     weights = np.zeros((parts, size))
     for i in range(parts):
@@ -204,7 +203,7 @@ def averages(size: int, parts: int) -> Any:
     return weights
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     **dict.fromkeys(("_adaptive_avg_pool2d", "_adaptive_avg_pool3d"), _adaptive_average_pool),
     **dict.fromkeys(("adaptive_max_pool2d", "adaptive_max_pool3d"), _adaptive_max_pool),
     "fractional_max_pool2d": _fractional_max_pool,

@@ -6,14 +6,14 @@ dimension at a time, so that batch and channels stay apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from math import prod
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shardy_py.frontends.aten.elements import Maybe, filled, sizes
+from shardy_py.frontends.aten.elements import Maybe, Row, filled, sizes
 from shardy_py.frontends.aten.pooling import averages
 from shardy_py.frontends.aten.products import window
 from shardy_py.frontends.aten.reductions import lowest
@@ -146,7 +146,7 @@ def _average_pool_backward(
     else:
         windows = zip(wanted, given, kernel, steps, pads, strict=True)
         sizes_of = [_window_sizes(*each, count_include_pad) for each in windows]
-        divisor: Any = sizes_of[0]
+        divisor = sizes_of[0]
         for more in sizes_of[1:]:
             divisor = divisor[..., None] * more
         if (divisor == divisor.flat[0]).all():
@@ -169,7 +169,9 @@ def _average_pool_backward(
     )[0]
 
 
-def _window_sizes(size: int, count: int, kernel: int, stride: int, pad: int, with_pads: bool) -> Any:
+def _window_sizes(
+    size: int, count: int, kernel: int, stride: int, pad: int, with_pads: bool
+) -> NDArray[np.int64]:
     """The number of elements that each window averages along one dimension."""
     starts = np.arange(count) * stride - pad
     limits = np.minimum(starts + kernel, size + pad)
@@ -191,7 +193,7 @@ def _adaptive_average_pool_backward(out: TensorType, grad_output: Tensor, self: 
     return grad_output
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     **dict.fromkeys(
         ("_adaptive_avg_pool2d_backward", "_adaptive_avg_pool3d_backward"), _adaptive_average_pool_backward
     ),

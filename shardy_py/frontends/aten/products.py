@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
 from shardy_py.api import ShardyError
-from shardy_py.frontends.aten.elements import Maybe, convert, dimension, sizes, widened
+from shardy_py.frontends.aten.elements import Maybe, Row, convert, dimension, sizes, widened
 from shardy_py.frontends.aten.reductions import softmax
 from shardy_py.frontends.builder import Tensor, TensorType, convolution, dot_general, ops, reduce_sum
+from shardy_py.frontends.builder.tensor import Operand
 from shardy_py.mlir.dialects.stablehlo.structs import ConvDimensionNumbers
 
 
@@ -32,7 +32,7 @@ def _added(product: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """beta * self + alpha * (mat1 @ mat2)."""
 
     def row(
-        out: TensorType, self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1
+        out: TensorType, self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Operand = 1, alpha: Operand = 1
     ) -> Tensor:
         result = product(out, mat1, mat2)
         result = result if alpha == 1 else result * alpha
@@ -206,7 +206,7 @@ def for_all_heads(tensor: Tensor, heads: int) -> Tensor:
     return ops.reshape(wide, (*batch, heads, length, size))
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "addbmm": _added(_addbmm_product),
     "addmm": _added(_mm),
     "addmv": _added(_mm),

@@ -5,10 +5,10 @@ A quantum is round(x / scale) + zero_point within bounds; its number is (quantum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from shardy_py.frontends.aten.elements import Maybe, convert, dimension, is_float, sizes
+from shardy_py.frontends.aten.elements import Maybe, Row, convert, dimension, is_float, sizes
 from shardy_py.frontends.aten.products import along
 from shardy_py.frontends.builder import Tensor, TensorType, ops
 
@@ -85,7 +85,7 @@ def _quantize(
     zero_point: Any,
     low: Any,
     high: Any,
-    *_: Any,
+    *_: object,
     axis: int | None = None,
 ) -> Tensor:
     quanta = _quanta(input, scale, zero_point, axis)
@@ -100,13 +100,19 @@ def _quantize_channel(
     axis: int,
     low: int,
     high: int,
-    *_: Any,
+    *_: object,
 ) -> Tensor:
     return _quantize(out, input, convert(scales, "f32"), zero_points, low, high, axis=axis)
 
 
 def _dequantize(
-    out: TensorType, input: Tensor, scale: Scale, zero_point: Any, *_: Any, axis: int | None = None, **__: Any
+    out: TensorType,
+    input: Tensor,
+    scale: Scale,
+    zero_point: Any,
+    *_: object,
+    axis: int | None = None,
+    **__: object,
 ) -> Tensor:
     numbers = ops.convert(input, out.element_type)
     zeros = _spread(zero_point, axis, numbers)
@@ -116,12 +122,12 @@ def _dequantize(
 
 
 def _dequantize_channel(
-    out: TensorType, input: Tensor, scales: Tensor, zero_points: Maybe, axis: int, *_: Any, **__: Any
+    out: TensorType, input: Tensor, scales: Tensor, zero_points: Maybe, axis: int, *_: object, **__: object
 ) -> Tensor:
     return _dequantize(out, input, scales, zero_points, axis=axis)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams": _fake_tensor_qparams,
     "aten.fake_quantize_per_channel_affine_cachemask": _fake_channel,
     "aten.fake_quantize_per_tensor_affine_cachemask": _fake_tensor,

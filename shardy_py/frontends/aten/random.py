@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import pi
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from shardy_py.frontends.aten.chlo_ops import erf_inv
-from shardy_py.frontends.aten.elements import convert, sizes
+from shardy_py.frontends.aten.elements import Results, Row, convert, sizes
 from shardy_py.frontends.aten.reductions import cumulative, extremes
 from shardy_py.frontends.aten.shapes import part
 from shardy_py.frontends.builder import Tensor, TensorType, ops, sort
 from shardy_py.frontends.builder.insertion import Trace, current_trace
+from shardy_py.frontends.builder.tensor import Operand
 
 _SEEDS: WeakKeyDictionary[Trace, int] = WeakKeyDictionary()
 """The number of ops of each program under construction that draw numbers."""
@@ -58,25 +58,29 @@ def standard_normal(shape: Sequence[int], element_type: str = "f32") -> Tensor:
 def _drawn(draw: Callable[[Sequence[int], str], Tensor]) -> Callable[..., Tensor]:
     """A row of any arguments (sizes, or a tensor of the same shape): only the result's type counts."""
 
-    def row(out: TensorType, *_: Any, **__: Any) -> Tensor:
+    def row(out: TensorType, *_: object, **__: object) -> Tensor:
         return convert(draw(sizes(out), _wide(out.element_type)), out.element_type)
 
     return row
 
 
-def _uniform(out: TensorType, self: Tensor, from_: Any = 0.0, to: Any = 1.0, **keywords: Any) -> Tensor:
+def _uniform(out: TensorType, self: Tensor, from_: float = 0.0, to: float = 1.0, **keywords: float) -> Tensor:
     low = keywords.get("from", from_)
     return convert(unit(sizes(out), _wide(out.element_type)) * (to - low) + low, out.element_type)
 
 
-def _normal(out: TensorType, mean: Any = 0.0, std: Any = 1.0, size: Any = None, **_: Any) -> Tensor:
-    """Of a mean and a deviation, numbers or tensors."""
+def _normal(
+    out: TensorType, mean: Operand = 0.0, std: Operand = 1.0, size: object = None, **_: object
+) -> Tensor:
+    """Normal numbers of a mean and a deviation, numbers or tensors."""
     numbers = standard_normal(sizes(out), _wide(out.element_type))
     mean, std = (convert(g, numbers.element_type) if isinstance(g, Tensor) else g for g in (mean, std))
     return convert(numbers * std + mean, out.element_type)
 
 
-def _normal_like(out: TensorType, self: Tensor, mean: Any = 0.0, std: Any = 1.0, **_: Any) -> Tensor:
+def _normal_like(
+    out: TensorType, self: Tensor, mean: Operand = 0.0, std: Operand = 1.0, **_: object
+) -> Tensor:
     return _normal(out, mean, std)
 
 
@@ -84,44 +88,44 @@ def _exponentials(shape: Sequence[int], element_type: str) -> Tensor:
     return ops.negate(ops.log_plus_one(ops.negate(unit(shape, element_type))))
 
 
-def _exponential(out: TensorType, self: Tensor, lambd: float = 1.0, **_: Any) -> Tensor:
+def _exponential(out: TensorType, self: Tensor, lambd: float = 1.0, **_: object) -> Tensor:
     return convert(_exponentials(sizes(out), _wide(out.element_type)) / lambd, out.element_type)
 
 
-def _log_normal(out: TensorType, self: Tensor, mean: float = 1.0, std: float = 2.0, **_: Any) -> Tensor:
+def _log_normal(out: TensorType, self: Tensor, mean: float = 1.0, std: float = 2.0, **_: object) -> Tensor:
     numbers = standard_normal(sizes(out), _wide(out.element_type))
     return convert(ops.exponential(numbers * std + mean), out.element_type)
 
 
-def _cauchy(out: TensorType, self: Tensor, median: float = 0.0, sigma: float = 1.0, **_: Any) -> Tensor:
+def _cauchy(out: TensorType, self: Tensor, median: float = 0.0, sigma: float = 1.0, **_: object) -> Tensor:
     angle = (unit(sizes(out), _wide(out.element_type)) - 0.5) * pi
     return convert(ops.tan(angle) * sigma + median, out.element_type)
 
 
-def _geometric(out: TensorType, self: Tensor, p: float, **_: Any) -> Tensor:
+def _geometric(out: TensorType, self: Tensor, p: float, **_: object) -> Tensor:
     trials = ops.ceil(_exponentials(sizes(out), "f32") / -float(np.log1p(-p)))
     return convert(ops.maximum(trials, 1.0), out.element_type)
 
 
-def _integers(out: TensorType, low: Any, high: Any) -> Tensor:
+def _integers(out: TensorType, low: float, high: float) -> Tensor:
     """Whole numbers from `low` to before `high`."""
     numbers = ops.floor(unit(sizes(out), "f64") * (high - low)) + low
     return convert(numbers, out.element_type)
 
 
-def _randint(out: TensorType, *given: Any, **_: Any) -> Tensor:
+def _randint(out: TensorType, *given: Operand, **_: object) -> Tensor:
     """The bounds, or the upper one, then the sizes; behind a tensor for `randint_like`."""
     bounds = [each for each in given if isinstance(each, int | float)]
     return _integers(out, bounds[0] if len(bounds) > 1 else 0, bounds[-1])
 
 
-def _randperm(out: TensorType, n: int, **_: Any) -> Tensor:
+def _randperm(out: TensorType, n: int, **_: object) -> Tensor:
     """The places of random numbers in order."""
     count = ops.iota((n,), 0, out.element_type)
     return sort((_bits((n,), "ui32"), count), dimension=0)[1] if n else count
 
 
-def _bernoulli(out: TensorType, self: Tensor, p: Any = None, **_: Any) -> Tensor:
+def _bernoulli(out: TensorType, self: Tensor, p: Operand | None = None, **_: object) -> Tensor:
     """1 with a probability, by default that of the tensor's elements."""
     chance = self if p is None else p
     if isinstance(chance, Tensor):
@@ -129,7 +133,7 @@ def _bernoulli(out: TensorType, self: Tensor, p: Any = None, **_: Any) -> Tensor
     return convert(unit(sizes(out)) < chance, out.element_type)
 
 
-def _dropout(out: Sequence[TensorType], input: Tensor, p: float, train: bool | None = None) -> Any:
+def _dropout(out: Sequence[TensorType], input: Tensor, p: float, train: bool | None = None) -> Results:
     """Elements kept with probability 1 - p, and divided by it; the mask of those kept."""
     if train is False or p == 0:
         return input, ops.constant(True, "i1", sizes(out[1]))
@@ -139,7 +143,7 @@ def _dropout(out: Sequence[TensorType], input: Tensor, p: float, train: bool | N
 
 
 def _multinomial(
-    out: TensorType, self: Tensor, num_samples: int, replacement: bool = False, **_: Any
+    out: TensorType, self: Tensor, num_samples: int, replacement: bool = False, **_: object
 ) -> Tensor:
     """Places by weight. Without replacement: of the greatest weights divided by exponential numbers."""
     weights = convert(self, _wide(self.element_type))
@@ -169,8 +173,8 @@ def _rrelu(
     lower: float = 1 / 8,
     upper: float = 1 / 3,
     training: bool = False,
-    *_: Any,
-    **__: Any,
+    *_: object,
+    **__: object,
 ) -> tuple[Tensor, Tensor]:
     """Elements that are not positive times random slopes, in evaluation their mean; the slopes."""
     if not training:
@@ -180,7 +184,7 @@ def _rrelu(
     return self * slopes, slopes
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     **dict.fromkeys(("rand", "rand_like"), _drawn(unit)),
     **dict.fromkeys(("randn", "randn_like"), _drawn(standard_normal)),
     **dict.fromkeys(("normal_functional",), _normal_like),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from shardy_py.frontends.aten import reductions, scatters, shapes
-from shardy_py.frontends.aten.elements import convert, dimension, is_float, sizes
+from shardy_py.frontends.aten.elements import Results, Row, convert, dimension, is_float, sizes
 from shardy_py.frontends.aten.reductions import extremes, shaped, sorted_along
 from shardy_py.frontends.aten.shapes import along_dimension, part
 from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_sum
@@ -24,10 +24,10 @@ def _kth_value(
     return tuple(shaped(tensor, type_) for tensor, type_ in zip(found, out, strict=True))
 
 
-def _median(*, ignores_nan: bool) -> Callable[..., Any]:
+def _median(*, ignores_nan: bool) -> Row:
     """The middle element, of an even number the smaller; NaN if there is one, unless ignored."""
 
-    def row(out: Any, self: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    def row(out: Any, self: Tensor, dim: int | None = None, keepdim: bool = False) -> Results:
         operand = ops.reshape(self, (-1,)) if dim is None else self
         number = 0 if dim is None else dimension(dim, self.rank)
         size = sizes(operand.type)[number]
@@ -70,10 +70,10 @@ def _mode(
     return tuple(shaped(tensor, type_) for tensor, type_ in zip(found, out, strict=True))
 
 
-def _with_dimension(row: Callable[..., Any]) -> Callable[..., Any]:
+def _with_dimension(row: Callable[..., Any]) -> Row:
     """The row for tensors without dimensions, too, which count as one element along dimension 0."""
 
-    def lifted(out: Any, self: Tensor, *arguments: Any, **keywords: Any) -> Any:
+    def lifted(out: Any, self: Tensor, *arguments: object, **keywords: object) -> Results:
         if self.rank:
             return row(out, self, *arguments, **keywords)
         kept = [_lifted(argument) for argument in arguments]
@@ -91,15 +91,14 @@ def _one(type_: TensorType) -> TensorType:
     return TensorType(type_.shape or (1,), type_.element_type)
 
 
-def _lifted(argument: Any) -> Any:
-    is_bare = isinstance(argument, Tensor) and not argument.rank
-    return ops.reshape(argument, (1,)) if is_bare else argument
+def _lifted(argument: object) -> object:
+    return ops.reshape(argument, (1,)) if isinstance(argument, Tensor) and not argument.rank else argument
 
 
 _ALONG = ("_log_softmax", "_softmax", "sort", "topk")
 _MOVED = ("index_select", "unfold")
 _PUT = ("index_reduce", "scatter", "scatter_add", "scatter_reduce")
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     **{name: _with_dimension(reductions.ROWS[name]) for name in _ALONG},
     **{name: _with_dimension(scatters.ROWS[name]) for name in _PUT},
     **{name: _with_dimension(shapes.ROWS[name]) for name in _MOVED},

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from shardy_py.frontends.aten.elements import (
+    Results,
+    Row,
     convert,
     dimension,
     dimensions,
@@ -33,19 +35,19 @@ from shardy_py.frontends.builder import (
     sort,
 )
 from shardy_py.frontends.builder.regions import bounds
-from shardy_py.frontends.builder.tensor import elementwise
+from shardy_py.frontends.builder.tensor import Operand, elementwise
 
 Dims = int | Sequence[int] | None
-Start = Callable[[str], Any]
+Start = Callable[[str], Operand]
 """The initial value of a reduction, by the element type."""
 
 
-def lowest(element_type: str) -> Any:
+def lowest(element_type: str) -> Operand:
     """The smallest number of an element type: the initial value of a maximum."""
     return bounds(element_type)[0]
 
 
-def highest(element_type: str) -> Any:
+def highest(element_type: str) -> Operand:
     """The largest number of an element type: the initial value of a minimum."""
     return bounds(element_type)[1]
 
@@ -53,7 +55,7 @@ def highest(element_type: str) -> Any:
 def _reduction(op_name: str, start: Start) -> Callable[..., Tensor]:
     """A reduction over some dimensions, or all; they stay with size 1 if the output type has them."""
 
-    def row(out: TensorType, self: Tensor, dim: Dims = None, *_: Any, **__: Any) -> Tensor:
+    def row(out: TensorType, self: Tensor, dim: Dims = None, *_: object, **__: object) -> Tensor:
         self = convert(self, out.element_type)
         over = dimensions(dim, self.rank)
         return shaped(
@@ -79,7 +81,7 @@ def mean_over(self: Tensor, over: Sequence[int]) -> Tensor:
     return reduce_sum(self, over) / float(prod(sizes(self.type)[d] for d in over))
 
 
-def _mean(out: TensorType, self: Tensor, dim: Dims = None, *_: Any, **__: Any) -> Tensor:
+def _mean(out: TensorType, self: Tensor, dim: Dims = None, *_: object, **__: object) -> Tensor:
     (self,) = widened(convert(self, out.element_type))
     return shaped(mean_over(self, dimensions(dim, self.rank)), out)
 
@@ -95,11 +97,11 @@ def _variance(
     return shaped(total / float(max(count - (1 if correction is None else correction), 0)), out)
 
 
-def _variance_mean(out: Sequence[TensorType], self: Tensor, dim: Dims = None, **options: Any) -> Any:
+def _variance_mean(out: Sequence[TensorType], self: Tensor, dim: Dims = None, **options: Any) -> Results:
     return _variance(out[0], self, dim, **options), _mean(out[1], self, dim)
 
 
-def _log_softmax(out: TensorType, self: Tensor, dim: int, *_: Any, **__: Any) -> Tensor:
+def _log_softmax(out: TensorType, self: Tensor, dim: int, *_: object, **__: object) -> Tensor:
     """self - log(sum(exp(self)))."""
     (self,) = widened(convert(self, out.element_type))
     over, shape = dimensions(dim, self.rank), sizes(self.type)
@@ -109,7 +111,7 @@ def _log_softmax(out: TensorType, self: Tensor, dim: int, *_: Any, **__: Any) ->
     return convert(self - spread(total, over, shape), out.element_type)
 
 
-def _softmax(out: TensorType, self: Tensor, dim: int, *_: Any, **__: Any) -> Tensor:
+def _softmax(out: TensorType, self: Tensor, dim: int, *_: object, **__: object) -> Tensor:
     (self,) = widened(convert(self, out.element_type))
     return convert(softmax(self, dimension(dim, self.rank)), out.element_type)
 
@@ -172,10 +174,10 @@ def _argument(direction: str) -> Callable[..., Tensor]:
     return row
 
 
-def _extreme(direction: str, whole: Callable[..., Tensor]) -> Callable[..., Any]:
+def _extreme(direction: str, whole: Callable[..., Tensor]) -> Row:
     """`max` and `min`: one value of all elements, or values and indices along a dimension."""
 
-    def row(out: Any, self: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    def row(out: Any, self: Tensor, dim: int | None = None, keepdim: bool = False) -> Results:
         if dim is None:
             return whole(out, self)
         return tuple(starmap(shaped, zip(extremes(direction, self, dim), out, strict=True)))
@@ -208,7 +210,7 @@ def _top_k(
 
 
 def _cumulative(op_name: str, start: int) -> Callable[..., Tensor]:
-    def row(out: TensorType, self: Tensor, dim: int, **_: Any) -> Tensor:
+    def row(out: TensorType, self: Tensor, dim: int, **_: object) -> Tensor:
         self = convert(self, out.element_type)
         return cumulative(op_name, self, dimension(dim, self.rank), start) if self.rank else self
 
@@ -220,7 +222,7 @@ def cumulative(op_name: str, self: Tensor, number: int, start: int = 0) -> Tenso
     return _running(partial(elementwise, op_name), self, number, start)
 
 
-def _running(body: Callable[..., Any], self: Tensor, number: int, start: Any) -> Tensor:
+def _running(body: Callable[..., Operand], self: Tensor, number: int, start: Operand) -> Tensor:
     size = sizes(self.type)[number]
     return reduce_window(
         (self,),
@@ -286,7 +288,7 @@ def _ranks(sequence: Tensor, values: Tensor, element_type: str, direction: str) 
 def _search_sorted(
     out: TensorType,
     sorted_sequence: Tensor,
-    self: Any,
+    self: Operand,
     *,
     out_int32: bool = False,
     right: bool = False,
@@ -302,12 +304,12 @@ def _search_sorted(
 
 
 def _bucketize(
-    out: TensorType, self: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+    out: TensorType, self: Operand, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
     return _search_sorted(out, boundaries, self, right=right)
 
 
-def _repeated(out: TensorType, repeats: Tensor, *_: Any, **__: Any) -> Tensor:
+def _repeated(out: TensorType, repeats: Tensor, *_: object, **__: object) -> Tensor:
     """Each index as often as its number of repeats says, of which the sum is known."""
     ends = cumulative("add", repeats, 0)
     return _ranks(ends, ops.iota(sizes(out), 0, ends.element_type), out.element_type, "LE")
@@ -334,7 +336,7 @@ def _histogram(out: TensorType, self: Tensor, bins: int = 100, min: float = 0, m
 
 
 _MAXIMUM, _MINIMUM = _reduction("maximum", lowest), _reduction("minimum", highest)
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "_is_all_true": _reduction("and", lambda _: True),
     "_is_any_true": _reduction("or", lambda _: False),
     "_log_softmax": _log_softmax,

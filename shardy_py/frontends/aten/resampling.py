@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from shardy_py.frontends.aten.elements import convert, sizes, widened
+from shardy_py.frontends.aten.elements import Row, convert, sizes, widened
 from shardy_py.frontends.builder import Tensor, TensorType, dot_general, ops
 
 Filter = Callable[[Any], Any]
@@ -95,7 +95,7 @@ def _resized(
     return convert(result, out.element_type)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     f"_upsample_{name}2d_aa": partial(_resized, reach=reach, kernel=kernel)
     for name, (reach, kernel) in FILTERS.items()
 }

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from shardy_py.api import ShardyError
-from shardy_py.frontends.aten.elements import Bound, convert, dimension, filled, is_float, sizes
+from shardy_py.frontends.aten.elements import Bound, Row, convert, dimension, filled, is_float, sizes
 from shardy_py.frontends.aten.pointwise import floor_quotient
 from shardy_py.frontends.aten.reductions import cumulative, highest, lowest
 from shardy_py.frontends.aten.shapes import adjacent, index_vectors, reordered
 from shardy_py.frontends.builder import Tensor, TensorType, ops, scatter
-from shardy_py.frontends.builder.tensor import elementwise
+from shardy_py.frontends.builder.tensor import Operand, elementwise
 from shardy_py.mlir.dialects.stablehlo.structs import ScatterDimensionNumbers
 
 Combine = Callable[[Tensor, Tensor], Tensor]
@@ -24,7 +23,7 @@ def _latest(old: Tensor, new: Tensor) -> Tensor:
 
 _ADD, _MULTIPLY = partial(elementwise, "add"), partial(elementwise, "multiply")
 
-_REDUCTIONS: dict[str, tuple[Combine, Callable[[str], Any]]] = {
+_REDUCTIONS: dict[str, tuple[Combine, Callable[[str], Operand]]] = {
     "add": (_ADD, lambda _: 0),
     "amax": (partial(elementwise, "maximum"), lowest),
     "amin": (partial(elementwise, "minimum"), highest),
@@ -36,7 +35,7 @@ _REDUCTIONS: dict[str, tuple[Combine, Callable[[str], Any]]] = {
 """The combination of two elements, and the initial value of a reduction without the previous elements."""
 
 
-def scatter_along(self: Tensor, dim: int, index: Tensor, source: Any, combine: Combine) -> Tensor:
+def scatter_along(self: Tensor, dim: int, index: Tensor, source: Operand, combine: Combine) -> Tensor:
     """Puts each element of `source` at its own position in `self`, but at its index along one dimension."""
     number, rank = dimension(dim, self.rank), self.rank
     updates = _updates(source, self.element_type, sizes(index.type))
@@ -60,7 +59,7 @@ def scatter_along(self: Tensor, dim: int, index: Tensor, source: Any, combine: C
     return scatter((self,), vectors, (updates,), numbers, combine)[0]
 
 
-def _updates(source: Any, element_type: str, shape: Sequence[int]) -> Tensor:
+def _updates(source: Operand, element_type: str, shape: Sequence[int]) -> Tensor:
     """The part of `source` with the shape of the indices; a number is repeated."""
     if not isinstance(source, Tensor):
         return filled(TensorType(tuple(shape), element_type), source)
@@ -70,7 +69,9 @@ def _updates(source: Any, element_type: str, shape: Sequence[int]) -> Tensor:
     return convert(updates, element_type)
 
 
-def _scatter(out: TensorType, self: Tensor, dim: int, index: Tensor, src: Any, *, reduce: str = "") -> Tensor:
+def _scatter(
+    out: TensorType, self: Tensor, dim: int, index: Tensor, src: Operand, *, reduce: str = ""
+) -> Tensor:
     return scatter_along(self, dim, index, src, _REDUCTIONS[reduce][0] if reduce else _latest)
 
 
@@ -79,7 +80,7 @@ def _scatter_reduce(
     self: Tensor,
     dim: int,
     index: Tensor,
-    src: Any,
+    src: Operand,
     reduce: str,
     *,
     include_self: bool = True,
@@ -220,7 +221,7 @@ def _slice_scatter(
     return ops.select(chosen, ops.pad(src, 0, low_edge, high_edge, interior), self)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "index_put": _index_put,
     "index_reduce": _index_reduce,
     "masked_scatter": _masked_scatter,

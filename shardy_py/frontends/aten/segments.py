@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from shardy_py.api import ShardyError
-from shardy_py.frontends.aten.elements import Maybe, convert, dimension, filled, sizes
+from shardy_py.frontends.aten.elements import Maybe, Row, convert, dimension, filled, sizes
 from shardy_py.frontends.aten.reductions import cumulative
 from shardy_py.frontends.aten.shapes import part
 from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_max, reduce_min, reduce_sum, scatter
-from shardy_py.frontends.builder.tensor import elementwise
+from shardy_py.frontends.builder.tensor import Operand, elementwise
 from shardy_py.mlir.dialects.stablehlo.structs import ScatterDimensionNumbers
 
 _REDUCTIONS: dict[str, tuple[str, float]] = {
@@ -36,7 +35,7 @@ def _segments(
     offsets: Maybe = None,
     axis: int = 0,
     unsafe: bool = False,
-    initial: Any = None,
+    initial: Operand | None = None,
 ) -> Tensor:
     """Each run of data along dimension 0 reduced; lengths: of the runs; offsets: their bounds."""
     bounds = offsets if lengths is None else lengths
@@ -82,7 +81,7 @@ def _segment_of_each(ends: Tensor, count: int) -> Tensor:
 def _histogram(
     out: Sequence[TensorType],
     self: Tensor,
-    bins: Any = 100,
+    bins: int | Tensor = 100,
     *,
     range: Sequence[float] | None = None,
     weight: Maybe = None,
@@ -120,5 +119,5 @@ def _equal_edges(flat: Tensor, bins: int, bounds: Sequence[float] | None) -> Ten
     return ops.select(count < (bins + 1) // 2, low + step * count, high - step * (float(bins) - count))
 
 
-ROWS: dict[str, Callable[..., Any]] = {"histogram": _histogram, "segment_reduce": _segments}
+ROWS: dict[str, Row] = {"histogram": _histogram, "segment_reduce": _segments}
 """The rows by the name of the op without overload."""

@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.frontends.aten.elements import Bound, convert, converted, dimension, filled, sizes
+from shardy_py.frontends.aten.elements import Bound, Row, convert, converted, dimension, filled, sizes
 from shardy_py.frontends.builder import Tensor, TensorType, ops
+from shardy_py.frontends.builder.tensor import Operand
 from shardy_py.frontends.builder.types import dtype_of
 from shardy_py.mlir.dialects.stablehlo.structs import GatherDimensionNumbers
 
 
-def _reshape(out: TensorType, self: Tensor, *_: Any, **__: Any) -> Tensor:
+def _reshape(out: TensorType, self: Tensor, *_: object, **__: object) -> Tensor:
     return self if self.shape == out.shape else ops.reshape(self, sizes(out))
 
 
-def _same(out: TensorType, self: Tensor, *_: Any, **__: Any) -> Tensor:
+def _same(out: TensorType, self: Tensor, *_: object, **__: object) -> Tensor:
     return convert(self, out.element_type)
 
 
@@ -44,7 +45,7 @@ def _select(out: TensorType, self: Tensor, dim: int, index: int) -> Tensor:
     return ops.reshape(part(self, number, place, place + 1), sizes(out))
 
 
-def _split(out: Sequence[TensorType], self: Tensor, _: Any, dim: int = 0) -> tuple[Tensor, ...]:
+def _split(out: Sequence[TensorType], self: Tensor, _: object, dim: int = 0) -> tuple[Tensor, ...]:
     """In parts of the sizes that the output types have."""
     number = dimension(dim, self.rank)
     parts: list[Tensor] = []
@@ -70,7 +71,7 @@ def _stack(out: TensorType, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return _concatenate(out, [ops.reshape(tensor, shape) for tensor in tensors], number)
 
 
-def _pad(out: TensorType, self: Tensor, pad: Sequence[int], value: Any = 0) -> Tensor:
+def _pad(out: TensorType, self: Tensor, pad: Sequence[int], value: Operand = 0) -> Tensor:
     """`pad` holds low and high of the last dimension, then of the one before, ..."""
     low, high = [0] * self.rank, [0] * self.rank
     for i in range(len(pad) // 2):
@@ -86,17 +87,17 @@ def _repeat(out: TensorType, self: Tensor, repeats: Sequence[int]) -> Tensor:
     return ops.reshape(spread, sizes(out))
 
 
-def _full(out: TensorType, _: Any, fill_value: Any, **__: Any) -> Tensor:
+def _full(out: TensorType, _: Any, fill_value: Operand, **__: object) -> Tensor:
     if isinstance(fill_value, Tensor):
         return ops.broadcast_to(convert(fill_value, out.element_type), sizes(out))
     return filled(out, fill_value)
 
 
-def _copy(out: TensorType, self: Tensor, src: Tensor, *_: Any) -> Tensor:
+def _copy(out: TensorType, self: Tensor, src: Tensor, *_: object) -> Tensor:
     return _full(out, None, src)
 
 
-def _arange(out: TensorType, *bounds: Any, **_: Any) -> Tensor:
+def _arange(out: TensorType, *bounds: Operand, **_: object) -> Tensor:
     start, step = (bounds[0] if len(bounds) > 1 else 0), (bounds[2] if len(bounds) > 2 else 1)
     count = ops.iota(sizes(out), 0, out.element_type)
     count = count if step == 1 else count * step
@@ -150,7 +151,9 @@ def diagonal(self: Tensor, row: int, column: int, *, offset: int = 0) -> Tensor:
     return indexed(last, self.rank - 2, places)
 
 
-def _roll(out: TensorType, self: Tensor, shifts: int | Sequence[int], dims: Any = ()) -> Tensor:
+def _roll(
+    out: TensorType, self: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()
+) -> Tensor:
     """Elements move by the shift along each dimension, those beyond its end to its start.
 
     Without dimensions, along the tensor as a vector.
@@ -210,7 +213,7 @@ def index_vectors(indices: Sequence[Tensor], bounds: Sequence[int]) -> Tensor:
     return columns[0] if len(columns) == 1 else ops.concatenate(columns, len(common))
 
 
-def _gather(out: TensorType, self: Tensor, dim: int, index: Tensor, **_: Any) -> Tensor:
+def _gather(out: TensorType, self: Tensor, dim: int, index: Tensor, **_: object) -> Tensor:
     """Along one dimension, at an index for each element of the result."""
     if not self.rank:
         return ops.broadcast_to(self, sizes(out))
@@ -235,12 +238,12 @@ def along_dimension(self: Tensor, number: int, index: Tensor) -> Tensor:
     return ops.gather(self, ops.reshape(index, (*sizes(index.type), 1)), numbers, (1,) * self.rank)
 
 
-def _empty(out: TensorType, *_: Any, **__: Any) -> Tensor:
+def _empty(out: TensorType, *_: object, **__: object) -> Tensor:
     """Unspecified numbers: zeros."""
     return filled(out, 0)
 
 
-def _bit_cast(out: TensorType, self: Tensor, *_: Any) -> Tensor:
+def _bit_cast(out: TensorType, self: Tensor, *_: object) -> Tensor:
     """The bits as elements of another type; the last dimension shrinks or grows with their width."""
     before, after = (dtype_of(type_.element_type).itemsize for type_ in (self.type, out))
     shape = sizes(self.type)
@@ -270,7 +273,7 @@ def _diagonal_scatter(
     return ops.select(on_it, spread, self)
 
 
-def _resized(out: TensorType, self: Tensor, *_: Any, **__: Any) -> Tensor:
+def _resized(out: TensorType, self: Tensor, *_: object, **__: object) -> Tensor:
     """The first elements in another shape; zeros, where torch has anything, behind them."""
     flat = ops.reshape(self, (-1,))
     (given,), wanted = sizes(flat.type), prod(sizes(out))
@@ -278,20 +281,20 @@ def _resized(out: TensorType, self: Tensor, *_: Any, **__: Any) -> Tensor:
     return ops.reshape(flat, sizes(out))
 
 
-def _embedding(out: TensorType, weight: Tensor, indices: Tensor, *_: Any, **__: Any) -> Tensor:
+def _embedding(out: TensorType, weight: Tensor, indices: Tensor, *_: object, **__: object) -> Tensor:
     return ops.take(weight, indices)
 
 
-def _scalar(out: TensorType, s: Any, **_: Any) -> Tensor:
+def _scalar(out: TensorType, s: Operand, **_: object) -> Tensor:
     return _full(out, None, s)
 
 
-def _number(out: Any, self: Tensor) -> Tensor:
+def _number(out: Operand, self: Tensor) -> Tensor:
     """A number read from a tensor: a tensor without dimensions, as which ops use it."""
     return ops.reshape(self, ()) if self.rank else self
 
 
-def _expand(out: TensorType, self: Tensor, *_: Any, **__: Any) -> Tensor:
+def _expand(out: TensorType, self: Tensor, *_: object, **__: object) -> Tensor:
     return ops.broadcast_to(self, sizes(out))
 
 
@@ -303,7 +306,7 @@ _OF_DIMENSIONS: dict[str, Callable[[TensorType, Tensor, Sequence[int]], Tensor]]
     "flip": lambda out, self, dims: ops.reverse(self, dims),
     "permute": lambda out, self, dims: ops.transpose(self, dims),
 }
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "_local_scalar_dense": _number,
     **_OF_ONE,
     **_OF_DIMENSIONS,

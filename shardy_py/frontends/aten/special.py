@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from shardy_py.frontends.aten.chlo_ops import chlo, erf_inv
-from shardy_py.frontends.aten.elements import convert, is_float, sizes
+from shardy_py.frontends.aten.elements import Row, convert, is_float, sizes
 from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce, while_loop
-from shardy_py.frontends.builder.tensor import elementwise
+from shardy_py.frontends.builder.tensor import Operand, elementwise
 from shardy_py.frontends.builder.types import dtype_of
 
 
@@ -18,7 +17,7 @@ def _is_nan(tensor: Tensor) -> Tensor:
 
 
 def _is_negative(tensor: Tensor) -> Tensor:
-    """Whether the sign bit is set: that of -0.0 is, too."""
+    """True if the sign bit is set: that of -0.0 is, too."""
     if not is_float(tensor.element_type):
         return ops.compare(tensor, 0, "LT")
     bits = ops.bitcast_convert(tensor, f"i{8 * dtype_of(tensor.element_type).itemsize}")
@@ -30,13 +29,13 @@ def _sign_bit(out: TensorType, self: Tensor) -> Tensor:
     return ops.constant(False, "i1", sizes(out)) if unsigned else _is_negative(self)
 
 
-def _spread(operand: Any, out: TensorType) -> Tensor:
+def _spread(operand: Operand, out: TensorType) -> Tensor:
     if not isinstance(operand, Tensor):
         return ops.constant(operand, out.element_type, sizes(out))
     return ops.broadcast_to(convert(operand, out.element_type), sizes(out))
 
 
-def _copy_sign(out: TensorType, self: Tensor, other: Any) -> Tensor:
+def _copy_sign(out: TensorType, self: Tensor, other: Operand) -> Tensor:
     """The magnitude of one operand with the sign of the other."""
     size, sign = ops.abs(_spread(self, out)), _spread(other, out)
     return ops.select(_is_negative(sign), -size, size)
@@ -68,7 +67,7 @@ def _polygamma(out: TensorType, n: int, self: Tensor) -> Tensor:
     return chlo("polygamma")(order, operand)
 
 
-def _zeta(out: TensorType, self: Any, other: Any) -> Tensor:
+def _zeta(out: TensorType, self: Operand, other: Operand) -> Tensor:
     lhs, rhs = (_spread(operand, out) for operand in (self, other))
     return chlo("zeta")(lhs, rhs)
 
@@ -133,7 +132,7 @@ def _mantissa(out: Sequence[TensorType], self: Tensor) -> tuple[Tensor, Tensor]:
     return convert(mantissa, element), convert(ops.select(is_plain, exponent, 0), "i32")
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "copysign": _copy_sign,
     "fmax": _without_nan("maximum"),
     "fmin": _without_nan("minimum"),

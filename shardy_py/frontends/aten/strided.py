@@ -7,19 +7,18 @@ overlapping windows, are gathers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
-from shardy_py.frontends.aten.elements import convert, sizes
+from shardy_py.frontends.aten.elements import Row, convert, sizes
 from shardy_py.frontends.aten.shapes import part
 from shardy_py.frontends.builder import Tensor, TensorType, ops, scatter
 from shardy_py.mlir.dialects.stablehlo.structs import ScatterDimensionNumbers
 
 
 @dataclass(frozen=True)
-class View:
+class StridedView:
     """A view of contiguous elements as a slice of them in another shape.
 
     grid: the shape, row-major; its first size may exceed the elements that there are. starts: where the slice
@@ -34,7 +33,7 @@ class View:
     order: tuple[int, ...]
 
 
-def view_of(count: int, size: Sequence[int], stride: Sequence[int], offset: int) -> View | None:
+def view_of(count: int, size: Sequence[int], stride: Sequence[int], offset: int) -> StridedView | None:
     """The view of `count` elements with these sizes and strides; None if it is not a slice of a grid.
 
     >>> view_of(12, (4, 3), (1, 4), 0)
@@ -56,7 +55,7 @@ def view_of(count: int, size: Sequence[int], stride: Sequence[int], offset: int)
     first = -(-count // steps[0]) if steps else count
     if not steps:
         grid = []
-        return View((count,), (offset,), (1,), ())
+        return StridedView((count,), (offset,), (1,), ())
     grid = [first, *grid]
     starts: list[int] = []
     rest = offset
@@ -66,7 +65,7 @@ def view_of(count: int, size: Sequence[int], stride: Sequence[int], offset: int)
     lengths = [*(size[d] for d in order), 1]
     if any(s + n > g for s, n, g in zip(starts, lengths, grid, strict=True)):
         return None
-    return View(tuple(grid), tuple(starts), tuple(lengths), tuple(order))
+    return StridedView(tuple(grid), tuple(starts), tuple(lengths), tuple(order))
 
 
 def _as_strided(
@@ -126,7 +125,7 @@ def _as_strided_scatter(
     return ops.reshape(result, sizes(out))
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     **dict.fromkeys(("as_strided", "as_strided_copy"), _as_strided),
     "as_strided_scatter": _as_strided_scatter,
 }

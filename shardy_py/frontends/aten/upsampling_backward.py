@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.frontends.aten.elements import convert, sizes, widened
+from shardy_py.frontends.aten.elements import Row, convert, sizes, widened
 from shardy_py.frontends.aten.resampling import FILTERS, resampling_weights, weighted_along
 from shardy_py.frontends.builder import Tensor, TensorType
 from shardy_py.frontends.builder.types import dtype_of
@@ -87,7 +87,12 @@ def _nearest_backward(*, exact: bool, count: int) -> Callable[..., Tensor]:
         return _nearest(size, given, scale, exact=exact)
 
     def row(
-        out: TensorType, grad_output: Tensor, output_size: Any, input_size: Any, *factors: Any, **named: Any
+        out: TensorType,
+        grad_output: Tensor,
+        output_size: Any,
+        input_size: Any,
+        *factors: Any,
+        **named: Any,
     ) -> Tensor:
         return _upsample_backward(out, grad_output, weights, _factors(factors, named, count))
 
@@ -125,7 +130,7 @@ def _antialiased(size: int, given: int, scale: Any, *, align_corners: bool, name
     return resampling_weights(size, given, float(scale), reach, kernel)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+ROWS: dict[str, Row] = {
     "upsample_bicubic2d_backward": _interpolation_backward(_cubic, 2),
     "upsample_bilinear2d_backward": _interpolation_backward(_linear, 2),
     "upsample_linear1d_backward": _interpolation_backward(_linear, 1),

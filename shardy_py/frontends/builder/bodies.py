@@ -21,7 +21,7 @@ from shardy_py.frontends.builder.types import TensorType
 from shardy_py.mlir.dialects import syntax_table
 from shardy_py.mlir.dialects.stablehlo import ReturnOp
 
-Body = Callable[..., Any]
+Body = Callable[..., object]
 """A function of tensors that returns a tensor or a sequence of tensors."""
 
 
@@ -73,7 +73,7 @@ def parameter_names(function: Body, count: int) -> list[str]:
     return [*names, *[""] * count][:count]
 
 
-def _no_such_call(function: Any, count: int, error: TypeError) -> ShardyError:
+def _no_such_call(function: object, count: int, error: TypeError) -> ShardyError:
     name = getattr(function, "__name__", repr(function))
     return ShardyError(f"'{name}' cannot be called with {count} tensors: {error}")
 

@@ -42,7 +42,7 @@ class Argument:
 
 def build(
     function: Function,
-    *arguments: Any,
+    *arguments: object,
     mesh: Mesh | Mapping[str, Mesh] | None = None,
     out_shardings: Sequence[ShardingLike] = (),
     name: str = "main",
@@ -89,7 +89,7 @@ def build(
     return program
 
 
-def call(function: Function, *arguments: Tensor) -> Any:
+def call(function: Function, *arguments: Tensor) -> object:
     """A call of `function` as a function of the program; built once for each list of argument types.
 
     Returns a tensor or a tuple, as `function` does. Raises `ShardyError` if `function` is recursive or uses
@@ -175,7 +175,7 @@ def _meshes(given: Any) -> dict[str, Mesh]:
     return meshes
 
 
-def _argument(given: Any) -> Argument:
+def _argument(given: object) -> Argument:
     if isinstance(given, Argument):
         return replace(given, type=_argument(given.type).type)
     if isinstance(given, TensorType):

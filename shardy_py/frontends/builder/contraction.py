@@ -6,7 +6,6 @@ Not here: `@` (`tensor.py`), convolutions (`ops/rows.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.frontends.builder.broadcasting import dimensions
@@ -22,7 +21,7 @@ def dot_general(
     rhs: Tensor,
     contracting: Pairs,
     batching: Pairs = ((), ()),
-    element_type: Any = None,
+    element_type: object = None,
     precision: Sequence[str] | None = None,
 ) -> Tensor:
     """A product with sums over the contracting dimensions.

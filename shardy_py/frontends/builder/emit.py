@@ -99,7 +99,7 @@ def _verified(
     row: OpRow,
     operands: Sequence[SSAValue],
     results: Types,
-    attributes: Mapping[str, Any],
+    attributes: Mapping[str, object],
     bodies: Sequence[Region],
 ) -> Operation:
     """Returns the op, verified and not inserted."""
@@ -170,7 +170,7 @@ def emit_one(op_name: str, *operands: SSAValue, results: Types = None, **attribu
 
 
 def _signature(
-    op_name: str, operands: Sequence[SSAValue], results: Types, attributes: Mapping[str, Any]
+    op_name: str, operands: Sequence[SSAValue], results: Types, attributes: Mapping[str, object]
 ) -> tuple[object, ...] | None:
     """The key that determines an op's results and diagnostics; None if it is not cheaply comparable."""
     row = OPS.rows.get(op_name)
@@ -206,7 +206,7 @@ def _remember(trace: Trace, signature: tuple[object, ...], op: Operation) -> Non
 
 
 def _split(
-    op_name: str, encoders: Mapping[str, Callable[[Any], Attribute]], attributes: Mapping[str, Any]
+    op_name: str, encoders: Mapping[str, Callable[[object], Attribute]], attributes: Mapping[str, object]
 ) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
     """The op's own attributes, and discardable ones of dialects (`mhlo.sharding`)."""
     own: dict[str, Attribute] = {}
@@ -286,7 +286,7 @@ def result_types(types: Types) -> list[Attribute]:
     return [_attribute(type_) for type_ in given]
 
 
-def _attribute(type_: Any) -> Attribute:
+def _attribute(type_: object) -> Attribute:
     if isinstance(type_, TensorType):
         return type_.attribute
     if not isinstance(type_, Attribute):

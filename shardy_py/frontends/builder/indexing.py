@@ -17,7 +17,7 @@ from shardy_py.frontends.builder.emit import emit_one
 from shardy_py.frontends.builder.types import TensorType
 
 
-def indexed(value: SSAValue, key: Any) -> SSAValue:
+def indexed(value: SSAValue, key: object) -> SSAValue:
     """The elements at integers, slices with positive steps, `...` and None (a new dimension).
 
     Raises `ShardyError` for other indices, and for dynamic sizes.
@@ -51,7 +51,7 @@ def indexed(value: SSAValue, key: Any) -> SSAValue:
     return emit_one("reshape", value, results=TensorType(tuple(shape), type_.element_type))
 
 
-def _for_all_dimensions(key: Sequence[Any], rank: int) -> list[Any]:
+def _for_all_dimensions(key: Sequence[object], rank: int) -> list[object]:
     """The indices with `...` expanded, one a dimension and one for each None."""
     named = sum(part is not None and part is not Ellipsis for part in key)
     places = [place for place, part in enumerate(key) if part is Ellipsis]

@@ -45,7 +45,7 @@ class Trace:
 
     module: ModuleOp
     editor: Editor
-    functions: dict[object, Any] = field(default_factory=dict[object, Any])
+    functions: dict[object, Any] = field(default_factory=dict[object, Operation])
     signatures: Signatures = field(default_factory=Signatures)
     blocks: dict[int, Block] = field(default_factory=dict[int, Block])
     locations: dict[tuple[str, int], Attribute] = field(default_factory=dict[tuple[str, int], Attribute])

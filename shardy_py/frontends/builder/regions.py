@@ -170,7 +170,7 @@ def scatter(
     inputs: Sequence[Tensor],
     scatter_indices: Tensor,
     updates: Sequence[Tensor],
-    dimension_numbers: ScatterDimensionNumbers | Mapping[str, Any],
+    dimension_numbers: ScatterDimensionNumbers | Mapping[str, object],
     body: Body,
     *,
     indices_are_sorted: bool = False,

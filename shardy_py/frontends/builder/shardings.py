@@ -92,7 +92,7 @@ def _inserted(op: Any) -> Any:
     return op
 
 
-def _resolved(what: str, sharding: Any, rank: int) -> Sharding:
+def _resolved(what: str, sharding: object, rank: int) -> Sharding:
     try:
         return current_trace().editor.resolved(sharding).for_rank(rank)
     except ShardyError as error:

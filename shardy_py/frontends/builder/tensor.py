@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from xdsl.ir import Operation, Region, SSAValue
 
 from shardy_py.base.errors import ShardyError
@@ -38,8 +39,9 @@ from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.propagation.rules import einsum_rule
 from shardy_py.sharding import FactorType, ShardingRule, factor_symbol
 
-Operand = Any
-"""A `Tensor`, a number, or an array of numpy."""
+Scalar = bool | int | float | complex | np.generic
+Operand: TypeAlias = "Tensor | Scalar | NDArray[Any]"
+"""A tensor, a number, or an array of numpy."""
 Rule = ShardingRule | Callable[..., ShardingRule] | str | None
 """A rule; its notation, as `einsum_rule` reads it; a function from the shapes of operands and of results to
 it, where factors are more than passed through; None: the op's own, if it has one."""
@@ -101,12 +103,12 @@ class Tensor:
         return self.shape[0]
 
     def __bool__(self) -> bool:
-        raise ShardyError("a tensor has no value while the program is built; use select, if_ or case")
+        raise ShardyError("cannot branch on a traced tensor; use select, if_ or case")
 
     def __iter__(self) -> Any:
         raise ShardyError("a tensor is not iterable; use x[i]")
 
-    def __getitem__(self, key: Any) -> Tensor:
+    def __getitem__(self, key: object) -> Tensor:
         return Tensor(indexed(self.value, key))
 
     def __hash__(self) -> int:
@@ -171,8 +173,7 @@ def value_of(operand: Operand) -> SSAValue:
 
 def rank_of(operand: Operand) -> int:
     """The number of dimensions of a tensor. Raises `ShardyError` for anything else."""
-    value_of(operand)
-    return operand.rank
+    return Tensor(value_of(operand)).rank
 
 
 def emit(

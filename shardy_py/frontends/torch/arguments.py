@@ -18,7 +18,7 @@ from shardy_py.frontends.torch.placements import torch_module
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class StepArgument:
     """An argument of the step: a tensor with its name.
 
     kind: `parameter`, `buffer`, `state`, `rate` (of learning) or `input`.
@@ -32,10 +32,12 @@ class Slot:
     key: str = ""
 
 
-def state_slots(optimizer: Any, names: Mapping[int, str], parameters: Mapping[str, Any]) -> list[Slot]:
+def state_slots(
+    optimizer: Any, names: Mapping[int, str], parameters: Mapping[str, Any]
+) -> list[StepArgument]:
     """The optimizer's states; those without dimensions are one for all parameters."""
     torch = torch_module("torch")
-    found: dict[str, Slot] = {}
+    found: dict[str, StepArgument] = {}
     states = initial_states(optimizer, names, parameters)
     # A parameter without dimensions has averages without, too.
     wide = {key for own in states.values() for key, value in own.items() if value.ndim}
@@ -44,19 +46,19 @@ def state_slots(optimizer: Any, names: Mapping[int, str], parameters: Mapping[st
             device = "meta" if parameters[owner].device.type == "meta" else "cpu"
             tensor = torch.empty(tuple(value.shape), dtype=value.dtype, device=device)
             label, of = (f"{key} of {owner}", owner) if key in wide else (key, "")
-            slot = Slot("state", label, tensor, of, key)
+            slot = StepArgument("state", label, tensor, of, key)
             found.setdefault(slot.name, slot)
     return list(found.values())
 
 
-def rate_slots(optimizer: Any) -> list[Slot]:
+def rate_slots(optimizer: Any) -> list[StepArgument]:
     """The learning rates: `lr`, of later groups `lr 1`, ..."""
     torch = torch_module("torch")
     numbers = range(len(optimizer.param_groups))
-    return [Slot("rate", f"lr {number}" if number else "lr", torch.zeros(())) for number in numbers]
+    return [StepArgument("rate", f"lr {number}" if number else "lr", torch.zeros(())) for number in numbers]
 
 
-def call_of(example_inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def call_of(example_inputs: object) -> tuple[tuple[object, ...], dict[str, object]]:
     """Positional arguments and keywords."""
     if isinstance(example_inputs, Mapping):
         return (), dict(cast("Mapping[str, Any]", example_inputs))

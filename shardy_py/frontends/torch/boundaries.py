@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
 
+from shardy_py.frontends.builder import Tensor
 from shardy_py.frontends.torch.placements import torch_module
-from shardy_py.frontends.torch.plans import Plan
+from shardy_py.frontends.torch.plans import ParallelPlan
 from shardy_py.frontends.torch.styles import Style
 
 NAME = "shardy_py::boundary"
@@ -27,7 +28,7 @@ AGAIN = "again"
 """The end of the name of a boundary at which a checkpoint computes a value again."""
 INPUTS, OUTPUTS, PARAMETER = "input_layouts", "output_layouts", "fully_shard"
 PARTS = "input_parts"
-"""Of an input that a module around has redistributed: in torch, gradients of all its uses are one sum."""
+"""The mark of an input that a module around has redistributed: gradients of all its uses are one sum."""
 
 
 def boundary_name(path: str, what: str, which: int | str) -> str:
@@ -59,7 +60,7 @@ def _boundary_op() -> Any:
 class Boundaries:
     """The boundaries of a plan; of None there are none."""
 
-    plan: Plan | None
+    plan: ParallelPlan | None
 
     @contextmanager
     def watching(self, model: Any) -> Generator[None]:
@@ -119,7 +120,7 @@ def _marking_outputs(path: str, style: Style) -> Callable[..., Any]:
     return hook
 
 
-def _input(value: Any, path: str, style: Style, number: int) -> Any:
+def _input(value: Any, path: str, style: Style, number: int) -> Tensor:
     """An input, marked; as a part, where a module around this one has given it the layout already."""
     layouts = style.inputs[number]
     if not layouts:

@@ -14,9 +14,10 @@ from typing import Any
 
 from shardy_py.frontends.aten import keeps_whole
 from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.protocols import FxGraph, FxNode
 
 
-def rewrite_composites(graph: Any) -> None:
+def rewrite_composites(graph: FxGraph) -> None:
     """Rewrites the composite ops of `_REWRITES` in place."""
     for node in list(graph.nodes):
         rewrite = _REWRITES.get(str(node.target)) if node.op == "call_function" else None
@@ -37,7 +38,7 @@ def _arguments(node: Any) -> dict[str, Any]:
     return {**defaults, **given, **node.kwargs}
 
 
-def _call(node: Any, op: Any, arguments: tuple[Any, ...], value: Any) -> Any:
+def _call(node: FxNode, op: object, arguments: tuple[object, ...], value: Any) -> FxNode:
     """A call in the place of a node, with its line and module."""
     made = node.graph.call_function(op, arguments)
     made.meta = {**node.meta, "val": value}
@@ -76,7 +77,7 @@ def _batch_norm(node: Any) -> Any:
     return _call(node, operator.getitem, (made, 0), value)
 
 
-_REWRITES: dict[str, Callable[[Any], Any]] = {
+_REWRITES: dict[str, Callable[[object], object]] = {
     **{f"aten.conv{rank}d.default": _convolution for rank in (1, 2, 3)},
     "aten.batch_norm.default": _batch_norm,
 }

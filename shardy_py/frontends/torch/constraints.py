@@ -36,7 +36,7 @@ from shardy_py.frontends.torch.boundaries import (
 )
 from shardy_py.frontends.torch.gradients import divides, summed_values
 from shardy_py.frontends.torch.placements import torch_module
-from shardy_py.frontends.torch.plans import Group, Plan, StyledModule
+from shardy_py.frontends.torch.plans import ParallelPlan, ParameterGroup, StyledModule
 from shardy_py.frontends.torch.styles import Layouts
 from shardy_py.mlir.dialects.sdy import PropagationBarrierOp, ShardingConstraintOp, TensorShardingAttr
 from shardy_py.mlir.dialects.stablehlo import CustomCallOp
@@ -61,6 +61,7 @@ from shardy_py.mlir.module_paths import (
     outputs_of,
 )
 from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.typed import of_kind, text_of
 from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 
 PHASES = ("clip", "optimizer")
@@ -71,7 +72,9 @@ GROUP = "fully_shard"
 """The op name in the location of the gathers of a module."""
 
 
-def planned(program: Program, plan: Plan, mesh: Mesh, parameters: Iterable[str], function: str) -> Program:
+def planned(
+    program: Program, plan: ParallelPlan, mesh: Mesh, parameters: Iterable[str], function: str
+) -> Program:
     """The program under a plan.
 
     parameters: the labels of arguments that are parameters or buffers; those without a style are replicated.
@@ -98,7 +101,7 @@ def _owner(label: str) -> str:
 
 
 def constrained(
-    program: Program, plan: Plan, mesh: Mesh, parameters: Mapping[str, Value], function: str
+    program: Program, plan: ParallelPlan, mesh: Mesh, parameters: Mapping[str, Value], function: str
 ) -> Program:
     """The program with the constraints of a plan. parameters: by label."""
     copy = program.copy()
@@ -121,7 +124,7 @@ def constrained(
     return Program(copy.module, taken=copy.taken)
 
 
-def parameter_sharding(plan: Plan, mesh: Mesh, value: Value) -> Sharding:
+def parameter_sharding(plan: ParallelPlan, mesh: Mesh, value: Value) -> Sharding:
     """The sharding of a parameter under a plan. Raises `ShardyError` for a dimension it lacks.
 
     Dimensions sharded for FSDP have a priority behind those of data: gradients are sums of what devices have
@@ -213,7 +216,7 @@ class _Inserting:
                 after = self._stopped(value, users) if end and given.style.is_lookup else value
                 self._insert(after, wanted, given, what + BACKWARD, users)
 
-    def gather(self, group: Group) -> None:
+    def gather(self, group: ParameterGroup) -> None:
         axis = group.plan.axis
         place = "/".join(filter(None, (group.path, GROUP)))
         for label in group.parameters:
@@ -229,7 +232,7 @@ class _Inserting:
                 if which:
                     self._put(value, sharding, NameLoc(StringAttr(name), UnknownLoc()), which)
 
-    def scatter(self, group: Group, label: str, dimensions: Mapping[str, int]) -> None:
+    def scatter(self, group: ParameterGroup, label: str, dimensions: Mapping[str, int]) -> None:
         """Constrains the gradient of a parameter where it is summed: whole along the axes of the data, then
         with axes on these dimensions. Otherwise the sharding of the parameter would reach the activations.
         """
@@ -251,7 +254,12 @@ class _Inserting:
             erase(mark)
 
     def _insert(
-        self, value: SSAValue, layouts: Sequence[Any], given: StyledModule, what: str, users: list[Operation]
+        self,
+        value: SSAValue,
+        layouts: Sequence[object],
+        given: StyledModule,
+        what: str,
+        users: list[Operation],
     ) -> None:
         """Constrains a value to one layout after the other; a value that has the layout is left alone."""
         source = value.owner if isinstance(value, OpResult) else users[0]
@@ -264,7 +272,7 @@ class _Inserting:
     def _stopped(self, value: SSAValue, users: Iterable[Operation]) -> SSAValue:
         """A value through a barrier: the layout of a lookup's result must not reach its indices."""
         forward = IntegerAttr(DIRECTIONS.index("FORWARD"), i32)
-        source = cast(Any, value.owner)
+        source = of_kind(value.owner, Operation)
         return self._replaced(
             value, PropagationBarrierOp, {"allowed_direction": forward}, source.location, users
         )
@@ -321,7 +329,7 @@ def _boundaries(module: ModuleOp) -> dict[str, list[CustomCallOp]]:
     found: dict[str, list[CustomCallOp]] = {}
     for op in cast("list[CustomCallOp]", find_ops(module, CustomCallOp.name)):
         if op.call_target_name.data == TARGET:
-            found.setdefault(cast(Any, op).backend_config.data, []).append(op)
+            found.setdefault(text_of(op, "backend_config"), []).append(op)
     return found
 
 

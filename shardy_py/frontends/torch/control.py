@@ -13,14 +13,16 @@ from typing import Any, cast
 
 from shardy_py.frontends.aten.elements import convert, filled, sizes
 from shardy_py.frontends.builder import Tensor, TensorType, if_, ops, while_loop
+from shardy_py.frontends.builder.tensor import Operand
 from shardy_py.frontends.torch.flex import flex_attention
+from shardy_py.frontends.torch.protocols import FxGraph
 
-Run = Callable[[Any, Sequence[Any]], tuple[Tensor, ...]]
+Run = Callable[[object, Sequence[object]], tuple[Tensor, ...]]
 """Runs a graph module on tensors: its results."""
 Control = Callable[..., Any]
 
 
-def _number(given: Any) -> Tensor:
+def _number(given: Operand) -> Tensor:
     """A tensor; numbers become constants without dimensions."""
     if isinstance(given, Tensor):
         return given
@@ -49,7 +51,12 @@ def _typed(results: Sequence[Any], types: Any) -> list[Tensor]:
 
 
 def _while(
-    run: Run, out: Any, cond: Any, body: Any, carried: Sequence[Any], additional: Sequence[Any] = ()
+    run: Run,
+    out: object,
+    cond: object,
+    body: object,
+    carried: Sequence[Operand],
+    additional: Sequence[object] = (),
 ) -> Any:
     initial = [_number(given) for given in carried]
     types = tuple(tensor.type for tensor in initial)
@@ -98,7 +105,12 @@ def _scanned(
 
 
 def _scan(
-    run: Run, out: Any, graph: Any, init: Sequence[Any], xs: Sequence[Tensor], additional: Sequence[Any] = ()
+    run: Run,
+    out: Any,
+    graph: object,
+    init: Sequence[Any],
+    xs: Sequence[Tensor],
+    additional: Sequence[Any] = (),
 ) -> Any:
     carry = [_number(given) for given in init]
     types, count = tuple(tensor.type for tensor in carry), sizes(xs[0].type)[0]
@@ -112,7 +124,7 @@ def _scan(
     return (*kept, *made)
 
 
-def _map(run: Run, out: Any, graph: Any, xs: Sequence[Tensor], additional: Sequence[Any] = ()) -> Any:
+def _map(run: Run, out: Any, graph: object, xs: Sequence[Tensor], additional: Sequence[Any] = ()) -> Any:
     collected = [filled(type_, 0) for type_ in out]
 
     def step_of(step: Tensor, _: Sequence[Tensor]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
@@ -122,7 +134,7 @@ def _map(run: Run, out: Any, graph: Any, xs: Sequence[Tensor], additional: Seque
 
 
 def _associative_scan(
-    run: Run, out: Any, graph: Any, xs: Sequence[Tensor], additional: Sequence[Any] = ()
+    run: Run, out: object, graph: FxGraph, xs: Sequence[Tensor], additional: Sequence[object] = ()
 ) -> Any:
     """In order, from the first element on."""
     zero = ops.constant(0, "i64", ())
@@ -138,17 +150,19 @@ def _associative_scan(
 def _region(before: int) -> Control:
     """A graph that runs once, on the operands behind it; before: the number of arguments before it."""
 
-    def control(run: Run, out: Any, *arguments: Any, **_: Any) -> Any:
+    def control(run: Run, out: Any, *arguments: Any, **_: object) -> Any:
         return run(arguments[before], arguments[before + 1 :])
 
     return control
 
 
-def _nested_region(run: Run, out: Any, graph: Any, operands: Sequence[Any], *_: Any, **__: Any) -> Any:
+def _nested_region(
+    run: Run, out: object, graph: FxGraph, operands: Sequence[object], *_: object, **__: object
+) -> Any:
     return run(graph, operands)
 
 
-def _invoke(run: Run, out: Any, graph: Any, identifier: Any, *operands: Any) -> Any:
+def _invoke(run: Run, out: object, graph: FxGraph, identifier: object, *operands: object) -> Any:
     return run(graph, operands)
 
 

@@ -19,27 +19,29 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from shardy_py.frontends.aten import keeps_whole
+from shardy_py.frontends.builder import Tensor
 from shardy_py.frontends.torch.composites import rewrite_composites
 from shardy_py.frontends.torch.in_place import without_mutation
 from shardy_py.frontends.torch.nodes import is_unknown, not_decomposed, updates_statistics
 from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.protocols import FxGraph, FxNode, TorchTensor
 
 MOST_ROUNDS = 4
 """The most rounds of decomposition."""
 
 _META = ("stack_trace", "nn_module_stack", "custom")
-"""What nodes of a decomposition get from the call."""
+"""The keys of metadata that nodes of a decomposition get from the call."""
 
 
 @dataclass(frozen=True, eq=False)
 class Decomposed:
     """A decomposed program; as `torch.export.ExportedProgram`, as far as it is used."""
 
-    graph: Any
-    graph_signature: Any
-    constants: Mapping[str, Any]
+    graph: FxGraph
+    graph_signature: object
+    constants: Mapping[str, TorchTensor]
     call_spec: Any
-    state_dict: Mapping[str, Any]
+    state_dict: Mapping[str, object]
 
     @property
     def graph_module(self) -> Decomposed:
@@ -63,7 +65,7 @@ def decomposed(exported: Any) -> Any:
     calls = None if graph is None else _distinct_calls(graph, table)
     if calls is None:
         return _decomposed_whole(exported)
-    bodies: dict[Any, Body] = {}
+    bodies: dict[Any, DecomposedBody] = {}
     if calls:
         program = _program_of(list(calls.values()))
         found = None if program is None else _bodies(_decomposed_whole(program), len(calls))
@@ -85,7 +87,7 @@ def _table() -> dict[Any, Any]:
     return {op: function for op, function in decompositions.items() if not keeps_whole(str(op))}
 
 
-def _is_decomposed(node: Any, table: Mapping[Any, Any]) -> bool:
+def _is_decomposed(node: FxNode, table: Mapping[object, object]) -> bool:
     """Returns whether torch decomposes a call: it has no row, or the row is that of another overload."""
     return node.target in table or is_unknown(node)
 
@@ -134,7 +136,7 @@ def _key(given: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Body:
+class DecomposedBody:
     """The decomposition of a call: its inputs in the order of the call's tensors, its nodes and results."""
 
     inputs: tuple[Any, ...]
@@ -187,7 +189,7 @@ def _mapped(given: Any, function: Callable[[Any], Any]) -> Any:
     return torch_module("torch.fx.node").map_arg(given, function)
 
 
-def _bodies(program: Any, count: int) -> list[Body] | None:
+def _bodies(program: Any, count: int) -> list[DecomposedBody] | None:
     """The decomposition of each call; None if calls change their inputs, or share or lift constants."""
     signature = program.graph_signature
     if any(spec.kind.name != "USER_OUTPUT" for spec in signature.output_specs):
@@ -203,7 +205,7 @@ def _bodies(program: Any, count: int) -> list[Body] | None:
     own: list[list[Any]] = [[] for _ in range(count)]
     for node in _owned(nodes, owner, results):
         own[owner[node]].append(node)
-    return [Body(tuple(inputs[n]), tuple(own[n]), results[n]) for n in range(count)]
+    return [DecomposedBody(tuple(inputs[n]), tuple(own[n]), results[n]) for n in range(count)]
 
 
 def _owned(nodes: list[Any], owner: dict[Any, int], results: Any) -> list[Any]:
@@ -238,7 +240,7 @@ def _leaves(result: Any) -> list[Any]:
 # ---------------------------------------------------------------------- the calls replaced
 
 
-def _replaced(graph: Any, bodies: Mapping[Any, Body], table: Mapping[Any, Any]) -> Any:
+def _replaced(graph: Any, bodies: Mapping[Any, DecomposedBody], table: Mapping[Any, Any]) -> Any:
     """A copy of the graph in which calls are replaced by their bodies."""
     copy = torch_module("torch.fx").Graph()
     values: dict[Any, Any] = {}
@@ -268,7 +270,7 @@ def _replaced(graph: Any, bodies: Mapping[Any, Body], table: Mapping[Any, Any]) 
     return copy
 
 
-def _inlined(copy: Any, call: Any, body: Body, values: Mapping[Any, Any]) -> Any:
+def _inlined(copy: Any, call: Any, body: DecomposedBody, values: Mapping[Any, Any]) -> Any:
     """The results of a body with the arguments of a call, whose place in the model its nodes get."""
     own = dict(zip(body.inputs, (values[node] for node in _tensors(call)), strict=True))
     place = {key: call.meta[key] for key in _META if key in call.meta}
@@ -310,7 +312,7 @@ def all_nodes(exported: Any) -> Iterator[Any]:
             yield from module.graph.nodes
 
 
-def _simpler(exported: Any, table: Mapping[Any, Any], more: Mapping[Any, Any]) -> Any:
+def _simpler(exported: Any, table: Mapping[Any, Any], more: Mapping[Any, Any]) -> Tensor:
     """The program with more ops decomposed, except those where torch fails because they work in place."""
     try:
         return exported.run_decompositions({**table, **more})

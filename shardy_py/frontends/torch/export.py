@@ -93,7 +93,7 @@ def program_of(exported: Any, mesh: Mesh | None = None, name: str = "main") -> P
     if not isinstance(exported, export.ExportedProgram):
         expected = "the result of torch.export.export(model, arguments)"
         raise ShardyError.unexpected("", expected=expected, got=type(exported).__name__)
-    graph = Graph.of(decomposed(exported))
+    graph = TorchGraph.of(decomposed(exported))
     program = build(graph.run, *graph.arguments, mesh=mesh, name=name)
     populate_expanded_op_rules(program.module)
     _label_results(program.module, graph.output_names)
@@ -113,7 +113,7 @@ def tied_names(exported: Any) -> tuple[tuple[str, ...], ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Graph:
+class TorchGraph:
     """A graph of torch that runs on builder tensors.
 
     inputs: the nodes of the arguments. arguments: their types and names; an input with the name of a
@@ -129,7 +129,7 @@ class Graph:
     output_names: tuple[str, ...]
 
     @staticmethod
-    def of(exported: Any) -> Graph:
+    def of(exported: Any) -> TorchGraph:
         """The graph of a decomposed program. Raises `ShardyError` for unsupported nodes."""
         drop_tokens(exported.graph, exported.graph_signature.output_specs)
         check(all_nodes(exported))
@@ -153,7 +153,7 @@ class Graph:
                 own = f"{spec.arg.name} (input)" if spec.arg.name in reserved else spec.arg.name
                 inputs.append(node)
                 arguments.append(Argument(node_type(node), name=spec.target or own))
-        return Graph(nodes, tuple(inputs), tuple(arguments), constants, outputs)
+        return TorchGraph(nodes, tuple(inputs), tuple(arguments), constants, outputs)
 
     def run(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         """Builds the ops of all nodes, given tensors for the inputs."""
@@ -232,7 +232,7 @@ def _run(node: Any, values: Mapping[Any, Any], blocks: Sequence[Block], shape: t
         while op is not None:
             for inner in op.walk():
                 if op is inner or not isinstance(inner.location, NameLoc):
-                    cast(Any, inner).location = location
+                    inner.location = location
             op = op.next_op
     return result
 
@@ -257,7 +257,8 @@ def _called(node: Any, row: Row, arguments: Any, keywords: Any, shape: tuple[int
     except TypeError as error:
         raise blamed(node, f"its row cannot be called with these arguments: {error}") from None
     types = cast("tuple[Any, ...]", wanted if isinstance(wanted, tuple) else (wanted,))
-    for tensor, type_ in zip(result if isinstance(wanted, tuple) else (result,), types, strict=False):
+    results = result if isinstance(wanted, tuple) and isinstance(result, Sequence) else (result,)
+    for tensor, type_ in zip(results, types, strict=False):
         if isinstance(tensor, Tensor) and isinstance(type_, TensorType) and tensor.type != type_:
             raise blamed(node, f"its row: expected {type_.text}, got {tensor.type.text}")
     return result

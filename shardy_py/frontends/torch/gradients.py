@@ -18,6 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.mlir.dialects.stablehlo import AddOp, ConvertOp, ReshapeOp, TransposeOp
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.typed import integers_of
 
 Dimensions = Mapping[str, int]
 """The dimension that each axis shards, the most major axis of a dimension first."""
@@ -55,7 +56,7 @@ def _same(op: Operation, dimensions: Dimensions, sizes: Mapping[str, int]) -> Di
 
 
 def _transposed(op: Operation, dimensions: Dimensions, sizes: Mapping[str, int]) -> Dimensions:
-    order: Sequence[int] = cast(Any, op).permutation.get_values()
+    order = integers_of(op, "permutation")
     return {axis: order[d] for axis, d in dimensions.items()}
 
 

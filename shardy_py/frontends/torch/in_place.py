@@ -17,12 +17,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.protocols import FxNode
 
 _WITHOUT_EFFECT = "aten.detach_.default"
 """The op that changes no elements; export calls it for constants that are made in the model."""
 
 
-def is_in_place(node: Any) -> bool:
+def is_in_place(node: FxNode) -> bool:
     """Returns whether a node calls an op that changes an argument."""
     schema = getattr(node.target, "_schema", None)
     return node.op == "call_function" and schema is not None and schema.is_mutable

@@ -27,7 +27,7 @@ _LINEAR = (AddOp, ConvertOp, ReshapeOp, TransposeOp)
 """The ops that torch applies to the part of a sum that each device has, before it reduces it."""
 
 
-def launches(report: Any, plan: Any = ()) -> dict[str, int]:
+def launches(report: object, plan: object = ()) -> dict[str, int]:
     """The number of collectives of each kind that torch launches for those of a communication report.
 
     plan: of the program. The gathers of a module of `FullyShard` count once in the forward and once in the

@@ -38,8 +38,8 @@ class _Call:
     num_heads: int
     in_proj_weight: Any
     in_proj_bias: Any
-    bias_k: Any
-    bias_v: Any
+    bias_k: object
+    bias_v: object
     add_zero_attn: bool
     dropout_p: float
     out_proj_weight: Any
@@ -49,11 +49,11 @@ class _Call:
     need_weights: bool = True
     attn_mask: Any = None
     use_separate_proj_weight: bool = False
-    q_proj_weight: Any = None
-    k_proj_weight: Any = None
-    v_proj_weight: Any = None
-    static_k: Any = None
-    static_v: Any = None
+    q_proj_weight: object = None
+    k_proj_weight: object = None
+    v_proj_weight: object = None
+    static_k: object = None
+    static_v: object = None
     average_attn_weights: bool = True
     is_causal: bool = False
 
@@ -96,7 +96,7 @@ class _Call:
         ]
 
     def _mask(self) -> Any:
-        """What is added to the scores, [batch, heads, length, source], of any sizes that broadcast."""
+        """The sum added to the scores, [batch, heads, length, source], of any sizes that broadcast."""
         batch = self.query.shape[1]
         masks: list[Any] = []
         if self.attn_mask is not None:

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, NameLoc, StringAttr, UnknownLoc
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, NameLoc, StringAttr, UnknownLoc
 
 from shardy_py.api import ShardyError
 from shardy_py.base.errors import Diagnostic, Position
@@ -23,6 +22,7 @@ from shardy_py.frontends.builder import TensorType
 from shardy_py.frontends.torch.control import control_of
 from shardy_py.frontends.torch.numbers import function_of_numbers
 from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.protocols import FxNode
 
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 
@@ -75,7 +75,7 @@ def _type_of(value: Any) -> Any:
     return TensorType(tuple(value.shape), element_of_torch(value.dtype))
 
 
-def is_unknown(node: Any) -> bool:
+def is_unknown(node: FxNode) -> bool:
     """Returns whether a node is an op without a row."""
     is_op = node.op == "call_function" and node.target is not operator.getitem
     if not is_op or control_of(node.target) or function_of_numbers(node.target):
@@ -83,7 +83,7 @@ def is_unknown(node: Any) -> bool:
     return find_row(str(node.target)) is None
 
 
-def updates_statistics(node: Any) -> bool:
+def updates_statistics(node: FxNode) -> bool:
     """Returns whether a node is an instance norm that changes its running mean, which its row does not."""
     _, _, _, mean, _, uses_input, *_ = (*node.args, *(None,) * 6)
     return str(node.target) == "aten.instance_norm.default" and mean is not None and bool(uses_input)
@@ -126,7 +126,7 @@ def _refused(node: Any, sizes_are_fixed: bool) -> tuple[str, str]:
     return name, _no_row(name) if "." in name else _RUNS_OTHERS
 
 
-def _has_tag(node: Any, name: str) -> bool:
+def _has_tag(node: FxNode, name: str) -> bool:
     return any(tag.name == name for tag in getattr(node.target, "tags", ()))
 
 
@@ -138,7 +138,7 @@ def _no_row(name: str) -> str:
     )
 
 
-def not_decomposed(nodes: Iterable[Any], error: Exception) -> ShardyError:
+def not_decomposed(nodes: Iterable[FxNode], error: Exception) -> ShardyError:
     """The error of a program that torch cannot decompose; names an op that reads a number from a tensor."""
     for node in nodes:
         if _has_tag(node, _NUMBER):
@@ -146,7 +146,7 @@ def not_decomposed(nodes: Iterable[Any], error: Exception) -> ShardyError:
     return ShardyError(f"torch cannot decompose this program: {str(error).splitlines()[0]}")
 
 
-def _open_sizes(value: Any) -> str:
+def _open_sizes(value: object) -> str:
     """The sizes of a tensor, or of the first of several, if some are symbols; else ""."""
     if isinstance(value, tuple | list):
         parts = cast("Sequence[Any]", value)
@@ -155,12 +155,12 @@ def _open_sizes(value: Any) -> str:
     return "" if all(isinstance(size, int) for size in shape) else ", ".join(map(str, shape))
 
 
-def blamed(node: Any, message: str) -> ShardyError:
+def blamed(node: FxNode, message: str) -> ShardyError:
     """The error of a node at its line of the model, with its name."""
     return ShardyError(Diagnostic(f"{_named(node, str(node.target))}: {message}", position_of(node)))
 
 
-def _named(node: Any, name: str) -> str:
+def _named(node: FxNode, name: str) -> str:
     path = _module_path(node)
     return f"{name} in {path}" if path else name
 
@@ -168,10 +168,10 @@ def _named(node: Any, name: str) -> str:
 # ---------------------------------------------------------------------- positions
 
 
-def location_of(node: Any) -> Attribute:
+def location_of(node: FxNode) -> LocationAttr:
     """The line of the user's model, with the module and op: `model.py:12 layers.0/linear`."""
     place = position_of(node)
-    location: Attribute = UnknownLoc()
+    location: LocationAttr = UnknownLoc()
     if place is not None:
         location = FileLineColLoc(StringAttr(place.file), IntAttr(place.line), IntAttr(place.column))
     path, op_name = _module_path(node), _short_name(node.target)
@@ -179,7 +179,7 @@ def location_of(node: Any) -> Attribute:
     return NameLoc(StringAttr(f"{name} backward" if phase_of(node) == "backward" else name), location)
 
 
-def _short_name(target: Any) -> str:
+def _short_name(target: object) -> str:
     """`linear` of `aten.linear.default`; the name of an op of control flow, or of numbers."""
     return (*str(target).split(".")[1:2], getattr(target, "__name__", str(target)))[0]
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from shardy_py.frontends.aten.elements import filled, promoted
 from shardy_py.frontends.aten.pointwise import floor_quotient
 from shardy_py.frontends.builder import Tensor, TensorType, ops
+from shardy_py.frontends.builder.tensor import Operand
 
 Function = Callable[..., Any]
 
@@ -36,11 +37,11 @@ def _float(value: Any) -> Any:
     return ops.convert(value, "f32") if isinstance(value, Tensor) else float(value)
 
 
-def _quotient(lhs: Any, rhs: Any) -> Tensor:
+def _quotient(lhs: Operand, rhs: Operand) -> Tensor:
     return ops.divide(_float(lhs), _float(rhs))
 
 
-def _chosen(pred: Tensor, on_true: Any, on_false: Any) -> Tensor:
+def _chosen(pred: Tensor, on_true: Operand, on_false: Operand) -> Tensor:
     """As `torch.sym_ite`, also of two numbers."""
     if not isinstance(on_true, Tensor) and not isinstance(on_false, Tensor):
         element = "f32" if isinstance(on_true, float) or isinstance(on_false, float) else "i64"
@@ -73,7 +74,7 @@ _NAMED: dict[str, Function] = {
 def function_of_numbers(target: Any) -> Function | None:
     """The row of an op of numbers, which runs on tensors, too; None if the target is not one."""
     name = str(getattr(target, "__name__", ""))
-    is_operator = cast(Any, getattr(operator, name, None)) is target
+    is_operator = getattr(operator, name, None) is target
     of_tensors = _OPERATORS.get(name) if is_operator else _NAMED.get(name)
     if of_tensors is None:
         return None

@@ -15,9 +15,10 @@ from typing import Any, cast
 
 from shardy_py.api import ShardyError
 from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.protocols import TorchTensor
 from shardy_py.frontends.torch.trace import compiling
 
-States = dict[str, dict[str, Any]]
+States = dict[str, dict[str, TorchTensor]]
 """The tensors of an optimizer by the name of the parameter and their own (`exp_avg`)."""
 
 
@@ -80,7 +81,9 @@ def run_step(
     return {name: dict(kept[p]) for name, p in parameters.items() if p in kept}
 
 
-def _group(group: Any, names: Mapping[int, str], parameters: Mapping[str, Any], rate: Any) -> dict[str, Any]:
+def _group(
+    group: Any, names: Mapping[int, str], parameters: Mapping[str, object], rate: Any
+) -> dict[str, Any]:
     plain = {key: False for key in ("foreach", "fused", "differentiable") if key in group}
     tensors = {"capturable": True} if "capturable" in group else {}  # step counts stay tensors
     own = [parameters[names[id(p)]] for p in group["params"] if names[id(p)] in parameters]

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import product
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 from shardy_py.api import Mesh, Sharding, ShardyError
 from shardy_py.api.arguments import expect
@@ -37,7 +37,7 @@ Spans = tuple[range, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SplitStep:
     """The split of a tensor dimension by one mesh dimension: each of `split_factor` parts into `size`."""
 
     name: str
@@ -45,7 +45,7 @@ class Step:
     split_factor: int
 
 
-def difference(size: int, dimension: DimensionSharding, steps: Sequence[Step]) -> str:
+def difference(size: int, dimension: DimensionSharding, steps: Sequence[SplitStep]) -> str:
     """The first difference between the parts of a dimension of `size` elements; "" if there is none.
 
     steps: of the mesh dimensions, in mesh order; dimension: the same split as axes.
@@ -64,7 +64,7 @@ def difference(size: int, dimension: DimensionSharding, steps: Sequence[Step]) -
     return ""
 
 
-def _split(size: int, steps: Sequence[Step]) -> list[Spans]:
+def _split(size: int, steps: Sequence[SplitStep]) -> list[Spans]:
     """The indices of each device, in mesh order, as torch splits: step by step, `torch.chunk`."""
     parts = [_joined([range(size)])]
     for step in steps:
@@ -109,7 +109,7 @@ INSTALL = "PyTorch is not installed; `pip install 'shardy_py[torch]'`"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SubAxisPiece:
     """A sub-axis that shards a dimension: `size` parts of each of the `pre_size` parts of more major ones."""
 
     name: str
@@ -145,7 +145,7 @@ def mesh_of(device_mesh: Any) -> Mesh:
     return Mesh.of(sizes, device_ids=device_ids)
 
 
-def as_mesh(mesh: Any) -> Mesh:
+def as_mesh(mesh: object) -> Mesh:
     """A `Mesh` unchanged; the mesh of a `DeviceMesh`."""
     return mesh if isinstance(mesh, Mesh) else mesh_of(mesh)
 
@@ -153,7 +153,7 @@ def as_mesh(mesh: Any) -> Mesh:
 # ---------------------------------------------------------------------- from placements
 
 
-def from_placements(mesh: Any, placements: Sequence[Any], shape: Sequence[int]) -> Sharding:
+def from_placements(mesh: object, placements: Sequence[object], shape: Sequence[int]) -> Sharding:
     """The sharding of a DTensor of `shape` with these placements, its dimensions closed.
 
     mesh: a `DeviceMesh`, or a `Mesh`. placements: one a mesh dimension. shape: of the whole tensor.
@@ -170,12 +170,12 @@ def from_placements(mesh: Any, placements: Sequence[Any], shape: Sequence[int]) 
             expected=f"one for each of the {len(mesh.axes)} dimensions of the mesh {mesh}",
             got=f"{len(placements)}: {_listed(placements)}",
         )
-    dimensions: list[list[Piece]] = [[] for _ in shape]
+    dimensions: list[list[SubAxisPiece]] = [[] for _ in shape]
     for axis, placement in reversed(list(zip(mesh.axes, placements, strict=True))):
         shard = _shard_of(placement, len(shape))
         if shard is not None:
             number, split_factor = shard
-            _insert(dimensions[number], Piece(axis.name, 1, axis.size), split_factor, placement)
+            _insert(dimensions[number], SubAxisPiece(axis.name, 1, axis.size), split_factor, placement)
     unreduced, reduction = _partial_axes(mesh, placements)
     value = TensorSharding(
         "mesh",
@@ -201,7 +201,7 @@ def _shard_of(placement: Any, rank: int) -> tuple[int, int] | None:
     return number, int(getattr(placement, "split_factor", 1))
 
 
-def _insert(pieces: list[Piece], new: Piece, split_factor: int, placement: Any) -> None:
+def _insert(pieces: list[SubAxisPiece], new: SubAxisPiece, split_factor: int, placement: Any) -> None:
     """Inserts a mesh dimension after pieces of `split_factor` parts, splitting a piece if necessary."""
     if new.size == 1:
         split_factor = 1
@@ -212,7 +212,7 @@ def _insert(pieces: list[Piece], new: Piece, split_factor: int, placement: Any) 
             parts *= piece.size
             index += 1
         elif split_factor % parts == 0 and piece.size % missing == 0:
-            inner = Piece(piece.name, piece.pre_size * missing, piece.size // missing)
+            inner = SubAxisPiece(piece.name, piece.pre_size * missing, piece.size // missing)
             pieces[index : index + 1] = [replace(piece, size=missing), inner]
             parts, index = split_factor, index + 1
         else:
@@ -256,7 +256,7 @@ def _partial_axes(mesh: Mesh, placements: Sequence[Any]) -> tuple[tuple[AxisRef,
     return tuple(AxisRef(name) for name in partial), ops[0] if ops else "sum"
 
 
-def _axes(pieces: Sequence[Piece], mesh: Mesh) -> tuple[AxisRef, ...]:
+def _axes(pieces: Sequence[SubAxisPiece], mesh: Mesh) -> tuple[AxisRef, ...]:
     return tuple(
         AxisRef(p.name) if p.size == mesh.sizes[p.name] else AxisRef(p.name, SubAxis(p.pre_size, p.size))
         for p in pieces
@@ -296,38 +296,38 @@ def to_placements(sharding: Sharding, shape: Sequence[int] | None = None) -> tup
     return tuple(by_name.get(axis.name) or types.Replicate() for axis in mesh.axes)
 
 
-def _steps_by_dimension(sharding: Sharding) -> Iterator[tuple[Step, ...]]:
+def _steps_by_dimension(sharding: Sharding) -> Iterator[tuple[SplitStep, ...]]:
     for number, dimension in enumerate(sharding.dimensions):
         try:
             yield _steps(dimension.axes, sharding.mesh)
         except KeyError as key:
-            raise ShardyError(_no_part(sharding, cast(str, key.args[0]), f"dimension {number}")) from None
+            raise ShardyError(_no_part(sharding, key.args[0], f"dimension {number}")) from None
 
 
-def _steps(axes: Sequence[AxisRef], mesh: Mesh) -> tuple[Step, ...]:
+def _steps(axes: Sequence[AxisRef], mesh: Mesh) -> tuple[SplitStep, ...]:
     """The steps of the mesh dimensions, in mesh order. Raises KeyError for an axis that is not whole."""
     pieces = [_piece(axis, mesh) for axis in axes]
     names = {piece.name for piece in pieces}
-    steps: list[Step] = []
+    steps: list[SplitStep] = []
     for axis in mesh.axes:
         if axis.name not in names:
             continue
-        whole = Piece(axis.name, 1, axis.size)
+        whole = SubAxisPiece(axis.name, 1, axis.size)
         if whole not in pieces:
             raise KeyError(axis.name)
         index = pieces.index(whole)
-        steps.append(Step(axis.name, axis.size, prod(piece.size for piece in pieces[:index])))
+        steps.append(SplitStep(axis.name, axis.size, prod(piece.size for piece in pieces[:index])))
         del pieces[index]
         _join_at(pieces, index)
     return tuple(steps)
 
 
-def _piece(axis: AxisRef, mesh: Mesh) -> Piece:
+def _piece(axis: AxisRef, mesh: Mesh) -> SubAxisPiece:
     part = axis.sub_axis or SubAxis(1, mesh.sizes[axis.name])
-    return Piece(axis.name, part.pre_size, part.size)
+    return SubAxisPiece(axis.name, part.pre_size, part.size)
 
 
-def _join_at(pieces: list[Piece], index: int) -> None:
+def _join_at(pieces: list[SubAxisPiece], index: int) -> None:
     """Joins the pieces around `index` if they are adjacent sub-axes of one axis."""
     if 0 < index < len(pieces):
         outer, inner = pieces[index - 1 : index + 1]
@@ -363,5 +363,5 @@ def _check_cuts(value: TensorSharding, mesh: Mesh, shape: Sequence[int]) -> None
             )
 
 
-def _listed(placements: Sequence[Any]) -> str:
+def _listed(placements: Sequence[object]) -> str:
     return f"[{', '.join(map(repr, placements))}]"

@@ -22,6 +22,7 @@ from typing import Any, cast
 
 from shardy_py.api import Mesh, ShardyError
 from shardy_py.base.errors import closest
+from shardy_py.frontends.torch.protocols import TorchModule
 from shardy_py.frontends.torch.styles import Style, style_of
 
 
@@ -34,7 +35,7 @@ class TensorParallel:
     """
 
     axis: str
-    styles: Mapping[str, Any]
+    styles: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class StyledModule:
 
 
 @dataclass(frozen=True)
-class Group:
+class ParameterGroup:
     """Parameters that `fully_shard` gathers together: the path of their module, and their names."""
 
     path: str
@@ -88,23 +89,23 @@ class Group:
 
     @property
     def gathers_again(self) -> bool:
-        """Whether the backward pass gathers the parameters again."""
+        """True if the backward pass gathers the parameters again."""
         given = self.plan.reshard_after_forward
         return bool(self.path) if given is None else given
 
 
 @dataclass(frozen=True)
-class Plan:
+class ParallelPlan:
     """A plan on a model: its modules with styles, in the order of the plan, and groups of parameters."""
 
     styled: tuple[StyledModule, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[ParameterGroup, ...]
 
     @staticmethod
-    def of(given: Any, mesh: Mesh, modules: Mapping[str, Module]) -> Plan:
+    def of(given: Any, mesh: Mesh, modules: Mapping[str, Module]) -> ParallelPlan:
         """The plan on modules by path. Raises `ShardyError` for unknown paths, axes and styles."""
         styled: list[StyledModule] = []
-        groups: list[Group] = []
+        groups: list[ParameterGroup] = []
         for part in _parts(given, mesh):
             for axis in filter(None, (part.axis, getattr(part, "replicate", None))):
                 if axis not in mesh.sizes:
@@ -113,7 +114,7 @@ class Plan:
                 styled += _styled(part, modules)
             else:
                 groups += _groups(part, modules)
-        return Plan(tuple(styled), tuple(groups))
+        return ParallelPlan(tuple(styled), tuple(groups))
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -157,7 +158,7 @@ def state_names(model: Any) -> tuple[str, ...]:
     return tuple(name for name, _ in both)
 
 
-def _own_names(path: str, module: Any) -> tuple[str, ...]:
+def _own_names(path: str, module: TorchModule) -> tuple[str, ...]:
     names = (name for name, _ in module.named_parameters(recurse=False))
     return tuple(f"{path}.{name}" if path else name for name in names)
 
@@ -184,7 +185,7 @@ def _modules_of_exported(exported: Any) -> dict[str, Module]:
     return {path: Module(path, kind, tuple(own[path])) for path, kind in kinds.items()}
 
 
-def _parts(given: Any, mesh: Mesh) -> tuple[TensorParallel | FullyShard, ...]:
+def _parts(given: object, mesh: Mesh) -> tuple[TensorParallel | FullyShard, ...]:
     if isinstance(given, TensorParallel | FullyShard):
         return (given,)
     if isinstance(given, Mapping):
@@ -214,7 +215,7 @@ def _styled(plan: TensorParallel, modules: Mapping[str, Module]) -> Iterator[Sty
             yield StyledModule(modules[path], plan.axis, style_of(given, path, modules[path].kind))
 
 
-def _flat(styles: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(styles: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
     """The styles with their whole patterns, of plans within plans."""
     for pattern, given in styles.items():
         whole = ".".join(filter(None, (above, pattern)))
@@ -224,7 +225,7 @@ def _flat(styles: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any
             yield whole, given
 
 
-def _groups(plan: FullyShard, modules: Mapping[str, Module]) -> Iterator[Group]:
+def _groups(plan: FullyShard, modules: Mapping[str, Module]) -> Iterator[ParameterGroup]:
     paths = {path: None for pattern in plan.modules for path in _matching(pattern, modules)}
     by_path: dict[str, list[str]] = {path: [] for path in paths}
     for module in modules.values():
@@ -233,7 +234,7 @@ def _groups(plan: FullyShard, modules: Mapping[str, Module]) -> Iterator[Group]:
             by_path[max(around, key=len)] += module.parameters
     for path, names in by_path.items():
         if names:
-            yield Group(path, plan, tuple(names))
+            yield ParameterGroup(path, plan, tuple(names))
 
 
 def _matching(pattern: str, modules: Mapping[str, Module]) -> list[str]:

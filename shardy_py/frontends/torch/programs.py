@@ -21,7 +21,8 @@ from shardy_py.frontends.torch.constraints import planned
 from shardy_py.frontends.torch.export import program_of, tied_names
 from shardy_py.frontends.torch.exporting import export
 from shardy_py.frontends.torch.placements import as_mesh, from_placements, to_placements, torch_module
-from shardy_py.frontends.torch.plans import Plan, modules_of, state_names
+from shardy_py.frontends.torch.plans import ParallelPlan, modules_of, state_names
+from shardy_py.frontends.torch.protocols import TorchModule
 
 _WILD = frozenset("*?")
 
@@ -58,7 +59,7 @@ def from_exported(
 
 
 def annotated(
-    program: Program, mesh: Mesh | None, shardings: Mapping[str, Any] | None, function: str = "main"
+    program: Program, mesh: Mesh | None, shardings: Mapping[str, object] | None, function: str = "main"
 ) -> Program:
     """The program with shardings by name or pattern, as `from_exported` takes them.
 
@@ -79,7 +80,7 @@ def annotated(
 
 
 def from_module(
-    model: Any,
+    model: object,
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
     mesh: Any = None,
@@ -97,7 +98,9 @@ def from_module(
     return from_exported(export(model, args, kwargs, strict=strict), mesh, shardings, plan=plan, name=name)
 
 
-def under_plan(program: Program, model: Any, mesh: Any, plan: Any, function: str = "main") -> Program:
+def under_plan(
+    program: Program, model: TorchModule, mesh: object, plan: object, function: str = "main"
+) -> Program:
     """The program of a model under a plan of DTensor; as `from_exported` with `plan`.
 
     program: of the model, or of a training step of it. model: the module, or the exported one.
@@ -106,7 +109,9 @@ def under_plan(program: Program, model: Any, mesh: Any, plan: Any, function: str
     if mesh is None:
         raise ShardyError("a plan without a mesh; pass one: from_exported(exported, mesh, plan=...)")
     ours = as_mesh(mesh)
-    return planned(program, Plan.of(plan, ours, modules_of(model)), ours, state_names(model), function)
+    return planned(
+        program, ParallelPlan.of(plan, ours, modules_of(model)), ours, state_names(model), function
+    )
 
 
 def _named_values(program: Program, function: str) -> list[Value]:
@@ -167,7 +172,7 @@ def _shape(value: Value) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Placements(Mapping[str, tuple[Any, ...]]):
+class Placements(Mapping[str, tuple[object, ...]]):
     """The placements of a program's parameters, buffers, inputs and outputs, by name.
 
     Looking one up raises `ShardyError` if DTensor cannot express the sharding, and KeyError for an unknown
@@ -177,7 +182,7 @@ class Placements(Mapping[str, tuple[Any, ...]]):
     program: Program
     function: str = "main"
 
-    def __getitem__(self, name: str) -> tuple[Any, ...]:
+    def __getitem__(self, name: str) -> tuple[object, ...]:
         value = self._values.get(name)
         if value is None:
             raise KeyError(_unknown_name(str(name), self._values))

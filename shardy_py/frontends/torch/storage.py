@@ -11,11 +11,12 @@ from typing import Any
 
 from shardy_py.frontends.torch.nodes import blamed
 from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.protocols import FxGraph
 
 _BY_STRIDES = {"aten.as_strided.default", "aten.as_strided_copy.default", "aten.as_strided_scatter.default"}
 
 
-def order_storage(graph: Any) -> None:
+def order_storage(graph: FxGraph) -> None:
     """Permutes the operands of views by strides in place. Raises `ShardyError` for parts of a storage."""
     for node in list(graph.nodes):
         if str(node.target) in _BY_STRIDES:

@@ -17,7 +17,7 @@ from typing import Any, cast
 from shardy_py.api import ShardyError
 from shardy_py.frontends.torch.placements import torch_module
 
-Layouts = tuple[Any, ...]
+Layouts = tuple[object, ...]
 """Placements along the axis of the plan, one after the other; () for what stays as it is."""
 
 _EVERY = "*"
@@ -54,7 +54,7 @@ class Style:
         return (*reversed(self.outputs[number]), *self.computed)
 
 
-def style_of(given: Any, path: str, kind: str) -> Style:
+def style_of(given: object, path: str, kind: str) -> Style:
     """The style on a module of a class. Raises `ShardyError` for other styles, and classes torch refuses."""
     for base in type(given).__mro__:
         row = _ROWS.get(base.__name__)
@@ -115,7 +115,7 @@ def _input_output(given: Any, path: str, kind: str) -> Style:
     return Style(inputs=before.inputs, outputs=after.outputs, keywords=before.keywords)
 
 
-_ROWS: dict[str, Callable[[Any, str, str], Style]] = {
+_ROWS: dict[str, Callable[[object, str, str], Style]] = {
     "ColwiseParallel": _columns,
     "RowwiseParallel": _rows,
     "SequenceParallel": _sequence,

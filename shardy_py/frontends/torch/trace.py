@@ -30,6 +30,7 @@ from shardy_py.frontends.aten import find_row, keeps_whole
 from shardy_py.frontends.torch.multi_head import heads_apart
 from shardy_py.frontends.torch.nodes import in_phase, phase_of
 from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.protocols import FxGraph, FxNode, TorchTensor
 from shardy_py.frontends.torch.whole_ops import kept_whole
 
 _HERE = str(Path(__file__).parent) + os.sep
@@ -47,8 +48,8 @@ class TracedGraph:
 
     nodes: tuple[Any, ...]
     inputs: tuple[Any, ...]
-    constants: Mapping[str, Any]
-    outputs: tuple[Any, ...]
+    constants: Mapping[str, TorchTensor]
+    outputs: tuple[object, ...]
 
 
 def trace(function: Callable[..., Sequence[Any]], inputs: Sequence[Any], places: Places) -> TracedGraph:
@@ -174,16 +175,16 @@ def _drop_indices(graph: Any) -> None:
             node.args = (*node.args[:7], None)
 
 
-def _keep_tensors(graph: Any) -> None:
+def _keep_tensors(graph: FxGraph) -> None:
     """Replaces numbers that an optimizer reads from tensors, such as Adagrad's rate, by these tensors."""
     for node in graph.nodes:
         if str(node.target) == "aten._local_scalar_dense.default" and phase_of(node) == "optimizer":
             node.replace_all_uses_with(node.args[0])
 
 
-def _share_scalars(graph: Any) -> None:
+def _share_scalars(graph: FxGraph) -> None:
     """Merges equal ops without dimensions, such as Adam's bias corrections for each parameter."""
-    seen: dict[Any, Any] = {}
+    seen: dict[object, object] = {}
     for node in list(graph.nodes):
         if node.op != "call_function" or getattr(node.meta.get("val"), "ndim", 1):
             continue
@@ -214,11 +215,11 @@ class Places:
     last: Position | None = None
     _modules: list[str] = field(default_factory=list[str])
     _numbers: list[int] = field(default_factory=list[int])
-    _metas: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    _metas: list[dict[str, Any]] = field(default_factory=list[dict[str, FxNode]])
 
     @staticmethod
     def of(model: Any) -> Places:
-        """Those of a model, whose modules have their full names."""
+        """The places of a model, whose modules have their full names."""
         return Places({id(module): name for name, module in model.named_modules()})
 
     @contextmanager
@@ -271,7 +272,7 @@ class Places:
         return {**found, "custom": in_phase("backward")}
 
 
-def _meta(path: str, position: Position | None, phase: str) -> dict[str, Any]:
+def _meta(path: str, position: Position | None, phase: str) -> dict[str, object]:
     """The keys of a node's metadata in which torch keeps the line and the modules."""
     line = f'File "{position.file}", line {position.line}, in forward' if position else ""
     return {"stack_trace": line, "nn_module_stack": {path: (path, None)}, "custom": in_phase(phase)}

@@ -24,7 +24,7 @@ from xdsl.ir import Attribute
 from shardy_py.api import Mesh, Program, ShardyError
 from shardy_py.frontends.builder import Argument, Tensor, build, sharding_group
 from shardy_py.frontends.torch.arguments import (
-    Slot,
+    StepArgument,
     call_of,
     named_inputs,
     named_targets,
@@ -32,13 +32,15 @@ from shardy_py.frontends.torch.arguments import (
     state_slots,
 )
 from shardy_py.frontends.torch.boundaries import Boundaries
-from shardy_py.frontends.torch.export import Graph
+from shardy_py.frontends.torch.export import TorchGraph
 from shardy_py.frontends.torch.nodes import check, node_type
 from shardy_py.frontends.torch.optimizers import check_optimizer, run_step, updated_names
 from shardy_py.frontends.torch.placements import as_mesh, torch_module
-from shardy_py.frontends.torch.plans import Plan, modules_of
+from shardy_py.frontends.torch.plans import ParallelPlan, modules_of
 from shardy_py.frontends.torch.programs import annotated, shardings_by_label, under_plan
+from shardy_py.frontends.torch.protocols import TorchModule
 from shardy_py.frontends.torch.trace import Places, TracedGraph, trace
+from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.mlir.value_table import RESULT_INFO
 from shardy_py.xla.prepare.populate_expanded_op_rules import populate_expanded_op_rules
 
@@ -86,7 +88,9 @@ def from_training(
     step = _Step.of(model, loss, optimizer, example_inputs, tuple(targets), max_norm, learning_rate)
     ours = None if mesh is None else as_mesh(mesh)
     places = Places.of(model)
-    boundaries = Boundaries(None if plan is None or ours is None else Plan.of(plan, ours, modules_of(model)))
+    boundaries = Boundaries(
+        None if plan is None or ours is None else ParallelPlan.of(plan, ours, modules_of(model))
+    )
     tensors = [slot.tensor for slot in step.slots]
     with boundaries.watching(model):
         traced = trace(lambda *given: step.run(given, places, boundaries), tensors, places)
@@ -111,11 +115,11 @@ class _Step:
     loss: Callable[..., Any] | None
     optimizer: Any
     max_norm: float | None
-    slots: tuple[Slot, ...]
+    slots: tuple[StepArgument, ...]
     updated: tuple[str, ...]
     parameter_names: Mapping[int, str]
     inputs: Any
-    targets: tuple[Any, ...]
+    targets: tuple[object, ...]
 
     @staticmethod
     def of(
@@ -134,8 +138,8 @@ class _Step:
         parameters = dict(model.named_parameters())
         names = {id(parameter): name for name, parameter in parameters.items()}
         updated = tuple(name for name, parameter in parameters.items() if parameter.requires_grad)
-        slots = [Slot("parameter", name, tensor) for name, tensor in parameters.items()]
-        slots += [Slot("buffer", name, tensor) for name, tensor in model.named_buffers()]
+        slots = [StepArgument("parameter", name, tensor) for name, tensor in parameters.items()]
+        slots += [StepArgument("buffer", name, tensor) for name, tensor in model.named_buffers()]
         if optimizer is not None:
             check_optimizer(optimizer, names)
             updated = updated_names(optimizer, names)
@@ -146,7 +150,7 @@ class _Step:
             raise ShardyError("no parameter requires a gradient; call requires_grad_() on some")
         taken = {slot.name for slot in slots} | {"loss"}
         slots += [
-            Slot("input", f"{path} (input)" if path in taken else path, tensor)
+            StepArgument("input", f"{path} (input)" if path in taken else path, tensor)
             for path, tensor in (*named_inputs(model, example_inputs), *named_targets(loss, targets))
         ]
         return _Step(model, loss, optimizer, max_norm, tuple(slots), updated, names, example_inputs, targets)
@@ -276,7 +280,7 @@ _CHANGED = ("parameter", "buffer", "state")
 """Kinds of slots that a step may change; they come first."""
 
 
-def _source(node: Any) -> Any:
+def _source(node: Any) -> Tensor:
     """The node whose tensor this one is, unchanged."""
     while str(node.target) in ("aten.clone.default", "aten.detach.default", "aten.alias.default"):
         node = node.args[0]
@@ -319,7 +323,7 @@ def _program(
         for node, slot in zip(traced.inputs, step.slots, strict=True)
     )
     output = _output([result.node for result in results])
-    graph = Graph((*traced.nodes[:-1], output), traced.inputs, arguments, traced.constants, ())
+    graph = TorchGraph((*traced.nodes[:-1], output), traced.inputs, arguments, traced.constants, ())
     groups = _groups(step, results, shardings)
 
     def body(*tensors: Tensor) -> tuple[Tensor, ...]:
@@ -366,9 +370,9 @@ def _mark(program: Program, results: Sequence[_Result], count: int) -> None:
     replaced = {
         result.replaced: number for number, result in enumerate(results) if result.replaced is not None
     }
-    existing = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get("arg_attrs"))
+    existing = dictionaries_of(function, "arg_attrs")
     attributes: list[dict[str, Attribute]] = (
-        [dict(entry.data) for entry in existing.data] if existing else [{} for _ in range(count)]
+        [dict(entry.data) for entry in existing] if existing else [{} for _ in range(count)]
     )
     for argument, result in replaced.items():
         attributes[argument][ALIAS] = IntegerAttr(result, i32)
@@ -377,7 +381,9 @@ def _mark(program: Program, results: Sequence[_Result], count: int) -> None:
     function.properties["res_attrs"] = ArrayAttr(names)
 
 
-def _with_own_names(model: Any, shardings: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def _with_own_names(
+    model: TorchModule, shardings: Mapping[str, object] | None
+) -> Mapping[str, object] | None:
     """The shardings with the names that tied parameters have as arguments: the first of each."""
     if not isinstance(shardings, Mapping):
         return shardings

@@ -20,7 +20,9 @@ from math import prod, sqrt
 from typing import Any
 
 from shardy_py.frontends.aten.einsum import parse
+from shardy_py.frontends.builder import Tensor
 from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.protocols import TorchTensor
 
 Dims = Sequence[int]
 
@@ -123,7 +125,7 @@ def contraction(
 # ---------------------------------------------------------------------- the ops
 
 
-def _linear(input: Any, weight: Any, bias: Any = None) -> Any:
+def _linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
     lead = [f"d{d}" for d in range(input.ndim - 1)]
     out = ["o"] if weight.ndim > 1 else []
     result = contraction(input, [*lead, "i"], weight, [*out, "i"], [*lead, *out])
@@ -144,7 +146,7 @@ def _matmul(self: Any, other: Any) -> Any:
 
 def _broadcast_contraction(
     lhs: Any, first: Sequence[str], rhs: Any, second: Sequence[str], wanted: Sequence[str]
-) -> Any:
+) -> Tensor:
     """`contraction` of operands whose dimensions of size 1 are repeated for those of the other."""
     sizes = dict(zip(first, lhs.shape, strict=True)), dict(zip(second, rhs.shape, strict=True))
     terms: list[tuple[Any, list[str]]] = []
@@ -159,7 +161,7 @@ def _broadcast_contraction(
     return contraction(*terms[0], *terms[1], wanted)
 
 
-def _einsum(equation: str, operands: Sequence[Any], *, path: Any = None) -> Any:
+def _einsum(equation: str, operands: Sequence[Any], *, path: Any = None) -> TorchTensor:
     """Left to right; NotImplemented for operands with a repeated label or an ellipsis that is broadcast."""
     labels, wanted = parse(equation, [operand.ndim for operand in operands])
     if any(len({*own}) < len(own) for own in labels) or not {*wanted} <= {
@@ -216,7 +218,7 @@ def attention(
     return _matmul(weights, value)
 
 
-def _for_all_heads(tensor: Any, heads: int) -> Any:
+def _for_all_heads(tensor: Any, heads: int) -> Tensor:
     """Heads of keys or values repeated, for groups of heads of queries."""
     *batch, own, length, size = tensor.shape
     wide = tensor.unsqueeze(-3).expand(*batch, own, heads // own, length, size)
@@ -252,7 +254,7 @@ def _instance_norm(
     return result.to(input.dtype)
 
 
-_KERNELS: dict[str, Callable[..., Any]] = {
+_KERNELS: dict[str, Callable[..., object]] = {
     "adaptive_avg_pool2d.default": _adaptive_average_pool,
     "einsum.default": _einsum,
     "instance_norm.default": _instance_norm,
@@ -290,7 +292,7 @@ def kept_whole() -> Generator[None]:
 def _or_torch(op: Any, composite: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
     """The kernel, or torch's decomposition where it does not apply."""
 
-    def run(*arguments: Any, **keywords: Any) -> Any:
+    def run(*arguments: Any, **keywords: Any) -> TorchTensor:
         found = kernel(*arguments, **keywords)
         return op._op_dk(composite, *arguments, **keywords) if found is NotImplemented else found
 

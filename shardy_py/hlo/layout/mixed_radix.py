@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from shardy_py.hlo.layout.placement import Placement
+from shardy_py.hlo.layout.placement import BufferPlacement
 
 Pair = tuple[NDArray[Any], NDArray[Any]]
 """Elements of an array and their places in its buffer: views of one shape."""
@@ -31,7 +31,7 @@ _SLAB_BYTES = 1 << 20
 """The bytes copied at once: they stay in a core's cache between reading and writing."""
 
 
-class Digit(NamedTuple):
+class RadixDigit(NamedTuple):
     """One digit: its joined dimension, the weight of 1 in it, and the number of its values (2 or more)."""
 
     dimension: int
@@ -55,29 +55,29 @@ class DigitOrder:
     """
 
     joined: tuple[int, ...]
-    order: tuple[Digit, ...]
+    order: tuple[RadixDigit, ...]
 
-    def digits(self, dimension: int) -> tuple[Digit, ...]:
+    def digits(self, dimension: int) -> tuple[RadixDigit, ...]:
         """The digits of one joined dimension, the major one first."""
         own = (digit for digit in self.order if digit.dimension == dimension)
         return tuple(sorted(own, key=lambda digit: -digit.weight))
 
 
 @lru_cache(maxsize=4096)
-def digit_order(placement: Placement) -> DigitOrder | None:
+def digit_order(placement: BufferPlacement) -> DigitOrder | None:
     """The digits of a layout; None if a later tile joins dimensions or pads, or if there are no elements."""
     if not prod(placement.dimensions):
         return None
     joined = placement.levels[0].joined if placement.levels else placement.physical_dimensions
-    order = [Digit(i, 1, size) for i, size in enumerate(joined)]
+    order = [RadixDigit(i, 1, size) for i, size in enumerate(joined)]
     for number, level in enumerate(placement.levels):
         if number and (any(len(group) > 1 for group in level.groups) or len(level.joined) != len(order)):
             return None
         split = list(zip(order[level.kept :], level.counts, level.tile, strict=True))
         if number and any(digit.size % tile for digit, _, tile in split):
             return None
-        outer = (Digit(digit.dimension, digit.weight * tile, count) for digit, count, tile in split)
-        inner = (Digit(digit.dimension, digit.weight, tile) for digit, _, tile in split)
+        outer = (RadixDigit(digit.dimension, digit.weight * tile, count) for digit, count, tile in split)
+        inner = (RadixDigit(digit.dimension, digit.weight, tile) for digit, _, tile in split)
         order = [*order[: level.kept], *outer, *inner]
     return DigitOrder(joined, tuple(digit for digit in order if digit.size > 1))
 

@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from shardy_py.base.errors import ShardyError
 from shardy_py.hlo.layout.element_types import element_type, element_type_of
 from shardy_py.hlo.layout.mixed_radix import by_value, digit_order, element_views, padding_views, slabs
-from shardy_py.hlo.layout.placement import Placement
+from shardy_py.hlo.layout.placement import BufferPlacement
 from shardy_py.hlo.layout.tile_level import TileLevel
 from shardy_py.hlo.layout.values import ArrayShape, Layout
 
@@ -84,7 +84,7 @@ def unpack(
     return _unpacked(own, layout, place)
 
 
-def _packed(array: NDArray[Any], layout: Layout, place: Placement, fill: NDArray[Any]) -> NDArray[Any]:
+def _packed(array: NDArray[Any], layout: Layout, place: BufferPlacement, fill: NDArray[Any]) -> NDArray[Any]:
     digits = digit_order(place)
     buffer = np.empty(place.size, array.dtype)
     if digits is None:
@@ -102,7 +102,7 @@ def _packed(array: NDArray[Any], layout: Layout, place: Placement, fill: NDArray
     return buffer
 
 
-def _unpacked(buffer: NDArray[Any], layout: Layout, place: Placement) -> NDArray[Any]:
+def _unpacked(buffer: NDArray[Any], layout: Layout, place: BufferPlacement) -> NDArray[Any]:
     digits = digit_order(place)
     if digits is None:
         return buffer[_offsets(place)]
@@ -130,7 +130,7 @@ def _unpacked(buffer: NDArray[Any], layout: Layout, place: Placement) -> NDArray
     return array
 
 
-def _offsets(place: Placement) -> NDArray[np.int64]:
+def _offsets(place: BufferPlacement) -> NDArray[np.int64]:
     """[*dimensions]: the offset of each element."""
     coordinates = np.indices(place.dimensions, np.int64, sparse=True)
     return np.broadcast_to(place.offset(coordinates), place.dimensions)
@@ -218,21 +218,21 @@ class Transpose:
 
 
 @dataclass(frozen=True, slots=True)
-class Reshape:
+class ReshapeStep:
     """dimensions: the sizes after it."""
 
     dimensions: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Pad:
+class PadStep:
     """high: elements of padding at the end of each dimension; dimensions: the sizes after it."""
 
     high: tuple[int, ...]
     dimensions: tuple[int, ...]
 
 
-Step = Transpose | Reshape | Pad
+Step = Transpose | ReshapeStep | PadStep
 
 
 def relayout_steps(dimensions: Sequence[int], layout: Layout) -> tuple[Step, ...]:
@@ -247,7 +247,7 @@ def relayout_steps(dimensions: Sequence[int], layout: Layout) -> tuple[Step, ...
     for level in place.levels:
         steps += _tile_steps(level)
     whole = prod(place.tiled_dimensions)
-    steps += [Reshape((whole,)), Pad((place.size - whole,), (place.size,))]
+    steps += [ReshapeStep((whole,)), PadStep((place.size - whole,), (place.size,))]
     before = [tuple(dimensions), *(step.dimensions for step in steps)]
     return tuple(step for step, sizes in zip(steps, before, strict=False) if not _is_identity(step, sizes))
 
@@ -258,8 +258,8 @@ def _tile_steps(level: TileLevel) -> list[Step]:
     whole = (*major, *(count * size for count, size in zip(level.counts, level.tile, strict=True)))
     split = (*major, *(part for pair in zip(level.counts, level.tile, strict=True) for part in pair))
     order = (*range(kept), *range(kept, kept + 2 * rank, 2), *range(kept + 1, kept + 2 * rank, 2))
-    pad = Pad(tuple(new - old for new, old in zip(whole, level.joined, strict=True)), whole)
-    return [Reshape(level.joined), pad, Reshape(split), Transpose(order, level.dimensions)]
+    pad = PadStep(tuple(new - old for new, old in zip(whole, level.joined, strict=True)), whole)
+    return [ReshapeStep(level.joined), pad, ReshapeStep(split), Transpose(order, level.dimensions)]
 
 
 def _is_identity(step: Step, dimensions: tuple[int, ...]) -> bool:

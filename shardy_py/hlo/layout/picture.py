@@ -19,7 +19,7 @@ from math import prod
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.hlo.layout.formats import padded_bytes
-from shardy_py.hlo.layout.placement import Placement
+from shardy_py.hlo.layout.placement import BufferPlacement
 from shardy_py.hlo.layout.tile_level import linear, tile_level, unlinear
 from shardy_py.hlo.layout.values import ArrayShape
 
@@ -33,7 +33,7 @@ _FULL_MEMORY = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PictureLimits:
     """The most rows and columns of a panel and the most panels that are shown."""
 
     rows: int = 16
@@ -95,12 +95,12 @@ class Picture:
         return draw_svg(self)
 
 
-def picture(shape: ArrayShape, limits: Limits | None = None) -> Picture:
+def picture(shape: ArrayShape, limits: PictureLimits | None = None) -> Picture:
     """The picture of the head of an array, as far as `limits` allow.
 
     Raises ShardyError for a layout without fixed offsets, and if the limits allow too many cells.
     """
-    limits = limits or Limits()
+    limits = limits or PictureLimits()
     view = _View(shape.placement)
     majors = view.whole[:-2]
     cells = prod(map(min, (prod(majors), *view.whole[-2:]), (limits.panels, limits.rows, limits.columns)))
@@ -119,7 +119,7 @@ def picture(shape: ArrayShape, limits: Limits | None = None) -> Picture:
 class _View:
     """The joined array with its padding, in at least two dimensions."""
 
-    def __init__(self, place: Placement) -> None:
+    def __init__(self, place: BufferPlacement) -> None:
         level = place.levels[0] if place.levels else tile_level(place.physical_dimensions, ())
         cut = [count * tile for count, tile in zip(level.counts, level.tile, strict=True)]
         self.place = place
@@ -153,7 +153,7 @@ class _View:
         return tuple(logical[i] for i in range(len(logical)))
 
 
-def _panel(view: _View, major: tuple[int, ...], limits: Limits) -> Panel:
+def _panel(view: _View, major: tuple[int, ...], limits: PictureLimits) -> Panel:
     height, width = view.whole[-2:]
     columns = range(min(width, limits.columns))
     indices = range(min(height, limits.rows))
@@ -204,7 +204,7 @@ def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"
 
 
-def _memory(place: Placement) -> tuple[tuple[tuple[int, ...] | None, ...], ...]:
+def _memory(place: BufferPlacement) -> tuple[tuple[tuple[int, ...] | None, ...], ...]:
     if not 0 < place.size <= _FULL_MEMORY:
         return ()
     elements = [place.element(offset) for offset in range(place.size)]

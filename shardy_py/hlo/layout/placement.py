@@ -1,7 +1,7 @@
 """The offset of each element of an array in its buffer, and the element at each offset.
 
-A `Placement` is made once for an array and a layout (`Layout.placement`); it converts single elements, numpy
-arrays of coordinates and symbolic ones. Not here: moving data (`pack.py`), the
+A `BufferPlacement` is made once for an array and a layout (`Layout.placement`); it converts single elements,
+numpy arrays of coordinates and symbolic ones. Not here: moving data (`pack.py`), the
 formulas of one tile (`tile_level.py`).
 
 >>> place = placement((3, 5), (1, 0), ((2, 2),))
@@ -36,7 +36,7 @@ from shardy_py.indexing import Expr, IndexMap, constant, dim, extent
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class BufferPlacement:
     """The correspondence between the elements of an array and the offsets in its buffer, in elements.
 
     dimensions: logical sizes, major first.
@@ -136,7 +136,7 @@ def placement(
     minor_to_major: tuple[int, ...],
     tiles: tuple[tuple[int, ...], ...] = (),
     tail_padding_alignment: int = 1,
-) -> Placement:
+) -> BufferPlacement:
     """The placement of the elements of an array of these sizes.
 
     Raises ShardyError if `minor_to_major` is no permutation, for an unbounded size and for an invalid tile.
@@ -151,7 +151,7 @@ def placement(
     levels = tile_levels(physical, tiles)
     size = prod(levels[-1].dimensions if levels else physical)
     size = -(-size // tail_padding_alignment) * tail_padding_alignment
-    return Placement(dimensions, minor_to_major, levels, size)
+    return BufferPlacement(dimensions, minor_to_major, levels, size)
 
 
 def _expression(value: Expr | int) -> Expr:

@@ -17,7 +17,7 @@ from operator import mul
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.hlo.layout.element_types import ELEMENT_TABLE
-from shardy_py.hlo.layout.placement import Placement, placement
+from shardy_py.hlo.layout.placement import BufferPlacement, placement
 from shardy_py.hlo.layout.tile_level import COMBINE
 from shardy_py.indexing import IndexMap
 
@@ -103,7 +103,7 @@ class Layout:
         """Returns whether some dimension is not dense."""
         return any(not kind.startswith("D") for kind in self.dim_level_types)
 
-    def placement(self, dimensions: Sequence[int]) -> Placement:
+    def placement(self, dimensions: Sequence[int]) -> BufferPlacement:
         """The offsets of the elements of an array of these logical sizes.
 
         Raises ShardyError if the rank is another, the layout sparse, a size unbounded or a tile invalid.
@@ -172,7 +172,7 @@ class ArrayShape:
             raise ShardyError.unexpected("layout", expected=f"{rank} dimensions", got=got)
 
     @property
-    def placement(self) -> Placement:
+    def placement(self) -> BufferPlacement:
         """The offsets of the elements; row-major without a layout. Raises as `Layout.placement`."""
         if self.layout is None:
             return placement(self.dimensions, tuple(reversed(range(len(self.dimensions)))))

@@ -88,7 +88,7 @@ class Reads(SplitDimension):
 
     @property
     def is_in_place(self) -> bool:
-        """Whether element j of each part of the result is that of the same part of the operand."""
+        """True if element j of each part of the result is that of the same part of the operand."""
         return self.part_in == self.part_out and not self.low and self.dilation == self.stride == 1
 
 
@@ -147,13 +147,13 @@ def _whole_parts(left: int, right: int, size: int) -> tuple[Piece, ...]:
 
 
 def is_wide(exchange: Exchange, parts: int) -> bool:
-    """Whether a part gathers all parts of the dimension over more than one hop."""
+    """True if a part gathers all parts of the dimension over more than one hop."""
     hops = [piece.hop for piece in exchange.pieces]
     return len(hops) >= parts and max(map(abs, hops)) > 1
 
 
 def is_far(exchange: Exchange) -> bool:
-    """Whether a part needs more than its neighbours."""
+    """True if a part needs more than its neighbours."""
     return any(abs(piece.hop) > 1 for piece in exchange.pieces)
 
 

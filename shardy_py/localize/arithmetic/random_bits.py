@@ -59,7 +59,7 @@ class RandomPart:
 
     @property
     def is_range(self) -> bool:
-        """Whether the counters follow each other in the order of the grid."""
+        """True if the counters follow each other in the order of the grid."""
         if self.is_by_element:
             return False
         stride = 1

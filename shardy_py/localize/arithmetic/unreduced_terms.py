@@ -31,7 +31,7 @@ _TERMS: Mapping[Linear, Callable[[Flags], bool]] = {
 
 
 def is_linear(name: str, operands: Flags) -> bool:
-    """Whether the result is a term of a sum if exactly the flagged operands are."""
+    """True if the result is a term of a sum if exactly the flagged operands are."""
     row = TABLE.get(name)
     are_terms = None if row is None else _TERMS.get(row.linearity)
     return are_terms is not None and are_terms(operands)

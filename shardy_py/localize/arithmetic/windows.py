@@ -44,7 +44,7 @@ class WindowReads(SplitDimension):
 
     @property
     def is_elementwise(self) -> bool:
-        """Whether window i is element i."""
+        """True if window i is element i."""
         return self.window == ELEMENT and self.size_in == self.size_out and not self.is_mirrored
 
 
@@ -120,7 +120,7 @@ class WindowExchange:
 
     @property
     def is_cut(self) -> bool:
-        """Whether a part reads less than the padded buffer."""
+        """True if a part reads less than the padded buffer."""
         low, high, interior = self.pads
         return self.size < low + (self.length - 1) * (interior + 1) + 1 + high
 
@@ -137,13 +137,13 @@ class WindowExchange:
 
     @property
     def is_worthwhile(self) -> bool:
-        """Whether gathering the dimension takes more bytes, and the exchange not many more steps."""
+        """True if gathering the dimension takes more bytes, and the exchange not many more steps."""
         whole = (self.source.parts - 1) * self.source.part_in
         permutes = self.permutes
         return permutes <= 2 or (permutes <= MOST_PERMUTES and self.received < whole)
 
     def is_own(self, piece: Piece) -> bool:
-        """Whether every part has the piece itself."""
+        """True if every part has the piece itself."""
         return piece.hop == 0 and not self.source.is_mirrored
 
     def pairs(self, piece: Piece, mesh: Mesh, axes: Axes) -> Integers:

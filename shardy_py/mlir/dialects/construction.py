@@ -155,7 +155,9 @@ def _discardable(attributes: Any) -> dict[str, Attribute]:
         if all(isinstance(name, str) and isinstance(value, Attribute) for name, value in given.items()):
             return given
     expected = "a mapping of names to attributes"
-    raise ShardyError.unexpected("argument 'attributes'", expected=expected, got=shown_argument(attributes))
+    raise ShardyError.unexpected(
+        "argument 'attributes'", expected=expected, got=shown_argument(cast(object, attributes))
+    )
 
 
 def _types(row: OpRow, types: Any) -> list[Any]:

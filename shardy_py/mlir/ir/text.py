@@ -1,4 +1,4 @@
-"""What xDSL's parser and printer keep to themselves."""
+"""Private parts of xDSL's parser and printer."""
 
 # pyright: reportPrivateUsage=false
 from __future__ import annotations

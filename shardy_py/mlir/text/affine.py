@@ -44,7 +44,7 @@ def _parts(expression: AffineExpr, kind: AffineBinaryOpKind) -> tuple[AffineExpr
 
 
 def is_symbolic(expression: AffineExpr) -> bool:
-    """Whether an expression has no dimensions."""
+    """True if an expression has no dimensions."""
     return not any(isinstance(part, AffineDimExpr) for part in expression.dfs())
 
 

@@ -257,7 +257,7 @@ _WRITERS: dict[type[Attribute], Callable[[Any], str]] = {
 }
 _WRITERS.update(dict.fromkeys(LOCATIONS, lambda a: f"loc({location_body(a)})"))
 _NAMED_WRITERS: dict[str, Callable[[Any], str]] = {"complex.number": _typed(_complex_number)}
-"""Of classes in dialects of xDSL that are imported when a program has one."""
+"""Writers for classes in dialects of xDSL that are imported when a program has one."""
 _BASES: tuple[tuple[type, Callable[[Any], str]], ...] = (
     (builtin.UnregisteredAttr, _unregistered),
     (Attribute, _of_other_classes),

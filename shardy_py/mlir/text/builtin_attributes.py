@@ -48,15 +48,15 @@ def unescape(text: str) -> str:
 
 
 def is_integer(type_: object) -> TypeIs[IntegerType]:
-    """Whether a type is an integer type of any width."""
+    """True if a type is an integer type of any width."""
     return isinstance(type_, IntegerType)
 
 
 def is_integral(type_: object) -> TypeIs[IntegerType | IndexType]:
-    """Whether a type is an integer type or `index`."""
+    """True if a type is an integer type or `index`."""
     return type_.__class__ is IntegerType or type_.__class__ is IndexType  # faster than isinstance: ABCs
 
 
 def is_complex(type_: object) -> TypeIs[ComplexType[Any]]:
-    """Whether a type is a complex type."""
+    """True if a type is a complex type."""
     return isinstance(type_, ComplexType)

@@ -23,7 +23,7 @@ from shardy_py.mlir.text.attribute_writer import attribute_text, dictionary_entr
 from shardy_py.mlir.text.cursor import Cursor
 from shardy_py.mlir.text.location_syntax import read_location
 from shardy_py.mlir.text.op_writer import OpWriter
-from shardy_py.mlir.text.reader import Argument, OpReader
+from shardy_py.mlir.text.reader import OpReader, RegionArgument
 from shardy_py.mlir.text.syntax import AssemblyForm, DialectSyntax, OpParts, OpSyntax
 from shardy_py.mlir.text.type_reader import read_type_or_function
 
@@ -90,9 +90,9 @@ def _read_func(reader: OpReader) -> OpParts:
     return parts
 
 
-def _read_arguments(reader: OpReader) -> list[Argument]:
+def _read_arguments(reader: OpReader) -> list[RegionArgument]:
     """`(%a: type {attributes}, ...)`, with names all or none."""
-    found: list[Argument] = []
+    found: list[RegionArgument] = []
 
     def read() -> None:
         name, offset = "", reader.offset
@@ -107,7 +107,7 @@ def _read_arguments(reader: OpReader) -> list[Argument]:
         type_ = read_type_or_function(reader)
         attributes = reader.attribute_dictionary() if reader.at("{") else {}
         location = read_location(reader) if reader.at("loc") else None
-        found.append(Argument(name, type_, offset, attributes, location))
+        found.append(RegionArgument(name, type_, offset, attributes, location))
 
     reader.items(read, "(", ")")
     return found

@@ -180,7 +180,7 @@ class Cursor(TextCursor):
         self.advance()
 
     def is_identifier(self) -> bool:
-        """Whether the current token is a bare identifier."""
+        """True if the current token is a bare identifier."""
         first = self.token[:1]
         return first.isalpha() or first == "_"
 
@@ -191,7 +191,7 @@ class Cursor(TextCursor):
         return self.advance()
 
     def is_integer(self) -> bool:
-        """Whether the cursor is at an integer, with or without a minus sign."""
+        """True if the cursor is at an integer, with or without a minus sign."""
         token = self.token
         return is_integer_token(token) or (token == "-" and self.text[self.end : self.end + 1].isdigit())
 
@@ -293,7 +293,7 @@ class Cursor(TextCursor):
 
 
 def is_integer_token(token: str) -> bool:
-    """Whether a token is an integer literal."""
+    """True if a token is an integer literal."""
     return token.isdecimal() or token[:2] == "0x"
 
 

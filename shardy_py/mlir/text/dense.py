@@ -116,7 +116,7 @@ def elements_type(attribute: DenseIntOrFPElementsAttr) -> tuple[tuple[int, ...],
 
 
 def is_splat(attribute: DenseIntOrFPElementsAttr) -> bool:
-    """Whether all elements have the same value."""
+    """True if all elements have the same value."""
     data = attribute.data.data
     size = element_size(elements_type(attribute)[1])
     return len(data) == size or (len(data) > size and data == data[:size] * (len(data) // size))

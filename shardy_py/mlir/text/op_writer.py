@@ -21,7 +21,7 @@ INCOMPLETE = (KeyError, IndexError, AttributeError, ValueError)
 
 
 def is_valid(op: Operation) -> bool:
-    """Whether an op satisfies its verifier, and so must print in its own form."""
+    """True if an op satisfies its verifier, and so must print in its own form."""
     try:
         op.verify_()
     except VerifyException:

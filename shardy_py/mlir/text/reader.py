@@ -32,12 +32,12 @@ from shardy_py.mlir.text.recipes import (
     signature,
     unregistered_class,
 )
-from shardy_py.mlir.text.region_reader import Argument
+from shardy_py.mlir.text.region_reader import RegionArgument
 from shardy_py.mlir.text.source import Source, source_location
 from shardy_py.mlir.text.syntax import OpParts, OpSyntax, SyntaxTable
 from shardy_py.mlir.text.type_reader import read_type_or_function
 
-__all__ = ["Argument", "OpReader"]
+__all__ = ["OpReader", "RegionArgument"]
 
 _HLO = (
     "expected MLIR, got HLO text; pass StableHLO, which `lowered.as_text()` prints in JAX; "

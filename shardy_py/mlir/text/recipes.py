@@ -60,7 +60,7 @@ def refused_property(op_class: Any, properties: Mapping[str, Attribute]) -> str 
 
 
 def has_own_syntax(op_class: Any) -> bool:
-    """Whether the class has a `parse` method for a custom form."""
+    """True if the class has a `parse` method for a custom form."""
     base: Any = Operation
     return op_class.parse.__func__ is not base.parse.__func__
 
@@ -125,7 +125,7 @@ def repeated_signature(parts: list[str]) -> str:
 
 
 def is_plain(names: Sequence[str], operands: Sequence[SSAValue], values: dict[str, SSAValue]) -> bool:
-    """Whether an op's operands are the values of the names in its line, in that order."""
+    """True if an op's operands are the values of the names in its line, in that order."""
     return len(names) == len(operands) and all(
         values.get(name) is value for name, value in zip(names, operands, strict=True)
     )

@@ -170,7 +170,7 @@ class ValueReader(Cursor):
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class RegionArgument:
     """The name, type, attributes and location of a region's argument, as an assembly form reads them."""
 
     name: str
@@ -202,10 +202,10 @@ class RegionReader(ValueReader, ABC):
 
     def arguments(
         self, opening: str = "(", closing: str = ")", *, allow_attributes: bool = False
-    ) -> list[Argument]:
+    ) -> list[RegionArgument]:
         """`(%a: type {attributes}, ...)`: the arguments of a region."""
 
-        def read() -> Argument:
+        def read() -> RegionArgument:
             name, offset = self.token, self.offset
             if name[:1] != "%":
                 self.form_error("expected SSA identifier")
@@ -214,11 +214,13 @@ class RegionReader(ValueReader, ABC):
             type_ = read_type_or_function(self)
             attributes = self.attribute_dictionary() if allow_attributes and self.at("{") else {}
             location = read_location(self) if self.at("loc") else None
-            return Argument(name, type_, offset, attributes, location)
+            return RegionArgument(name, type_, offset, attributes, location)
 
         return self.items(read, opening, closing)
 
-    def region(self, arguments: Sequence[Argument] = (), *, default_dialect: str | None = None) -> Region:
+    def region(
+        self, arguments: Sequence[RegionArgument] = (), *, default_dialect: str | None = None
+    ) -> Region:
         """`{ ... }`, with an entry block that has `arguments` if any are given."""
         self.expect("{", " to begin a region")
         outer_block, outer_blocks, outer_names = self.block, self.blocks, self.operand_names
@@ -232,7 +234,7 @@ class RegionReader(ValueReader, ABC):
         self.block, self.blocks, self.operand_names = outer_block, outer_blocks, outer_names
         return region
 
-    def _blocks(self, region: Region, arguments: Sequence[Argument]) -> None:
+    def _blocks(self, region: Region, arguments: Sequence[RegionArgument]) -> None:
         assert self.blocks is not None
         if not arguments and self.accept("}"):
             return
@@ -268,16 +270,16 @@ class RegionReader(ValueReader, ABC):
         self.expect(":", " after block name")
         self._block_body()
 
-    def _block_argument(self) -> Argument:
+    def _block_argument(self) -> RegionArgument:
         name, offset = self.token, self.offset
         if name[:1] != "%":
             self.wrong_token("expected SSA operand")
         self.advance()
         self.expect(":", " and type for SSA operand")
         type_ = read_type_or_function(self)
-        return Argument(name, type_, offset, {}, read_location(self) if self.at("loc") else None)
+        return RegionArgument(name, type_, offset, {}, read_location(self) if self.at("loc") else None)
 
-    def _add_arguments(self, arguments: Sequence[Argument]) -> None:
+    def _add_arguments(self, arguments: Sequence[RegionArgument]) -> None:
         """Gives the current block its arguments."""
         for made, argument in zip(
             append_arguments(self.block, [(a.type, self._argument_location(a)) for a in arguments]),
@@ -290,7 +292,7 @@ class RegionReader(ValueReader, ABC):
                 self.define(argument.name, made, argument.offset)
                 keep_file_name(made, argument.name)
 
-    def _check_entry_names(self, arguments: Sequence[Argument]) -> None:
+    def _check_entry_names(self, arguments: Sequence[RegionArgument]) -> None:
         seen: dict[str, int] = {}
         for argument in arguments:
             name = argument.name
@@ -300,7 +302,7 @@ class RegionReader(ValueReader, ABC):
             if name:
                 seen[name] = argument.offset
 
-    def _argument_location(self, argument: Argument) -> Any:
+    def _argument_location(self, argument: RegionArgument) -> Any:
         return argument.location or source_location(self.source, argument.offset)
 
     def _block_body(self) -> None:

@@ -64,7 +64,7 @@ def ranked_tensor(shape: tuple[int, ...], element: Attribute, encoding: Attribut
 
 
 def is_type_start(cursor: Cursor) -> bool:
-    """Whether a type may start at the cursor."""
+    """True if a type may start at the cursor."""
     token = cursor.token
     return (
         token[:1] in ("!", "(") or token in _READERS or token in _SCALARS or _INTEGER.match(token) is not None

@@ -32,7 +32,7 @@ from shardy_py.mlir.text.deep_stack import deep_stack
 from shardy_py.mlir.text.literal_reader import read_dense
 from shardy_py.mlir.text.location_syntax import PendingLocation
 from shardy_py.mlir.text.op_writer import INCOMPLETE, OpWriter, is_valid
-from shardy_py.mlir.text.reader import Argument, OpReader
+from shardy_py.mlir.text.reader import OpReader, RegionArgument
 from shardy_py.mlir.text.source import Source, source_location
 from shardy_py.mlir.text.syntax import AssemblyForm, AttributeSyntax, operation_name, syntax_table
 
@@ -124,7 +124,9 @@ class _GuestReader(OpReader):
         )
 
     @override
-    def region(self, arguments: Sequence[Argument] = (), *, default_dialect: str | None = None) -> Region:
+    def region(
+        self, arguments: Sequence[RegionArgument] = (), *, default_dialect: str | None = None
+    ) -> Region:
         given = [
             Parser.Argument(self._span(a.name, a.offset), a.type, self._known_location(a)) for a in arguments
         ]
@@ -136,7 +138,7 @@ class _GuestReader(OpReader):
     def _span(self, name: str, offset: int) -> Span:
         return Span(offset, offset + len(name), self.parser.lexer.input)
 
-    def _known_location(self, argument: Argument) -> Any:
+    def _known_location(self, argument: RegionArgument) -> Any:
         location = argument.location
         return self._argument_location(argument) if isinstance(location, PendingLocation) else location
 
@@ -284,7 +286,7 @@ class _GuestParser(Parser):
         reader.move_to(self.pos)
         if not reader.at("{"):
             return None
-        given = [Argument(a.name.text, a.type, a.name.start, {}, a.location) for a in arguments or ()]
+        given = [RegionArgument(a.name.text, a.type, a.name.start, {}, a.location) for a in arguments or ()]
         region = reader.region(given)
         if arguments is not None and not region.blocks:
             region.add_block(Block())

@@ -25,7 +25,7 @@ from shardy_py.sharding.meshes import mesh_of
 
 _PLACES = (("sdy.parameters_shardings", "arg_attrs"), ("sdy.output_shardings", "res_attrs"))
 NAMES = frozenset(name for name, _ in _PLACES)
-"""Of the attributes."""
+"""The names of the attributes."""
 
 
 def write_module_shardings(module: ModuleOp, main: FuncOp, meshes: Mapping[str, Mesh]) -> None:

@@ -21,11 +21,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.mlir.dialects import sdy
+from shardy_py.mlir.dialects.sdy import TensorShardingAttr
 from shardy_py.mlir.ir import build_operation, erase, operands_of, place_before
 from shardy_py.mlir.movements import Movement, note, replace_by_values
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, shape_of
 from shardy_py.mlir.symbols import meshes_of
+from shardy_py.mlir.typed import property_of
 from shardy_py.mlir.value_shardings import ShardingReader, set_sharding
 from shardy_py.passes.export.communication_ops import only_user, sizes_of
 from shardy_py.passes.rewrites import FOLDS, Rewrite, apply_rewrites
@@ -99,4 +101,4 @@ def _params(op: Operation) -> Params:
 
 
 def _sharding(op: Operation) -> TensorSharding:
-    return cast(Any, op.properties["out_sharding"]).data
+    return property_of(op, "out_sharding", TensorShardingAttr).data

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -19,6 +18,7 @@ from shardy_py.mlir.movements import DroppedRules, is_recording, note
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.sharding_walk import transform_shardings
 from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.typed import dictionaries_in
 from shardy_py.passes.export.module_shardings import NAMES as MODULE_SHARDINGS
 from shardy_py.passes.import_.meshes import inline_replica_group_meshes, replica_group_meshes
 from shardy_py.passes.options import DropShardingAndMeshOptions
@@ -67,7 +67,7 @@ def _remove_from_values(function: Operation, place: str, names: Collection[str])
     given = function.properties.get(place)
     if given is None:
         return
-    old = [dictionary.data for dictionary in cast("ArrayAttr[DictionaryAttr]", given).data]
+    old = [dictionary.data for dictionary in dictionaries_in(given)]
     new = [{name: value for name, value in entries.items() if name not in names} for entries in old]
     if not any(new):
         del function.properties[place]

@@ -17,6 +17,7 @@ from shardy_py.mlir.dialects.traits import ShardingProperty, sharding_property
 from shardy_py.mlir.holders import RULE, SHARDING, attribute_list_shardings
 from shardy_py.mlir.movements import replace_by_values, replace_op
 from shardy_py.mlir.op_errors import error_at
+from shardy_py.mlir.plain import plain
 from shardy_py.mlir.symbols import functions_of, meshes_of
 from shardy_py.mlir.value_shardings import rank_of
 from shardy_py.passes.export.communication_ops import identity_op
@@ -119,7 +120,7 @@ def _error(op: Operation, fact: str) -> ShardyError:
 
 
 def _integers(attribute: Attribute) -> tuple[int, ...]:
-    return tuple(cast(Any, attribute).get_values())
+    return tuple(plain(attribute))
 
 
 def _name_of(attribute: Attribute) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from enum import Enum
 from functools import lru_cache
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -23,6 +23,7 @@ from shardy_py.mlir.movements import note_copies, replace_op
 from shardy_py.mlir.nesting import innermost_first
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols, set_callee
+from shardy_py.mlir.typed import text_of
 from shardy_py.ops import TABLE, Control
 from shardy_py.passes.options import CopyOptions
 from shardy_py.passes.rewrites import put_constants_last
@@ -318,7 +319,7 @@ def _erase_if_unused(op: Operation) -> None:
 
 
 def _computation_name(op: Operation) -> str:
-    return cast(Any, op.properties["name"]).data
+    return text_of(op, "name")
 
 
 def _ops_outside_computations(region: Region) -> Iterator[Operation]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, ShapedType
 from xdsl.dialects.func import ReturnOp
@@ -32,6 +31,7 @@ from shardy_py.mlir.movements import Movement, note, note_moved
 from shardy_py.mlir.plain import plain
 from shardy_py.mlir.symbols import MAIN, functions_of, symbol_name
 from shardy_py.mlir.text.source import position_of
+from shardy_py.mlir.typed import property_of
 from shardy_py.mlir.value_shardings import holder_of, rank_of, set_sharding, sharding_of
 from shardy_py.passes.export.communication_ops import identity_op, only_user
 from shardy_py.passes.options import DebugInfoOptions
@@ -124,7 +124,7 @@ def apply_in_shardings(computation: Operation) -> None:
 
 
 def is_dictated(value: SSAValue, sharding: TensorSharding) -> bool:
-    """Whether a constraint of `value` to `sharding` determines the sharding of `value`."""
+    """True if a constraint of `value` to `sharding` determines the sharding of `value`."""
     holder = holder_of(value)
     return (
         holder is not None
@@ -135,7 +135,7 @@ def is_dictated(value: SSAValue, sharding: TensorSharding) -> bool:
 
 
 def _has_none(sharding: TensorSharding | None) -> bool:
-    """Whether a sharding counts as none: since JAX 0.12, one that leaves all to propagation does."""
+    """True if a sharding counts as none: since JAX 0.12, one that leaves all to propagation does."""
     if sharding is None:
         return True
     return (
@@ -221,11 +221,11 @@ def _constraints_on(value: SSAValue) -> Iterator[TensorSharding]:
 
 
 def _sharding(constraint: Operation) -> TensorSharding:
-    return cast(sdy.TensorShardingAttr, constraint.properties["sharding"]).data
+    return property_of(constraint, "sharding", sdy.TensorShardingAttr).data
 
 
 def _in_sharding(computation: Operation, index: int) -> TensorSharding:
-    return cast(Any, computation.properties["in_shardings"]).data[index]
+    return property_of(computation, "in_shardings", sdy.TensorShardingPerValueAttr).data[index]
 
 
 def sharding_group_import(module: ModuleOp) -> None:

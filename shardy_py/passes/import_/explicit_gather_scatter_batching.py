@@ -24,6 +24,7 @@ from shardy_py.mlir.dialects.traits import is_constant
 from shardy_py.mlir.ir import build_operation, operands_of, place_before, replace_operand
 from shardy_py.mlir.movements import replace_op
 from shardy_py.mlir.plain import plain
+from shardy_py.mlir.typed import element_type_of, property_of
 from shardy_py.passes.rewrites import FOLDS, Rewrite, apply_rewrites
 
 Iota, Concatenate, Reshape, Broadcast, Clamp, Select, Compare = map(
@@ -161,7 +162,7 @@ def _counts_rows(value: SSAValue) -> bool:
 
 
 def _can_count(value: SSAValue) -> bool:
-    element = cast("builtin.TensorType[Attribute]", value.type).element_type
+    element = element_type_of(value.type)
     if not isinstance(element, builtin.IntegerType):
         return False
     integer = cast(Any, element)
@@ -201,7 +202,7 @@ def _is_negative_row(predicate: SSAValue) -> bool:
 def _splat(value: SSAValue) -> int | None:
     while (producer := _producer(value)) is not None:
         if is_constant(producer):
-            attribute = cast(Any, producer.properties["value"])
+            attribute = property_of(producer, "value", builtin.DenseIntOrFPElementsAttr)
             if not attribute.is_splat():
                 return None
             number = next(iter(attribute.get_values()))

@@ -143,7 +143,7 @@ def _mesh_value(reference: Attribute) -> Any:
     """The key of a mesh reference in replica groups: a name, or a mesh of sdy or StableHLO."""
     if isinstance(reference, builtin.SymbolRefAttr):
         return reference.root_reference.data
-    return cast(Any, reference).data if isinstance(reference, MeshAttr) else reference
+    return reference.data if isinstance(reference, MeshAttr) else reference
 
 
 def _as_sdy(mesh: Any) -> Mesh:

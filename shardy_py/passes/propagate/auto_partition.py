@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
@@ -25,6 +25,7 @@ from shardy_py.mlir.holders import SHARDING, sharding_attributes
 from shardy_py.mlir.ir import operands_of, walk_pre_order
 from shardy_py.mlir.op_errors import place_of
 from shardy_py.mlir.text.source import position_of
+from shardy_py.mlir.typed import dictionaries_in
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -139,14 +140,14 @@ def _structure_of(op: Operation) -> OpStructure:
         "regions": regions,
         "successors": op.successors,
         "types": [value.type for value in (*op.results, *arguments)],
-        "location": [op.location, *(cast(Any, argument).location for argument in arguments)],
+        "location": [op.location, *(argument.location for argument in arguments)],
     }
     shardings: set[tuple[str, int]] = set()
     names = {SHARDING, *sharding_attributes(type(op))}
     for kind, entries in (("attribute", op.attributes), ("property", op.properties)):
         for name, value in entries.items():
             if isinstance(op, FuncOp) and name in names:
-                for index, entry in enumerate(cast("ArrayAttr[DictionaryAttr]", value).data):
+                for index, entry in enumerate(dictionaries_in(value)):
                     rest = {key: other for key, other in entry.data.items() if key != SHARDING}
                     if rest:
                         parts[f"{kind} '{name}[{index}]'"] = rest

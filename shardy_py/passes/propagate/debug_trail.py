@@ -15,7 +15,7 @@ moves of a step (`propagation/provenance.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -24,11 +24,12 @@ from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir.calls import is_defined_function
 from shardy_py.mlir.data_flow import EDGE_NAME, argument_owners, edge_of_target
-from shardy_py.mlir.dialects.sdy import ManualComputationOp, ShardingConstraintOp
+from shardy_py.mlir.dialects.sdy import ManualComputationOp, ShardingConstraintOp, TensorShardingPerValueAttr
 from shardy_py.mlir.dialects.sdy.attributes import OpShardingRuleAttr, PropagationEdgesAttr
 from shardy_py.mlir.holders import RULE, Holder, Place, read
 from shardy_py.mlir.ir import next_use, operands_of, owning_op, terminator_of, walk_post_order, walk_pre_order
 from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.typed import dictionaries_in, function_type_of, index_of, property_of
 from shardy_py.mlir.value_shardings import shardable_value, sharding_of
 from shardy_py.passes.options import DebugInfoOptions
 from shardy_py.propagation.graph.slots import Program
@@ -89,11 +90,11 @@ def _existing(values: Iterable[SSAValue], name: str) -> Iterator[Origin]:
 
 
 def _border_origins(computation: Operation, name: str) -> Iterator[Origin]:
-    given: tuple[TensorSharding, ...] = cast(Any, computation.properties["in_shardings"]).data
+    given = property_of(computation, "in_shardings", TensorShardingPerValueAttr).data
     for index, argument in enumerate(argument_owners(computation)):
         yield argument, given[index], border_name(name, argument)
         yield from _existing((operands_of(computation)[index],), border_name(name, argument))
-    given = cast(Any, computation.properties["out_shardings"]).data
+    given = property_of(computation, "out_shardings", TensorShardingPerValueAttr).data
     for result, sharding in zip(computation.results, given, strict=True):
         yield result, sharding, border_name(name, result)
 
@@ -101,7 +102,7 @@ def _border_origins(computation: Operation, name: str) -> Iterator[Origin]:
 def border_name(name: str, owner: SSAValue) -> str:
     """The name of an in- or out-sharding of the manual computation `name`."""
     side = "input" if isinstance(owner, BlockArgument) else "output"
-    return f"{name}_{side}: {cast(Any, owner).index}"
+    return f"{name}_{side}: {index_of(owner)}"
 
 
 def _function_origins(function: Operation) -> Iterator[Origin]:
@@ -128,7 +129,7 @@ def write_origins(value: SSAValue, names: Mapping[str, str]) -> None:
     if index is not None:
         set_value_note(function, "res_attrs", index, ORIGINS, note)
     if op is function:
-        set_value_note(function, "arg_attrs", cast(Any, value).index, ORIGINS, note)
+        set_value_note(function, "arg_attrs", index_of(value), ORIGINS, note)
     elif op.name in (CONSTRAINT, EDGE_NAME):
         op.attributes[ORIGINS] = note
     elif isinstance(value, OpResult):
@@ -181,8 +182,8 @@ def set_value_note(function: Operation, place: str, index: int, name: str, note:
 def _value_attributes(function: Operation, place: str) -> tuple[DictionaryAttr, ...]:
     given = function.properties.get(place)
     if given is not None:
-        return cast("ArrayAttr[DictionaryAttr]", given).data
-    type_ = cast(Any, function.properties["function_type"])
+        return dictionaries_in(given)
+    type_ = function_type_of(function)
     return (DictionaryAttr({}),) * len(type_.inputs if place == "arg_attrs" else type_.outputs)
 
 

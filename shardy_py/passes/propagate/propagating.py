@@ -174,7 +174,7 @@ def user_priority_propagate(module: ModuleOp, options: UserPriorityPropagateOpti
 
 
 def user_priority_strategy(options: UserPriorityPropagateOptions) -> PropagationOptions:
-    """How the pass propagates."""
+    """The options with which the pass propagates."""
     return PropagationOptions(
         options.propagation_strategy,
         options.run_op_priority_propagation,

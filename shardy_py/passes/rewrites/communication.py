@@ -96,7 +96,7 @@ def _collective(
 
 
 class _Round:
-    """What the rewrites know of the module, until the next round."""
+    """Facts on the module that the rewrites share until the next round."""
 
     def __init__(self) -> None:
         self.begin()
@@ -169,7 +169,7 @@ class _Round:
         return True
 
     def _has_earlier(self, reduce: Operation, op: Operation) -> bool:
-        """Whether a slice of the reduced tensor precedes this one in its block: it was visited before."""
+        """True if a slice of the reduced tensor precedes this one in its block: it was visited before."""
         key = id(reduce), id(op.parent)
         known = self._first_slices.get(key)
         if known is not None:

@@ -128,7 +128,7 @@ class _Earlier:
         return self._layout(root, _sharding(op), op, is_direct=root is source)
 
     def _layout(self, root: SSAValue, sharding: TensorSharding, op: Operation, is_direct: bool) -> Key:
-        """What `sharding` of the tensor of `op` makes of `root`: equal for reshards to the same layout."""
+        """A key of `root` with `sharding` of the tensor of `op`: equal for reshards to the same layout."""
         if self._meshes is None:
             self._meshes = meshes_of(module_of(op))
         mesh, merges = mesh_of(sharding, self._meshes), Behaviour.LAYOUTS_MERGE_SUB_AXES.holds
@@ -137,7 +137,7 @@ class _Earlier:
 
 
 def _task(op: Operation) -> Key:
-    """What a reshard does, equal for those of which one suffices."""
+    """A key of a reshard, equal for those of which one suffices."""
     return op.parent, operands_of(op)[0], op.properties["sharding"], frozenset(op.attributes.items())
 
 

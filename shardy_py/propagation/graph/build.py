@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from itertools import repeat
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from xdsl.dialects.builtin import ModuleOp, TupleType, UnrankedTensorType
 from xdsl.dialects.func import CallOp, FuncOp
@@ -44,6 +44,7 @@ from shardy_py.mlir.plain import plain, tensor_type
 from shardy_py.mlir.record import record_of, signature_of
 from shardy_py.mlir.symbols import MAIN, Symbols, module_of
 from shardy_py.mlir.text.source import position_of
+from shardy_py.mlir.typed import index_of, of_kind
 from shardy_py.ops import TABLE, OpRecord, Role, RuleSource, row_of
 from shardy_py.propagation.flat import (
     UNSHARDABLE,
@@ -217,7 +218,9 @@ class _Builder:
         self.note_unused(op)
         rule = identity_rule(op.results[0].type, 1)
         if rule is not None:
-            direction = ("NONE", "FORWARD", "BACKWARD", "BOTH").index(cast(Any, op).direction)
+            direction = ("NONE", "FORWARD", "BACKWARD", "BOTH").index(
+                of_kind(op, PropagationBarrierOp).direction
+            )
             kind = StepKind(rule, Role.BARRIER, True, barrier_direction=direction)
             slots = (self.slots.get(operands_of(op)[0]), self.slots.get(op.results[0]))
             self._new_step(op, self.flat.kind_number(kind), slots)
@@ -267,7 +270,7 @@ class _Builder:
         if not isinstance(owner, CallOp):  # since the call was imported
             what = f"'{edge.name}' op expected operand of {edge.name} to be a result of call op."
             raise ShardyError(Diagnostic(what, position_of(edge.location)))
-        returned = self.calls.returned(owner, cast(Any, value).index)
+        returned = self.calls.returned(owner, index_of(value))
         return [] if returned is None else [returned]
 
     def _add_dependents(self) -> None:

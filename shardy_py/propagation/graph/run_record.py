@@ -86,7 +86,7 @@ class Record:
 
     @property
     def propagations(self) -> tuple[Propagation, ...]:
-        """Those among the events."""
+        """The events that are propagations."""
         return tuple(event for event in self.events if isinstance(event, Propagation))
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
@@ -26,7 +26,7 @@ from shardy_py.report.communication.scattered import cost_of, is_scattered
 from shardy_py.run.loops import run_counts
 from shardy_py.xla.spmd.device_groups import UNKNOWN_AXIS, axes_of_collective
 from shardy_py.xla.spmd.from_program import SpmdProgram
-from shardy_py.xla.spmd.model import Collective
+from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.walk import Rematerialized, Sent
 
 
@@ -45,7 +45,7 @@ class Rematerialization:
     location: str
     made_for: Operation | None = field(default=None, compare=False, repr=False)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """The place without its op: a pickle has no program."""
         words = self.op, self.function, self.source, self.target
         return Rematerialization, (*words, self.position, self.location)
@@ -87,7 +87,7 @@ class PlannedUses:
         self.shardings = ShardingReader()
         self._known_axes: dict[tuple[int, bool, tuple[str, ...]], tuple[tuple[int, ...], Axes | None]] = {}
 
-    def _axes(self, collective: Collective, op: Operation) -> Axes:
+    def _axes(self, collective: PlannedCollective, op: Operation) -> Axes:
         """The mesh axes along which devices communicate, if their groups are along axes.
 
         Those of the mesh of the op's own tensors take precedence.
@@ -111,7 +111,7 @@ class PlannedUses:
         """A warning of XLA, at the op of the function that requires the reshard."""
         end = cast("Operation", next(iter(blocks_of(function))).last_op)
         op = cast("Operation", each.step.source) if each.step else end
-        location = cast(Any, op).location
+        location = op.location
         shardings = str(each.source), str(each.target)
         place = position_of(location), location_text(location)
         made_for = self.originals.get(op, op)
@@ -147,7 +147,7 @@ class PlannedUses:
         )
 
     def _cause(self, op: Operation, sent: Sent) -> Cause:
-        name, location = written_name(op), cast(Any, op).location
+        name, location = written_name(op), op.location
         place, made_for = (location_text(location), position_of(location)), self.originals.get(op, op)
         if sent.step is None:
             reason = "a result of the program has another sharding"

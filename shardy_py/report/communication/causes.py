@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
 
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, OpResult, SSAValue
@@ -41,7 +40,7 @@ class Cause:
     is_explicit: bool = False
     made_for: Operation | None = field(default=None, compare=False, repr=False)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """The cause without its op: a pickle has no program."""
         words = self.op, self.operand, self.reason, self.location
         return Cause, (*words, self.position, self.is_explicit)
@@ -108,7 +107,7 @@ class Causes:
             reason = f"{written_name(user)} reduces a sharded dimension"
         else:
             reason = f"the result of {written_name(user)} is used with another sharding"
-        place = user if location_text(cast(Any, user).location) else asked[-1]
+        place = user if location_text(user.location) else asked[-1]
         return self._cause(place, written_name(user), index, reason, user=user)
 
     def _of_inserted(
@@ -127,7 +126,7 @@ class Causes:
             reason = f"{name} reads beyond the local shards of its operands"
         else:
             reason = f"{name} is computed with other shardings of its tensors"
-        place = made_for if location_text(cast(Any, made_for).location) else asked[-1]
+        place = made_for if location_text(made_for.location) else asked[-1]
         return self._cause(place, name, -1, reason, user=made_for)
 
     def of_halo(self, op: Operation, operand: int) -> Cause:
@@ -139,7 +138,7 @@ class Causes:
     def _cause(
         self, at: Operation, name: str, operand: int, reason: str, user: Operation | None = None
     ) -> Cause:
-        location, made_for = cast(Any, at).location, self._originals.get(user or at, user or at)
+        location, made_for = at.location, self._originals.get(user or at, user or at)
         place = location_text(location), position_of(location)
         return Cause(name, operand, reason, *place, made_for=made_for)
 

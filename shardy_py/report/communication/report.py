@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from shardy_py.base.errors import Diagnostic
+from shardy_py.base.json_values import JsonObject
 from shardy_py.base.releases import Release, current, heading
 from shardy_py.base.rows import Rows, Tabular
 from shardy_py.base.terminal import lines_text
@@ -133,7 +134,7 @@ class CommunicationReport(Tabular):
     def _repr_html_(self) -> str:
         return shown.html(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """The report without suggested changes, which need the program."""
         kept = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "remedies_of"}
         return _report_of, (kept,)
@@ -241,7 +242,7 @@ def _warning_lines(report: CommunicationReport) -> list[str]:
     return [*map(str, report.warnings[:_EXPLAINED]), *([f"... and {more} more warnings"] if more > 0 else [])]
 
 
-def communication_json(report: CommunicationReport) -> dict[str, Any]:
+def communication_json(report: CommunicationReport) -> JsonObject:
     """Returns the report for JSON; docs/communication.md describes the schema."""
     found = report.disagreements
     return {
@@ -296,7 +297,7 @@ def _row(use: CollectiveUse) -> tuple[str, ...]:
     return use.kind, _axes(use), type_, runs, *cost, use.cause.reason, use.cause.location or UNKNOWN_LOCATION
 
 
-def _use_json(use: CollectiveUse) -> dict[str, Any]:
+def _use_json(use: CollectiveUse) -> JsonObject:
     axes = [{"name": name, "size": size} for name, size in use.axes]
     cause = json_fields(use.cause, "op", "operand", "reason", "location", "is_explicit")
     return {**json_fields(use), "axes": axes, "cause": cause}

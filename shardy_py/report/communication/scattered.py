@@ -12,11 +12,13 @@ from math import prod
 
 from shardy_py.hardware.cost import AxisSize, Cost, CostModel
 from shardy_py.sharding import TensorSharding
-from shardy_py.xla.spmd.model import Collective
+from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.walk import Sent
 
 
-def cost_of(model: CostModel, collective: Collective, axes: tuple[AxisSize, ...], *, scattered: bool) -> Cost:
+def cost_of(
+    model: CostModel, collective: PlannedCollective, axes: tuple[AxisSize, ...], *, scattered: bool
+) -> Cost:
     """Returns what a collective of XLA's costs, in all reports; scattered: see `is_scattered`."""
     cost: Cost = getattr(model, collective.kind)(axes, collective.held_bytes)
     if not scattered:

@@ -254,7 +254,7 @@ def factor_words(rule: ShardingRule, factor: int, *sides: tuple[int, int]) -> st
 
 
 def _likeness(entry: ValueEntry) -> Hashable:
-    """What values of equal layers share; None if there is no number in the scope of a value."""
+    """A key that values of equal layers share; None if there is no number in the scope of a value."""
     scope = name_stack(entry.location)
     if entry.role != "intermediate" or not _NUMBER.search(scope):
         return None

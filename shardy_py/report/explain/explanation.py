@@ -19,10 +19,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from xdsl.dialects.func import FuncOp
 
+from shardy_py.base.json_values import JsonObject
 from shardy_py.base.terminal import lines_text
 from shardy_py.report.explain import shown as showing
 from shardy_py.sharding import AxisRef
@@ -261,7 +262,7 @@ class Explanation:
         """The text without links that are in `shown`, to which those of this one are added."""
         return lines_text(self._lines(shown))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The explanation as dictionaries, lists, strings and numbers."""
         return asdict(self)
 
@@ -307,7 +308,7 @@ class Reason:
     blame: NamedPlace | None = None
     distance: int = 0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JsonObject:
         """The reason as dictionaries, lists, strings and numbers."""
         return asdict(self)
 

@@ -15,11 +15,12 @@ from functools import cached_property
 from heapq import nsmallest
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.json_values import JsonObject
 from shardy_py.base.releases import Release, current, heading
 from shardy_py.base.rows import Rows, Tabular
 from shardy_py.base.session import without_collection
@@ -34,6 +35,7 @@ from shardy_py.mlir.record import name_of
 from shardy_py.mlir.symbols import Symbols, function_name, functions_of
 from shardy_py.mlir.text.deep_stack import deep_stack
 from shardy_py.mlir.text.naming import ValueNames
+from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.mlir.value_table import RESULT_INFO
 from shardy_py.ops import record
 from shardy_py.report.memory import pickled, shown
@@ -165,7 +167,7 @@ class MemoryReport(Tabular):
     def _repr_html_(self) -> str:
         return shown.html(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return pickled.reduced(self)
 
     @cached_property
@@ -241,7 +243,7 @@ class MemoryReport(Tabular):
 
     @property
     def fits(self) -> bool:
-        """Whether the estimate is at most the memory of the chip; docs/limits.md says where it is too low.
+        """True if the estimate is at most the memory of the chip; docs/limits.md says where it is too low.
 
         Raises:
             ShardyError: the report is not for a chip; those of `estimate`.
@@ -336,7 +338,7 @@ class MemoryReport(Tabular):
     def _peak_op(self, computation: int, step: int) -> PeakOp:
         op = self.collected.ops[computation][step]
         name = self._names[id(op.results[0])] if op.results else ""
-        return PeakOp(_function_around(op), name_of(op), name, location_text(cast(Any, op).location))
+        return PeakOp(_function_around(op), name_of(op), name, location_text(op.location))
 
 
 def memory_report(
@@ -401,19 +403,19 @@ def _estimate_text(report: MemoryReport, chip: Chip) -> str:
     return f"{table((header, *rows))}\n\n{memory}{assumed}\n\n{table(live)}"
 
 
-def memory_json(report: MemoryReport) -> dict[str, Any]:
+def memory_json(report: MemoryReport) -> JsonObject:
     """Returns the report for JSON; docs/memory.md describes the schema."""
     ranked = report.ranked(report.numbers)
     positions = {number: position for position, number in enumerate(ranked)}
-    entries: list[dict[str, Any]] = []
+    entries: list[JsonObject] = []
     for entry in report.entries:
-        totals: dict[str, Any] = {name: json_fields(getattr(entry, name)) for name in _TOTALS}
+        totals = {name: json_fields(getattr(entry, name)) for name in _TOTALS}
         totals["peak"]["place"] = [json_fields(op) for op in entry.place]
         totals["peak"]["alive"] = [positions[number] for number in entry.alive]
         entries.append({"function": entry.function, **totals})
     meshes = {n: {"axes": dict(m.sizes), "devices": m.device_count} for n, m in report.meshes.items()}
     tensors = [json_fields(report.row(number)) for number in ranked]
-    head: dict[str, Any] = {
+    head: JsonObject = {
         **heading(SCHEMA, report.release),
         "target": report.target,
         "memory_bytes": report.memory_bytes,
@@ -443,6 +445,6 @@ def _function_around(op: Operation) -> str:
 
 def _result_location(result: collect.FunctionResult) -> str:
     """Returns JAX's name of a function result; else the location of the function."""
-    attributes = cast("ArrayAttr[DictionaryAttr] | None", result.function.properties.get("res_attrs"))
-    info = attributes.data[result.position].data.get(RESULT_INFO) if attributes is not None else None
+    attributes = dictionaries_of(result.function, "res_attrs")
+    info = attributes[result.position].data.get(RESULT_INFO) if attributes else None
     return info.data if isinstance(info, StringAttr) else location_text(collect.location_of(result))

@@ -14,7 +14,7 @@ from shardy_py.mlir.record import record_of
 from shardy_py.report.time.counted import by_step, tilings_of
 from shardy_py.report.time.local_work import NOTHING, DeviceWork, local_work, whole_work
 from shardy_py.xla.spmd.from_program import SpmdProgram
-from shardy_py.xla.spmd.program import Block, Step
+from shardy_py.xla.spmd.program import Block, PlannedOp
 
 
 def work_of_op(op: Operation) -> DeviceWork:
@@ -23,7 +23,7 @@ def work_of_op(op: Operation) -> DeviceWork:
     if not record.is_static:
         return NOTHING
     try:
-        return whole_work(Step(record, (), (), (), source=op))
+        return whole_work(PlannedOp(record, (), (), (), source=op))
     except OverflowError:  # more operations than a float can hold
         return NOTHING
 
@@ -47,7 +47,7 @@ def local_work_by_op(program: SpmdProgram) -> Mapping[Operation, DeviceWork]:
     return found
 
 
-def _steps(block: Block) -> Iterator[Step]:
+def _steps(block: Block) -> Iterator[PlannedOp]:
     for step in block.steps:
         yield step
         for inner in step.blocks:

@@ -21,7 +21,7 @@ from shardy_py.report.time.local_work import NOTHING, DeviceWork, local_work, wh
 from shardy_py.report.time.program_work import block_work
 from shardy_py.sharding import Mesh
 from shardy_py.xla.spmd.from_program import SpmdProgram
-from shardy_py.xla.spmd.program import Block, Name, Step
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
 
@@ -49,7 +49,7 @@ def counted(program: SpmdProgram, function: FuncOp, *, repeats: bool = True) -> 
 
     equal = equal_steps(block)
 
-    def local(step: Step) -> DeviceWork:
+    def local(step: PlannedOp) -> DeviceWork:
         if id(step) in equal:
             return NOTHING
         own = sent.get(id(step), ())
@@ -65,7 +65,7 @@ def counted(program: SpmdProgram, function: FuncOp, *, repeats: bool = True) -> 
     return Counted(whole, block_work(block, local) + ends)
 
 
-def _parts(step: Step, meshes: Mapping[str, Mesh]) -> int:
+def _parts(step: PlannedOp, meshes: Mapping[str, Mesh]) -> int:
     """The number of parts that devices compute in a manual computation; 1 for other steps."""
     axes = manual_axes(cast("Operation", step.source)) if step.source is not None else ()
     mesh = next((mesh for mesh in meshes.values() if set(axes) <= mesh.sizes.keys()), None)
@@ -84,7 +84,7 @@ def equal_steps(block: Block) -> set[int]:
     """The identities of steps that equal an earlier one of their block: XLA merges them."""
     found: set[int] = set()
     names: dict[Name, Name] = {}
-    known: dict[tuple[Hashable, ...], Step] = {}
+    known: dict[tuple[Hashable, ...], PlannedOp] = {}
     for step in block.steps:
         for inner in step.blocks:
             found |= equal_steps(inner)
@@ -98,7 +98,7 @@ def equal_steps(block: Block) -> set[int]:
     return found
 
 
-def _is_mergeable(step: Step) -> bool:
+def _is_mergeable(step: PlannedOp) -> bool:
     op = cast("Operation | None", step.source)
     return bool(step.results) and op is not None and is_dead_when_unused(op)
 

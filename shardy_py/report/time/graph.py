@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
@@ -25,9 +25,9 @@ from shardy_py.report.time.local_work import DeviceWork, local_work, read_shares
 from shardy_py.report.time.roofline import Roofline, roofline
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.schedule import Event
-from shardy_py.xla.buffers.stored import Setting, StoredBlock
+from shardy_py.xla.buffers.stored import CompileSetting, StoredBlock
 from shardy_py.xla.spmd.from_program import SpmdProgram
-from shardy_py.xla.spmd.program import Name, Step
+from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
 
 Bound = Literal["compute", "memory", "communication", "loop", "branches"]
@@ -111,7 +111,7 @@ class _Timer:
 
     def block(self) -> TimedBlock:
         again = {each.collective.key: id(each.step) for each in self.plan.merged}
-        setting = Setting(on_host=False, target=self.hardware.target, saves_reads=True)
+        setting = CompileSetting(on_host=False, target=self.hardware.target, saves_reads=True)
         measure = LocalSizes(setting.target)
         return self._nodes(StoredBlock(self.main, self.sent, again, setting, measure), 1)
 
@@ -134,7 +134,7 @@ class _Timer:
         return TimedBlock(tuple(found))
 
     def _event(
-        self, block: StoredBlock, event: Event, members: Mapping[int, list[Step]], runs: int
+        self, block: StoredBlock, event: Event, members: Mapping[int, list[PlannedOp]], runs: int
     ) -> Iterable[TimedNode]:
         if event.sent is not None:
             yield self._collective(self.by_collective[id(event.sent)], runs)
@@ -142,7 +142,7 @@ class _Timer:
             for each in event.sums:
                 yield self._collective(self.by_collective[id(each)], runs)
         else:
-            step, inside = cast("Step", event.step), members[id(event.step)]
+            step, inside = cast("PlannedOp", event.step), members[id(event.step)]
             own = [use for each in inside for use in self._written(each) if id(use) not in self.timed]
             self.timed.update(map(id, own))  # an op that is fused into several groups exchanges data once
             if own and not block.sent_for(step):
@@ -152,10 +152,10 @@ class _Timer:
             elif not own or block.sent_for(step):
                 yield TimedNode(step.record.name, "memory", 0.0)
 
-    def _step(self, block: StoredBlock, event: Event, members: Sequence[Step], runs: int) -> TimedNode:
-        step = cast("Step", event.step)
+    def _step(self, block: StoredBlock, event: Event, members: Sequence[PlannedOp], runs: int) -> TimedNode:
+        step = cast("PlannedOp", event.step)
         op = cast("Operation | None", step.source)
-        location = "" if op is None else location_text(cast(Any, op).location)
+        location = "" if op is None else location_text(op.location)
         name = step.record.name if op is None else written_name(op)
         if step.blocks:
             is_loop = TABLE[step.record.name].control is Control.LOOP
@@ -171,11 +171,11 @@ class _Timer:
         names = tuple(each.record.name for each in members[:-1])
         return TimedNode(name, found.bound, found.seconds, work, size, location=location, members=names)
 
-    def _work(self, block: StoredBlock, step: Step) -> DeviceWork:
+    def _work(self, block: StoredBlock, step: PlannedOp) -> DeviceWork:
         held = [self.tilings.get(name) for name in step.operands]
         return local_work(step, block.sent_for(step), held, is_planned=self.program.is_planned)
 
-    def _bytes(self, block: StoredBlock, event: Event, members: Sequence[Step]) -> float:
+    def _bytes(self, block: StoredBlock, event: Event, members: Sequence[PlannedOp]) -> float:
         """The bytes that a group reads and writes: of what it reads in part, that part."""
         step = members[-1]
         parts: dict[Name, float] = {}
@@ -200,7 +200,7 @@ class _Timer:
             sizes.get(n, 0) for n in event.makes
         )
 
-    def _written(self, step: Step) -> Sequence[CollectiveUse]:
+    def _written(self, step: PlannedOp) -> Sequence[CollectiveUse]:
         """The collectives of the program itself that a step is, or that it needs."""
         return self.written.get(id(step.source), ())
 
@@ -215,7 +215,7 @@ class _Timer:
         return replace(node, name="reduce_scatter", bytes=size)
 
 
-def _is_collective(step: Step) -> bool:
+def _is_collective(step: PlannedOp) -> bool:
     return TABLE[step.record.name].collective is not None
 
 

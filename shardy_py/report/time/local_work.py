@@ -17,7 +17,7 @@ from shardy_py.base.session import SESSION
 from shardy_py.mlir.record import record_of
 from shardy_py.ops import OpRecord, Work, indexing_maps, matching_attributes, work_of
 from shardy_py.ops.work import sort_flops
-from shardy_py.xla.spmd.program import Step
+from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
 
@@ -68,14 +68,14 @@ def total_work(works: Iterable[DeviceWork]) -> DeviceWork:
     return DeviceWork(products, flops, functions)
 
 
-def whole_work(step: Step) -> DeviceWork:
+def whole_work(step: PlannedOp) -> DeviceWork:
     """The work of a step on whole tensors."""
     work = _work(step.record)
     return _device_work(work, step, 1.0, 1.0) if work.flops or work.transcendentals else NOTHING
 
 
 def local_work(
-    step: Step, sent: Sequence[Sent], held: Sequence[Tiling | None], *, is_planned: bool = True
+    step: PlannedOp, sent: Sequence[Sent], held: Sequence[Tiling | None], *, is_planned: bool = True
 ) -> DeviceWork:
     """The work of a step on each device.
 
@@ -96,7 +96,7 @@ def local_work(
 
 
 def _local_work(
-    work: Work, step: Step, sent: Sequence[Sent], held: Sequence[Tiling | None], *, is_planned: bool
+    work: Work, step: PlannedOp, sent: Sequence[Sent], held: Sequence[Tiling | None], *, is_planned: bool
 ) -> DeviceWork:
     made, summed = _made_share(step, sent), _summed(step, sent)
     if work.operand is not None:
@@ -113,7 +113,7 @@ def _local_work(
     return found
 
 
-def _device_work(work: Work, step: Step, share: float, made: float) -> DeviceWork:
+def _device_work(work: Work, step: PlannedOp, share: float, made: float) -> DeviceWork:
     flops, functions = work.flops * share - work.kept * made, work.transcendentals * share
     if work.is_of_region:
         inside = _region_work(cast("Operation | None", step.source))
@@ -141,7 +141,7 @@ def _elements(shape: Iterable[int | None]) -> int:
     return prod(size or 0 for size in shape)
 
 
-def _made_share(step: Step, sent: Sequence[Sent]) -> float:
+def _made_share(step: PlannedOp, sent: Sequence[Sent]) -> float:
     """The part of the first result that each device computes, before what is made is sent."""
     type_, target = step.record.results[0], step.targets[0]
     if type_ is None or target is None:
@@ -153,7 +153,7 @@ def _made_share(step: Step, sent: Sequence[Sent]) -> float:
     return _elements(shape) / whole if whole else 1.0
 
 
-def _held_share(step: Step, operand: int, sent: Sequence[Sent], held: Sequence[Tiling | None]) -> float:
+def _held_share(step: PlannedOp, operand: int, sent: Sequence[Sent], held: Sequence[Tiling | None]) -> float:
     """The part of an operand that each device holds, after what is sent of it."""
     type_, tiling = step.record.operands[operand], held[operand]
     if type_ is None or tiling is None:
@@ -171,7 +171,7 @@ def _held_share(step: Step, operand: int, sent: Sequence[Sent], held: Sequence[T
     return _elements(shape) / whole if whole else 1.0
 
 
-def _summed(step: Step, sent: Sequence[Sent]) -> int:
+def _summed(step: PlannedOp, sent: Sequence[Sent]) -> int:
     """The number of devices that compute parts of the same sums."""
     sums = [each.collective for each in sent if each.operand < 0 and each.collective.kind in _SUMS]
     count = max(1, len(step.record.results))

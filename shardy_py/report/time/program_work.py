@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 from shardy_py.ops import TABLE, Control
 from shardy_py.report.time.local_work import DeviceWork, total_work
-from shardy_py.xla.spmd.program import Block, Step, used
+from shardy_py.xla.spmd.program import Block, PlannedOp, used
 
-WorkOfStep = Callable[[Step], DeviceWork]
-Times = Callable[[Step], int]
+WorkOfStep = Callable[[PlannedOp], DeviceWork]
+Times = Callable[[PlannedOp], int]
 
 
 def block_work(block: Block, work: WorkOfStep, times: Times = lambda step: step.times) -> DeviceWork:
@@ -33,7 +33,7 @@ def block_work(block: Block, work: WorkOfStep, times: Times = lambda step: step.
     return total_work(found)
 
 
-def _step_work(step: Step, work: WorkOfStep, times: Times) -> DeviceWork:
+def _step_work(step: PlannedOp, work: WorkOfStep, times: Times) -> DeviceWork:
     inside = [block_work(inner, work, times) for inner in step.blocks]
     if TABLE[step.record.name].control is Control.BRANCHES:
         return max(inside, key=lambda each: each.all_flops)

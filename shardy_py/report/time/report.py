@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.files import write_whole
+from shardy_py.base.json_values import JsonObject
 from shardy_py.base.releases import DEFAULT, Release, current, heading
 from shardy_py.base.rows import Rows, Tabular
 from shardy_py.hardware import AxisLink, AxisPlacement, Hardware
@@ -120,7 +120,7 @@ class TimeReport(Tabular):
 
     @property
     def work(self) -> DeviceWork:
-        """What each device computes in a step, with the trip counts of loops; each op counts once."""
+        """The work of each device in a step, with the trip counts of loops; each op counts once."""
         return self.counted.local
 
     @property
@@ -170,7 +170,7 @@ class TimeReport(Tabular):
     def __str__(self) -> str:
         return time_text(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """The report without the program, whose arithmetic is counted before."""
         kept = self.hardware, self.links, self.model, self.function, self.mesh, self.block
         return _restored, (*kept, self.counted, self.release)
@@ -305,7 +305,7 @@ def flops_text(count: float) -> str:
     return f"{count:.0f} FLOPs"
 
 
-def time_json(report: TimeReport) -> dict[str, Any]:
+def time_json(report: TimeReport) -> JsonObject:
     """Returns the report for JSON; docs/time.md describes the schema."""
     work = report.work
     return {

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from shardy_py.base.json_values import JsonObject
 from shardy_py.report.time.graph import TimedNode
 from shardy_py.report.time.unrolled import Unrolled, unrolled
 
@@ -64,19 +65,18 @@ def trace_text(report: TimeReport) -> str:
     return json.dumps({"traceEvents": events, "displayTimeUnit": "ms", "otherData": other}) + "\n"
 
 
-def _name(what: str, track: int, name: str) -> dict[str, Any]:
+def _name(what: str, track: int, name: str) -> JsonObject:
     return {"ph": "M", "name": what, "pid": 0, "tid": track, "args": {"name": name}}
 
 
-def _events(runs: Sequence[Run], tracks: dict[str, int]) -> Iterator[dict[str, Any]]:
+def _events(runs: Sequence[Run], tracks: dict[str, int]) -> Iterator[JsonObject]:
     for number, run in enumerate(runs):
         node, place = run.node, {"pid": 0, "tid": tracks[run.track]}
         if not node.seconds:
             continue
         start, size = run.start * _MICRO, node.seconds * _MICRO
-        yield {"ph": "X", "name": node.name, "cat": node.bound, "ts": start, "dur": size, **place} | {
-            "args": _arguments(node)
-        }
+        shown: JsonObject = {"ph": "X", "name": node.name, "cat": node.bound, "ts": start, "dur": size}
+        yield {**shown, **place, "args": _arguments(node)}
         for before in run.after:
             earlier = runs[before]
             if earlier.track != run.track and earlier.node.seconds:
@@ -86,8 +86,8 @@ def _events(runs: Sequence[Run], tracks: dict[str, int]) -> Iterator[dict[str, A
                 yield {"ph": "f", "bp": "e", **flow, "tid": tracks[run.track], "ts": start}
 
 
-def _arguments(node: TimedNode) -> dict[str, Any]:
-    found: dict[str, Any] = {"bytes": node.bytes, "location": node.location}
+def _arguments(node: TimedNode) -> JsonObject:
+    found: JsonObject = {"bytes": node.bytes, "location": node.location}
     if node.bound == "communication":
         return found | {"axes": ", ".join(node.axes)}
     return found | {"flops": node.work.all_flops, "bound": node.bound, "fused": list(node.members)}

@@ -32,7 +32,7 @@ from shardy_py.ops.table import row_name
 from shardy_py.run.compute import quantization
 from shardy_py.run.compute.custom_calls import CustomCall, register_custom_call
 from shardy_py.run.compute.indexed import IN_PLACE
-from shardy_py.run.compute.lanes import Array, Body, Compute
+from shardy_py.run.compute.lanes import Array, Compute, RegionFunction
 
 _FAMILIES = names("""chlo contraction conversion convolution custom_calls elementwise indexed linear_algebra
     movement normalization order quantization random reduction scan scatter windowed""")
@@ -54,9 +54,9 @@ __all__ = [
     "COMPUTE",
     "IN_PLACE",
     "Array",
-    "Body",
     "Compute",
     "CustomCall",
+    "RegionFunction",
     "compute_of",
     "register_custom_call",
 ]

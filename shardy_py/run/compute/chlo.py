@@ -52,17 +52,17 @@ def _sinh(operand: Array) -> Array:
 
 
 def is_infinite(record: OpRecord, operand: Array) -> Array:
-    """Whether elements are infinite."""
+    """True if elements are infinite."""
     return np.isinf(operand)
 
 
 def is_positive_infinite(record: OpRecord, operand: Array) -> Array:
-    """Whether elements are +inf."""
+    """True if elements are +inf."""
     return np.isinf(operand) & (operand > 0)
 
 
 def is_negative_infinite(record: OpRecord, operand: Array) -> Array:
-    """Whether elements are -inf."""
+    """True if elements are -inf."""
     return np.isinf(operand) & (operand < 0)
 
 

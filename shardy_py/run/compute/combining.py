@@ -19,7 +19,7 @@ import ml_dtypes
 import numpy as np
 
 from shardy_py.ops import COMBINERS, TABLE, Identity
-from shardy_py.run.compute.lanes import Array, Body, Term, in_lanes, lanes_of
+from shardy_py.run.compute.lanes import Array, RegionFunction, RegionTerm, in_lanes, lanes_of
 from shardy_py.run.compute.precision import NARROW_FLOATS, SMALL_INTEGERS, Dtype
 
 Arrays = tuple[Array, ...]
@@ -32,14 +32,14 @@ _FLOATS = "fcV"
 _WITHOUT_ZERO = np.dtype(ml_dtypes.float8_e8m0fnu)
 
 
-def ufuncs_of(body: Body, count: int) -> tuple[np.ufunc, ...] | None:
+def ufuncs_of(body: RegionFunction, count: int) -> tuple[np.ufunc, ...] | None:
     """Returns the ufunc for each of `count` results, if result k is one op of arguments k and count + k."""
     if count == 1 and body.combiner:
         found = TABLE[body.combiner].combiner
         return None if found is None else (found.ufunc,)
     ufuncs: list[np.ufunc] = []
     for number, term in enumerate(body.terms):
-        if not isinstance(term, Term) or (row := TABLE[term.record.name].combiner) is None:
+        if not isinstance(term, RegionTerm) or (row := TABLE[term.record.name].combiner) is None:
             return None
         if set(filter(_is_argument, term.operands)) != {number, count + number}:
             return None
@@ -51,7 +51,7 @@ def _is_argument(operand: object) -> bool:
     return isinstance(operand, int)
 
 
-def applied(body: Body, *arrays: Array) -> Arrays:
+def applied(body: RegionFunction, *arrays: Array) -> Arrays:
     """Returns the results of a region on scalars for all elements of arrays, equal in shape but for lanes."""
     lanes, shape = max(lanes_of(*arrays), body.lanes), arrays[0].shape[1:]
     count = lanes * prod(shape)
@@ -68,7 +68,7 @@ def wide_type(dtype: Dtype, ufunc: np.ufunc | None = None) -> Dtype:
 
 
 def has_roundings(ufunc: np.ufunc, dtype: Dtype) -> bool:
-    """Whether the result of combining values depends on their order."""
+    """True if the result of combining values depends on their order."""
     return _rounds(ufunc) and dtype.kind in _FLOATS
 
 
@@ -115,7 +115,7 @@ def with_signed_zeros(ufunc: np.ufunc, run: Callable[..., Array], *arrays: Array
     return np.where(doubtful & run(np.logical_or, *others), -result, result)
 
 
-def fold(body: Body, arrays: Arrays) -> Arrays:
+def fold(body: RegionFunction, arrays: Arrays) -> Arrays:
     """Returns all values along the last axis combined, as a balanced tree in their order."""
     while (size := arrays[0].shape[-1]) > 1:
         merged = applied(body, *_pairs(arrays))

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from shardy_py.ops.table import is_elementwise
-from shardy_py.run.compute.lanes import Array, Body, Term
+from shardy_py.run.compute.lanes import Array, RegionFunction, RegionTerm
 from shardy_py.run.compute.precision import NARROW_FLOATS, SMALL_INTEGERS
 
-Operand = Term | Array | int
+Operand = RegionTerm | Array | int
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +43,17 @@ class Key:
         return ~ordered if self.is_descending else ordered
 
 
-def keys_of(comparator: Body) -> list[Key] | None:
+def keys_of(comparator: RegionFunction) -> list[Key] | None:
     """Returns the keys by which a comparator orders; None if it is not known to do so."""
     return _keys(comparator.terms[0]) if len(comparator.terms) == 1 else None
 
 
 def _keys(term: Operand) -> list[Key] | None:
-    if not isinstance(term, Term):
+    if not isinstance(term, RegionTerm):
         return None
     if term.record.name == "stablehlo.or":
         for first, rest in (term.operands, term.operands[::-1]):
-            if isinstance(rest, Term) and rest.record.name == "stablehlo.and":
+            if isinstance(rest, RegionTerm) and rest.record.name == "stablehlo.and":
                 for equal, then in (rest.operands, rest.operands[::-1]):
                     found = _chained(first, equal, then)
                     if found is not None:
@@ -76,7 +76,7 @@ def _chained(first: Operand, equal: Operand, then: Operand) -> list[Key] | None:
 
 def _compared(term: Operand, directions: tuple[str, ...]) -> Key | None:
     """Returns the key if the term compares f of left and right elements in one of the directions."""
-    if not isinstance(term, Term) or term.record.name != "stablehlo.compare":
+    if not isinstance(term, RegionTerm) or term.record.name != "stablehlo.compare":
         return None
     direction = term.record.attributes["comparison_direction"]
     if direction not in directions:
@@ -94,7 +94,7 @@ def _sides(term: Operand, known: dict[int, set[int]]) -> set[int]:
     """Returns the elements that a term depends on: 0, the left ones, 1, the right ones; 2 for other ops."""
     if isinstance(term, int):
         return {term % 2}
-    if not isinstance(term, Term):
+    if not isinstance(term, RegionTerm):
         return set()
     if id(term) not in known:
         sides: set[int] = set() if is_elementwise(term.record) else {2}
@@ -110,14 +110,14 @@ class _Matching:
         self._known: dict[tuple[int, int], bool] = {}
 
     def matches(self, term: Operand, other: Operand) -> bool:
-        """Whether the terms compute the same."""
+        """True if the terms compute the same."""
         if isinstance(term, int):
             return isinstance(other, int) and term ^ self._flip == other
-        if not isinstance(term, Term):
-            if isinstance(other, int | Term) or other.dtype != term.dtype:
+        if not isinstance(term, RegionTerm):
+            if isinstance(other, int | RegionTerm) or other.dtype != term.dtype:
                 return False
             return other.tobytes() == term.tobytes()
-        if not isinstance(other, Term) or len(term.operands) != len(other.operands):
+        if not isinstance(other, RegionTerm) or len(term.operands) != len(other.operands):
             return False
         key = (id(term), id(other))
         if key not in self._known:
@@ -132,7 +132,7 @@ def _evaluated(term: Operand, operands: Sequence[Array], known: dict[int, Array]
 
     if isinstance(term, int):
         return operands[term // 2]
-    if not isinstance(term, Term):
+    if not isinstance(term, RegionTerm):
         return term
     if id(term) not in known:
         arguments = [_evaluated(operand, operands, known) for operand in term.operands]

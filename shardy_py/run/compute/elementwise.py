@@ -29,7 +29,7 @@ from shardy_py.run.compute.integer import COMPUTE as INTEGER
 from shardy_py.run.compute.integer import divide as divide_integers
 from shardy_py.run.compute.integer import power as integer_power
 from shardy_py.run.compute.integer import remainder as integer_remainder
-from shardy_py.run.compute.lanes import Array, Body, Compute, dtype_of, lanes_of
+from shardy_py.run.compute.lanes import Array, Compute, RegionFunction, dtype_of, lanes_of
 from shardy_py.run.compute.precision import NARROW_FLOATS, Dtype, exact, kind_of, rounded
 
 
@@ -223,7 +223,7 @@ def _float_info(dtype: Dtype) -> Any:
     return cast(Any, ml_dtypes).finfo(dtype)
 
 
-def map_(record: OpRecord, body: Body, *operands: Array) -> Array:
+def map_(record: OpRecord, body: RegionFunction, *operands: Array) -> Array:
     """StableHLO's specification, "map"."""
     lanes = max(lanes_of(*operands), body.lanes)
     shape = (lanes, *operands[0].shape[1:])

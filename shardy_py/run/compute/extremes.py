@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from shardy_py.run.compute.combining import Arrays, wide_type
-from shardy_py.run.compute.lanes import Array, Body, Term, in_lanes
+from shardy_py.run.compute.lanes import Array, RegionFunction, RegionTerm, in_lanes
 
 _VALUE, _INDEX, _OTHER_VALUE, _OTHER_INDEX = range(4)
 Pattern = int | tuple[Any, ...]
@@ -31,7 +31,7 @@ def _patterns(direction: str) -> tuple[Pattern, Pattern]:
 _EXTREMES = {"GT": (_patterns("GT"), np.argmax), "LT": (_patterns("LT"), np.argmin)}
 
 
-def extremes(body: Body, arrays: Arrays, axis: int) -> Arrays | None:
+def extremes(body: RegionFunction, arrays: Arrays, axis: int) -> Arrays | None:
     """Returns the best values along an axis and their indices; None if region or indices do not fit."""
     if len(arrays) != 2 or len(body.terms) != 2 or not arrays[0].size:
         return None
@@ -47,10 +47,10 @@ def extremes(body: Body, arrays: Arrays, axis: int) -> Arrays | None:
     return None
 
 
-def _fits(term: Term | Array | int, pattern: Pattern) -> bool:
+def _fits(term: RegionTerm | Array | int, pattern: Pattern) -> bool:
     if isinstance(pattern, int):
         return isinstance(term, int) and term == pattern
-    if not isinstance(term, Term) or term.record.attributes.get("compare_type") == "TOTALORDER":
+    if not isinstance(term, RegionTerm) or term.record.attributes.get("compare_type") == "TOTALORDER":
         return False
     name, *operands = pattern
     given = term.record.attributes.get("comparison_direction") or term.record.name.removeprefix("stablehlo.")
@@ -58,7 +58,7 @@ def _fits(term: Term | Array | int, pattern: Pattern) -> bool:
 
 
 def _ascends(indices: Array, axis: int) -> bool:
-    """Whether indices ascend along an axis. Repetitions in a view are compared once."""
+    """True if indices ascend along an axis. Repetitions in a view are compared once."""
     once = indices[tuple(slice(0, 1) if not stride else slice(None) for stride in indices.strides)]
     before, behind = (*(slice(None),) * axis, slice(None, -1)), (*(slice(None),) * axis, slice(1, None))
     if indices.shape[axis] != once.shape[axis]:

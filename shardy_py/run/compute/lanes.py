@@ -24,17 +24,17 @@ Compute = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Term:
+class RegionTerm:
     """The result of an op in a region, as an expression of the region's arguments.
 
     operands: the number of an argument, a constant with its axis of one lane, or another term.
     """
 
     record: OpRecord
-    operands: tuple[Term | Array | int, ...]
+    operands: tuple[RegionTerm | Array | int, ...]
 
 
-class Body(Protocol):
+class RegionFunction(Protocol):
     """A region as a function of arrays.
 
     It runs for any number of lanes: a region on scalars takes arrays of shape (lanes,), so that one call
@@ -49,7 +49,7 @@ class Body(Protocol):
     """
 
     combiner: str
-    terms: tuple[Term | Array | int, ...]
+    terms: tuple[RegionTerm | Array | int, ...]
     lanes: int
 
     def __call__(self, *arguments: Array) -> tuple[Array, ...]:

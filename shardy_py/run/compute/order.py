@@ -12,10 +12,10 @@ import numpy as np
 from shardy_py.ops import OpRecord
 from shardy_py.run.compute.combining import Arrays, applied
 from shardy_py.run.compute.comparators import Key, keys_of
-from shardy_py.run.compute.lanes import Array, Body, Compute, in_lanes, lanes_of
+from shardy_py.run.compute.lanes import Array, Compute, RegionFunction, in_lanes, lanes_of
 
 
-def sort(record: OpRecord, comparator: Body, *operands: Array) -> Array | Arrays:
+def sort(record: OpRecord, comparator: RegionFunction, *operands: Array) -> Array | Arrays:
     """StableHLO's specification, "sort"; always stable."""
     dimension: int = record.attributes.get("dimension", -1)
     axis = dimension + 1 if dimension >= 0 else operands[0].ndim + dimension
@@ -80,7 +80,7 @@ def _stable_order(keys: Array, axis: int) -> Array:
     return packed
 
 
-def _merged(comparator: Body, operands: Arrays) -> Arrays:
+def _merged(comparator: RegionFunction, operands: Arrays) -> Arrays:
     """Returns the operands sorted along the last axis."""
     lanes = max(lanes_of(*operands), comparator.lanes)
     arrays = tuple(in_lanes(operand, lanes) for operand in operands)
@@ -96,7 +96,7 @@ def _merged(comparator: Body, operands: Arrays) -> Arrays:
     return arrays
 
 
-def _ranks_in_sibling(comparator: Body, arrays: Arrays, width: int) -> Array:
+def _ranks_in_sibling(comparator: RegionFunction, arrays: Arrays, width: int) -> Array:
     """Returns for each element how many of the run to merge with come before it.
 
     Runs of `width` elements are merged in pairs. Elements of the right run come before those of the left run
@@ -121,7 +121,7 @@ def _ranks_in_sibling(comparator: Body, arrays: Arrays, width: int) -> Array:
     return low
 
 
-def _right_first(comparator: Body, arrays: Arrays, index: Array, is_left: Array) -> Array:
+def _right_first(comparator: RegionFunction, arrays: Arrays, index: Array, is_left: Array) -> Array:
     """Returns whether the element of the right run precedes that of the left one: each element and that at
     `index`.
     """

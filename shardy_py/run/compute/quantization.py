@@ -75,7 +75,7 @@ def quantization(spelling: str) -> Quantization:
 
 
 def is_quantized(type_: TensorType | None) -> bool:
-    """Whether a tensor has a quantized element type."""
+    """True if a tensor has a quantized element type."""
     return type_ is not None and type_.element.startswith("!quant.")
 
 

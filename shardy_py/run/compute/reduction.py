@@ -21,7 +21,15 @@ from shardy_py.run.compute.combining import (
     with_signed_zeros,
 )
 from shardy_py.run.compute.extremes import extremes
-from shardy_py.run.compute.lanes import Array, Body, Compute, behind_lanes, dtype_of, in_lanes, lanes_of
+from shardy_py.run.compute.lanes import (
+    Array,
+    Compute,
+    RegionFunction,
+    behind_lanes,
+    dtype_of,
+    in_lanes,
+    lanes_of,
+)
 from shardy_py.run.compute.precision import NARROW_FLOATS
 
 
@@ -32,7 +40,7 @@ def converted(record: OpRecord, operands: tuple[Array, ...]) -> tuple[Arrays, Ar
     return arrays[: len(arrays) // 2], arrays[len(arrays) // 2 :]
 
 
-def reduce(record: OpRecord, body: Body, *operands: Array) -> Array | Arrays:
+def reduce(record: OpRecord, body: RegionFunction, *operands: Array) -> Array | Arrays:
     """StableHLO's specification, "reduce"."""
     inputs, inits = converted(record, operands)
     axes = behind_lanes(record.attributes["dimensions"])
@@ -80,7 +88,7 @@ def _in_steps(ufunc: np.ufunc, values: Array, init: Array, axes: tuple[int, ...]
     return ufunc.accumulate(np.moveaxis(steps, 0, -1), -1)[..., -1]
 
 
-def reduced_by(body: Body, inputs: Arrays, inits: Arrays, axes: tuple[int, ...]) -> Arrays:
+def reduced_by(body: RegionFunction, inputs: Arrays, inits: Arrays, axes: tuple[int, ...]) -> Arrays:
     """Returns the inputs with some axes combined by any region."""
     kept = [axis for axis in range(1, inputs[0].ndim) if axis not in axes]
     shape = [inputs[0].shape[axis] for axis in kept]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from shardy_py.ops import OpRecord, integers
-from shardy_py.run.compute.lanes import Array, Body, Compute, dtype_of, in_lanes, lanes_of
+from shardy_py.run.compute.lanes import Array, Compute, RegionFunction, dtype_of, in_lanes, lanes_of
 
 
-def scan(record: OpRecord, body: Body, *operands: Array) -> tuple[Array, ...]:
+def scan(record: OpRecord, body: RegionFunction, *operands: Array) -> tuple[Array, ...]:
     """`chlo.scan`: outputs are stacked along the dimension, carries go to the next slice.
 
     A reverse scan starts at the last slice; each output stays at the place of its inputs.

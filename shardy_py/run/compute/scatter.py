@@ -19,7 +19,7 @@ from shardy_py.ops import OpRecord
 from shardy_py.ops.dimensions import ScatterDimensions
 from shardy_py.run.compute.combining import Arrays, ufuncs_of, wide_type, with_signed_zeros
 from shardy_py.run.compute.indexed import add_batching, all_slices, index_vectors, offsets, result_order
-from shardy_py.run.compute.lanes import Array, Body, Compute, dtype_of, in_lanes, lanes_of
+from shardy_py.run.compute.lanes import Array, Compute, RegionFunction, dtype_of, in_lanes, lanes_of
 
 _BLOCK = 1 << 22
 """The number of positions that are computed at once, which bounds the memory that they take."""
@@ -27,7 +27,7 @@ _LONG = 8
 """The size of updates from which on whole slices are replaced instead of elements."""
 
 
-def scatter(record: OpRecord, body: Body, *operands: Array) -> Array | Arrays:
+def scatter(record: OpRecord, body: RegionFunction, *operands: Array) -> Array | Arrays:
     """StableHLO's specification, "scatter"."""
     count = len(operands) // 2
     types = [dtype_of(result) for result in record.results]
@@ -74,7 +74,13 @@ def _starts(
 
 
 def _scattered(
-    body: Body, results: Arrays, rows: Arrays, starts: list[Array], sizes: tuple[int, ...], *, is_unique: bool
+    body: RegionFunction,
+    results: Arrays,
+    rows: Arrays,
+    starts: list[Array],
+    sizes: tuple[int, ...],
+    *,
+    is_unique: bool,
 ) -> Arrays:
     """Returns the results with the windows `rows` (lanes * windows, elements) combined into them."""
     shape = results[0].shape[1:]
@@ -137,8 +143,8 @@ def _positions(sizes: tuple[int, ...], strides: tuple[int, ...]) -> Array:
     return positions
 
 
-def _replaces(body: Body, count: int) -> bool:
-    """Whether the region returns the updates."""
+def _replaces(body: RegionFunction, count: int) -> bool:
+    """True if the region returns the updates."""
     given = range(count, 2 * count)
     return len(body.terms) == count and all(
         isinstance(term, int) and term == number for term, number in zip(body.terms, given, strict=True)
@@ -146,7 +152,7 @@ def _replaces(body: Body, count: int) -> bool:
 
 
 def combined_at(
-    body: Body, arrays: Arrays, positions: Array, values: Arrays, *, is_unique: bool = False
+    body: RegionFunction, arrays: Arrays, positions: Array, values: Arrays, *, is_unique: bool = False
 ) -> Arrays:
     """Returns arrays with values (n,) combined in order into the elements at flat positions (n,).
 
@@ -205,7 +211,7 @@ def _rounds(positions: Array) -> list[Array]:
     return np.split(order[np.argsort(rank, kind="stable")], ends)
 
 
-def _combined(body: Body, lane: Array, lanes: int, values: Arrays) -> Arrays:
+def _combined(body: RegionFunction, lane: Array, lanes: int, values: Arrays) -> Arrays:
     """Returns the region's results for values (n,), each with its lane, which do not descend in a round."""
     count = len(lane)
     if body.lanes == 1:

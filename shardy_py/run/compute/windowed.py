@@ -33,7 +33,7 @@ from shardy_py.run.compute.combining import (
     wide_type,
     with_signed_zeros,
 )
-from shardy_py.run.compute.lanes import Array, Body, Compute, dtype_of, in_lanes, lanes_of
+from shardy_py.run.compute.lanes import Array, Compute, RegionFunction, dtype_of, in_lanes, lanes_of
 from shardy_py.run.compute.movement import as_declared, padded, sizes_in
 from shardy_py.run.compute.precision import Dtype
 from shardy_py.run.compute.reduction import converted
@@ -78,7 +78,7 @@ class _Windows:
         return tuple(max(0, (size - span) // stride + 1) for size, span, stride in rows)
 
     def are_small(self, shape: Sequence[int]) -> bool:
-        """Whether elements are combined in row-major order; prefixes of a dimension are in any case."""
+        """True if elements are combined in row-major order; prefixes of a dimension are in any case."""
         whole = prod(self.sizes)
         return whole <= _IN_ORDER and all(
             self.cumulative(d, size) < 1 for d, size in enumerate(shape) if self.sizes[d] == whole > 1
@@ -97,7 +97,7 @@ def _windows(record: OpRecord, rank: int) -> _Windows:
     )
 
 
-def reduce_window(record: OpRecord, body: Body, *operands: Array) -> Array | Arrays:
+def reduce_window(record: OpRecord, body: RegionFunction, *operands: Array) -> Array | Arrays:
     """StableHLO's specification, "reduce_window"; padding counts as no element, as in XLA."""
     inputs, inits = converted(record, operands)
     windows = _windows(record, inputs[0].ndim - 1)
@@ -110,7 +110,7 @@ def reduce_window(record: OpRecord, body: Body, *operands: Array) -> Array | Arr
     return results[0] if len(results) == 1 else results
 
 
-def dynamic_reduce_window(record: OpRecord, body: Body, *operands: Array) -> Arrays:
+def dynamic_reduce_window(record: OpRecord, body: RegionFunction, *operands: Array) -> Arrays:
     """The custom call of that name: the attributes of "reduce_window" are its last five operands."""
     arrays, given = operands[:-5], operands[-5:]
     rank = arrays[0].ndim - 1
@@ -172,7 +172,7 @@ def _accumulated(ufunc: np.ufunc, array: Array, axis: int, dtype: Dtype) -> Arra
     return result
 
 
-def _reduced_by(body: Body, inputs: Arrays, inits: Arrays, windows: _Windows) -> Arrays:
+def _reduced_by(body: RegionFunction, inputs: Arrays, inits: Arrays, windows: _Windows) -> Arrays:
     """Returns all windows reduced by any region: the last array says where they have elements."""
 
     def pairwise(left: Arrays, right: Arrays) -> Arrays:
@@ -278,7 +278,12 @@ def _joined(array: Array, axis: int) -> Array:
 
 
 def select_and_scatter(
-    record: OpRecord, select: Body, scatter: Body, operand: Array, source: Array, init: Array
+    record: OpRecord,
+    select: RegionFunction,
+    scatter: RegionFunction,
+    operand: Array,
+    source: Array,
+    init: Array,
 ) -> Array:
     """StableHLO's specification, "select_and_scatter". Padding is never selected."""
     shape = operand.shape[1:]
@@ -296,7 +301,7 @@ def select_and_scatter(
     return combined_at(scatter, (result,), positions, (values,))[0]
 
 
-def _selected(select: Body, operand: Array, windows: _Windows, counts: Sequence[int]) -> Array:
+def _selected(select: RegionFunction, operand: Array, windows: _Windows, counts: Sequence[int]) -> Array:
     """Returns the row-major position (lanes, *counts) of the element that each window selects, or -1."""
     shape = operand.shape[1:]
     if not prod(counts):

@@ -11,14 +11,14 @@ import numpy as np
 from shardy_py.mlir.record import record_of
 from shardy_py.ops.table import is_elementwise, row_name
 from shardy_py.run.compute import COMPUTE, Array
-from shardy_py.run.compute.lanes import Term, lanes_of
+from shardy_py.run.compute.lanes import RegionTerm, lanes_of
 from shardy_py.run.compute.quantization import is_quantized
-from shardy_py.run.interpret.build import Nested
+from shardy_py.run.interpret.build import NestedRegion
 from shardy_py.run.interpret.machine import Devices
-from shardy_py.run.interpret.plan import Plan
+from shardy_py.run.interpret.plan import BlockPlan
 from shardy_py.run.interpret.values import Value, lanes_of_values, repeated
 
-Terms = tuple[Term | Array | int, ...]
+Terms = tuple[RegionTerm | Array | int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,20 +33,25 @@ class Form:
     pairwise: Callable[[Array, Array], Array] | None = None
 
     @staticmethod
-    def of(plan: Plan) -> Form:
+    def of(plan: BlockPlan) -> Form:
         """Returns the form of a region."""
         terms = _terms(plan)
         (first, *others) = terms or (0,)
-        if others or not isinstance(first, Term) or set(first.operands) != {0, 1} or len(first.operands) != 2:
+        if (
+            others
+            or not isinstance(first, RegionTerm)
+            or set(first.operands) != {0, 1}
+            or len(first.operands) != 2
+        ):
             return Form("", terms)
         record = first.record
         function = partial(COMPUTE[row_name(record)], record) if is_elementwise(record) else None
         return Form(row_name(record), terms, function)
 
 
-def _terms(plan: Plan) -> Terms:
+def _terms(plan: BlockPlan) -> Terms:
     """The returned values as terms; () if some op is not a function of elements."""
-    known: dict[int, Term | Array | int] = {
+    known: dict[int, RegionTerm | Array | int] = {
         slot: value for slot, value in enumerate(plan.frame) if value is not None
     }
     known |= {slot: number for number, slot in enumerate(plan.inputs)}
@@ -59,7 +64,7 @@ def _terms(plan: Plan) -> Terms:
         if any(map(is_quantized, record.operands)):
             # Its function is not that of the stored integers.
             return ()
-        known[step.results[0]] = Term(record, tuple(known[slot] for slot in step.operands))
+        known[step.results[0]] = RegionTerm(record, tuple(known[slot] for slot in step.operands))
     return tuple(known[slot] for slot in plan.returned)
 
 
@@ -67,7 +72,7 @@ def _terms(plan: Plan) -> Terms:
 class RegionBody:
     """A region with the values that it captures from the operands of a step."""
 
-    nested: Nested
+    nested: NestedRegion
     devices: Devices
     captured: list[Value]
     form: Form
@@ -96,7 +101,7 @@ class RegionBody:
             captured = [repeated(value, times) for value in captured]
         else:
             within = Devices(devices.machine, devices.world, np.zeros(lanes, np.intp))
-        plain = Nested(self.nested.plan, tuple(range(len(captured))))
+        plain = NestedRegion(self.nested.plan, tuple(range(len(captured))))
         return tuple(plain(within, list(arguments), captured))
 
     def combined(self, left: Array, right: Array) -> Array:
@@ -107,7 +112,7 @@ class RegionBody:
         return np.broadcast_to(result, (left.size,)).reshape(left.shape)
 
 
-def body_maker(nested: Nested) -> Callable[[Devices, list[Value]], RegionBody]:
+def body_maker(nested: NestedRegion) -> Callable[[Devices, list[Value]], RegionBody]:
     """Returns what makes the body of a region from the operands of its step."""
     form = Form.of(nested.plan)
     return lambda devices, operands: RegionBody(

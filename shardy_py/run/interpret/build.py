@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from types import FunctionType
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -31,20 +31,21 @@ from shardy_py.mlir.op_errors import error_at
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.text.naming import ValueNames
+from shardy_py.mlir.typed import of_kind
 from shardy_py.run.compute import Array
 from shardy_py.run.interpret.machine import Devices, Limits, Run
-from shardy_py.run.interpret.plan import Plan, Step, execute
+from shardy_py.run.interpret.plan import BlockPlan, RunStep, execute
 from shardy_py.run.interpret.values import Value, is_array, is_tuple
 
-Handler = Callable[["Builder", Operation, "tuple[Nested, ...]"], Run]
+Handler = Callable[["Builder", Operation, "tuple[NestedRegion, ...]"], Run]
 """Makes the execution of an op with these regions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Nested:
+class NestedRegion:
     """A region of an op: its plan, and where the values that it captures are among the step's operands."""
 
-    plan: Plan
+    plan: BlockPlan
     captured: tuple[int, ...]
 
     def __call__(self, devices: Devices, arguments: list[Value], operands: Sequence[Value]) -> list[Value]:
@@ -101,11 +102,11 @@ class Builder:
         self.symbols = Symbols(module)
         self.limits = limits
         self.observed = observed
-        self._functions: dict[str, Plan] = {}
-        self._pending: list[tuple[Plan, Operation]] = []
+        self._functions: dict[str, BlockPlan] = {}
+        self._pending: list[tuple[BlockPlan, Operation]] = []
         self._faults: list[Diagnostic] = []
 
-    def program(self, name: str) -> Plan:
+    def program(self, name: str) -> BlockPlan:
         """Returns the plan of a function, with all that it calls.
 
         Raises:
@@ -119,12 +120,12 @@ class Builder:
             raise ShardyError(*self._faults)
         return plan
 
-    def function(self, name: str) -> Plan:
+    def function(self, name: str) -> BlockPlan:
         """Returns the plan of a function; it is filled when the program is complete."""
         plan = self._functions.get(name)
         if plan is None:
             function = self.symbols.function(name)
-            plan = self._functions[name] = Plan()
+            plan = self._functions[name] = BlockPlan()
             self._pending.append((plan, function))
         return plan
 
@@ -134,7 +135,7 @@ class Builder:
 
         return handler_of(op)
 
-    def _fill(self, plan: Plan, function: Operation) -> None:
+    def _fill(self, plan: BlockPlan, function: Operation) -> None:
         block = function.regions[0].first_block
         if block is None:
             raise error_at(function, ShardyError("is a declaration, and cannot run"))
@@ -145,9 +146,9 @@ class Builder:
             fault = ShardyError(f"operand #{use.index} does not dominate this use")
             raise error_at(use.operation, fault)
 
-    def nested(self, region: Region) -> tuple[Plan, tuple[SSAValue, ...]]:
+    def nested(self, region: Region) -> tuple[BlockPlan, tuple[SSAValue, ...]]:
         """Returns the plan of a region, and the values that it captures."""
-        plan = Plan()
+        plan = BlockPlan()
         block = region.first_block
         if block is None:
             return plan, ()
@@ -181,7 +182,7 @@ class Builder:
 class _BlockBuilder:
     """Builds the plan of one block, whose regions become plans of their own."""
 
-    def __init__(self, builder: Builder, plan: Plan) -> None:
+    def __init__(self, builder: Builder, plan: BlockPlan) -> None:
         self._builder = builder
         self._plan = plan
         self._slots: dict[SSAValue, int] = {}
@@ -196,7 +197,7 @@ class _BlockBuilder:
     def fill(self, block: Block) -> None:
         plan = self._plan
         arguments = [self._new_slot(argument) for argument in block.args]
-        drafts: list[Step] = []
+        drafts: list[RunStep] = []
         for op in block.ops:
             if not is_terminator(op):
                 try:
@@ -207,13 +208,13 @@ class _BlockBuilder:
                     self._builder.note(op, error)
                     for result in op.results:
                         self._new_slot(result)
-        end = terminator_of(cast(Any, block.parent))
+        end = terminator_of(of_kind(block.parent, Region))
         plan.returned = tuple(map(self._slot_of, operands_of(end))) if end is not None else ()
         plan.inputs = (*arguments, *(self._slots[value] for value in self._captured))
         plan.frame = [self._known.get(slot) for slot in range(len(self._slots) + 1)]
         plan.steps = _with_lifetimes(drafts, {*plan.returned, *self._known})
 
-    def _is_known(self, step: Step) -> bool:
+    def _is_known(self, step: RunStep) -> bool:
         """Returns whether the results do not depend on the run; they are then in the frame from the start."""
         run = step.run
         if step.is_observed or not isinstance(run, Known | Pure):
@@ -237,7 +238,7 @@ class _BlockBuilder:
             slot = self._new_slot(value)
         return slot
 
-    def _step(self, op: Operation) -> Step:
+    def _step(self, op: Operation) -> RunStep:
         builder, plan = self._builder, self._plan
         is_dynamic = False
         for result in op.results:
@@ -246,12 +247,12 @@ class _BlockBuilder:
                 builder.limits.check_shape(tuple(size or 1 for size in tensor.shape))
                 is_dynamic |= None in tensor.shape
         operands = list(operands_of(op))
-        nested: list[Nested] = []
+        nested: list[NestedRegion] = []
         for region in op.regions:
             inner, captured = builder.nested(region)
             plan.communicates |= inner.communicates
             plan.callees |= inner.callees
-            nested.append(Nested(inner, tuple(range(len(operands), len(operands) + len(captured)))))
+            nested.append(NestedRegion(inner, tuple(range(len(operands), len(operands) + len(captured)))))
             operands += captured
         run = builder.handler_of(op)(builder, op, tuple(nested))
         plan.communicates |= getattr(run, "communicates", False)
@@ -262,7 +263,7 @@ class _BlockBuilder:
             run = cast(Run, run.__call__)  # methods nest without C frames, of which Python 3.12 allows few
         slots = tuple(map(self._slot_of, operands))
         results = tuple(map(self._new_slot, op.results))
-        return Step(op, run, slots, results, is_observed=builder.observed(op))
+        return RunStep(op, run, slots, results, is_observed=builder.observed(op))
 
 
 def _limited(run: Run, limits: Limits) -> Run:
@@ -277,9 +278,9 @@ def _limited(run: Run, limits: Limits) -> Run:
     return checked
 
 
-def _with_lifetimes(drafts: list[Step], needed: set[int]) -> list[Step]:
+def _with_lifetimes(drafts: list[RunStep], needed: set[int]) -> list[RunStep]:
     """Adds to each step the slots that nothing reads afterwards; `needed`: slots that are never cleared."""
-    steps: list[Step] = []
+    steps: list[RunStep] = []
     for step in reversed(drafts):
         cleared = tuple({slot for slot in step.operands if slot not in needed})
         results = tuple(slot if slot in needed else NOWHERE for slot in step.results)

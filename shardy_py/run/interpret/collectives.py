@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.ir import Operation
@@ -20,12 +20,13 @@ from shardy_py.mlir.device_groups import Groups
 from shardy_py.mlir.ir import type_of
 from shardy_py.mlir.op_errors import place_of
 from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.typed import integer_of
 from shardy_py.reshard.process_grid import MOVING, REDUCING, Grid, Strategy, cross_replica, whole
 from shardy_py.run.compute import Array
 from shardy_py.run.compute.lanes import dtype_of, in_lanes
 from shardy_py.run.interpret import exchange
 from shardy_py.run.interpret.bodies import body_maker
-from shardy_py.run.interpret.build import Builder, Handler, Nested
+from shardy_py.run.interpret.build import Builder, Handler, NestedRegion
 from shardy_py.run.interpret.machine import Devices, Run
 from shardy_py.run.interpret.mesh_groups import groups_of
 from shardy_py.run.interpret.values import Lanes, Value
@@ -35,7 +36,7 @@ Exchange = Callable[[list[Array]], Sequence[Array]]
 
 
 @dataclass(frozen=True, eq=False)
-class Collective:
+class CollectiveRun:
     """A collective as a step.
 
     groups_in: makes the groups of the grid. exchange_for: makes the exchange for devices and operands.
@@ -222,20 +223,20 @@ def _strategy(op: Operation, choice: Callable[[int, bool], Strategy]) -> Strateg
 
 
 def _integer(op: Operation, name: str) -> int:
-    return cast(Any, op.properties[name]).value.data
+    return integer_of(op, name)
 
 
 def _moving(run: Callable[..., Array], choice: Callable[[int, bool], Strategy], **attributes: str) -> Handler:
     """A collective that moves each operand by itself."""
 
-    def handler(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+    def handler(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
         one = partial(run, **{key: _integer(op, name) for key, name in attributes.items()})
         count = len(op.operands)
 
         def exchange_all(parts: list[Array]) -> list[Array]:
             return [one(part) for part in parts]
 
-        return Collective(
+        return CollectiveRun(
             op, _groups(builder, op, _strategy(op, choice)), lambda devices, operands: exchange_all, count
         )
 
@@ -247,7 +248,7 @@ def _reducing(
 ) -> Handler:
     """A collective that folds the operands of a group with its region, in the types of the results."""
 
-    def handler(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+    def handler(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
         fold = partial(run, **{key: _integer(op, name) for key, name in attributes.items()})
         make = body_maker(regions[0])
         types = [dtype_of(tensor_type(type_of(result))) for result in op.results]
@@ -259,12 +260,12 @@ def _reducing(
                 for part, type_ in zip(parts, types, strict=False)
             ]
 
-        return Collective(op, _groups(builder, op, _strategy(op, choice)), exchange_for, len(op.results))
+        return CollectiveRun(op, _groups(builder, op, _strategy(op, choice)), exchange_for, len(op.results))
 
     return handler
 
 
-def collective_broadcast(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def collective_broadcast(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Section "collective_broadcast"; the roots of a dynamic one are the last operand."""
     results = len(op.results)
 
@@ -276,20 +277,20 @@ def collective_broadcast(builder: Builder, op: Operation, regions: tuple[Nested,
         return [part[groups, roots[:, k]][:, None] for k, part in enumerate(parts[:results])]
 
     groups = _groups(builder, op, _strategy(op, MOVING))
-    return Collective(op, groups, lambda devices, operands: from_roots, len(op.operands))
+    return CollectiveRun(op, groups, lambda devices, operands: from_roots, len(op.operands))
 
 
-def cross_replica_sum(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def cross_replica_sum(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """The sum over groups of replicas."""
 
     def add(parts: list[Array]) -> list[Array]:
         return [exchange.all_reduce(part, np.add) for part in parts]
 
-    return Collective(op, _groups(builder, op, cross_replica), lambda devices, operands: add, 1)
+    return CollectiveRun(op, _groups(builder, op, cross_replica), lambda devices, operands: add, 1)
 
 
 @dataclass(frozen=True, eq=False)
-class CollectivePermute:
+class PermuteRun:
     """Section "collective_permute": targets get the value of their source, the other processes zeros."""
 
     op: Operation
@@ -314,7 +315,7 @@ class CollectivePermute:
         return [result]
 
 
-def collective_permute(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def collective_permute(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Section "collective_permute"."""
     strategy = _strategy(op, MOVING)
     pairs = groups_of(op.properties["source_target_pairs"], builder.symbols)
@@ -323,7 +324,7 @@ def collective_permute(builder: Builder, op: Operation, regions: tuple[Nested, .
     def pairs_in(grid: Grid) -> Groups:
         return strategy(grid, pairs)
 
-    return CollectivePermute(op, pairs_in)
+    return PermuteRun(op, pairs_in)
 
 
 def process_id(part: Callable[[Grid, Lanes], Lanes]) -> Handler:

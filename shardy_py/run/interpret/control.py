@@ -8,23 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
 
 from shardy_py.mlir.symbols import callee_name
+from shardy_py.mlir.typed import of_kind
 from shardy_py.ops.spec import Control
-from shardy_py.run.interpret.build import Builder, Handler, Nested
+from shardy_py.run.interpret.build import Builder, Handler, NestedRegion
 from shardy_py.run.interpret.machine import Devices, Run
-from shardy_py.run.interpret.plan import Plan, execute
+from shardy_py.run.interpret.plan import BlockPlan, execute
 from shardy_py.run.interpret.values import Lanes, Value, joined, selected
 
 
-class Call:
+class CallRun:
     """Runs the plan of a function."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: BlockPlan) -> None:
         self._plan = plan
         self.callees = frozenset((plan,))
 
@@ -33,27 +35,27 @@ class Call:
         return execute(self._plan, devices, operands)
 
 
-def call(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def call(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Sections "composite" and "Functions": the callee, on the operands."""
-    composite = cast(Any, op).properties.get("decomposition")
-    name = callee_name(op) if composite is None else composite.root_reference.data
-    return Call(builder.function(name))
+    composite = op.properties.get("decomposition")
+    name = callee_name(op) if composite is None else of_kind(composite, SymbolRefAttr).root_reference.data
+    return CallRun(builder.function(name))
 
 
-def region_once(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def region_once(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """A region that takes the operands."""
     count = len(op.operands)
     (body,) = regions
     return lambda devices, operands: body(devices, operands[:count], operands)
 
 
-def asynchronous(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def asynchronous(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Section "async_start": the region runs at once; the future is the tuple of its results."""
     once = region_once(builder, op, regions)
     return lambda devices, operands: (tuple(once(devices, operands)),)
 
 
-def branches(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def branches(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Sections "if" and "case": the index of a branch out of range means the last one."""
     last = len(regions) - 1
 
@@ -80,7 +82,7 @@ def branches(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Ru
     return run
 
 
-def _branch(region: Nested, operands: list[Value], devices: Devices, lanes: Lanes) -> list[Value]:
+def _branch(region: NestedRegion, operands: list[Value], devices: Devices, lanes: Lanes) -> list[Value]:
     return region(devices, [], [selected(value, lanes) for value in operands])
 
 
@@ -97,7 +99,7 @@ def diverge(devices: Devices, parts: Sequence[Part], communicates: bool) -> list
     return [joined(list(zip(positions, values, strict=True)), devices.count) for values in by_value]
 
 
-def loop(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def loop(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Section "while"."""
     condition, body = regions
     count = len(op.operands)

@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.mlir.op_errors import place_of
 from shardy_py.run.compute.lanes import TOKEN
-from shardy_py.run.interpret.build import Builder, Nested
+from shardy_py.run.interpret.build import Builder, NestedRegion
 from shardy_py.run.interpret.collectives import channel_of
 from shardy_py.run.interpret.machine import Devices, Run
 from shardy_py.run.interpret.values import Value
@@ -33,14 +33,14 @@ class Waiting:
         return self._run(devices, operands)
 
 
-def infeed(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def infeed(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Section "infeed": the next value of the host's queue."""
     count = len(op.results) - 1
 
     def run(devices: Devices, operands: list[Value]) -> Sequence[Value]:
         queue = devices.machine.infeed
         if len(queue) < devices.count:
-            raise ShardyError("finds nothing in the infeed")
+            raise ShardyError("infeed queue is empty")
         fed = [queue.popleft()() for _ in range(devices.count)]
         if any(len(values) != count for values in fed):
             raise ShardyError.unexpected("infeed", expected=f"{count} values", got=str(len(fed[0])))
@@ -49,7 +49,7 @@ def infeed(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
     return run
 
 
-def outfeed(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def outfeed(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Section "outfeed": appends the values to the host's queue."""
 
     def run(devices: Devices, operands: list[Value]) -> Sequence[Value]:
@@ -59,7 +59,7 @@ def outfeed(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run
     return run
 
 
-def send(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def send(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Section "send": puts the values into a channel."""
     channel, pairs = channel_of(op), op.properties.get("source_target_pairs")
     if pairs is not None:
@@ -72,7 +72,7 @@ def send(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
     return Waiting(run)
 
 
-def recv(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def recv(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Section "recv": waits for values in a channel."""
     channel = channel_of(op)
 

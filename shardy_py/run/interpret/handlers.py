@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache, partial
 from inspect import signature
 from sys import getrefcount
-from typing import Any, cast
+from typing import Any
 
 from xdsl.ir import Operation
 
@@ -15,6 +15,7 @@ from shardy_py.mlir.dialects.sdy import ops as sdy
 from shardy_py.mlir.dialects.stablehlo import op_class
 from shardy_py.mlir.dialects.traits import is_constant, is_dead_when_unused
 from shardy_py.mlir.record import record_of
+from shardy_py.mlir.typed import integer_of
 from shardy_py.ops import OpRecord
 from shardy_py.ops.custom_calls import CALL
 from shardy_py.ops.spec import Control, Storage
@@ -25,7 +26,7 @@ from shardy_py.run.compute.lanes import TOKEN
 from shardy_py.run.compute.windowed import dynamic_reduce_window
 from shardy_py.run.interpret import collectives, effects, instruments
 from shardy_py.run.interpret.bodies import body_maker
-from shardy_py.run.interpret.build import Builder, Handler, Known, Nested, Pure
+from shardy_py.run.interpret.build import Builder, Handler, Known, NestedRegion, Pure
 from shardy_py.run.interpret.constants import constant_array
 from shardy_py.run.interpret.control import handlers as control_handlers
 from shardy_py.run.interpret.machine import Devices, Run
@@ -54,11 +55,11 @@ _STABLEHLO: dict[str, Handler] = {
 _NOTHING = (sdy.MeshOp, sdy.ShardingGroupOp)
 
 
-def _dynamic_reduce_window(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def _dynamic_reduce_window(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Combines by the function that the custom call names; its plan is made after this one."""
     record = record_of(op)
     (name,) = record.attributes["called_computations"]
-    region = Nested(builder.function(name), ())
+    region = NestedRegion(builder.function(name), ())
 
     def run(devices: Devices, operands: list[Value]) -> Sequence[Value]:
         body: Any = body_maker(region)(devices, operands)
@@ -112,16 +113,16 @@ def handler_of(op: Operation) -> Handler:
     raise ShardyError(f"{what}cannot run{remedy}")
 
 
-def _constant(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def _constant(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     return Known(constant_array(op))
 
 
-def _element(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
-    index: int = cast(Any, op.properties["index"]).value.data
+def _element(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
+    index: int = integer_of(op, "index")
     return lambda devices, operands: (operands[0][index],)
 
 
-def _computed(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def _computed(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     record = record_of(op)
     function = compute_of(record)
     if target := call_target(record):  # nothing else verifies operands and results

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType
@@ -20,9 +20,10 @@ from shardy_py.base.files import write_whole
 from shardy_py.base.rows import csv_text
 from shardy_py.mlir.dialects import check, interpreter
 from shardy_py.mlir.ir import operands_of, type_of
+from shardy_py.mlir.typed import element_type_of, text_of
 from shardy_py.ops.custom_calls import CALL
 from shardy_py.run.compute import Array
-from shardy_py.run.interpret.build import Builder, Handler, Nested
+from shardy_py.run.interpret.build import Builder, Handler, NestedRegion
 from shardy_py.run.interpret.constants import array_of
 from shardy_py.run.interpret.machine import Devices, Run
 from shardy_py.run.interpret.parallel import run_parallel
@@ -82,7 +83,7 @@ def _pair(op: Operation, operands: list[Value]) -> tuple[Array, Array]:
 
 def _shown(op: Operation, array: Array) -> Callable[[Any], str]:
     """Returns what prints elements of the first operand, as MLIR does."""
-    return element_text(stored_type(cast(Any, type_of(operands_of(op)[0])).element_type, array))
+    return element_text(stored_type(element_type_of(type_of(operands_of(op)[0])), array))
 
 
 def _fail(op: Operation, what: str, left: Array, right: Array, bad: Array) -> None:
@@ -95,7 +96,7 @@ def _fail(op: Operation, what: str, left: Array, right: Array, bad: Array) -> No
     raise ShardyError(f"{what}: {found} (actual) vs {wanted} (expected) at index {place}{device}")
 
 
-def check_eq(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def check_eq(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """The custom call `check.eq`: integers are equal, other numbers almost; the result is true."""
     element = getattr(type_of(operands_of(op)[1]), "element_type", None)
     compare = (expect_eq if isinstance(element, IntegerType) else expect_almost_eq)(builder, op, regions)
@@ -108,7 +109,7 @@ def check_eq(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Ru
     return run
 
 
-def expect_eq(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def expect_eq(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Elements are equal."""
 
     def run(devices: Devices, operands: list[Value]) -> tuple[()]:
@@ -120,7 +121,7 @@ def expect_eq(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> R
     return run
 
 
-def expect_almost_eq(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def expect_almost_eq(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Elements are at most `tolerance` apart."""
     given: Any = op.properties.get("tolerance")
     tolerance = (
@@ -136,7 +137,7 @@ def expect_almost_eq(builder: Builder, op: Operation, regions: tuple[Nested, ...
     return run
 
 
-def expect_close(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def expect_close(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """The number of floats between elements is within bounds."""
     bounds: list[Any] = [op.properties.get(f"{name}_ulp_difference") for name in ("min", "max")]
     low, high = (
@@ -174,7 +175,7 @@ def _ulp_message(
     return text + "".join(f" ULP difference {word};" for word in words)
 
 
-def expect_serialized_eq(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def expect_serialized_eq(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """The value equals what a probe has written."""
     properties: Any = op.properties
     probe: str = properties["probe_id"].data
@@ -199,7 +200,7 @@ def expect_serialized_eq(builder: Builder, op: Operation, regions: tuple[Nested,
 # ---------------------------------------------------------------------- prints and probes
 
 
-def print_(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def print_(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Prints the operand of each device as StableHLO's interpreter does."""
     (operand,) = operands_of(op)
     name = builder.name_of(operand)
@@ -213,9 +214,9 @@ def print_(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
     return run
 
 
-def probe(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def probe(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Passes the operand on; writes it to a file of numpy for each device if there is a folder for probes."""
-    identifier: str = cast(Any, op.properties["probe_id"]).data
+    identifier = text_of(op, "probe_id")
     type_text = str(type_of(operands_of(op)[0]))
 
     def run(devices: Devices, operands: list[Value]) -> list[Value]:

@@ -12,16 +12,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Any, cast
 
 import numpy as np
+from xdsl.dialects.builtin import ShapedType
 from xdsl.ir import Operation
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.dialects.sdy import ManualComputationOp
+from shardy_py.mlir.typed import of_kind
 from shardy_py.reshard.process_grid import Grid, check_devices
 from shardy_py.run.compute import Array
 from shardy_py.run.compute.lanes import in_lanes
-from shardy_py.run.interpret.build import Builder, Nested
+from shardy_py.run.interpret.build import Builder, NestedRegion
 from shardy_py.run.interpret.control import region_once
 from shardy_py.run.interpret.machine import Devices, Run, World
 from shardy_py.run.interpret.values import Lanes, Value
@@ -31,7 +33,7 @@ from shardy_py.sharding.tensor_sharding import without_free_axes
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class TensorParts:
     """The parts of one tensor on the devices, by device id.
 
     shape: of the whole tensor. counts, sizes: of the parts of each dimension. index: [dimension][device], the
@@ -44,14 +46,14 @@ class Parts:
     index: tuple[Lanes, ...]
 
     @staticmethod
-    def of(sharding: TensorSharding, mesh: Mesh, shape: tuple[int, ...]) -> Parts:
+    def of(sharding: TensorSharding, mesh: Mesh, shape: tuple[int, ...]) -> TensorParts:
         """Returns the parts of a tensor of that shape."""
         slices = device_slices(sharding, mesh, shape)
         sizes, counts = slices.local_shape, slices.parts
         positions = [mesh.position_of(device) or 0 for device in range(mesh.device_count)]
         index = np.array([slices.part_at(position) for position in positions], np.intp)
         columns = index.reshape(len(positions), len(shape)).T
-        return Parts(shape, counts, sizes, tuple(columns))
+        return TensorParts(shape, counts, sizes, tuple(columns))
 
     def taken(self, array: Array, devices: int) -> Array:
         """Returns each device's part of an array with one lane, or one for each device."""
@@ -92,9 +94,9 @@ class Parts:
         return table
 
 
-def manual_computation(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def manual_computation(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Shardy's `sdy.manual_computation`."""
-    own = cast(Any, op)
+    own = of_kind(op, ManualComputationOp)
     axes: tuple[str, ...] = tuple(own.manual_axes.data)
     inputs: Sequence[TensorSharding] = own.in_shardings.data
     outputs: Sequence[TensorSharding] = own.out_shardings.data
@@ -105,7 +107,7 @@ def manual_computation(builder: Builder, op: Operation, regions: tuple[Nested, .
     check_devices(mesh.device_count)
     (body,) = regions
     count, size = len(op.operands), mesh.device_count
-    parts = lru_cache(maxsize=256)(Parts.of)
+    parts = lru_cache(maxsize=256)(TensorParts.of)
     others = _groups_beside(mesh, axes)
 
     def run(devices: Devices, operands: list[Value]) -> list[Value]:
@@ -124,7 +126,7 @@ def manual_computation(builder: Builder, op: Operation, regions: tuple[Nested, .
         operands[:count] = [None] * count
         results: list[Value] = []
         for result, sharding, array in zip(op.results, outputs, body(within, local, operands), strict=True):
-            shape = cast(Any, result.type).get_shape()
+            shape = of_kind(result.type, ShapedType).get_shape()
             whole = parts(without_free_axes(sharding, axes), mesh, shape)
             sources = whole.sources(groups)
             made = whole.put_together(array, sources)

@@ -15,13 +15,13 @@ from xdsl.ir import Operation
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.reshard.process_grid import Grid
-from shardy_py.run.interpret.build import Builder, Nested
+from shardy_py.run.interpret.build import Builder, NestedRegion
 from shardy_py.run.interpret.machine import Devices, Run, World
-from shardy_py.run.interpret.plan import Plan, execute
+from shardy_py.run.interpret.plan import BlockPlan, execute
 from shardy_py.run.interpret.values import Lanes, Value, is_array, lanes_of_values, selected
 
 
-def run_parallel(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -> Run:
+def run_parallel(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """The programs' inputs and results are listed process by process, replicas major."""
     attributes = {**op.attributes, **op.properties}
     rows = [[_symbol(name) for name in row] for row in cast(Any, attributes["programs"])]
@@ -49,7 +49,7 @@ def run_parallel(builder: Builder, op: Operation, regions: tuple[Nested, ...]) -
 class Starting:
     """The step: what it runs counts as called."""
 
-    def __init__(self, run: Run, callees: frozenset[Plan]) -> None:
+    def __init__(self, run: Run, callees: frozenset[BlockPlan]) -> None:
         self._run = run
         self.callees = callees
 
@@ -58,7 +58,7 @@ class Starting:
         return self._run(devices, operands)
 
 
-def _run(devices: Devices, plans: list[Plan], given: list[list[Value]]) -> list[Value]:
+def _run(devices: Devices, plans: list[BlockPlan], given: list[list[Value]]) -> list[Value]:
     """The results of all processes, in their order."""
     by_plan: dict[int, list[int]] = {}
     for process, plan in enumerate(plans):
@@ -73,7 +73,7 @@ def _run(devices: Devices, plans: list[Plan], given: list[list[Value]]) -> list[
     return [value for process in range(len(plans)) for value in by_process[process]]
 
 
-def _group(devices: Devices, plan: Plan, group: Lanes, given: list[list[Value]]) -> list[Value]:
+def _group(devices: Devices, plan: BlockPlan, group: Lanes, given: list[list[Value]]) -> list[Value]:
     columns = zip(*(given[process] for process in group), strict=True)
     return execute(plan, devices.only(group), [_stacked(column) for column in columns])
 

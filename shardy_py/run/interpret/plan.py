@@ -17,7 +17,7 @@ from shardy_py.run.interpret.machine import Devices, Run
 from shardy_py.run.interpret.values import Value, is_array
 
 
-class Step(NamedTuple):
+class RunStep(NamedTuple):
     """One op.
 
     operands, results: slots. cleared: slots that nothing reads afterwards. is_observed: whether the machine's
@@ -33,7 +33,7 @@ class Step(NamedTuple):
 
 
 @dataclass(eq=False)
-class Plan:
+class BlockPlan:
     """A block.
 
     inputs: the slots of its arguments, and of the values that it captures. returned: those of the values that
@@ -43,14 +43,14 @@ class Plan:
     """
 
     frame: list[Value] = field(default_factory=list[Value])
-    steps: list[Step] = field(default_factory=list[Step])
+    steps: list[RunStep] = field(default_factory=list[RunStep])
     inputs: tuple[int, ...] = ()
     returned: tuple[int, ...] = ()
     communicates: bool = False
-    callees: frozenset[Plan] = frozenset()
+    callees: frozenset[BlockPlan] = frozenset()
 
 
-def execute(plan: Plan, devices: Devices, arguments: list[Value]) -> list[Value]:
+def execute(plan: BlockPlan, devices: Devices, arguments: list[Value]) -> list[Value]:
     """Runs a block; empties `arguments`, so that they can be freed on the way.
 
     Raises:

@@ -9,9 +9,9 @@ op, `correspondences.py` says what with what, `shards.py` which elements of it, 
 
 from __future__ import annotations
 
-from shardy_py.run.proof.answer import Answer, Fault, Part
+from shardy_py.run.proof.answer import Answer, Part, ValueFault
 from shardy_py.run.proof.bisection import bisected
 from shardy_py.run.proof.plan import prove
 from shardy_py.run.proof.proving import ProofOptions, Shapes
 
-__all__ = ["Answer", "Fault", "Part", "ProofOptions", "Shapes", "bisected", "prove"]
+__all__ = ["Answer", "Part", "ProofOptions", "Shapes", "ValueFault", "bisected", "prove"]

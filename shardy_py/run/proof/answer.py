@@ -20,7 +20,7 @@ from shardy_py.run.proof.rounding import ROUNDINGS
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ValueFault:
     """The first wrong value.
 
     name: of the value in the local program, with its op. where: the line of the op in the source.
@@ -75,7 +75,9 @@ class Part:
         return f"smallest part that fails, {count}: {self.command}\n{self.fault}\n{self.text}"
 
 
-def fault_of(wrong: Wrong, local: ModuleOp, whole: ModuleOp, sources: Mapping[SSAValue, SSAValue]) -> Fault:
+def fault_of(
+    wrong: Wrong, local: ModuleOp, whole: ModuleOp, sources: Mapping[SSAValue, SSAValue]
+) -> ValueFault:
     """Returns the fault with names of values.
 
     sources: from values of `whole` to those that it is a copy of.
@@ -88,7 +90,7 @@ def fault_of(wrong: Wrong, local: ModuleOp, whole: ModuleOp, sources: Mapping[SS
     source = first.owner
     op = wrong.op
     place = place_of(op)
-    return Fault(
+    return ValueFault(
         f"{names[0]} = {op.name}, the part of {names[1]} = {getattr(source, 'name', 'an argument')}",
         place,
         wrong.what,
@@ -120,7 +122,7 @@ class Answer:
     untaken: the values of the whole program that no device computed, in branches that were not taken.
     """
 
-    fault: Fault | None
+    fault: ValueFault | None
     seed: int
     devices: int
     local_values: int

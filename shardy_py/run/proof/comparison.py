@@ -100,7 +100,7 @@ class Tally:
 
 
 @dataclass(eq=False)
-class Comparison:
+class LocalObserver:
     """Observes the local program.
 
     moved: the values of the whole program after inputs were changed by a rounding. count: of devices.
@@ -174,7 +174,7 @@ class Comparison:
 class _One:
     """One comparison: a result of an op, of one execution on some devices."""
 
-    comparison: Comparison
+    comparison: LocalObserver
     op: Operation
     index: int
     counterpart: Counterpart

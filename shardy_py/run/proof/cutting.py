@@ -117,7 +117,7 @@ class Cutting:
 
 
 def _is_of_collective(value: SSAValue) -> bool:
-    """Whether a collective along axes makes or reads the value."""
+    """True if a collective along axes makes or reads the value."""
     users = [use.operation for use in value.uses]
     ops = [value.op, *users] if isinstance(value, OpResult) else users
     rows = [TABLE[op.name].collective for op in ops]

@@ -31,15 +31,15 @@ from shardy_py.run.proof.shrinking import Shrunk, shrunk
 from shardy_py.run.proof.signatures import prove_ops
 
 MOST_ELEMENTS = 1 << 24
-"""Of all results of the whole program, and of those of all devices: 128 MB a run."""
+"""The limit for all results of the whole program, and for those of all devices: 128 MB a run."""
 MOST_OPERATIONS = 1 << 32
 """Multiplications and additions of one of the programs: seconds."""
 LARGER = 8
-"""How much more it may be with smaller sizes, or with its own if its local program has other ops then."""
+"""The factor for more with smaller sizes, or with its own if its local program has other ops then."""
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class ProofWork:
     """The elements of the results of all ops, and the points of their iteration spaces."""
 
     elements: int
@@ -50,7 +50,7 @@ class Work:
         return self.elements > times * MOST_ELEMENTS or self.operations > times * MOST_OPERATIONS
 
 
-def work_of(module: ModuleOp, devices: int = 1) -> Work:
+def work_of(module: ModuleOp, devices: int = 1) -> ProofWork:
     """Returns the work of a run; loops whose number of iterations is unknown count once."""
     runs = run_counts(module)
     elements = operations = 0
@@ -63,7 +63,7 @@ def work_of(module: ModuleOp, devices: int = 1) -> Work:
         elements += sum(results) * times
         rule = derive_rule(record)
         operations += max([0, *results] if rule is None else [prod(rule.factor_sizes)]) * times
-    return Work(elements, operations)
+    return ProofWork(elements, operations)
 
 
 def is_large(partitioned: Partitioned, times: int = 1) -> bool:

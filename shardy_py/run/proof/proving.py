@@ -25,9 +25,9 @@ from shardy_py.run.compute.lanes import TOKEN
 from shardy_py.run.interpret import Executable, Limits, Settings
 from shardy_py.run.interpret.inputs import random_array
 from shardy_py.run.interpret.values import is_array
-from shardy_py.run.proof.answer import Answer, Fault, fault_of
+from shardy_py.run.proof.answer import Answer, ValueFault, fault_of
 from shardy_py.run.proof.case import Case, arguments_of, main_of, results_of
-from shardy_py.run.proof.comparison import Comparison, Tally, WrongValue
+from shardy_py.run.proof.comparison import LocalObserver, Tally, WrongValue
 from shardy_py.run.proof.expected import Expected
 from shardy_py.run.proof.rounding import allowed, differs, is_float, largest
 from shardy_py.run.proof.shards import poison
@@ -37,7 +37,7 @@ MOST_STEPS = 1 << 20
 """Ops that a proof runs by default: seconds, where a loop does not end."""
 _REMEDY = 'shapes="ops" (--prove-shapes=ops) proves each op alone'
 Shapes = Literal["auto", "own", "small", "ops"]
-"""Of the programs that are run: see `ProofOptions`."""
+"""The shapes of the programs that are run: see `ProofOptions`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,8 +111,8 @@ class _Run:
     """A run of both programs. name: of its inputs and padding."""
 
     name: str
-    comparison: Comparison
-    fault: Fault | None
+    comparison: LocalObserver
+    fault: ValueFault | None
 
 
 def _runs(case: Case, options: ProofOptions, inputs: list[Any], *, has_inputs: bool) -> list[_Run]:
@@ -200,7 +200,7 @@ def _run_whole(case: Case, options: ProofOptions, inputs: list[Any]) -> tuple[Ex
 
 def _run(case: Case, options: ProofOptions, wholes: _Wholes, name: str, *, is_finite: bool) -> _Run:
     partitioned = case.partitioned
-    comparison = Comparison(case.found, *wholes.values, partitioned.meshes, partitioned.grid.size)
+    comparison = LocalObserver(case.found, *wholes.values, partitioned.meshes, partitioned.grid.size)
     local = [
         TOKEN if shards is None else shards.split(array, poison(array.dtype, is_finite=is_finite))
         for shards, array in zip(case.inputs(), wholes.inputs, strict=True)
@@ -219,7 +219,7 @@ def _run(case: Case, options: ProofOptions, wholes: _Wholes, name: str, *, is_fi
     return _Run(name, comparison, _result_fault(case, wholes.results, made))
 
 
-def _result_fault(case: Case, wholes: tuple[list[Any], list[Any]], local: list[Any]) -> Fault | None:
+def _result_fault(case: Case, wholes: tuple[list[Any], list[Any]], local: list[Any]) -> ValueFault | None:
     """Compares what the programs return, also where nothing is known of how it was computed."""
     values = results_of(case.whole)
     for number, (wanted, change, made, parts) in enumerate(zip(*wholes, local, case.outputs(), strict=True)):
@@ -231,7 +231,7 @@ def _result_fault(case: Case, wholes: tuple[list[Any], list[Any]], local: list[A
         if made.shape[1:] != parts.local_shape:
             shapes = str(list(parts.local_shape)), str(list(made.shape[1:]))
             fact = "another shape than its type"
-            return Fault(value, place, fact, None, None, None, 0, *shapes, source=source)
+            return ValueFault(value, place, fact, None, None, None, 0, *shapes, source=source)
         got, expected = parts.joined(made), wanted[0]
         if is_float(got.dtype):
             bad = differs(got, expected, allowed(expected, change[0]), largest(expected))
@@ -240,5 +240,5 @@ def _result_fault(case: Case, wholes: tuple[list[Any], list[Any]], local: list[A
         if bad.any():
             at = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
             texts = str(expected[at]), str(got[at])
-            return Fault(value, place, "wrong value", None, at, at, 0, *texts, source=source)
+            return ValueFault(value, place, "wrong value", None, at, at, 0, *texts, source=source)
     return None

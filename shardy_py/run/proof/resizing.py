@@ -51,7 +51,7 @@ from shardy_py.run.proof.sizes import KEPT, Problem
 from shardy_py.sharding import ShardingRule
 
 ROUNDS = 32
-"""How often sizes are chosen again after a verifier rejected some."""
+"""The most times that sizes are chosen again after a verifier rejected some."""
 _WITHOUT_SIZES = (FuncOp, CallOp, MeshOp, ModuleOp)
 _COMPOSITE = op_class("composite").name
 _LOOP, _COMPARISON = op_class("while").name, op_class("compare").name

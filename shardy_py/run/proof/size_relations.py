@@ -32,7 +32,7 @@ def position(place: int, old: int, new: int) -> int | None:
     return new - (old - place) if old - place < new else None
 
 
-class Relation(Protocol):
+class SizeRelation(Protocol):
     """A relation between variables; `old` and `new` are their sizes before and after."""
 
     @property
@@ -85,7 +85,7 @@ def _listed(value: int | tuple[int, ...] | None) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class Product(_OfFields):
+class ProductOfSizes(_OfFields):
     """`whole` is the product of the factors and a constant."""
 
     whole: int
@@ -107,7 +107,7 @@ class Product(_OfFields):
 
 
 @dataclass(frozen=True)
-class Sum(_OfFields):
+class SumOfSizes(_OfFields):
     """`whole` is the sum of the parts."""
 
     whole: int
@@ -146,7 +146,7 @@ class AtMost(_OfFields):
 
 
 @dataclass(frozen=True)
-class Slice(_OfFields):
+class SlicedSize(_OfFields):
     """`result` has the elements from `start` to `limit` of `operand`, each `stride`-th."""
 
     operand: int
@@ -179,7 +179,7 @@ class Slice(_OfFields):
 
 
 @dataclass(frozen=True)
-class Pad(_OfFields):
+class PaddedSize(_OfFields):
     """`result` is `operand` with padding: `low`, `high`, and `interior` between two elements."""
 
     operand: int

@@ -28,13 +28,20 @@ from shardy_py.ops.dimensions import (
     windows_of,
 )
 from shardy_py.ops.reads import integer, shape_of
-from shardy_py.run.proof.size_relations import AtMost, Pad, Product, Slice, Sum, Windows
+from shardy_py.run.proof.size_relations import (
+    AtMost,
+    PaddedSize,
+    ProductOfSizes,
+    SlicedSize,
+    SumOfSizes,
+    Windows,
+)
 from shardy_py.run.proof.sizes import Problem
 from shardy_py.sharding import ShardingRule
 
 Shape = tuple[int, ...]
 Variables = tuple[int, ...]
-"""Those of the dimensions of a tensor; () for other values."""
+"""The variables of the dimensions of a tensor; () for other values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +107,7 @@ def _relate_by_rule(op: SizedOp, rule: ShardingRule, problem: Problem, *, is_des
             elif len(factors) == 1:
                 problem.tie(variable, of_factors[0])
             else:
-                problem.relate(Product(variable, of_factors))
+                problem.relate(ProductOfSizes(variable, of_factors))
 
 
 def _relate_alike(op: SizedOp, problem: Problem) -> None:
@@ -131,7 +138,7 @@ def _slice(op: SizedOp, problem: Problem) -> None:
         if row == [0, problem.sizes[operand], 1]:
             problem.tie(operand, result)
         else:
-            problem.relate(Slice(operand, result, *row))
+            problem.relate(SlicedSize(operand, result, *row))
 
 
 def _slice_attributes(
@@ -140,7 +147,7 @@ def _slice_attributes(
     old = shape_of(record.operands[0])
     given = zip(record.attributes["start_indices"], record.attributes["limit_indices"], strict=True)
     bounds = [
-        Slice(0, 1, start, limit).bounds(size, new) or (start, limit)
+        SlicedSize(0, 1, start, limit).bounds(size, new) or (start, limit)
         for size, new, (start, limit) in zip(old, operands[0], given, strict=True)
     ]
     return {
@@ -157,7 +164,7 @@ def _padding(record: OpRecord) -> list[tuple[int, int, int]]:
 def _pad(op: SizedOp, problem: Problem) -> None:
     for operand, result, edges in zip(op.operands[0], op.results[0], _padding(op.record), strict=True):
         if any(edges):
-            problem.relate(Pad(operand, result, *edges))
+            problem.relate(PaddedSize(operand, result, *edges))
         else:
             problem.tie(operand, result)
 
@@ -167,7 +174,7 @@ def _pad_attributes(
 ) -> Mapping[str, Shape]:
     old = shape_of(record.results[0])
     edges = [
-        Pad(0, 1, *given).edges(size, new) or given[:2]
+        PaddedSize(0, 1, *given).edges(size, new) or given[:2]
         for size, new, given in zip(old, results[0], _padding(record), strict=True)
     ]
     return {
@@ -182,7 +189,7 @@ def _concatenate(op: SizedOp, problem: Problem) -> None:
         for dimension, pair in enumerate(zip(operand, op.results[0], strict=True)):
             if dimension != along:
                 problem.tie(*pair)
-    problem.relate(Sum(op.results[0][along], tuple(operand[along] for operand in op.operands)))
+    problem.relate(SumOfSizes(op.results[0][along], tuple(operand[along] for operand in op.operands)))
 
 
 # ---------------------------------------------------------------------- slices at run-time offsets

@@ -20,16 +20,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import islice
 
-from shardy_py.run.proof.size_relations import Product, Relation
+from shardy_py.run.proof.size_relations import ProductOfSizes, SizeRelation
 
 KEPT = 8
 """Sizes up to this one stay; larger ones become no smaller."""
 TRIES = 64
-"""How many sizes are tried for a variable."""
+"""The most sizes tried for a variable."""
 DISTINCT = 8
 """Among so many of them, those that no other variable has come first."""
 STEPS = 200
-"""How many changes follow one at most."""
+"""The most changes that follow one."""
 
 
 def same_split(old: int, new: int, parts: int, reach: int = 2) -> bool:
@@ -55,7 +55,7 @@ class Problem:
     def __init__(self) -> None:
         self.sizes: list[int] = []
         self._parents: list[int] = []
-        self._relations: dict[Relation, None] = {}
+        self._relations: dict[SizeRelation, None] = {}
         self._pinned: set[int] = set()
         self._parts: dict[int, set[int]] = {}
         self._reach: dict[int, int] = {}
@@ -73,11 +73,11 @@ class Problem:
             self._parents[self._root(one)] = self._root(other)
         elif min(sizes) > 0 and max(sizes) % min(sizes) == 0:
             large, small = (one, other) if sizes[0] > sizes[1] else (other, one)
-            self.relate(Product(large, (small,), max(sizes) // min(sizes)))
+            self.relate(ProductOfSizes(large, (small,), max(sizes) // min(sizes)))
         else:
             self.pin(one, other)
 
-    def relate(self, relation: Relation) -> None:
+    def relate(self, relation: SizeRelation) -> None:
         """Adds a relation; variables of one that the sizes do not satisfy keep them."""
         if relation.holds(self.sizes.__getitem__, self.sizes.__getitem__):
             self._relations[relation] = None
@@ -110,7 +110,7 @@ class Problem:
         return variable
 
     @property
-    def relations(self) -> tuple[Relation, ...]:
+    def relations(self) -> tuple[SizeRelation, ...]:
         """The relations between all variables."""
         return tuple(self._relations)
 
@@ -147,7 +147,7 @@ class _Solver:
         self._parts, self._reach = problem.over_classes(self._classes)
         self._pinned = problem.pinned_classes(self._classes)
         self._sizes = {name: problem.sizes[name] for name in self._classes}
-        self._relations: dict[int, list[Relation]] = {}
+        self._relations: dict[int, list[SizeRelation]] = {}
         renamed = (relation.renamed(self._classes.__getitem__) for relation in problem.relations)
         for relation in dict.fromkeys(renamed):
             for variable in dict.fromkeys(relation.variables):
@@ -179,7 +179,7 @@ class _Solver:
         reach = self._reach.get(variable, 2)
         return all(same_split(old, size, parts, reach) for parts in self._parts.get(variable, {1}))
 
-    def _repaired(self, changes: dict[int, int], queue: list[Relation]) -> dict[int, int] | None:
+    def _repaired(self, changes: dict[int, int], queue: list[SizeRelation]) -> dict[int, int] | None:
         """Returns the changes with those that follow; None if no relation can follow."""
 
         def new(variable: int) -> int:

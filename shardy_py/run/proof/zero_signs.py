@@ -10,7 +10,7 @@ their reciprocals are infinities of other signs.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects.builtin import ComplexType, ModuleOp
 from xdsl.ir import Attribute, Operation
@@ -21,6 +21,7 @@ from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, shape
 from shardy_py.mlir.text.dense import element_size
 from shardy_py.mlir.text.float_formats import FORMATS
 from shardy_py.mlir.text.type_reader import ranked_tensor
+from shardy_py.mlir.typed import element_type_of
 from shardy_py.ops import TABLE
 
 _TELL_APART = frozenset(
@@ -36,7 +37,7 @@ _TELL_APART = frozenset(
 
 
 _EXPONENT_BITS, _MANTISSA_BITS = 11, 23
-"""Of f64 and of f32: integers are made of floats as exact as those of the program."""
+"""The numbers of bits of f64 and of f32: integers are made of floats as exact as those of the program."""
 
 
 def drop_zero_signs(module: ModuleOp) -> None:
@@ -83,11 +84,11 @@ def _is_on_complex(op: Operation) -> bool:
 
 
 def _is_complex(type_: Attribute) -> bool:
-    return tensor_type(type_) is not None and isinstance(cast(Any, type_).element_type, ComplexType)
+    return tensor_type(type_) is not None and isinstance(element_type_of(type_), ComplexType)
 
 
 def _is_float(type_: Attribute) -> bool:
     if tensor_type(type_) is None:
         return False
-    element = cast(Any, type_).element_type
+    element = element_type_of(type_)
     return isinstance(element, ComplexType) or element.name in FORMATS

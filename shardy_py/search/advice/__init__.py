@@ -26,8 +26,8 @@ from shardy_py.search.advice.remedy import (
     is_expressible,
     spec_text,
 )
-from shardy_py.search.advice.rewrites import Rewrite
-from shardy_py.search.advice.sites import Site, Sites, is_backward
+from shardy_py.search.advice.rewrites import SuggestedRewrite
+from shardy_py.search.advice.sites import ExpressionSite, Sites, is_backward
 
 __all__ = [
     "MOST_TRIES",
@@ -39,6 +39,7 @@ __all__ = [
     "Adviser",
     "Edit",
     "Effect",
+    "ExpressionSite",
     "Holding",
     "Language",
     "Outcome",
@@ -47,9 +48,8 @@ __all__ = [
     "Proposal",
     "Proposer",
     "Remedy",
-    "Rewrite",
-    "Site",
     "Sites",
+    "SuggestedRewrite",
     "group_key",
     "is_backward",
     "is_expressible",

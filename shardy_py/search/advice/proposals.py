@@ -25,7 +25,7 @@ from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.explain import Side
 from shardy_py.search.advice.remedy import Edit, family_name, is_expressible
 from shardy_py.search.advice.rewrites import near, rewrite_of
-from shardy_py.search.advice.sites import Site, Sites, is_backward
+from shardy_py.search.advice.sites import ExpressionSite, Sites, is_backward
 from shardy_py.search.advice.variants import batch_variants, fits, variants
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 from shardy_py.xla.prepare.explicit_axes import given_by
@@ -148,7 +148,7 @@ class Proposer:
             if edits and len(edits) <= _MOST_SITES:
                 yield tuple(edits)
 
-    def _batch_edits(self, site: Site, batch: tuple[AxisRef, ...]) -> list[Edit]:
+    def _batch_edits(self, site: ExpressionSite, batch: tuple[AxisRef, ...]) -> list[Edit]:
         first, shape = site.values[0], _shape(site.values[0])
         found = batch_variants(self.final_sharding(first), self.mesh_name, shape, self.mesh, batch)
         return [Edit("constraint", site.values, each, site) for each in found]
@@ -251,7 +251,7 @@ class Proposer:
                 for each in variants(sharding, _shape(first), self.mesh, axes):
                     yield (Edit("constraint", site.values, each, site),)
 
-    def _sites(self, use: CollectiveUse) -> Iterator[Site]:
+    def _sites(self, use: CollectiveUse) -> Iterator[ExpressionSite]:
         """The expression of the op, then those that it reads."""
         place = use.cause.position
         site = self.sites.at(place)
@@ -265,7 +265,7 @@ class Proposer:
                 if read is not None and read is not site:
                     yield read
 
-    def _unplaced(self, op: Operation) -> Iterator[Site]:
+    def _unplaced(self, op: Operation) -> Iterator[ExpressionSite]:
         """The values of an op without a position, each a site of its own."""
         for value in (*op.results, *operands_of(op)):
             entry = self.source_of(value)

@@ -16,8 +16,8 @@ from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.report.tables import bytes_text
-from shardy_py.search.advice.rewrites import Rewrite
-from shardy_py.search.advice.sites import Site
+from shardy_py.search.advice.rewrites import SuggestedRewrite
+from shardy_py.search.advice.sites import ExpressionSite
 from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 from shardy_py.sharding.spelling import string_literal
 from shardy_py.xla.prepare.explicit_axes import given_by
@@ -43,8 +43,8 @@ class Edit:
     kind: EditKind
     values: tuple[ValueEntry, ...]
     sharding: TensorSharding | None
-    site: Site | None = None
-    rewrite: Rewrite | None = None
+    site: ExpressionSite | None = None
+    rewrite: SuggestedRewrite | None = None
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -70,7 +70,7 @@ class Edit:
         return f"{' and '.join(parts)}: {spec}"
 
     def _explicit(self) -> str:
-        """What gives the values a sharding where axes are explicit."""
+        """The call that gives the values a sharding where axes are explicit."""
         given = None if self.site is not None else given_by(self.values[0].op)
         return given or "jax.sharding.reshard"
 

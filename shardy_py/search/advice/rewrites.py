@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects.builtin import DenseArrayBase, FlatSymbolRefAttr, TensorType, i64
 from xdsl.dialects.func import CallOp
@@ -23,22 +23,23 @@ from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp, ConcatenateOp, o
 from shardy_py.mlir.ir import build_operation, erase, operands_of, place_before, replace_uses
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.plain import plain, tensor_type
+from shardy_py.mlir.typed import element_type_of
 
 _COMPOSITE = op_class("composite")
 _RESHAPE = op_class("reshape")
 _NEAREST = 4
-"""How many ops before one that sends are looked at."""
+"""The number of ops before one that sends that are looked at."""
 
 
 @dataclass(frozen=True)
-class Rewrite:
+class SuggestedRewrite:
     """A rewrite of an op. words: of it, as an instruction. apply: changes a program that has the op."""
 
     words: Callable[[Operation], str]
     apply: Callable[[Operation], None]
 
 
-def rewrite_of(op: Operation) -> Rewrite | None:
+def rewrite_of(op: Operation) -> SuggestedRewrite | None:
     """Returns the rewrite of an op; None if it has none."""
     if isinstance(op, ConcatenateOp) and len(operands_of(op)) > 1 and len({*operands_of(op)}) == 1:
         return _REPEATED
@@ -67,8 +68,8 @@ def _repeated(op: Operation) -> None:
     dimensions: dict[str, Attribute] = {
         "broadcast_dimensions": cast("Attribute", DenseArrayBase.from_list(i64, kept))
     }
-    type_ = TensorType(cast("Any", value.type).element_type, wide)
-    location = cast("Any", op).location
+    type_ = TensorType(element_type_of(value.type), wide)
+    location = op.location
     copies = build_operation(BroadcastInDimOp, [value], [type_], dimensions, {}, location)
     flat = build_operation(_RESHAPE, copies.results, [result.type], {}, dict(op.attributes), location)
     _replace(op, copies, flat)
@@ -77,7 +78,7 @@ def _repeated(op: Operation) -> None:
 def _decomposed(op: Operation) -> None:
     callee: dict[str, Attribute] = {"callee": cast("FlatSymbolRefAttr", op.properties["decomposition"])}
     types = [result.type for result in op.results]
-    _replace(op, build_operation(CallOp, operands_of(op), types, callee, {}, cast("Any", op).location))
+    _replace(op, build_operation(CallOp, operands_of(op), types, callee, {}, op.location))
 
 
 def _replace(op: Operation, *new: Operation) -> None:
@@ -89,14 +90,14 @@ def _replace(op: Operation, *new: Operation) -> None:
 
 
 def _at(op: Operation) -> str:
-    place = location_text(cast("Any", op).location)
+    place = location_text(op.location)
     return f" at {place}" if place else ""
 
 
-_REPEATED = Rewrite(
+_REPEATED = SuggestedRewrite(
     lambda op: f"repeat by broadcast_in_dim and reshape instead of the concatenate{_at(op)}", _repeated
 )
-_DECOMPOSED = Rewrite(
+_DECOMPOSED = SuggestedRewrite(
     lambda op: f"call @{op.properties['decomposition'].string_value()} in place of the composite{_at(op)}",  # pyright: ignore
     _decomposed,
 )

@@ -32,7 +32,7 @@ _NAMED = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*\Z")
 
 
 @dataclass(frozen=True, eq=False)
-class Site:
+class ExpressionSite:
     """An expression and its values.
 
     place: where it starts. text: of the expression, "" if it cannot be read. name: the variable that it is
@@ -59,7 +59,9 @@ class Sites:
     table: ValueTable
     sources: SourceFiles
     _by_place: dict[Position, list[ValueEntry]] = field(default_factory=dict[Position, list[ValueEntry]])
-    _known: dict[Position, Site | None] = field(default_factory=dict[Position, Site | None])
+    _known: dict[Position, ExpressionSite | None] = field(
+        default_factory=dict[Position, ExpressionSite | None]
+    )
 
     def __post_init__(self) -> None:
         """Sorts the values by position."""
@@ -69,7 +71,7 @@ class Sites:
                 if place is not None and tensor_type(entry.type) is not None and not _is_manual(entry.op):
                     self._by_place.setdefault(place, []).append(entry)
 
-    def at(self, place: Position | None) -> Site | None:
+    def at(self, place: Position | None) -> ExpressionSite | None:
         """Returns the site of an expression; None if it has no value, or several, or is constrained."""
         if place is None or place not in self._by_place:
             return None
@@ -77,14 +79,14 @@ class Sites:
             self._known[place] = self._site(place)
         return self._known[place]
 
-    def of(self, entry: ValueEntry) -> Site | None:
+    def of(self, entry: ValueEntry) -> ExpressionSite | None:
         """Returns the site of the expression that computes a value; None as `at`."""
         place = position_of(entry.location)
         return self.at(place) if place is not None else self.alone(entry)
 
-    def alone(self, entry: ValueEntry) -> Site:
+    def alone(self, entry: ValueEntry) -> ExpressionSite:
         """Returns a value without a position as a site."""
-        return Site(Position("", 0, 0), "", "", written_name(entry.op), (entry,))
+        return ExpressionSite(Position("", 0, 0), "", "", written_name(entry.op), (entry,))
 
     def operands(self, place: Position | None) -> Iterator[ValueEntry]:
         """Returns the tensors that the expression reads, in order."""
@@ -99,12 +101,12 @@ class Sites:
             if entry is not None and id(value) not in own and _rank(entry):
                 yield entry
 
-    def products(self) -> Iterator[Site]:
+    def products(self) -> Iterator[ExpressionSite]:
         """Returns the sites of products, in program order."""
         places = dict.fromkeys(position_of(entry.location) for entry in self.table.of_op("dot_general"))
         yield from (site for place in places if (site := self.at(place)) is not None)
 
-    def _site(self, place: Position) -> Site | None:
+    def _site(self, place: Position) -> ExpressionSite | None:
         entries = self._by_place[place]
         forward = [entry for entry in entries if not is_backward(entry.location)]
         results = [entry for entry in forward if _rank(entry) and _escapes(entry, place)]
@@ -115,7 +117,7 @@ class Sites:
         stretch = stretch_of(results[0].location)
         text, name = ("", "") if stretch is None else self._expression(*stretch)
         values = tuple(dict.fromkeys((*results, *cotangents)))
-        return Site(place, text, name, written_name(typed(results[0].op)), values)
+        return ExpressionSite(place, text, name, written_name(typed(results[0].op)), values)
 
     def _expression(self, start: Position, end: Position) -> tuple[str, str]:
         """Returns the text of a stretch of a source file, and the variable that it is assigned to.

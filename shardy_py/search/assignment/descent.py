@@ -19,7 +19,7 @@ from shardy_py.search.assignment.problem import Solution
 from shardy_py.search.assignment.tables import Costs, Tables
 
 _PENALTY = 8.0
-"""How much more an infeasible start weighs usage in each round."""
+"""The factor by which an infeasible start weighs usage more in each round."""
 _ROUNDS = 60
 _DISTURBED = 12
 """Nodes that a restart changes."""

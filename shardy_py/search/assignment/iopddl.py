@@ -11,13 +11,13 @@ from typing import Any, cast
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.report.tables import table
-from shardy_py.search.assignment.problem import Edge, Node, Outcome, Problem
+from shardy_py.search.assignment.problem import AssignmentOutcome, AssignmentProblem, Edge, StrategyNode
 
 _MOST = 10**18
-"""Of a cost or usage, so that sums of many fit 64 bits as floats do."""
+"""The limit of a cost or usage, so that sums of many fit 64 bits as floats do."""
 
 
-def problem_of(text: str, file: str = "<problem>") -> Problem:
+def problem_of(text: str, file: str = "<problem>") -> AssignmentProblem:
     """Returns the problem of a JSON text.
 
     Raises:
@@ -27,7 +27,7 @@ def problem_of(text: str, file: str = "<problem>") -> Problem:
         given = json.loads(text)["problem"]
         nodes, edges = given["nodes"], given["edges"]
         made = [
-            Node(_numbers(costs), _numbers(usages), (_number(start), _number(end)))
+            StrategyNode(_numbers(costs), _numbers(usages), (_number(start), _number(end)))
             for costs, usages, (start, end) in zip(
                 nodes["costs"], nodes["usages"], nodes["intervals"], strict=True
             )
@@ -37,7 +37,7 @@ def problem_of(text: str, file: str = "<problem>") -> Problem:
             for (first, second), costs in zip(edges["nodes"], edges["costs"], strict=True)
         ]
         limit = given.get("usage_limit")
-        problem = Problem(
+        problem = AssignmentProblem(
             str(given["name"]), tuple(made), tuple(joined), None if limit is None else _number(limit)
         )
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError, AttributeError) as error:
@@ -59,7 +59,7 @@ def _number(value: Any) -> int:
     return int(value)
 
 
-def _check(problem: Problem, file: str) -> None:
+def _check(problem: AssignmentProblem, file: str) -> None:
     counts = [len(node.costs) for node in problem.nodes]
     for number, node in enumerate(problem.nodes):
         if not node.costs or len(node.usages) != len(node.costs):
@@ -75,7 +75,7 @@ def _check(problem: Problem, file: str) -> None:
             raise ShardyError(f"{file}: edge {number}: expected {pairs} costs; got {len(edge.costs)}")
 
 
-def solution_text(outcome: Outcome) -> str:
+def solution_text(outcome: AssignmentOutcome) -> str:
     """Returns a solution as the contest's programs print it: `[0, 1, ...]`; `[]` if there is none."""
     return json.dumps(list(outcome.solution or ()))
 
@@ -95,7 +95,7 @@ def solution_of(text: str, file: str = "<solution>") -> tuple[int, ...]:
     return tuple(cast("list[int]", found))
 
 
-def results_table(results: Sequence[tuple[Problem, Outcome]]) -> str:
+def results_table(results: Sequence[tuple[AssignmentProblem, AssignmentOutcome]]) -> str:
     """Returns a row for each problem: its size, cost, proved bound, gap and seconds."""
     rows = [("problem", "nodes", "edges", "cost", "bound", "gap", "seconds")]
     for problem, outcome in results:

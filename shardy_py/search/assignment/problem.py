@@ -28,7 +28,7 @@ FORBIDDEN = 10**18
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class StrategyNode:
     """The costs and usages of each strategy; interval: times from its start until before its end."""
 
     costs: tuple[float, ...]
@@ -46,11 +46,11 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class Problem:
+class AssignmentProblem:
     """Nodes and edges; usage_limit: None if there is none."""
 
     name: str
-    nodes: tuple[Node, ...]
+    nodes: tuple[StrategyNode, ...]
     edges: tuple[Edge, ...]
     usage_limit: int | None = None
 
@@ -79,7 +79,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AssignmentOutcome:
     """What was found: the best solution and its cost, None if there is none.
 
     bound: no solution costs less. seconds: how long it took. is_optimal: whether the cost is proved least.

@@ -9,7 +9,7 @@ from time import monotonic
 
 from shardy_py.search.assignment.descent import descend
 from shardy_py.search.assignment.integer_program import prove
-from shardy_py.search.assignment.problem import Outcome, Problem, Solution
+from shardy_py.search.assignment.problem import AssignmentOutcome, AssignmentProblem, Solution
 from shardy_py.search.assignment.tables import tables_of
 
 _MOST_PAIRS = 1_000_000
@@ -18,7 +18,7 @@ _TOLERANCE = 1e-7
 """The part of a cost by which floating-point bounds may be too high."""
 
 
-def solve(problem: Problem, seconds: float = 60, seed: int = 0) -> Outcome:
+def solve(problem: AssignmentProblem, seconds: float = 60, seed: int = 0) -> AssignmentOutcome:
     """Returns the best solution found in this time, and a bound.
 
     Raises:
@@ -39,11 +39,11 @@ def solve(problem: Problem, seconds: float = 60, seed: int = 0) -> Outcome:
 
 
 def _outcome(
-    problem: Problem, solution: Solution | None, bound: float, start: float, *, is_optimal: bool
-) -> Outcome:
+    problem: AssignmentProblem, solution: Solution | None, bound: float, start: float, *, is_optimal: bool
+) -> AssignmentOutcome:
     seconds = monotonic() - start
     if solution is None or not problem.is_feasible(solution):
-        return Outcome(None, None, bound, seconds, is_optimal=False)
+        return AssignmentOutcome(None, None, bound, seconds, is_optimal=False)
     cost = problem.cost(solution)
     is_optimal = is_optimal or bound >= cost - abs(cost) * _TOLERANCE
-    return Outcome(solution, cost, cost if is_optimal else min(bound, cost), seconds, is_optimal)
+    return AssignmentOutcome(solution, cost, cost if is_optimal else min(bound, cost), seconds, is_optimal)

@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from shardy_py.search.assignment.problem import FORBIDDEN, Problem
+from shardy_py.search.assignment.problem import FORBIDDEN, AssignmentProblem
 
 Costs = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ class Tables:
     moments: the number of times at which no fewer nodes are alive than just before and after.
     """
 
-    problem: Problem
+    problem: AssignmentProblem
     costs: list[Costs]
     edges: dict[tuple[int, int], Costs]
     usages: list[NDArray[np.int64]]
@@ -52,7 +52,7 @@ class Tables:
         return float(sum(costs.min() for costs in self.costs))
 
 
-def tables_of(problem: Problem) -> Tables:
+def tables_of(problem: AssignmentProblem) -> Tables:
     """Returns the arrays of a problem; costs of edges that depend on one end only are moved to that node."""
     costs = [_with_infinities(node.costs) for node in problem.nodes]
     edges: dict[tuple[int, int], Costs] = {}

@@ -1,4 +1,4 @@
-"""What a variant costs: what XLA's partitioner sends, and the memory that XLA allocates."""
+"""The cost of a variant: what XLA's partitioner sends, and the memory that XLA allocates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shardy_py.xla.buffers.collect import donated_arguments
 from shardy_py.xla.buffers.estimate import estimate_memory
 from shardy_py.xla.spmd.device_groups import UNKNOWN_AXIS, axes_of_collective
 from shardy_py.xla.spmd.from_program import SpmdProgram
-from shardy_py.xla.spmd.model import Collective
+from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.walk import Sent, plan_program
 
 
@@ -56,14 +56,14 @@ class FigureCosts:
 
 
 class CollectiveCosts:
-    """What collectives cost with a model of links, each kind of them computed once."""
+    """The costs of collectives with a model of links, each kind of them computed once."""
 
     def __init__(self, meshes: tuple[Mesh, ...], model: CostModel) -> None:
         self._meshes = meshes
         self._model = model
         self._known: dict[Hashable, Cost] = {}
 
-    def of(self, collective: Collective, *, scattered: bool = False) -> Cost:
+    def of(self, collective: PlannedCollective, *, scattered: bool = False) -> Cost:
         """Returns the cost of one run; scattered: of a sum of which each device keeps its part only."""
         held = collective.element_type, collective.held_shape
         key = collective.kind, collective.group_size, collective.group, held, scattered
@@ -81,7 +81,7 @@ class CollectiveCosts:
         sharding = program.result_sharding(step)
         return self.of(collective, scattered=is_scattered(sent, self._axes(collective), sharding))
 
-    def _axes(self, collective: Collective) -> tuple[AxisSize, ...]:
+    def _axes(self, collective: PlannedCollective) -> tuple[AxisSize, ...]:
         is_permute = collective.kind == "collective_permute"
         found = axes_of_collective(collective.group, self._meshes, is_permute=is_permute)
         return found or ((UNKNOWN_AXIS, collective.group_size),)

@@ -35,7 +35,7 @@ class Around(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class StudiedOp:
     """One op.
 
     operands, results: slots. storage: how it uses memory. merge_key: equal for constants and broadcasts of
@@ -62,7 +62,7 @@ class Skeleton:
     the slots of its results.
     """
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[StudiedOp, ...]
     types: Sequence[TensorType | None]
     arguments: tuple[int, ...]
     returned: tuple[int, ...]
@@ -107,7 +107,7 @@ class _Reader:
     def _is_node(self, op: Operation) -> bool:
         return not (isinstance(op, (DataFlowEdgeOp, MeshOp)) or is_terminator(op) or id(op) in self._dead)
 
-    def _node(self, op: Operation) -> Node:
+    def _node(self, op: Operation) -> StudiedOp:
         get = self._slots.get
         operands, results = tuple(map(get, operands_of(op))), tuple(map(get, op.results))
         if 0 in results or 0 in operands:
@@ -122,7 +122,7 @@ class _Reader:
             around = Around.CONCATENATE
         key = _merge_key(op)
         is_plain = len(results) == 1 and around is Around.NONE and key is None
-        return Node(op, record, operands, results, TABLE[name].storage, key, around, rule, is_plain)
+        return StudiedOp(op, record, operands, results, TABLE[name].storage, key, around, rule, is_plain)
 
 
 def _merge_key(op: Operation) -> Hashable:

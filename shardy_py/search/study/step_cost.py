@@ -30,13 +30,13 @@ from shardy_py.xla.buffers.chips import target_of
 from shardy_py.xla.buffers.collect import donated_arguments
 from shardy_py.xla.buffers.estimate import estimate_memory
 from shardy_py.xla.spmd.from_program import SpmdProgram
-from shardy_py.xla.spmd.model import Collective
+from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.walk import plan_program
 
 
 @dataclass(frozen=True, slots=True)
 class StepCost:
-    """Of a step on each device: seconds with perfect overlap and without, bytes allocated and received."""
+    """A step on each device: seconds with perfect overlap and without, bytes allocated and received."""
 
     overlapped: float
     serial: float
@@ -45,7 +45,7 @@ class StepCost:
 
 
 class StepCosts:
-    """What variants of one program cost on one hardware."""
+    """The costs of variants of one program on one hardware."""
 
     def __init__(self, variants: Variants, placement: AxisPlacement) -> None:
         """Raises `ShardyError` if an axis of a mesh does not fit on the hardware."""
@@ -91,7 +91,7 @@ class StepCosts:
         received = sum(cost.bytes * collective.times for collective, cost in sent)
         return StepCost(time.overlapped, time.serial, memory.total_bytes, received)
 
-    def _least_seconds(self, variant: Variant, sent: list[tuple[Collective, Cost]]) -> float:
+    def _least_seconds(self, variant: Variant, sent: list[tuple[PlannedCollective, Cost]]) -> float:
         """At most the time without overlap: of collectives, and of products if all devices shared them.
 
         An all-reduce may become a reduce-scatter, which takes half of its time.

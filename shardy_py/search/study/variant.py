@@ -17,11 +17,11 @@ from shardy_py.ops import OpRecord, TensorType
 from shardy_py.reshard import reshard_plan as plans
 from shardy_py.reshard.boundary import closed_like, evenly_divided, without_sub_axes
 from shardy_py.search.study.base import Base, Decided, Unsupported
-from shardy_py.search.study.skeleton import Around, Node, Skeleton, skeleton_of
+from shardy_py.search.study.skeleton import Around, Skeleton, StudiedOp, skeleton_of
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of, mesh_to_work_in, resolve
 from shardy_py.xla.spmd.planned import the_tiling
-from shardy_py.xla.spmd.program import Block, Step, Value
+from shardy_py.xla.spmd.program import Block, PlannedOp, TiledValue
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import StepPlans
 
@@ -53,13 +53,13 @@ class Variants:
         self.closed: list[TensorSharding | None] = [None]
         """Closed shardings by number; 0: none."""
         self.plans: StepPlans = {}
-        """What the planner made of steps in earlier variants."""
+        """The plans of steps in earlier variants."""
         self._numbers: dict[TensorSharding, int] = {}
         self.closed_numbers: list[int] = [0]
         self._tilings: dict[tuple[int, int], Tiling] = {}
         self._dots: dict[tuple[Hashable, ...], tuple[int, int] | None] = {}
         self._reshards: dict[TensorType, OpRecord] = {}
-        self.steps: dict[int, tuple[Step, Line, tuple[int, ...]]] = {}
+        self.steps: dict[int, tuple[PlannedOp, Line, tuple[int, ...]]] = {}
         """By the key of an op, its step and values in the last variant, and the numbers of its results."""
         self._boundary: dict[tuple[int, tuple[int | None, ...]], int] = {}
         self._devices = max((mesh.device_count for mesh in self.meshes.values()), default=1)
@@ -121,14 +121,14 @@ class Variants:
             self._tilings[key] = the_tiling(found)
         return self._tilings[key]
 
-    def reshard_of_dot(self, node: Node, numbers: tuple[int, ...]) -> tuple[int, int] | None:
+    def reshard_of_dot(self, node: StudiedOp, numbers: tuple[int, ...]) -> tuple[int, int] | None:
         """The shardings in which a dot makes its result and to which that is resharded, if they differ."""
         key = id(node.record), id(node.rule), numbers
         if key not in self._dots:
             self._dots[key] = self._decide(node, numbers)
         return self._dots[key]
 
-    def _decide(self, node: Node, numbers: tuple[int, ...]) -> tuple[int, int] | None:
+    def _decide(self, node: StudiedOp, numbers: tuple[int, ...]) -> tuple[int, int] | None:
         rule = node.rule
         if rule is None or rule.is_custom:
             return None
@@ -153,7 +153,7 @@ class Variants:
         types: Sequence[TensorType | None],
         numbers: tuple[int, ...],
         source: object,
-    ) -> Step:
+    ) -> PlannedOp:
         """The step of an op: that of an earlier variant, if it is the same.
 
         types, numbers: of its results.
@@ -167,7 +167,7 @@ class Variants:
                 for type_, number in zip(types, numbers, strict=True)
             ]
         )
-        step = Step(record, line.operands, line.results, targets, source=source)
+        step = PlannedOp(record, line.operands, line.results, targets, source=source)
         self.steps[key] = step, line, numbers
         return step
 
@@ -189,7 +189,7 @@ class _Maker:
     variants: Variants
     decided: Decided
     same: dict[int, int] = field(default_factory=dict[int, int])
-    steps: list[Step] = field(default_factory=list[Step])
+    steps: list[PlannedOp] = field(default_factory=list[PlannedOp])
 
     def make(self) -> Variant:
         variants, decided = self.variants, self.decided
@@ -221,7 +221,9 @@ class _Maker:
                     same[value] = first
                     continue
             self._add(index, node, operands)
-        arguments = tuple([Value(slot, self.types[slot], self._tiling(slot)) for slot in skeleton.arguments])
+        arguments = tuple(
+            [TiledValue(slot, self.types[slot], self._tiling(slot)) for slot in skeleton.arguments]
+        )
         returned = tuple([same.get(value, value) for value in skeleton.returned])
         targets = tuple([self.numbers[slot] for slot in skeleton.targets])
         tilings = tuple(
@@ -234,7 +236,7 @@ class _Maker:
         number = self.numbers[value] if number is None else number
         return None if type_ is None else self.variants.tiling(number, len(type_.shape))
 
-    def _add(self, index: int, node: Node, operands: tuple[int, ...]) -> None:
+    def _add(self, index: int, node: StudiedOp, operands: tuple[int, ...]) -> None:
         numbers = self.numbers
         if node.around is Around.CONCATENATE:
             made = numbers[node.results[0]]
@@ -250,7 +252,7 @@ class _Maker:
         self._append(2 * index, node.record, operands, node.results, node.op)
 
     def _add_with_reshard(
-        self, index: int, node: Node, operands: tuple[int, ...], found: tuple[int, int]
+        self, index: int, node: StudiedOp, operands: tuple[int, ...], found: tuple[int, int]
     ) -> None:
         """Adds a dot and the reshard of its result, which takes the place of the result."""
         (value,) = node.results

@@ -7,7 +7,7 @@ from xdsl.dialects.func import FuncOp
 from shardy_py.search.study.variant import Variant, Variants
 from shardy_py.sharding import TensorSharding
 from shardy_py.xla.spmd.from_program import SpmdProgram
-from shardy_py.xla.spmd.program import Block, Step
+from shardy_py.xla.spmd.program import Block, PlannedOp
 from shardy_py.xla.spmd.walk import ProgramPlan
 
 
@@ -23,7 +23,7 @@ class VariantProgram(SpmdProgram):
         """The block of the variant, and the plan of its collectives."""
         return self._variant.block, self._own
 
-    def result_sharding(self, step: Step) -> TensorSharding | None:
+    def result_sharding(self, step: PlannedOp) -> TensorSharding | None:
         """The sharding of the first result of a step."""
         (value, *_) = step.results
         assert isinstance(value, int)

@@ -16,20 +16,29 @@ from shardy_py.search.suggest.code import Code, Constraint, Row, spec_text
 from shardy_py.search.suggest.moves import divides, moves_of
 from shardy_py.search.suggest.points import points_of
 from shardy_py.search.suggest.results import with_results
-from shardy_py.search.suggest.roles import Link, Numbering, Returned, Roles, Tensor, links_of, roles_of
+from shardy_py.search.suggest.roles import (
+    AnnotatedTensor,
+    DimensionClasses,
+    DimensionLink,
+    Returned,
+    Roles,
+    links_of,
+    roles_of,
+)
 from shardy_py.search.suggest.schemes import Choice, Spec, absent_schemes, schemes
 from shardy_py.search.suggest.search import Budget, rank, search
 from shardy_py.search.suggest.suggestion import Plan, Suggestion, pareto
 
 __all__ = [
+    "AnnotatedTensor",
     "Budget",
     "Choice",
     "CoarseModel",
     "CoarseOutcome",
     "Code",
     "Constraint",
-    "Link",
-    "Numbering",
+    "DimensionClasses",
+    "DimensionLink",
     "Plan",
     "Prices",
     "Returned",
@@ -37,7 +46,6 @@ __all__ = [
     "Row",
     "Spec",
     "Suggestion",
-    "Tensor",
     "Variables",
     "absent_schemes",
     "coarse_model",

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shardy_py.search.assignment import Edge, Node, Problem, Solution
+from shardy_py.search.assignment import AssignmentProblem, Edge, Solution, StrategyNode
 from shardy_py.search.suggest.coarse_costs import Coster, Enumerated, Prices, enumerated
-from shardy_py.search.suggest.coarse_groups import Group, Positions, Reader, Variables
+from shardy_py.search.suggest.coarse_groups import Positions, Reader, ValueGroup, Variables
 from shardy_py.search.suggest.roles import Roles
 from shardy_py.search.suggest.schemes import Choice, Spec
 from shardy_py.sharding import Mesh
@@ -60,7 +60,7 @@ class CoarseOutcome:
         if self.cost is None or self.bound is None:
             return f"{size}: no solution in time"
         gap = max(0.0, 1 - self.bound / self.cost) if self.cost and not self.is_optimal else 0.0
-        return f"{size}: certified gap {gap:.1%} (of the coarse model, not of the time of a step)"
+        return f"{size}: proven within {gap:.1%} of the optimum (of this model, not of the time of a step)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +70,11 @@ class CoarseModel:
     strategies: by node, of each the positions of the axes. left_out: the groups of which there are more.
     """
 
-    problem: Problem
+    problem: AssignmentProblem
     roles: Roles
     axes: tuple[str, ...]
     strategies: tuple[tuple[Positions, ...], ...]
-    groups: tuple[Group, ...]
+    groups: tuple[ValueGroup, ...]
     origins: Mapping[int, tuple[int, Positions]]
     left_out: int = 0
 
@@ -121,13 +121,13 @@ def coarse_model(
     coster = Coster(prices, {axis.name: axis.size for axis in mesh.axes if axis.size > 1})
     found = enumerated(reader.groups, reader.edges, coster, fixed)
     nodes = tuple(
-        Node(
+        StrategyNode(
             tuple(group.count * coster.seconds(group, each) for each in own),
             tuple(coster.held(group, each) for each in own),
         )
         for group, own in zip(reader.groups, found.strategies, strict=True)
     )
-    problem = Problem("coarse model", nodes, _edges(reader, coster, found), memory)
+    problem = AssignmentProblem("coarse model", nodes, _edges(reader, coster, found), memory)
     return CoarseModel(
         *(problem, variables.roles, coster.axes, found.strategies, tuple(reader.groups), reader.origins),
         found.left_out,

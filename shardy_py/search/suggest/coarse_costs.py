@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from shardy_py.search.suggest.coarse_groups import Ends, Group, Positions
+from shardy_py.search.suggest.coarse_groups import Ends, Positions, ValueGroup
 from shardy_py.search.suggest.schemes import Spec
 
 _STORED = 0.25
@@ -45,7 +45,7 @@ class Enumerated:
 
 
 def enumerated(
-    groups: Sequence[Group], edges: Mapping[Ends, int], coster: Coster, fixed: Mapping[int, Spec]
+    groups: Sequence[ValueGroup], edges: Mapping[Ends, int], coster: Coster, fixed: Mapping[int, Spec]
 ) -> Enumerated:
     """Returns all strategies of each group, unless their pairs are too many.
 
@@ -76,7 +76,7 @@ def _fixed(own: Spec, axes: Sequence[str]) -> Positions:
     return tuple(next((d for d, each in enumerate(own) if axis in each), None) for axis in axes)
 
 
-def _all(group: Group, coster: Coster) -> tuple[list[Positions], bool]:
+def _all(group: ValueGroup, coster: Coster) -> tuple[list[Positions], bool]:
     """The positions of the axes that divide the sizes, and whether these are all."""
     useful = [p for p, size in enumerate(group.sizes) if any(size % n == 0 for n in coster.sizes)]
     axes = len(coster.sizes)
@@ -98,7 +98,7 @@ def _simplest_first(positions: Sequence[int], axes: int) -> Iterator[Positions]:
             yield from product((None, *chosen), repeat=axes)
 
 
-def _divides(group: Group, strategy: Positions, sizes: Sequence[int]) -> bool:
+def _divides(group: ValueGroup, strategy: Positions, sizes: Sequence[int]) -> bool:
     used: dict[int, int] = {}
     for size, position in zip(sizes, strategy, strict=True):
         if position is not None:
@@ -111,7 +111,7 @@ def _positions(strategy: Positions) -> int:
 
 
 class Coster:
-    """What strategies cost on a mesh; sizes: of its axes."""
+    """The costs of strategies on a mesh; sizes: of its axes."""
 
     def __init__(self, prices: Prices, sizes: Mapping[str, int]) -> None:
         self.prices = prices
@@ -119,7 +119,7 @@ class Coster:
         self.links = tuple(prices.links[axis] for axis in self.axes)
         self.sizes = tuple(sizes.values())
 
-    def seconds(self, group: Group, strategy: Positions) -> float:
+    def seconds(self, group: ValueGroup, strategy: Positions) -> float:
         """Returns the time of one product of a group, or of what reads an argument."""
         prices = self.prices
         made = self._local(group.elements, {*group.made}, strategy)
@@ -131,7 +131,7 @@ class Coster:
         moved = sum(self._local(n, {*held}, strategy) for held, n in group.read.items())
         return seconds + _STORED * 2 * moved / prices.memory / max(1, group.count)
 
-    def held(self, group: Group, strategy: Positions) -> int:
+    def held(self, group: ValueGroup, strategy: Positions) -> int:
         """Returns the bytes on each device of what a group makes."""
         return int(group.count * self._local(group.elements, {*group.made}, strategy))
 

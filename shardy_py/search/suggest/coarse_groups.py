@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from shardy_py.search.suggest.roles import Link, Numbering, Roles
+from shardy_py.search.suggest.roles import DimensionClasses, DimensionLink, Roles
 from shardy_py.sharding import ShardingRule
 from shardy_py.sharding.rule import FactorType
 
@@ -20,15 +20,15 @@ Positions = tuple[int | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Variables:
-    """What may be annotated, the ops that link it, and the classes of dimensions."""
+    """The values that may be annotated, the ops that link them, and the classes of dimensions."""
 
     roles: Roles
-    links: tuple[Link, ...]
-    number: Numbering
+    links: tuple[DimensionLink, ...]
+    number: DimensionClasses
 
 
 @dataclass(eq=False)
-class Group:
+class ValueGroup:
     """sizes: of its positions. made: positions of the tensor that it stands for. count: how many there are.
 
     summed: positions that are summed. flops: of one. members: the arguments. read: elements of the results of
@@ -58,7 +58,7 @@ class Reader:
 
     def __init__(self, variables: Variables) -> None:
         self.roles, self.number = variables.roles, variables.number
-        self.groups: list[Group] = []
+        self.groups: list[ValueGroup] = []
         self.edges: Counter[Ends] = Counter()
         self.origins: dict[int, tuple[int, Positions]] = {}
         self._products: dict[object, int] = {}
@@ -68,7 +68,7 @@ class Reader:
             made = tuple(range(len(shape)))
             for index in members:
                 self.origins[tensors[index].slot] = len(self.groups), made
-            self.groups.append(Group(shape, made, members=members, count=len(members)))
+            self.groups.append(ValueGroup(shape, made, members=members, count=len(members)))
         for link in variables.links:
             if link.is_product and len(link.rule.results) == 1:
                 self._product(link)
@@ -79,7 +79,7 @@ class Reader:
             if argument is not None and not argument.values and each.slot in self.origins:
                 self._edge(self.origins[each.slot], self.origins[argument.slot], each.shape)
 
-    def _product(self, link: Link) -> None:
+    def _product(self, link: DimensionLink) -> None:
         rule, (*operands, result) = link.rule, link.slots
         origins = [self.origins.get(slot) for slot in operands]
         arguments = tuple(o[0] if o and self.groups[o[0]].members else None for o in origins)
@@ -99,7 +99,7 @@ class Reader:
     def _kinds(self, slot: int, mapping: Sequence[Sequence[int]]) -> tuple[str, ...]:
         return tuple(map(self.roles.kind, self.number.of(slot, len(mapping))))
 
-    def _other(self, link: Link) -> None:
+    def _other(self, link: DimensionLink) -> None:
         """Results come from the largest operand that has an origin; other large ones must agree with it."""
         rule, operands = link.rule, link.operands
         known = [
@@ -130,10 +130,10 @@ class Reader:
             self.edges[one[0], other[0], shape, one[1], other[1]] += 1
 
 
-def _product_group(rule: ShardingRule) -> Group:
+def _product_group(rule: ShardingRule) -> ValueGroup:
     sizes = tuple(factor.size for factor in rule.factors)
     summed = frozenset(n for n, f in enumerate(rule.factors) if f.type is FactorType.REDUCTION)
-    return Group(sizes, _factors(rule.results[0]), summed, 2.0 * prod(sizes))
+    return ValueGroup(sizes, _factors(rule.results[0]), summed, 2.0 * prod(sizes))
 
 
 def _factors(mapping: Sequence[Sequence[int]]) -> Positions:

@@ -69,7 +69,7 @@ class Row:
 
     @property
     def key(self) -> object:
-        """What equal rows have in common."""
+        """A key that equal rows share."""
         return self.type, self.spec
 
 
@@ -132,11 +132,11 @@ class Code:
 
     @property
     def _is_by_path(self) -> tuple[bool, ...]:
-        """Whether specs of arguments, and of results if there are any, are by path."""
+        """True if specs of arguments, and of results if there are any, are by path."""
         return tuple(map(_is_by_path, (self.arguments, *([self.results] if self._has_results else []))))
 
     def _helpers(self) -> Iterator[str]:
-        """What makes shardings of the specs, and how it is called."""
+        """The function that makes shardings of the specs, and its call."""
         by_path, has_results = self._is_by_path, self._has_results
         if by_path[0] and not all(_JAX_PATH.fullmatch(row.label) for row in self.arguments):
             return  # names of a module of PyTorch, for example
@@ -184,7 +184,7 @@ def spec_text(own: Spec | None) -> str:
 
 
 def _is_by_path(rows: Sequence[Row]) -> bool:
-    """Whether values have names of JAX, all of them different."""
+    """True if values have names of JAX, all of them different."""
     labels = {row.label for row in rows}
     return bool(rows) and "" not in labels and len(labels) == len(rows)
 

@@ -19,7 +19,7 @@ _NEGLIGIBLE = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class AnnotationMove:
     """An axis, and by tensor the dimension that it shards (None: none). An empty axis removes annotations.
 
     rank: of tensors that may have no annotation yet.
@@ -32,7 +32,7 @@ class Move:
     def applied(self, choice: Choice) -> Choice:
         """Returns the choice after the change; the axis becomes the minor one of its dimension.
 
-        >>> Move("x", ((0, 1),)).applied(((("x",), ()),))
+        >>> AnnotationMove("x", ((0, 1),)).applied(((("x",), ()),))
         (((), ('x',)),)
         """
         found = list(choice)
@@ -51,7 +51,7 @@ class Move:
         return tuple(without)
 
 
-def moves_of(roles: Roles, mesh: Mesh, fixed: frozenset[int] = frozenset()) -> tuple[Move, ...]:
+def moves_of(roles: Roles, mesh: Mesh, fixed: frozenset[int] = frozenset()) -> tuple[AnnotationMove, ...]:
     """Returns the changes to try: those of whole classes first, then of groups, of most bytes first.
 
     fixed: tensors that keep their sharding.
@@ -61,7 +61,7 @@ def moves_of(roles: Roles, mesh: Mesh, fixed: frozenset[int] = frozenset()) -> t
     return (*_class_moves(roles, free, sizes), *_group_moves(roles, free, sizes))
 
 
-def _class_moves(roles: Roles, free: Sequence[int], sizes: Mapping[str, int]) -> Iterator[Move]:
+def _class_moves(roles: Roles, free: Sequence[int], sizes: Mapping[str, int]) -> Iterator[AnnotationMove]:
     """Changes of all arguments that have dimensions of one kind and size, in several groups."""
     held: dict[tuple[str, int], dict[int, int]] = defaultdict(dict)
     for index in free:
@@ -75,10 +75,10 @@ def _class_moves(roles: Roles, free: Sequence[int], sizes: Mapping[str, int]) ->
             continue
         for axis, count in sizes.items():
             if size % count == 0:
-                yield Move(axis, tuple(by_tensor.items()))
+                yield AnnotationMove(axis, tuple(by_tensor.items()))
 
 
-def _group_moves(roles: Roles, free: Sequence[int], sizes: Mapping[str, int]) -> Iterator[Move]:
+def _group_moves(roles: Roles, free: Sequence[int], sizes: Mapping[str, int]) -> Iterator[AnnotationMove]:
     allowed = {*free}
     groups = [tuple(i for i in group if i in allowed) for group in roles.groups()]
     groups += [(i,) for i in free if roles.tensors[i].values]
@@ -88,12 +88,12 @@ def _group_moves(roles: Roles, free: Sequence[int], sizes: Mapping[str, int]) ->
     for group in groups:
         tensor = roles.tensors[group[0]]
         for axis, size in sizes.items():
-            yield Move(axis, tuple((i, None) for i in group), len(tensor.shape))
+            yield AnnotationMove(axis, tuple((i, None) for i in group), len(tensor.shape))
             for dimension, extent in enumerate(tensor.shape):
                 if extent % size == 0:
-                    yield Move(axis, tuple((i, dimension) for i in group), len(tensor.shape))
+                    yield AnnotationMove(axis, tuple((i, dimension) for i in group), len(tensor.shape))
         if tensor.values:
-            yield Move("", tuple((i, None) for i in group))
+            yield AnnotationMove("", tuple((i, None) for i in group))
 
 
 def divides(choice: Choice, roles: Roles, sizes: Mapping[str, int]) -> bool:

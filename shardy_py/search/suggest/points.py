@@ -9,20 +9,25 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from shardy_py.search.suggest.roles import Link, Numbering, Roles, Tensor
+from shardy_py.search.suggest.roles import AnnotatedTensor, DimensionClasses, DimensionLink, Roles
 
 _MOST = 8
 """Groups that are proposed at most: those of most bytes."""
 
 
-def points_of(roles: Roles, links: Sequence[Link], number: Numbering, values: Mapping[int, Tensor]) -> Roles:
+def points_of(
+    roles: Roles,
+    links: Sequence[DimensionLink],
+    number: DimensionClasses,
+    values: Mapping[int, AnnotatedTensor],
+) -> Roles:
     """Returns the roles with the points as further tensors.
 
     A point is a group of results of products that have the batch dimension and dimensions of equal kinds and
     sizes, of at least two products, as those of repeated blocks. values: by the slot of a product, what may
     be constrained for it: values with their names and places, and the slot of the first.
     """
-    groups: dict[tuple[object, ...], list[Tensor]] = defaultdict(list)
+    groups: dict[tuple[object, ...], list[AnnotatedTensor]] = defaultdict(list)
     for link in links:
         (*_, slot) = link.slots
         if not link.is_product or slot not in values:
@@ -38,6 +43,6 @@ def points_of(roles: Roles, links: Sequence[Link], number: Numbering, values: Ma
     return replace(roles, tensors=(*roles.tensors, *points), classes=(*roles.classes, *classes))
 
 
-def _joined(group: Sequence[Tensor]) -> Tensor:
+def _joined(group: Sequence[AnnotatedTensor]) -> AnnotatedTensor:
     listed = tuple(dict.fromkeys(pair for each in group for pair in each.values))
     return replace(group[0], values=listed)

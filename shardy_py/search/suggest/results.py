@@ -10,14 +10,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from shardy_py.search.suggest.roles import Numbering, Returned, Roles, Tensor
+from shardy_py.search.suggest.roles import AnnotatedTensor, DimensionClasses, Returned, Roles
 
 _MOST = 8
 """Groups of results that are annotated at most: those of most bytes."""
 
 
 def with_results(
-    roles: Roles, number: Numbering, results: Sequence[Tensor], donated: Mapping[int, int]
+    roles: Roles, number: DimensionClasses, results: Sequence[AnnotatedTensor], donated: Mapping[int, int]
 ) -> Roles:
     """Returns the roles with the results.
 
@@ -46,7 +46,7 @@ def with_results(
 
 
 def next_values(
-    roles: Roles, number: Numbering, results: Sequence[Tensor], donated: Mapping[int, int]
+    roles: Roles, number: DimensionClasses, results: Sequence[AnnotatedTensor], donated: Mapping[int, int]
 ) -> dict[int, int]:
     """Returns by result the argument whose next value it is.
 

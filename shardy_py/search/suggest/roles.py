@@ -22,11 +22,11 @@ from shardy_py.sharding.rule import FactorType
 Dimension = tuple[int, int]
 """A value, by its slot, and one of its dimensions."""
 _LEAST_SHARE = 0.25
-"""Of the products that have the batch, the part that has a dimension of the data which may be sharded too."""
+"""The least share of the products with the batch that have a dimension of the data that may be sharded."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class AnnotatedTensor:
     """What may be annotated: an argument, or results or values inside that share a sharding.
 
     name: of the argument. label: its name in JAX, "" if there is none. path: that with numbers of layers
@@ -47,7 +47,7 @@ class Tensor:
 
     @property
     def is_point(self) -> bool:
-        """Whether these are values inside, which are annotated by sharding constraints."""
+        """True if these are values inside, which are annotated by sharding constraints."""
         return bool(self.values) and not self.is_result
 
 
@@ -69,7 +69,7 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class DimensionLink:
     """An op that links dimensions: its rule, and the slots of its operands, then of its results."""
 
     rule: ShardingRule
@@ -98,7 +98,7 @@ class Roles:
     the results of @main.
     """
 
-    tensors: tuple[Tensor, ...]
+    tensors: tuple[AnnotatedTensor, ...]
     classes: tuple[tuple[int, ...], ...]
     batch: int | None
     sequence: int | None
@@ -133,19 +133,19 @@ class Roles:
         return tuple(map(tuple, found.values()))
 
 
-def links_of(flat: FlatProgram) -> tuple[Link, ...]:
+def links_of(flat: FlatProgram) -> tuple[DimensionLink, ...]:
     """Returns the ops of a program that have a rule."""
     rules = (
         (flat.kinds[kind].rule, slots) for kind, slots in zip(flat.step_kinds, flat.step_slots, strict=True)
     )
-    returned = (Link(each.rule, (each.slot, each.result_slot)) for each in flat.returned)
-    return (*(Link(rule, slots) for rule, slots in rules if rule is not None), *returned)
+    returned = (DimensionLink(each.rule, (each.slot, each.result_slot)) for each in flat.returned)
+    return (*(DimensionLink(rule, slots) for rule, slots in rules if rule is not None), *returned)
 
 
-class Numbering:
+class DimensionClasses:
     """The class of each dimension of each value: dimensions that rules map to the same factor share one."""
 
-    def __init__(self, links: Sequence[Link]) -> None:
+    def __init__(self, links: Sequence[DimensionLink]) -> None:
         self._joined: UnionFind[Dimension] = UnionFind()
         for link in links:
             along: dict[int, list[Dimension]] = defaultdict(list)
@@ -164,12 +164,14 @@ class Numbering:
         return tuple(self((slot, dimension)) for dimension in range(rank))
 
 
-def roles_of(tensors: Sequence[Tensor], links: Sequence[Link], number: Numbering | None = None) -> Roles:
+def roles_of(
+    tensors: Sequence[AnnotatedTensor], links: Sequence[DimensionLink], number: DimensionClasses | None = None
+) -> Roles:
     """Returns the roles of the arguments of a program.
 
     number: the classes of the links, if known.
     """
-    number = Numbering(links) if number is None else number
+    number = DimensionClasses(links) if number is None else number
     classes = tuple(number.of(t.slot, len(t.shape)) for t in tensors)
     products = [link for link in links if link.is_product]
     made = [
@@ -195,7 +197,7 @@ def roles_of(tensors: Sequence[Tensor], links: Sequence[Link], number: Numbering
     return Roles(tuple(tensors), classes, batch, sequence, features, frozenset(experts), inner)
 
 
-def _major_factors(link: Link) -> Iterator[tuple[Dimension, int]]:
+def _major_factors(link: DimensionLink) -> Iterator[tuple[Dimension, int]]:
     for slot, mapping in zip(link.slots, link.rule.tensors, strict=False):
         for dimension, factors in enumerate(mapping):
             if slot and factors and not _is_whole(link.rule, factors[0]):
@@ -206,7 +208,7 @@ def _is_whole(rule: ShardingRule, factor: int) -> bool:
     return rule.factors[factor].size == 1 or rule.factors[factor].type is FactorType.NEED_REPLICATION
 
 
-def _rank(link: Link, slot: int) -> int:
+def _rank(link: DimensionLink, slot: int) -> int:
     return len(link.rule.tensors[link.slots.index(slot)])
 
 
@@ -231,7 +233,7 @@ def _batch(classes: Sequence[tuple[int, ...]], made: Sequence[set[int]]) -> int 
 
 
 def _multiplied(
-    products: Sequence[Link], batch: int | None, number: Callable[[Dimension], int]
+    products: Sequence[DimensionLink], batch: int | None, number: Callable[[Dimension], int]
 ) -> Iterator[int]:
     """The classes of what is multiplied and does not have the batch: weights."""
     for link in products:
@@ -262,7 +264,7 @@ def _features(weights: Sequence[set[int]], data: set[int]) -> int | None:
     return max(counts, key=lambda each: (counts[each], each in data, -each), default=None)
 
 
-def _depending(slots: set[int], links: Sequence[Link]) -> set[int]:
+def _depending(slots: set[int], links: Sequence[DimensionLink]) -> set[int]:
     """The values that depend on these; links are in program order."""
     found = set(slots)
     for link in links:
@@ -272,7 +274,10 @@ def _depending(slots: set[int], links: Sequence[Link]) -> set[int]:
 
 
 def _experts(
-    products: Sequence[Link], from_data: set[int], batch: int | None, number: Callable[[Dimension], int]
+    products: Sequence[DimensionLink],
+    from_data: set[int],
+    batch: int | None,
+    number: Callable[[Dimension], int],
 ) -> set[int]:
     """Classes of the dimensions that data and weights share in the results of products.
 

@@ -21,7 +21,7 @@ Choice = tuple[Spec | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What schemes are made of: axes of the mesh, and the classes that they shard."""
+    """The parts of schemes: axes of the mesh, and the classes that they shard."""
 
     make: _Schemes
     roles: Roles
@@ -49,7 +49,7 @@ class _Parts:
 
 
 _NEEDS: dict[str, tuple[Callable[[_Parts], bool], str]] = {
-    "batch": (lambda p: p.roles.batch is not None, "no dimension of samples"),
+    "batch": (lambda p: p.roles.batch is not None, "no batch dimension"),
     "data axis": (lambda p: bool(p.data), "the mesh has no second axis"),
     "inner": (lambda p: bool(p.roles.inner), "no inner dimension of weights"),
     "positions": (lambda p: p.roles.sequence is not None, "no dimension of positions beside the samples"),

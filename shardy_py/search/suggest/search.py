@@ -12,7 +12,7 @@ from random import Random
 from time import monotonic
 
 from shardy_py.search.study import StepCost
-from shardy_py.search.suggest.moves import Move
+from shardy_py.search.suggest.moves import AnnotationMove
 from shardy_py.search.suggest.schemes import Choice
 
 Rank = tuple[int, float, float, int]
@@ -26,12 +26,12 @@ def rank(cost: StepCost, memory_limit: int | None) -> Rank:
 
 @dataclass
 class Budget:
-    """How long to search: seconds, and choices that are scored; is_spent: whether it ended the search."""
+    """The limits of a search: seconds, and candidates to evaluate."""
 
     seconds: float
     tries: int
-    is_spent: bool = field(default=False, init=False)
     _end: float = field(init=False)
+    _is_late: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         """Starts the clock."""
@@ -42,21 +42,26 @@ class Budget:
         """The seconds that are left."""
         return max(0.0, self._end - monotonic())
 
+    @property
+    def spent(self) -> str:
+        """The limit that ended the search, as an option of `sdy-suggest`; "" while none has."""
+        return "--tries" if self.tries < 0 else "--time-limit" if self._is_late else ""
+
     def take(self) -> bool:
         """Returns whether one more choice may be scored, and counts it."""
         self.tries -= 1
-        self.is_spent = self.is_spent or self.tries < 0 or monotonic() >= self._end
-        return not self.is_spent
+        self._is_late = self._is_late or monotonic() >= self._end
+        return not self.spent
 
 
 Score = Callable[[Choice, float], StepCost | None]
-"""What a choice costs; None if it is invalid, or a step takes longer than the given seconds."""
+"""The cost of a choice; None if it is invalid, or a step takes longer than the given seconds."""
 
 
 def search(
     start: Choice,
     cost: StepCost,
-    moves: Sequence[Move],
+    moves: Sequence[AnnotationMove],
     score: Score,
     budget: Budget,
     *,

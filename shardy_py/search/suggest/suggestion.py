@@ -85,7 +85,7 @@ class Suggestion:
 
     schemes: all named schemes that apply. absent: why the others do not, by name. current: what the program's
     own annotations cost, None if they are invalid; own: as code. tried: choices that were propagated.
-    is_complete: whether the search ended before its budget. hardware: what times are of. memory_limit: in
+    stopped: why the search ended early, "" if it did not. hardware: what times are of. memory_limit: in
     bytes on a device. coarse: how well coarse models were solved. note: on what the figures are of.
     """
 
@@ -95,7 +95,7 @@ class Suggestion:
     current: StepCost | None
     own: Code | None
     tried: int
-    is_complete: bool
+    stopped: str
     hardware: str
     memory_limit: int | None
     coarse: tuple[CoarseOutcome, ...]
@@ -110,7 +110,7 @@ class Suggestion:
 
     @property
     def fits(self) -> bool:
-        """Whether the plans are within the limit of memory."""
+        """True if the plans are within the limit of memory."""
         return self.memory_limit is None or self.best.cost.memory_bytes <= self.memory_limit
 
     def program(self, plan: Plan | None = None) -> Any:
@@ -129,14 +129,19 @@ class Suggestion:
         before, after = [*self.own.lines()], plan.code().split("\n")
         return "\n".join(unified_diff(before, after, "the program's annotations", name, lineterm=""))
 
+    @property
+    def is_complete(self) -> bool:
+        """True if the search ended before its limits and was not interrupted."""
+        return not self.stopped
+
     def explain(self) -> str:
         """Returns why the best plan is better: bills side by side, and what changes from the program."""
         return self._explain(self)
 
     def __str__(self) -> str:
-        title = f"Suggested shardings for {self.hardware}: {self.tried} choices scored by propagation"
+        title = f"Suggested shardings for {self.hardware}: {self.tried} candidates evaluated"
         if not self.is_complete:
-            title += "; the search was ended by its limit or an interrupt"
+            title += f"; {self.stopped}"
         if not self.fits:
             title += "\nno choice within the limit of memory was found: plan 1 exceeds it least"
         title = "\n".join((title, *filter(None, (self.note,)), *map(str, self.coarse)))

@@ -13,6 +13,7 @@ from typing import Any
 
 from xdsl.ir import Attribute, Operation
 
+from shardy_py.base.json_values import Json, JsonObject
 from shardy_py.base.terminal import without_controls
 from shardy_py.hlo.layout import element_type
 from shardy_py.mlir.ir import written_name
@@ -28,7 +29,7 @@ from shardy_py.report.matching import match_values
 from shardy_py.report.tables import type_text
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
-from shardy_py.viewer.explorer.history import Step, history_of
+from shardy_py.viewer.explorer.history import ShownStep, history_of
 from shardy_py.viewer.explorer.items import Item, Items, collect_items, main_first
 from shardy_py.viewer.explorer.lives import lives
 from shardy_py.viewer.explorer.placement import place, wrapped
@@ -73,7 +74,7 @@ class _Interned:
         return self.numbers.setdefault(key, len(self.numbers))
 
 
-def document(subject: Subject, other: Subject | None = None) -> dict[str, Any]:
+def document(subject: Subject, other: Subject | None = None) -> JsonObject:
     """Returns the data of a page: of one program, or of two, the second as a state of the first."""
     return _Writer(subject).document(other)
 
@@ -96,7 +97,7 @@ class _Writer:
         self.texts.of("")
         self.shardings.of(None)
 
-    def document(self, other: Subject | None) -> dict[str, Any]:
+    def document(self, other: Subject | None) -> JsonObject:
         if other is not None:
             self.matched = match_values(self.table, other.table).pairs
             self.states.append(self._counterparts())
@@ -104,7 +105,7 @@ class _Writer:
         final = [self._sharding(sharding) for sharding in self.given]
         start = [self._sharding(sharding) for sharding in history.start]
         steps = [self._step(step) for step in history.steps]
-        made = {
+        made: JsonObject = {
             "schema": SCHEMA,
             "title": _text(self.subject.title),
             "items": self._items(),
@@ -123,7 +124,7 @@ class _Writer:
             ],
             "other": None if other is None else self._other(other),
         }
-        tables = {
+        tables: dict[str, Any] = {
             "meshes": [_mesh(name, mesh) for name, mesh in self.meshes.items()],
             "texts": [*self.texts.numbers],
             "types": [*self.types.numbers],
@@ -131,7 +132,7 @@ class _Writer:
         }
         return {**made, **tables}
 
-    def _other(self, other: Subject) -> dict[str, Any]:
+    def _other(self, other: Subject) -> JsonObject:
         """The second program: its shardings of the values of the first, and its collectives."""
         final = [-1] * len(self.table.entries)
         for number, sharding in self._of_second():
@@ -148,7 +149,7 @@ class _Writer:
             "summary": _summary(other),
         }
 
-    def _refused(self) -> list[list[Any]]:
+    def _refused(self) -> list[list[Json]]:
         """Value, dimension, axis and reasons, the nearest first."""
         return [
             [r.value, r.dimension, *(self.texts.of(_text(text)) for text in (r.axis, *r.reasons))]
@@ -166,7 +167,7 @@ class _Writer:
         numbers = {id(entry): number for number, entry in enumerate(self.table.entries)}
         return ((numbers[id(old)], new.sharding) for old, new in self.matched)
 
-    def _items(self) -> dict[str, list[Any]]:
+    def _items(self) -> dict[str, list[Json]]:
         found = self.items.found
         return {
             "kind": [self.texts.of(item.kind) for item in found],
@@ -188,7 +189,7 @@ class _Writer:
             known = self.locations[id(location)] = _text(location_text(location))
         return known
 
-    def _values(self) -> dict[str, list[Any]]:
+    def _values(self) -> JsonObject:
         entries = self.table.entries
         return {
             "item": self.items.maker,
@@ -213,7 +214,7 @@ class _Writer:
         found = lives(self.items)
         return [found.order, found.first, found.last]
 
-    def _layouts(self) -> list[list[Any]]:
+    def _layouts(self) -> list[list[Json]]:
         """For each group its number, children, rows of children by index, centers, waypoints and widths."""
         found = self.items.found
         depth, index = [0] * len(found), [0] * len(found)
@@ -232,7 +233,7 @@ class _Writer:
                     continue
                 source, target = pair
             between.setdefault(found[source].parent, set()).add((index[source], index[target]))
-        layouts: list[list[Any]] = []
+        layouts: list[list[Json]] = []
         for number, item in enumerate(found):
             if item.children and item.kind != "repeat":
                 widths = tuple(self._width(found[child]) for child in item.children)
@@ -258,7 +259,7 @@ class _Writer:
         width = max(title * _BOLD, below * _CHARACTER) + _MARGIN
         return round(min(max(width, _NARROWEST), _WIDEST))
 
-    def _step(self, step: Step) -> list[Any]:
+    def _step(self, step: ShownStep) -> list[Json]:
         moves = [
             [m.value, m.dimension, self.texts.of(m.axis), m.source, m.source_dimension] for m in step.moves
         ]
@@ -269,11 +270,11 @@ class _Writer:
     def _item(self, op: Operation | None) -> int:
         return -1 if op is None else self.items.of_op.get(id(op), -1)
 
-    def _collectives(self, report: CommunicationReport | None, own: _Own) -> list[list[Any]]:
+    def _collectives(self, report: CommunicationReport | None, own: _Own) -> list[list[Json]]:
         """For each: kind, axes, type, bytes of all runs, seconds, runs, item, operand, reason, place."""
         return [] if report is None else [self._collective(use, own) for use in report.sending]
 
-    def _collective(self, use: CollectiveUse, own: _Own) -> list[Any]:
+    def _collective(self, use: CollectiveUse, own: _Own) -> list[Json]:
         cause, text = use.cause, self.texts.of
         axes = ", ".join(f"{name}={size}" for name, size in use.axes)
         words = use.kind, axes, type_text(use.type.shape, use.type.element)
@@ -317,7 +318,7 @@ def _axes_length(sharding: TensorSharding | None) -> int:
     return sum(len(str(axis)) - 1 for each in sharding.dimensions for axis in each.axes)
 
 
-def _axes(axes: Iterable[Any], mesh: Mesh) -> list[Any]:
+def _axes(axes: Iterable[Any], mesh: Mesh) -> list[Json]:
     return [part for axis in axes for part in (_text(str(axis).replace('"', "")), axis.size(mesh))]
 
 
@@ -342,13 +343,13 @@ def _type(type_: Any) -> tuple[str, tuple[int | None, ...], int]:
     return tensor.element, tensor.shape, element_type(tensor.element).bits
 
 
-def _mesh(name: str, mesh: Mesh) -> list[Any]:
+def _mesh(name: str, mesh: Mesh) -> list[Json]:
     axes = [part for axis in mesh.axes for part in (_text(axis.name), axis.size)]
     ids = [*mesh.device_ids] if mesh.device_ids and len(mesh.device_ids) <= 4096 else []
     return [_text(name), axes, ids]
 
 
-def _summary(subject: Subject) -> list[Any]:
+def _summary(subject: Subject) -> list[Json]:
     report = subject.communication
     if report is None:
         return []

@@ -22,7 +22,7 @@ from shardy_py.sharding import TensorSharding
 MOST_STEPS = 100_000
 
 
-class Move(NamedTuple):
+class ShownMove(NamedTuple):
     """An axis that appeared on a dimension of a value, and where it came from; values as table positions."""
 
     value: int
@@ -32,7 +32,7 @@ class Move(NamedTuple):
     source_dimension: int
 
 
-class Step(NamedTuple):
+class ShownStep(NamedTuple):
     """A step that changed shardings.
 
     stage: the round. op: through which axes moved; None for a function result or a sharding group.
@@ -42,7 +42,7 @@ class Step(NamedTuple):
     stage: str
     op: Operation | None
     changes: tuple[tuple[int, TensorSharding | None], ...]
-    moves: tuple[Move, ...]
+    moves: tuple[ShownMove, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class History:
     """The shardings before propagation, by value, and the steps to the final ones."""
 
     start: tuple[TensorSharding | None, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[ShownStep, ...]
 
 
 def history_of(
@@ -69,7 +69,7 @@ def history_of(
     numbers = {id(entry): number for number, entry in enumerate(table.entries)}
     start: dict[int, TensorSharding | None] = {}
     known = dict[int, TensorSharding | None]()
-    steps: list[Step] = []
+    steps: list[ShownStep] = []
     for propagation in record.propagations:
         places: dict[int, int] = {}
         for slot in range(UNSHARDABLE + 1, len(propagation.program.slots.values)):
@@ -84,10 +84,10 @@ def history_of(
     before = tuple(start.get(number, sharding) for number, sharding in enumerate(final))
     end = (known.get(number, before[number]) for number in range(len(final)))
     last = tuple((n, new) for n, (old, new) in enumerate(zip(end, final, strict=True)) if old != new)
-    return History(before, (*steps, *([Step("other passes", None, last, ())] if last else [])))
+    return History(before, (*steps, *([ShownStep("other passes", None, last, ())] if last else [])))
 
 
-def _steps(propagation: Propagation, places: dict[int, int]) -> Iterator[Step]:
+def _steps(propagation: Propagation, places: dict[int, int]) -> Iterator[ShownStep]:
     """The steps of one propagation, where they change values of the final program; places: by slot."""
     journal, arrivals = propagation.journal, propagation.arrivals
     stages = _stage_names(propagation)
@@ -105,13 +105,15 @@ def _steps(propagation: Propagation, places: dict[int, int]) -> Iterator[Step]:
         if changes:
             op = None if number <= FUNCTION_RESULT else propagation.program.step_ops[number]
             found = tuple(_move(arrival, places) for arrival in moves.get(index, ()))
-            yield Step(stages[index], op, tuple(changes.items()), found)
+            yield ShownStep(stages[index], op, tuple(changes.items()), found)
 
 
-def _move(arrival: Arrival, places: dict[int, int]) -> Move:
+def _move(arrival: Arrival, places: dict[int, int]) -> ShownMove:
     source = arrival.sources[0]
     axis = str(arrival.axis).replace('"', "")
-    return Move(places[arrival.slot], arrival.dimension, axis, places.get(source.slot, -1), source.dimension)
+    return ShownMove(
+        places[arrival.slot], arrival.dimension, axis, places.get(source.slot, -1), source.dimension
+    )
 
 
 def _stage_names(propagation: Propagation) -> Sequence[str]:

@@ -45,7 +45,7 @@ class Item:
     children: list[int] = field(default_factory=list[int])
 
 
-class Edge(NamedTuple):
+class ValueUse(NamedTuple):
     """A use of a value, by its position in the value table, by an item, as its operand of that number."""
 
     value: int
@@ -62,7 +62,7 @@ class Items:
 
     table: ValueTable
     found: list[Item] = field(default_factory=lambda: [Item("root", "", -1)])
-    edges: list[Edge] = field(default_factory=list[Edge])
+    edges: list[ValueUse] = field(default_factory=list[ValueUse])
     maker: list[int] = field(default_factory=list[int])
     of_op: dict[int, int] = field(default_factory=dict[int, int])
 
@@ -157,10 +157,10 @@ class _Collector:
             number = self.results[id(parent), index]
             entry = self.items.table.entries[number]
             item = self.items.add(Item("result", entry.label or entry.name, group, (number,), op))
-            self.items.edges.append(Edge(self.numbers[id(value)], item, index))
+            self.items.edges.append(ValueUse(self.numbers[id(value)], item, index))
 
     def _uses(self, op: Operation, item: int) -> None:
-        edges = (Edge(self.numbers[id(v)], item, index) for index, v in enumerate(operands_of(op)))
+        edges = (ValueUse(self.numbers[id(v)], item, index) for index, v in enumerate(operands_of(op)))
         self.items.edges.extend(edges)
 
 

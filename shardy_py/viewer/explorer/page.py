@@ -13,14 +13,14 @@ from functools import lru_cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
-from typing import Any
 
+from shardy_py.base.json_values import JsonObject
 from shardy_py.report.notebook import PALETTE
 
 _SCRIPTS = ("data.js", "layout.js", "draw.js", "panel.js", "main.js")
 
 
-def page(document: dict[str, Any]) -> str:
+def page(document: JsonObject) -> str:
     """Returns the text of an HTML file that shows a document."""
     style, script = _asset("style.css"), _script()
     allowed = f"script-src {_hash(script)}; style-src {_hash(style)}"
@@ -28,7 +28,7 @@ def page(document: dict[str, Any]) -> str:
     data = json.dumps(document, separators=(",", ":"), ensure_ascii=True)
     parts = {
         "policy": policy,
-        "title": escape(document["title"]),
+        "title": escape(str(document["title"])),
         "style": style,
         "script": script,
         "data": b64encode(zlib.compress(data.encode(), 6)).decode(),

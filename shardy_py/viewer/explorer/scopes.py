@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 
-from shardy_py.viewer.explorer.items import Edge, Item, Items, scope_of
+from shardy_py.viewer.explorer.items import Item, Items, ValueUse, scope_of
 from shardy_py.viewer.explorer.sections import sections
 
 LEAST_RUN = 6
@@ -53,7 +53,7 @@ class _Folder:
             self._add(child, self.numbers[parent] if op < 0 else self.new.found[self.numbers[op]].parent)
         for item in self.new.found:
             item.children.sort(key=lambda child: _ORDER.get(self.new.found[child].kind, 1))
-        self.new.edges = [Edge(e.value, self.numbers[e.item], e.operand) for e in self.old.edges]
+        self.new.edges = [ValueUse(e.value, self.numbers[e.item], e.operand) for e in self.old.edges]
         self.new.of_op = {op: self.numbers[number] for op, number in self.old.of_op.items()}
         return self.new
 

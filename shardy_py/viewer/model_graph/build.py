@@ -27,7 +27,7 @@ from shardy_py.viewer.model_graph.spots import Spot, shown, spots_of
 from shardy_py.viewer.model_graph.tensors import tensors_of
 
 _ORDER = {"argument": 0, "result": 2}
-"""Of nodes by the kind of their item; ops are between."""
+"""The order of nodes by the kind of their item; ops are between."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from shardy_py.viewer.explorer import Items, lives
 from shardy_py.viewer.model_graph.schema import GradientStop, GraphNodeData, NodeValue
 from shardy_py.viewer.model_graph.spots import Spot
-from shardy_py.viewer.model_graph.tensors import Tensor
+from shardy_py.viewer.model_graph.tensors import ShownTensor
 
 _GRADIENT: list[GradientStop] = [
     {"stop": 0, "bgColor": "#ffffff"},
@@ -22,10 +22,10 @@ Values = dict[int, NodeValue]
 
 
 class Programmed(NamedTuple):
-    """What overlays are made from: the items, and their tensors by position in the value table."""
+    """The source of overlays: the items, and their tensors by position in the value table."""
 
     items: Items
-    tensors: Mapping[int, Tensor]
+    tensors: Mapping[int, ShownTensor]
 
 
 def _bytes(program: Programmed) -> Values:
@@ -39,7 +39,7 @@ def _bytes(program: Programmed) -> Values:
 
 
 def _replicated(program: Programmed) -> Values:
-    """Whether the largest tensor that each item makes is sharded, replicated, or something between."""
+    """The sharding of the largest tensor that each item makes: sharded, replicated, or something between."""
     found: Values = {}
     for number, item in enumerate(program.items.found):
         made = [tensor for v in item.values if (tensor := program.tensors.get(v)) and tensor.copies]
@@ -48,7 +48,7 @@ def _replicated(program: Programmed) -> Values:
     return found
 
 
-def _copies(tensor: Tensor) -> NodeValue:
+def _copies(tensor: ShownTensor) -> NodeValue:
     copies = tensor.copies or 1
     if copies == 1:
         return {"value": "sharded", "bgColor": _SHARDED}
@@ -78,7 +78,7 @@ OVERLAYS: Mapping[str, tuple[str, Callable[[Programmed], Values]]] = {
 
 
 def node_data(
-    items: Items, spots: Mapping[int, Spot], tensors: Mapping[int, Tensor]
+    items: Items, spots: Mapping[int, Spot], tensors: Mapping[int, ShownTensor]
 ) -> dict[str, dict[str, GraphNodeData]]:
     """Returns the overlays by name, each by the id of a graph."""
     program = Programmed(items, tensors)

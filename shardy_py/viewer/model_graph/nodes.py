@@ -17,7 +17,7 @@ from shardy_py.ops import TABLE, Control
 from shardy_py.viewer.explorer import Item, Items
 from shardy_py.viewer.model_graph.schema import GraphNode, IncomingEdge, KeyValue, MetadataItem
 from shardy_py.viewer.model_graph.spots import Spot, shown
-from shardy_py.viewer.model_graph.tensors import Tensor
+from shardy_py.viewer.model_graph.tensors import ShownTensor
 
 _TAG = "__tensor_tag"
 """Model Explorer's key of the name of an operand or result."""
@@ -34,7 +34,7 @@ class NodeWriter:
         self,
         items: Items,
         spots: Mapping[int, Spot],
-        tensors: Mapping[int, Tensor],
+        tensors: Mapping[int, ShownTensor],
         notes: Mapping[int, Mapping[str, str]],
     ) -> None:
         self.items, self.spots, self.tensors, self.notes = items, spots, tensors, notes
@@ -85,7 +85,7 @@ class NodeWriter:
         return [callee] if callee in self.graphs else []
 
     def _attributes(self, item: Item, number: int) -> dict[str, str]:
-        """What is shown of a node, by label."""
+        """The attributes shown of a node, by label."""
         rows: dict[str, str] = {}
         if item.kind == "op" and item.op is not None:
             rows = {"op": written_name(item.op), **_op_attributes(item.op)}

@@ -70,7 +70,7 @@ def spots_of(items: Items) -> dict[int, Spot]:
 
 
 def _is_family(items: Items, item: Item) -> bool:
-    """Whether a group only holds scopes that differ in a number: Model Explorer finds equal layers itself."""
+    """True if a group only holds scopes that differ in a number: Model Explorer finds equal layers itself."""
     return item.kind == "repeat" and not any(_REPEATED.fullmatch(items.found[n].label) for n in item.children)
 
 

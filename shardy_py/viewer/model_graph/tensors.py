@@ -16,7 +16,7 @@ from shardy_py.sharding import TensorSharding
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class ShownTensor:
     """A tensor on the devices of its mesh.
 
     text: its global type with the axes of each dimension. local_shape, sharding: as text, "" if it has none.
@@ -45,7 +45,7 @@ class Tensor:
         return {key: value for key, value in rows.items() if value}
 
 
-def tensors_of(table: ValueTable) -> dict[int, Tensor]:
+def tensors_of(table: ValueTable) -> dict[int, ShownTensor]:
     """Returns the ranked tensors of a program by their positions in the value table.
 
     Raises:
@@ -55,7 +55,7 @@ def tensors_of(table: ValueTable) -> dict[int, Tensor]:
     return {numbers[id(value.entry)]: _tensor(value) for value in local_values(table.module, table)}
 
 
-def _tensor(value: LocalValue) -> Tensor:
+def _tensor(value: LocalValue) -> ShownTensor:
     return _measured(value.type, value.sharding, value.local_shape, value.copies, value.mesh.device_count)
 
 
@@ -66,12 +66,12 @@ def _measured(
     local_shape: tuple[int | None, ...],
     copies: int | None,
     devices: int,
-) -> Tensor:
+) -> ShownTensor:
     local = [size for size in local_shape if size is not None]
     is_static = len(local) == len(local_shape)
     size = -(-prod(local) * element_type(type_.element).bits // 8) if is_static else None
     text = str(sharding) if sharding else ""
-    return Tensor(
+    return ShownTensor(
         type_with_axes(type_, sharding),
         _brackets(type_.element, map(_size, local_shape)),
         text,

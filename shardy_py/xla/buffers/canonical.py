@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from shardy_py.hlo.layout import element_type
 from shardy_py.ops import TABLE, OpRecord, TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
-from shardy_py.xla.spmd.program import Name, Step
+from shardy_py.xla.spmd.program import Name, PlannedOp
 
 _TRANSPOSE = "stablehlo.transpose"
 
@@ -41,20 +41,20 @@ COPIED = PRODUCTS | {_SELECTION}
 _NARROW = frozenset(("bf16", "f16"))
 
 
-def is_widened(step: Step) -> bool:
-    """Whether the host computes a product in f32 instead of fewer bits."""
+def is_widened(step: PlannedOp) -> bool:
+    """True if the host computes a product in f32 instead of fewer bits."""
     type_ = step.record.operands[0] if step.record.name in PRODUCTS else None
     return type_ is not None and type_.element in _NARROW
 
 
-def is_narrowed_after(step: Step) -> bool:
-    """Whether the result of such a product is converted back to fewer bits."""
+def is_narrowed_after(step: PlannedOp) -> bool:
+    """True if the result of such a product is converted back to fewer bits."""
     type_ = step.record.results[0] if is_widened(step) else None
     return type_ is not None and type_.element in _NARROW
 
 
-def is_narrowed(step: Step) -> bool:
-    """Whether the host computes an elementwise op in f32, and converts the result to bf16.
+def is_narrowed(step: PlannedOp) -> bool:
+    """True if the host computes an elementwise op in f32, and converts the result to bf16.
 
     Source: openxla/xla, xla/service/cpu/cpu_float_support.cc.
     """
@@ -71,7 +71,7 @@ def is_narrowed(step: Step) -> bool:
 class Added:
     """A step that XLA adds; its result has `scale` times the bytes of the value `like`."""
 
-    step: Step
+    step: PlannedOp
     like: Name
     scale: float = 1
 
@@ -81,11 +81,11 @@ class Canonical:
     """A step as the host runs it, with what is added before and after it."""
 
     before: tuple[Added, ...]
-    step: Step
+    step: PlannedOp
     after: tuple[Added, ...] = ()
 
 
-def canonical(step: Step, sent: Sequence[int], *, on_host: bool, is_entry: bool) -> Canonical:
+def canonical(step: PlannedOp, sent: Sequence[int], *, on_host: bool, is_entry: bool) -> Canonical:
     """The step with the steps that XLA adds to it.
 
     sent: the indices of operands that are sent, so that a copy of them is made anyway. is_entry: whether it
@@ -147,7 +147,7 @@ def _orders_of_convolution(record: OpRecord) -> list[tuple[int, ...] | None]:
     return [None if order == tuple(range(len(order))) else order for order in orders]
 
 
-def _expanded(step: Step) -> Canonical:
+def _expanded(step: PlannedOp) -> Canonical:
     """A selection of windows with the indices of all elements, then a scatter into a new tensor.
 
     Source: xla/hlo/transforms/expanders/select_and_scatter_expander.cc.
@@ -160,24 +160,24 @@ def _expanded(step: Step) -> Canonical:
     numbers = tuple((id(step), "index", i) for i in range(rank))
     chosen, places, start = ((id(step), name) for name in ("chosen", "places", "start"))
     indices = (
-        Added(Step(OpRecord("stablehlo.iota", (), ()), (), (name,), (None,)), operand, integer)
+        Added(PlannedOp(OpRecord("stablehlo.iota", (), ()), (), (name,), (None,)), operand, integer)
         for name in numbers
     )
     before = (
         *indices,
-        Added(Step(bare, (operand, *numbers), (chosen,), (None,)), source, 1 + rank * integer),
-        Added(Step(bare, (chosen,), (places,), (None,)), source, rank * integer),
-        Added(Step(bare, (), (start,), (None,)), operand),
+        Added(PlannedOp(bare, (operand, *numbers), (chosen,), (None,)), source, 1 + rank * integer),
+        Added(PlannedOp(bare, (chosen,), (places,), (None,)), source, rank * integer),
+        Added(PlannedOp(bare, (), (start,), (None,)), operand),
     )
     return Canonical(before, replace(step, operands=(start, places, source)))
 
 
-def _converted(type_: TensorType, source: Name, made: Name, *, to: str) -> Step:
+def _converted(type_: TensorType, source: Name, made: Name, *, to: str) -> PlannedOp:
     record = OpRecord("stablehlo.convert", (type_,), (replace(type_, element=to),))
-    return Step(record, (source,), (made,), (None,))
+    return PlannedOp(record, (source,), (made,), (None,))
 
 
-def _copy(type_: TensorType, source: Name, made: Name, order: Sequence[int]) -> Step:
+def _copy(type_: TensorType, source: Name, made: Name, order: Sequence[int]) -> PlannedOp:
     result = replace(type_, shape=tuple(type_.shape[i] for i in order))
     record = OpRecord(_TRANSPOSE, (type_,), (result,), {"permutation": tuple(order)})
-    return Step(record, (source,), (made,), (None,))
+    return PlannedOp(record, (source,), (made,), (None,))

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, TensorType, TupleType
+from xdsl.dialects.builtin import ModuleOp, TensorType, TupleType
 from xdsl.dialects.func import CallOp
-from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, Region, SSAValue
 
 from shardy_py.base.errors import ShardyError, located
 from shardy_py.hardware.tensor_bytes import Target, TensorBytes, TensorSize, tensor_size
@@ -26,10 +26,11 @@ from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.symbols import MAIN, Symbols, callee_name, function_name
 from shardy_py.mlir.text.deep_stack import deep_stack
 from shardy_py.mlir.text.source import position_of
+from shardy_py.mlir.typed import dictionaries_of, function_type_of, of_kind
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.ops import TABLE, Control, Storage, record
 from shardy_py.sharding import TensorSharding
-from shardy_py.xla.buffers.liveness import MemoryComputation, MemoryStep, Nested, Runs
+from shardy_py.xla.buffers.liveness import MemoryComputation, MemoryStep, NestedComputation, Runs
 
 _DONATIONS = ("tf.aliasing_output", "jax.buffer_donor")
 _NOTHING = TensorSize((), TensorBytes())
@@ -126,15 +127,15 @@ def bounded_tensor(type_: TensorType[Attribute]) -> record.TensorType:
 def location_of(value: SSAValue | FunctionResult) -> Attribute:
     """Returns the location of a value: of its op, of an argument itself, of the function for a result."""
     if isinstance(value, FunctionResult):
-        return cast(Any, value.function).location
-    return cast(Any, value.op if isinstance(value, OpResult) else value).location
+        return value.function.location
+    return (value.op if isinstance(value, OpResult) else of_kind(value, BlockArgument)).location
 
 
 def donated_arguments(function: Operation) -> tuple[bool, ...]:
     """Returns for each argument of a function whether its memory may be reused."""
-    attributes = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get("arg_attrs"))
+    attributes = dictionaries_of(function, "arg_attrs")
     return tuple(
-        attributes is not None and any(name in attributes.data[number].data for name in _DONATIONS)
+        bool(attributes) and any(name in attributes[number].data for name in _DONATIONS)
         for number in range(len(function.regions[0].blocks[0].args))
     )
 
@@ -218,7 +219,7 @@ class _ProgramCollector:
     def entry(self, function: Operation) -> EntryFunction:
         """Collects a function each of whose results is an array of its own."""
         body = self._body(function.regions[0])
-        types = cast(Any, function.properties["function_type"]).outputs.data
+        types = function_type_of(function).outputs.data
         given = attribute_list_shardings(function.properties.get("res_attrs")) or (None,) * len(types)
         results: list[int] = []
         for i, (type_, sharding) in enumerate(zip(types, given, strict=True)):
@@ -323,8 +324,8 @@ class _ProgramCollector:
         condition, body = map(self._body, op.regions)
         arrays = self._owned(body, makes, self.tensors.copy, carries=True)
         nested = (
-            Nested(self._finish(condition, condition.returned), makes, "never"),
-            Nested(self._finish(body, arrays), makes, "always"),
+            NestedComputation(self._finish(condition, condition.returned), makes, "never"),
+            NestedComputation(self._finish(body, arrays), makes, "always"),
         )
         outer = dict.fromkeys((*condition.captured, *body.captured))
         updates = tuple(zip(reads, makes, strict=True))
@@ -335,7 +336,7 @@ class _ProgramCollector:
         reads, makes, *_ = self._plain(op, Storage.NEW)
         bodies = [self._body(region) for region in op.regions]
         owned = ((body, self._owned(body, makes, self.tensors.copy)) for body in bodies)
-        nested = tuple(Nested(self._finish(body, arrays)) for body, arrays in owned)
+        nested = tuple(NestedComputation(self._finish(body, arrays)) for body, arrays in owned)
         outer = dict.fromkeys(value for body in bodies for value in body.captured)
         return MemoryStep((*reads, *outer), makes, (), Runs(nested))
 
@@ -353,7 +354,7 @@ class _ProgramCollector:
             self._callees[name] = self._finish(body, body.returned)
         if self._callees[name] is None:
             what = f"@{name} calls itself: memory use of recursive functions"
-            raise ShardyError.unsupported(what, where=position_of(cast(Any, call).location))
+            raise ShardyError.unsupported(what, where=position_of(call.location))
         return self._callees[name]
 
     def _run(self, op: Operation, index: int, outer: Sequence[int]) -> MemoryStep:
@@ -374,7 +375,7 @@ class _ProgramCollector:
             else:
                 makes.append(number)
                 same[returned] = number
-        return MemoryStep((*reads, *outer), tuple(makes), (), Runs((Nested(index, arguments),)))
+        return MemoryStep((*reads, *outer), tuple(makes), (), Runs((NestedComputation(index, arguments),)))
 
 
 def _entry_functions(functions: Mapping[str, Operation]) -> list[Operation]:

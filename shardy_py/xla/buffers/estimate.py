@@ -11,18 +11,19 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from shardy_py.hlo.layout.formats import Target
 from shardy_py.mlir.location_names import location_text
+from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.packing import Buffer
-from shardy_py.xla.buffers.stored import Setting, StoredBlock
+from shardy_py.xla.buffers.stored import CompileSetting, StoredBlock
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.program import Block, Name
 from shardy_py.xla.spmd.walk import Sent
@@ -102,7 +103,7 @@ def estimate_memory(
     results = [0 if on else size for size, on in zip(made, returned, strict=True)]
     carried = _carried(sizes, donated, results, _aliasing(function))
     aliased = sum(size for size, number in zip(results, carried, strict=True) if number is not None)
-    stored = StoredBlock(block, sent, again, Setting(on_host, target), measure, merged)
+    stored = StoredBlock(block, sent, again, CompileSetting(on_host, target), measure, merged)
     names = [None if number is None else block.arguments[number].name for number in carried]
     held, alive = stored.temporaries(results, names)
     on_host_memory = sum(given) - sum(sizes) + sum(made) - sum(results) + stored.host_bytes
@@ -155,8 +156,7 @@ def _live(alive: Iterable[Buffer]) -> Iterator[LiveTensor]:
 
 def _dictionaries(function: FuncOp, attributes: str) -> list[Mapping[str, Attribute]]:
     """The attributes of each argument or result; none where no value has any."""
-    listed = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get(attributes))
-    return [entry.data for entry in listed] if listed is not None else []
+    return [entry.data for entry in dictionaries_of(function, attributes)]
 
 
 def _memory_kinds(function: FuncOp, attributes: str, count: int) -> list[str]:

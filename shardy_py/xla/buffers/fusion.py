@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from shardy_py.ops import TABLE, Repeat, Role
-from shardy_py.xla.spmd.program import Name, Step
+from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
 
 _MOVES = frozenset(
@@ -26,13 +26,13 @@ _MOVES = frozenset(
 """Ops that XLA fuses into consumers although they are not elementwise."""
 
 
-class Group(NamedTuple):
+class FusedStep(NamedTuple):
     """A stored step with those fused into it.
 
     members: these, each behind those fused into it, the stored one last. needs: the stored values they read.
     """
 
-    members: list[Step]
+    members: list[PlannedOp]
     needs: list[Name]
 
 
@@ -45,14 +45,14 @@ class Fusion:
     """
 
     sizes: Mapping[Name, int]
-    sent: Callable[[Step], Sequence[Sent]]
+    sent: Callable[[PlannedOp], Sequence[Sent]]
     results: Sequence[Name]
-    reads: Callable[[Step], list[Name]]
+    reads: Callable[[PlannedOp], list[Name]]
     saves_reads: bool = False
 
-    def fused(self, steps: Iterable[Step]) -> set[Name]:
+    def fused(self, steps: Iterable[PlannedOp]) -> set[Name]:
         """The values that are computed in their consumers."""
-        users: dict[Name, list[Step]] = defaultdict(list)
+        users: dict[Name, list[PlannedOp]] = defaultdict(list)
         for step in steps:
             for name in dict.fromkeys(self.reads(step)):
                 users[name].append(step)
@@ -81,9 +81,9 @@ class Fusion:
         return self._without_costly(steps, found, users) if self.saves_reads else found
 
     def _without_costly(
-        self, steps: Iterable[Step], fused: set[Name], users: Mapping[Name, Sequence[Step]]
+        self, steps: Iterable[PlannedOp], fused: set[Name], users: Mapping[Name, Sequence[PlannedOp]]
     ) -> set[Name]:
-        """Those that move no more bytes when k consumers read their inputs than when they are stored."""
+        """The steps that move no more bytes when k consumers read their inputs than when they are stored."""
         inputs: dict[Name, Iterable[Name]] = {}
         kept = set[Name]()
         for step in steps:
@@ -105,7 +105,7 @@ class Fusion:
         self,
         names: Iterable[Name],
         inputs: Mapping[Name, Iterable[Name]],
-        users: Mapping[Name, Sequence[Step]],
+        users: Mapping[Name, Sequence[PlannedOp]],
     ) -> Iterator[Name]:
         """The stored values behind names: those of values with one consumer are not known yet."""
         left = [*names]
@@ -118,37 +118,37 @@ class Fusion:
             else:
                 left += inputs[name]
 
-    def _is_producer(self, step: Step) -> bool:
+    def _is_producer(self, step: PlannedOp) -> bool:
         return not step.blocks and not self.sent(step) and is_cheap(step)
 
-    def _is_expensive(self, step: Step) -> bool:
+    def _is_expensive(self, step: PlannedOp) -> bool:
         return TABLE[step.record.name].repeat is Repeat.EXPENSIVE
 
-    def _is_consumer(self, step: Step) -> bool:
+    def _is_consumer(self, step: PlannedOp) -> bool:
         is_reduction = step.record.name == "stablehlo.reduce"
         return not step.blocks and (is_cheap(step) or is_reduction) and not self._gathers(step)
 
-    def _is_fused_into(self, kind: str, step: Step, *, is_plain: bool) -> bool:
-        """Whether an op is fused into a step; an expensive one not where its elements are read repeatedly."""
+    def _is_fused_into(self, kind: str, step: PlannedOp, *, is_plain: bool) -> bool:
+        """True if an op is fused into a step; an expensive one not where its elements are read repeatedly."""
         row = TABLE[step.record.name]
         if step.record.name == "stablehlo.reduce" and not is_plain and TABLE[kind].repeat is not Repeat.FREE:
             return False
         is_repeated = row.role is Role.BROADCAST and TABLE[kind].repeat is Repeat.EXPENSIVE
         return self._is_consumer(step) and not is_repeated
 
-    def _gathers(self, step: Step) -> bool:
-        """Whether operands of the step are sent, so that they are stored."""
+    def _gathers(self, step: PlannedOp) -> bool:
+        """True if operands of the step are sent, so that they are stored."""
         return any(each.operand >= 0 and each.collective.kind != "all_reduce" for each in self.sent(step))
 
-    def groups(self, steps: Sequence[Step], fused: set[Name]) -> dict[int, Group]:
-        """What is computed in each stored step, by its identity."""
+    def groups(self, steps: Sequence[PlannedOp], fused: set[Name]) -> dict[int, FusedStep]:
+        """The steps computed in each stored step, by its identity."""
         makers = {step.results[0]: step for step in steps if step.results and step.results[0] in fused}
         stored = (step for step in steps if not step.results or step.results[0] not in fused)
         return {id(step): self._group(step, makers) for step in stored}
 
-    def _group(self, step: Step, makers: Mapping[Name, Step]) -> Group:
+    def _group(self, step: PlannedOp, makers: Mapping[Name, PlannedOp]) -> FusedStep:
         """Depth first: in a chain of fused steps each is visited once."""
-        members: list[Step] = []
+        members: list[PlannedOp] = []
         needs: dict[Name, None] = {}
         seen = {id(step)}
         left = [(step, iter(self.reads(step)))]
@@ -165,11 +165,11 @@ class Fusion:
             else:
                 members.append(last)
                 left.pop()
-        return Group(members, [*needs])
+        return FusedStep(members, [*needs])
 
 
-def is_cheap(step: Step) -> bool:
-    """Whether XLA fuses a step with others: elementwise ops, and those that move elements."""
+def is_cheap(step: PlannedOp) -> bool:
+    """True if XLA fuses a step with others: elementwise ops, and those that move elements."""
     row = TABLE[step.record.name]
     is_constant = step.record.name == "stablehlo.constant"
     return is_constant or step.record.name in _MOVES or row.elementwise(step.record)

@@ -1,11 +1,11 @@
-"""What runs on the host for a block, as events: its ops (`host_steps.py`), fused (`host_fusion.py`)."""
+"""The events of a block on the host: its ops (`host_steps.py`), fused (`host_fusion.py`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from shardy_py.ops import TABLE, Control
-from shardy_py.xla.buffers.host_fusion import Group, HostFusion
+from shardy_py.xla.buffers.host_fusion import FusedOps, HostFusion
 from shardy_py.xla.buffers.host_program import HostOp, HostProgram, is_in_place
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
@@ -38,7 +38,7 @@ def _live(ops: Sequence[HostOp], returned: Sequence[Name]) -> list[HostOp]:
     return found[::-1]
 
 
-def _event(program: HostProgram, op: HostOp, group: Group) -> Event:
+def _event(program: HostProgram, op: HostOp, group: FusedOps) -> Event:
     reads = tuple(dict.fromkeys(map(program.stored, group.reads)))
     if op.sums:
         first = op.sums[0]

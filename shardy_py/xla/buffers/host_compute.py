@@ -20,7 +20,7 @@ from shardy_py.xla.buffers.host_program import (
     is_pointwise,
     kind_of,
 )
-from shardy_py.xla.spmd.program import Name, Step
+from shardy_py.xla.spmd.program import Name, PlannedOp
 
 _WINDOW = 32
 """The elements that the host reduces at once."""
@@ -33,7 +33,11 @@ _WIDENED = frozenset(("sort", "scatter", "reduce_window", "select_and_scatter"))
 
 
 def compute(
-    program: HostProgram, step: Step, operands: Sequence[Name], others: Sequence[Name], makes: Sequence[Name]
+    program: HostProgram,
+    step: PlannedOp,
+    operands: Sequence[Name],
+    others: Sequence[Name],
+    makes: Sequence[Name],
 ) -> None:
     """Adds the op of a step; others: what it reads beside its operands."""
     kind, reads, made = kind_of(step), [*operands], [*makes]
@@ -73,8 +77,8 @@ def _wide(program: HostProgram, name: Name) -> Name:
     return program.named(replace(program.types[name], element="f32"))
 
 
-def _is_known(program: HostProgram, step: Step, made: Name) -> bool:
-    """Whether an equal op without operands has made the value: XLA merges them."""
+def _is_known(program: HostProgram, step: PlannedOp, made: Name) -> bool:
+    """True if an equal op without operands has made the value: XLA merges them."""
     kind = kind_of(step)
     if not (is_movable(kind) or is_pointwise(HostOp(kind, (), (made,), computed=step))):
         return False
@@ -84,7 +88,7 @@ def _is_known(program: HostProgram, step: Step, made: Name) -> bool:
     return first != made
 
 
-def _product(program: HostProgram, step: Step, operands: Sequence[Name], makes: Sequence[Name]) -> None:
+def _product(program: HostProgram, step: PlannedOp, operands: Sequence[Name], makes: Sequence[Name]) -> None:
     """A product of matrices, or of batches of them: operands and a result of other ranks are reshaped."""
     numbers = DotDimensions.of(step.record.attributes)
     given: list[Name] = []
@@ -107,8 +111,8 @@ def _flat(type_: TensorType) -> TensorType:
     return TensorType((elements(type_),), type_.element)
 
 
-def _is_by_library(program: HostProgram, step: Step, name: Name) -> bool:
-    """Whether a library reduces an operand: of floats, to sums, minima or maxima, of some size.
+def _is_by_library(program: HostProgram, step: PlannedOp, name: Name) -> bool:
+    """True if a library reduces an operand: of floats, to sums, minima or maxima, of some size.
 
     Source: openxla/xla, xla/backends/cpu/ynn_support.cc.
     """
@@ -120,7 +124,7 @@ def _is_by_library(program: HostProgram, step: Step, name: Name) -> bool:
     return all(row is not None and row.is_in_library for row in rows)
 
 
-def _windows(program: HostProgram, step: Step, name: Name) -> TensorType | None:
+def _windows(program: HostProgram, step: PlannedOp, name: Name) -> TensorType | None:
     """What is left of an operand whose windows of 32 elements are reduced first; None if they are not.
 
     Source: openxla/xla, xla/service/tree_reduction_rewriter.cc.
@@ -134,7 +138,7 @@ def _windows(program: HostProgram, step: Step, name: Name) -> TensorType | None:
     return replace(type_, shape=shape)
 
 
-def _running_axis(program: HostProgram, step: Step, name: Name) -> int:
+def _running_axis(program: HostProgram, step: PlannedOp, name: Name) -> int:
     """The dimension along which a window of its size makes running sums; -1 if it does not."""
     type_ = program.types.get(name)
     sizes = integers(step.record.attributes, "window_dimensions")
@@ -144,7 +148,7 @@ def _running_axis(program: HostProgram, step: Step, name: Name) -> int:
     return axis if not others and axis >= 0 and _RUN < sizes[axis] == type_.shape[axis] else -1
 
 
-def _running(program: HostProgram, step: Step, name: Name, axis: int, into: Name) -> None:
+def _running(program: HostProgram, step: PlannedOp, name: Name, axis: int, into: Name) -> None:
     """Running sums of 16 elements each, those of their ends, and both added.
 
     Source: openxla/xla, xla/service/reduce_window_rewriter.cc.
@@ -162,7 +166,7 @@ def _running(program: HostProgram, step: Step, name: Name, axis: int, into: Name
     program.add("slice", (inner, outer), (into,), step)
 
 
-def _top_k(program: HostProgram, step: Step, operands: Sequence[Name], makes: Sequence[Name]) -> None:
+def _top_k(program: HostProgram, step: PlannedOp, operands: Sequence[Name], makes: Sequence[Name]) -> None:
     """The largest elements and their places, by a kernel for f32, else by a sort of both.
 
     The kernel has whole rows on each device, which keeps its part of the results. Source: openxla/xla,

@@ -45,7 +45,7 @@ _NOT_IN_LIBRARY = frozenset(
 )
 """Ops that a reduction of the library computes with it, and elementwise ones that it does not."""
 _MOST_REPETITIONS = 15
-"""How often code of an op may be in a fusion."""
+"""The most times that code of an op may be in a fusion."""
 _MOST_REDUCTIONS = 5
 _MOST_CONCATENATED = 8
 """A concatenation of more operands is not fused."""
@@ -60,7 +60,7 @@ _SAME, _OTHER, _REPEATED = range(3)
 
 
 @dataclass
-class Group:
+class FusedOps:
     """Ops that are computed together.
 
     root: the last of them. members: with it, by how often code for each is made. reads: the values that are
@@ -76,7 +76,7 @@ class Group:
 class _Growing:
     """A group that takes in ops; values are numbers.
 
-    reads: as of `Group`. orders: in which order values are read. places: the members at whose places.
+    reads: as of `FusedOps`. orders: in which order values are read. places: the members at whose places.
     readers: how many members read a value. waiting: the ops that may join, negative. reductions: of members.
     """
 
@@ -148,17 +148,17 @@ class HostFusion:
             self.makers.append(maker)
         return number
 
-    def groups(self) -> list[Group]:
-        """What runs at once, in the order of the ops; what is fused into all its users is in theirs."""
+    def groups(self) -> list[FusedOps]:
+        """The groups that run, in the order of the ops; those fused into all users are in theirs."""
         self._keep_shared()
-        found: list[Group] = []
+        found: list[FusedOps] = []
         removed = bytearray(len(self.ops))
         names = self._names
         for number in range(len(self.ops) - 1, -1, -1):
             if not removed[number]:
                 group = self._group(number, removed)
                 reads = {names[value]: is_direct for value, is_direct in group.reads.items()}
-                found.append(Group(number, group.members, reads))
+                found.append(FusedOps(number, group.members, reads))
         return found[::-1]
 
     def _group(self, root: int, removed: bytearray) -> _Growing:
@@ -219,7 +219,7 @@ class HostFusion:
                     heappush(group.waiting, -maker)
 
     def _keeps_index(self, number: int, value: int) -> bool:
-        """Whether an op reads an operand at the places of its own elements, in any order."""
+        """True if an op reads an operand at the places of its own elements, in any order."""
         given, made = self._types[value], self._types[self._results[number]]
         same = given is not None and made is not None and given.shape == made.shape
         return same or self.ops[number].kind in ("transpose", "copy")
@@ -235,7 +235,7 @@ class HostFusion:
         return _REPEATED if is_index else _OTHER
 
     def _joins(self, group: _Growing, number: int) -> bool:
-        """Whether an op becomes a member of a group that reads what it makes."""
+        """True if an op becomes a member of a group that reads what it makes."""
         kind = self.ops[number].kind
         if not self._takes(group.root, number, group.orders[self._results[number]]):
             return False
@@ -245,11 +245,11 @@ class HostFusion:
         return is_plain or not self._is_repeated(group, number)
 
     def _count(self, group: _Growing, value: int) -> int:
-        """How often code for a value would be in a group."""
+        """The number of times that code for a value would be in a group."""
         return sum([group.members[each] for each in group.places[value]])
 
     def _is_repeated(self, group: _Growing, number: int) -> bool:
-        """Whether code for an op would be in a group too often."""
+        """True if code for an op would be in a group too often."""
         kind, value = self.ops[number].kind, self._results[number]
         if kind == "broadcast_in_dim":
             return False
@@ -260,7 +260,7 @@ class HostFusion:
         return count > 1 or group.readers[value] + others > 1
 
     def _takes(self, root: int, number: int, order: int) -> bool:
-        """Whether a group with a root may have an op that makes what it reads in an order."""
+        """True if a group with a root may have an op that makes what it reads in an order."""
         op, last = self.ops[number], self.ops[root]
         if last.kind == LIBRARY_REDUCTION:
             is_known = self._pointwise[number] and len(op.reads) <= 2 and op.kind not in _NOT_IN_LIBRARY
@@ -274,7 +274,7 @@ class HostFusion:
         return not is_changed or self._pointwise[number] or op.kind in ("slice", "dynamic_slice")
 
     def _is_copied(self, number: int) -> bool:
-        """Whether an op puts together many operands, or long rows: then it is a copy, and not fused."""
+        """True if an op puts together many operands, or long rows: then it is a copy, and not fused."""
         op = self.ops[number]
         if op.kind != "concatenate":
             return False
@@ -306,7 +306,7 @@ class HostFusion:
         return element == "bf16" and is_narrowed(op.computed)
 
     def _has_repeated_divisor(self, number: int) -> bool:
-        """Whether elements of what is divided by are repeated: then XLA multiplies by their reciprocals."""
+        """True if elements of what is divided by are repeated: then XLA multiplies by their reciprocals."""
         op, made = self.ops[number], self._types[self._results[number]]
         divisor = self.makers[self.numbers[op.reads[1]]] if len(op.reads) > 1 and op.kind == "divide" else -1
         if divisor < 0 or made is None or self.ops[divisor].kind != "broadcast_in_dim":
@@ -323,14 +323,14 @@ class HostFusion:
                 self._kept.add(number)
 
     def _is_taken_by_all(self, number: int) -> bool:
-        """Whether all users of an op can take it, on each way to them."""
+        """True if all users of an op can take it, on each way to them."""
         users = self.users[number]
         if any(user == _OUTSIDE or not self._fusible[user] for user in users):
             return False
         return all(self._on_all_paths(number, user, {}) for user in users)
 
     def _reads_more(self, number: int) -> bool:
-        """Whether an op reads several large operands, with more elements than it makes."""
+        """True if an op reads several large operands, with more elements than it makes."""
         made = self._types[self._results[number]]
         if made is None or len(self.reads[number]) < 2:
             return False
@@ -344,7 +344,7 @@ class HostFusion:
         return large > 1 and total > elements(made)
 
     def _on_all_paths(self, producer: int, consumer: int, known: dict[int, bool]) -> bool:
-        """Whether an op is fused into another whichever way its value takes to there."""
+        """True if an op is fused into another whichever way its value takes to there."""
         if consumer == producer:
             return True
         if not self._fusible[consumer]:
@@ -355,7 +355,7 @@ class HostFusion:
         return known[consumer]
 
     def _is_on_path(self, producer: int, consumer: int, value: int, known: dict[int, bool]) -> bool:
-        """Whether the producer is fused into a consumer by way of one of its operands, if it leads there."""
+        """True if the producer is fused into a consumer by way of one of its operands, if it leads there."""
         maker = self.makers[value]
         if maker < producer or not self._reaches(producer, maker):
             return True
@@ -364,7 +364,7 @@ class HostFusion:
         return taken and self._on_all_paths(producer, maker, known)
 
     def _reaches(self, producer: int, number: int) -> bool:
-        """Whether an op needs what another makes."""
+        """True if an op needs what another makes."""
         waiting, seen = [number], {number}
         while waiting:
             each = waiting.pop()

@@ -16,8 +16,8 @@ from math import prod
 from typing import NamedTuple
 
 from shardy_py.ops import TABLE, Storage, TensorType
-from shardy_py.xla.spmd.model import Collective
-from shardy_py.xla.spmd.program import Name, Step
+from shardy_py.xla.spmd.model import PlannedCollective
+from shardy_py.xla.spmd.program import Name, PlannedOp
 
 LIBRARY_REDUCTION = "library_reduce"
 """The kind of a reduction that a library computes."""
@@ -43,13 +43,13 @@ class HostOp(NamedTuple):
     kind: str
     reads: tuple[Name, ...]
     makes: tuple[Name, ...]
-    step: Step | None = None
-    sent: Collective | None = None
-    sums: tuple[Collective, ...] = ()
-    computed: Step | None = None
+    step: PlannedOp | None = None
+    sent: PlannedCollective | None = None
+    sums: tuple[PlannedCollective, ...] = ()
+    computed: PlannedOp | None = None
 
 
-def kind_of(step: Step) -> str:
+def kind_of(step: PlannedOp) -> str:
     """The name of an op without its dialect."""
     return step.record.name.rpartition(".")[2]
 
@@ -60,7 +60,7 @@ def elements(type_: TensorType) -> int:
 
 
 def is_pointwise(op: HostOp) -> bool:
-    """Whether each element that it makes depends on the same element of its operands only."""
+    """True if each element that it makes depends on the same element of its operands only."""
     step = op.computed
     return op.kind in _POINTWISE or (
         step is not None and bool(TABLE[step.record.name].elementwise(step.record))
@@ -68,12 +68,12 @@ def is_pointwise(op: HostOp) -> bool:
 
 
 def is_movable(kind: str) -> bool:
-    """Whether an op is fused like elementwise ones although it moves, repeats or reduces elements."""
+    """True if an op is fused like elementwise ones although it moves, repeats or reduces elements."""
     return kind in _MOVES
 
 
 def is_in_place(op: HostOp) -> bool:
-    """Whether the op writes over its first operands."""
+    """True if the op writes over its first operands."""
     step = op.computed
     return op.kind == "sort" or (step is not None and TABLE[step.record.name].storage is Storage.IN_PLACE)
 
@@ -104,10 +104,10 @@ class HostProgram:
         kind: str,
         reads: Sequence[Name],
         makes: Sequence[Name],
-        step: Step | None = None,
+        step: PlannedOp | None = None,
         *,
-        sent: Collective | None = None,
-        sums: Sequence[Collective] = (),
+        sent: PlannedCollective | None = None,
+        sums: Sequence[PlannedCollective] = (),
     ) -> None:
         """Adds an op that is not the step itself."""
         self.ops.append(HostOp(kind, tuple(reads), tuple(makes), step, sent, tuple(sums)))
@@ -117,7 +117,7 @@ class HostProgram:
         kind: str,
         reads: Sequence[Name],
         type_: TensorType,
-        step: Step | None = None,
+        step: PlannedOp | None = None,
         into: Name | None = None,
     ) -> Name:
         """Adds an op with one result, and returns the name of that; into: the name, if it has one."""
@@ -135,7 +135,7 @@ class HostProgram:
         self.sizes[into] = self.measure(type_)
         return into
 
-    def sliced(self, source: Name, type_: TensorType, place: Hashable, step: Step | None) -> Name:
+    def sliced(self, source: Name, type_: TensorType, place: Hashable, step: PlannedOp | None) -> Name:
         """A slice of a value; equal ones, with the same `place`, are one op."""
         key = "slice", source, type_, place
         known = self.known.get(key)
@@ -144,10 +144,10 @@ class HostProgram:
         return known
 
     def is_narrow(self, name: Name) -> bool:
-        """Whether a value is of bf16, which the host does not compute with."""
+        """True if a value is of bf16, which the host does not compute with."""
         type_ = self.types.get(name)
         return type_ is not None and type_.element == "bf16"
 
-    def widened(self, name: Name, step: Step | None) -> Name:
+    def widened(self, name: Name, step: PlannedOp | None) -> Name:
         """A value converted to f32."""
         return self.made("convert", (name,), replace(self.types[name], element="f32"), step)

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from shardy_py.ops import TensorType
 from shardy_py.xla.buffers.host_program import HostProgram, elements, kind_of
-from shardy_py.xla.spmd.model import Collective
-from shardy_py.xla.spmd.program import Name, Step
+from shardy_py.xla.spmd.model import PlannedCollective
+from shardy_py.xla.spmd.program import Name, PlannedOp
 
 _MOST_PIECES = 64
 """Exchanges between more devices have one buffer for all pieces, which have the same bytes in all."""
@@ -23,11 +23,11 @@ _MOST_PIECES = 64
 
 def sent(
     program: HostProgram,
-    collective: Collective,
+    collective: PlannedCollective,
     source: Name,
-    step: Step | None,
+    step: PlannedOp | None,
     *,
-    original: Collective | None = None,
+    original: PlannedCollective | None = None,
     into: Name | None = None,
 ) -> Name:
     """Sends a value, and returns what arrives.
@@ -61,9 +61,9 @@ def sent(
 
 def _exchanged(
     program: HostProgram,
-    original: Collective,
+    original: PlannedCollective,
     source: Name,
-    step: Step | None,
+    step: PlannedOp | None,
     held: TensorType,
     arrived: TensorType,
     into: Name | None,
@@ -78,7 +78,7 @@ def _exchanged(
     return program.made("copy", (whole,), arrived, step, into)
 
 
-def _made_shape(collective: Collective) -> tuple[int, ...]:
+def _made_shape(collective: PlannedCollective) -> tuple[int, ...]:
     """The shape of what arrives on each device."""
     shape = collective.made_shape or collective.held_shape
     is_unknown = collective.kind == "all_gather" and not collective.made_shape and bool(shape)
@@ -90,12 +90,14 @@ _HALOS = frozenset(
 )
 
 
-def has_halo(step: Step) -> bool:
-    """Whether the op reads slices of neighbours beside its own part."""
+def has_halo(step: PlannedOp) -> bool:
+    """True if the op reads slices of neighbours beside its own part."""
     return kind_of(step) in _HALOS
 
 
-def halo_axis(program: HostProgram, collective: Collective, source: Name, last: int | None) -> int | None:
+def halo_axis(
+    program: HostProgram, collective: PlannedCollective, source: Name, last: int | None
+) -> int | None:
     """The dimension of which a slice is sent to a neighbour; None if the whole is sent.
 
     last: the one before; if others are smaller, too, it has its final size.
@@ -110,7 +112,7 @@ def halo_axis(program: HostProgram, collective: Collective, source: Name, last: 
     return next((axis for axis in axes if axis != last or len(axes) == 1), None)
 
 
-def with_halo(program: HostProgram, source: Name, pieces: Sequence[Name], axis: int, step: Step) -> Name:
+def with_halo(program: HostProgram, source: Name, pieces: Sequence[Name], axis: int, step: PlannedOp) -> Name:
     """A value put together with the slices that come from neighbours."""
     types = [program.types[name] for name in (source, *pieces)]
     if any(axis >= len(type_.shape) for type_ in types):
@@ -122,14 +124,14 @@ def with_halo(program: HostProgram, source: Name, pieces: Sequence[Name], axis: 
     return program.made("concatenate", (source, *pieces), joined, step)
 
 
-def cut(program: HostProgram, joined: Name, size: int, axis: int, step: Step) -> Name:
+def cut(program: HostProgram, joined: Name, size: int, axis: int, step: PlannedOp) -> Name:
     """The part of a value with a halo that is needed, before another dimension is exchanged."""
     type_ = program.types[joined]
     shape = (*(size if d == axis else own for d, own in enumerate(type_.shape)),)
     return program.made("dynamic_slice", (joined,), replace(type_, shape=shape), step)
 
 
-def masked(program: HostProgram, joined: Name, axis: int, step: Step) -> Name:
+def masked(program: HostProgram, joined: Name, axis: int, step: PlannedOp) -> Name:
     """A value that is padded in a sharded dimension: what other devices hold is masked."""
     made, given = program.types[step.results[0]], program.types[joined]
     if len(given.shape) != len(made.shape):

@@ -17,8 +17,8 @@ from shardy_py.xla.buffers.canonical import PRODUCTS, is_narrowed_after, is_wide
 from shardy_py.xla.buffers.host_compute import compute
 from shardy_py.xla.buffers.host_program import HostProgram, elements, is_movable, kind_of
 from shardy_py.xla.buffers.host_sends import cut, halo_axis, has_halo, masked, sent, with_halo
-from shardy_py.xla.spmd.model import Collective
-from shardy_py.xla.spmd.program import Name, Step
+from shardy_py.xla.spmd.model import PlannedCollective
+from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
 
 
@@ -35,7 +35,7 @@ class HostSteps:
     merged: Mapping[int, Sequence[Sent]]
     originals: Mapping[int, int]
 
-    def add(self, step: Step, captured: Iterable[Name]) -> None:
+    def add(self, step: PlannedOp, captured: Iterable[Name]) -> None:
         """Adds the ops of a step; captured: what its regions read."""
         original = self.originals.get(id(step), id(step))
         planned, again = self.sent.get(original, ()), self.merged.get(original, ())
@@ -68,10 +68,10 @@ class HostSteps:
             current = program.made("slice", (current,), TensorType(shape, type_.element))
         return current
 
-    def _split(self, step: Step, moved: Sequence[Sent]) -> tuple[list[Sent], list[Collective]]:
-        """What is sent of operands, and what is sent of the result: the last of these makes the result."""
+    def _split(self, step: PlannedOp, moved: Sequence[Sent]) -> tuple[list[Sent], list[PlannedCollective]]:
+        """Transfers of operands, and of the result: the last of these makes the result."""
         before = [*moved]
-        after: list[Collective] = []
+        after: list[PlannedCollective] = []
         result = self.program.types.get(step.results[0]) if len(step.results) == 1 else None
         is_written = TABLE[step.record.name].collective is not None
         last = moved[-1] if moved and not is_written else None
@@ -80,7 +80,7 @@ class HostSteps:
                 after.insert(0, before.pop().collective)
         return before, after
 
-    def _before(self, step: Step, operands: list[Name], moved: Sequence[Sent]) -> list[Name]:
+    def _before(self, step: PlannedOp, operands: list[Name], moved: Sequence[Sent]) -> list[Name]:
         """Sends operands, which are replaced by what arrives; returns slices of neighbours beside them."""
         program, joins = self.program, kind_of(step) != "concatenate"
         pieces: list[Name] = []
@@ -113,10 +113,12 @@ class HostSteps:
             operands[last] = masked(program, operands[last], halo or 0, step)
         return []
 
-    def _axis(self, step: Step, collective: Collective, source: Name, last: int | None) -> int | None:
+    def _axis(
+        self, step: PlannedOp, collective: PlannedCollective, source: Name, last: int | None
+    ) -> int | None:
         return halo_axis(self.program, collective, source, last) if has_halo(step) else None
 
-    def _halos(self, step: Step, operands: Sequence[Name], again: Sequence[Sent]) -> Iterable[Sent]:
+    def _halos(self, step: PlannedOp, operands: Sequence[Name], again: Sequence[Sent]) -> Iterable[Sent]:
         """The slices that are sent again to neighbours for a step: XLA does not merge those."""
         for each in again if has_halo(step) else ():
             index = next((i for i, name in enumerate(operands) if name in self._roots(each)), -1)
@@ -139,12 +141,14 @@ class HostSteps:
         names = cast("tuple[Name, ...]", key)[1:] if isinstance(key, tuple) else ()
         return {self.program.stored(name) for name in names}
 
-    def _summed_before(self, step: Step, operands: list[Name], sums: list[Collective]) -> list[Collective]:
+    def _summed_before(
+        self, step: PlannedOp, operands: list[Name], sums: list[PlannedCollective]
+    ) -> list[PlannedCollective]:
         """Sums slices of the operand that only one device has, so that all have them; returns other sums."""
         if len(step.results) != 1 or not operands or TABLE[step.record.name].collective is not None:
             return sums
         size = self.program.sizes.get(step.results[0], 0)
-        left: list[Collective] = []
+        left: list[PlannedCollective] = []
         for each in sums:
             held = TensorType(each.held_shape, each.element_type)
             if self.program.measure(held) >= size:
@@ -154,13 +158,15 @@ class HostSteps:
                 operands[0] = self._summed(part, (each,), step)
         return left
 
-    def _summed(self, part: Name, sums: Sequence[Collective], step: Step, into: Name | None = None) -> Name:
+    def _summed(
+        self, part: Name, sums: Sequence[PlannedCollective], step: PlannedOp, into: Name | None = None
+    ) -> Name:
         """The sum of what all devices have."""
         made = self.program.named(self.program.types[part], into)
         self.program.add("all_reduce", (part,), (made,), step, sums=sums)
         return made
 
-    def _written(self, step: Step, operands: Sequence[Name], sums: Sequence[Collective]) -> None:
+    def _written(self, step: PlannedOp, operands: Sequence[Name], sums: Sequence[PlannedCollective]) -> None:
         """A collective of the program itself: its result is what was sent, or the sum of its operand."""
         (made,), given = step.results, operands[0]
         if sums and self.program.is_narrow(given):
@@ -175,11 +181,11 @@ class HostSteps:
 
     def _after(
         self,
-        step: Step,
+        step: PlannedOp,
         operands: Sequence[Name],
         others: Sequence[Name],
-        sums: Sequence[Collective],
-        after: Sequence[Collective],
+        sums: Sequence[PlannedCollective],
+        after: Sequence[PlannedCollective],
     ) -> None:
         """The op, the sum of what it makes, what is sent of it, and the part that each device keeps."""
         program = self.program
@@ -202,7 +208,11 @@ class HostSteps:
                 program.add("dynamic_slice", (source,), (name,), step)
 
     def _whole(
-        self, step: Step, operands: Sequence[Name], sums: Sequence[Collective], after: Sequence[Collective]
+        self,
+        step: PlannedOp,
+        operands: Sequence[Name],
+        sums: Sequence[PlannedCollective],
+        after: Sequence[PlannedCollective],
     ) -> TensorType | None:
         """The type of what an op makes, if that is not its result: parts of a sum, or more than is kept."""
         type_ = self.program.types.get(step.results[0]) if len(step.results) == 1 else None
@@ -216,7 +226,7 @@ class HostSteps:
             return TensorType(after[0].held_shape, "f32" if is_widened(step) else after[0].element_type)
         return self._unsharded(step, operands, type_)
 
-    def _unsharded(self, step: Step, operands: Sequence[Name], type_: TensorType) -> TensorType | None:
+    def _unsharded(self, step: PlannedOp, operands: Sequence[Name], type_: TensorType) -> TensorType | None:
         """The type of a result that is computed for more than a device keeps of it; None if it is not."""
         given = step.record.operands[0] if step.record.operands else None
         made = step.record.results[0]
@@ -230,7 +240,7 @@ class HostSteps:
         return whole if elements(whole) > elements(type_) else None
 
 
-def _is_whole(step: Step) -> bool:
-    """Whether the op makes a value like its operand, of which a device may keep a part only."""
+def _is_whole(step: PlannedOp) -> bool:
+    """True if the op makes a value like its operand, of which a device may keep a part only."""
     is_other = is_movable(kind_of(step)) or has_halo(step) or step.record.name in PRODUCTS
     return not is_other and not step.blocks

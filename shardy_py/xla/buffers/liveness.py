@@ -25,7 +25,7 @@ ENTRY = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Nested:
+class NestedComputation:
     """A computation that an op runs: a branch, the body of a loop, a callee.
 
     computation: its index in the program.
@@ -47,7 +47,7 @@ class Runs:
     is_loop: whether the results exist before the computations run, as the values carried through iterations.
     """
 
-    nested: tuple[Nested, ...]
+    nested: tuple[NestedComputation, ...]
     is_loop: bool = False
 
 
@@ -65,7 +65,7 @@ class MemoryStep(NamedTuple):
     runs: Runs | None = None
 
     @property
-    def nested(self) -> tuple[Nested, ...]:
+    def nested(self) -> tuple[NestedComputation, ...]:
         """The computations that it runs."""
         return () if self.runs is None else self.runs.nested
 
@@ -110,7 +110,7 @@ class _Moment(NamedTuple):
 
     extra_bytes: int
     step: int
-    inner: tuple[Nested, tuple[Owner, ...]] | None = None
+    inner: tuple[NestedComputation, tuple[Owner, ...]] | None = None
 
 
 class LivenessAnalysis:
@@ -286,7 +286,7 @@ class _Frame:
             if value not in last_use:
                 self._end(value)
 
-    def owners(self, number: int, step: MemoryStep, nested: Nested) -> tuple[Owner, ...]:
+    def owners(self, number: int, step: MemoryStep, nested: NestedComputation) -> tuple[Owner, ...]:
         """Returns the owners of the arguments of a computation that the step runs."""
         if nested.handed_over != "last use":
             owner = Owner.COMPUTATION if nested.handed_over == "always" else Owner.OUTSIDE

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shardy_py.xla.spmd.program import Step
+from shardy_py.xla.spmd.program import PlannedOp
 
 _MOST_PLACED = 2_000
 """Buffers of larger programs are summed up instead of given places, which would take quadratic time."""
@@ -26,23 +26,23 @@ class Buffer(NamedTuple):
     size: int
     start: int
     end: int
-    step: Step | None = None
+    step: PlannedOp | None = None
     inside: tuple[Buffer, ...] = ()
 
 
 @dataclass
-class Holder:
+class HeldMemory:
     """Memory for values, from a step to another; root: the result that is in it in the end, -1 for none."""
 
     size: int
     start: int
     end: int
     root: int = -1
-    step: Step | None = None
+    step: PlannedOp | None = None
 
 
 @dataclass
-class Slot:
+class MemorySlot:
     """The memory of a result and the periods in which it is taken."""
 
     size: int
@@ -56,7 +56,7 @@ class Slot:
         return True
 
 
-def packed(buffers: Sequence[Buffer], slots: Sequence[Slot]) -> tuple[int, tuple[Buffer, ...]]:
+def packed(buffers: Sequence[Buffer], slots: Sequence[MemorySlot]) -> tuple[int, tuple[Buffer, ...]]:
     """The bytes of buffers that do not fit into the memory of results, and those alive when most are."""
     if len(buffers) > _MOST_PLACED:
         return _summed(buffers, slots)
@@ -71,7 +71,7 @@ def packed(buffers: Sequence[Buffer], slots: Sequence[Slot]) -> tuple[int, tuple
     return _best_fit(left), tuple(each for each in left if each.start <= moment <= each.end)
 
 
-def _summed(buffers: Sequence[Buffer], slots: Sequence[Slot]) -> tuple[int, tuple[Buffer, ...]]:
+def _summed(buffers: Sequence[Buffer], slots: Sequence[MemorySlot]) -> tuple[int, tuple[Buffer, ...]]:
     """As `packed`, with what is alive at the same time summed up instead of given places.
 
     Buffers of at most the size of the largest slot fill all slots that are free.

@@ -16,7 +16,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
-from shardy_py.xla.spmd.model import Collective
+from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name
 
 
@@ -30,9 +30,9 @@ class Event(NamedTuple):
     step: Any
     reads: tuple[Name, ...]
     makes: tuple[Name, ...]
-    sent: Collective | None = None
+    sent: PlannedCollective | None = None
     kind: Hashable = None
-    sums: tuple[Collective, ...] = ()
+    sums: tuple[PlannedCollective, ...] = ()
     over: tuple[Name, ...] = ()
 
 

@@ -24,10 +24,10 @@ from shardy_py.xla.buffers.host import host_events
 from shardy_py.xla.buffers.host_program import HostProgram
 from shardy_py.xla.buffers.host_steps import HostSteps
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
-from shardy_py.xla.buffers.packing import Buffer, Holder, Slot, packed
+from shardy_py.xla.buffers.packing import Buffer, HeldMemory, MemorySlot, packed
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
-from shardy_py.xla.spmd.model import Collective
-from shardy_py.xla.spmd.program import Block, Name, Step
+from shardy_py.xla.spmd.model import PlannedCollective
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
 
@@ -35,7 +35,7 @@ _WINDOWED = frozenset(("stablehlo.convolution", "stablehlo.reduce_window", "stab
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class CompileSetting:
     """How programs are compiled.
 
     on_host: by XLA's backend for the host: ops start as early as they can, products are of f32, all-reduces
@@ -62,13 +62,13 @@ class StoredBlock:
     block: Block
     sent: dict[int, list[Sent]]
     again: Mapping[Hashable, int]
-    setting: Setting
+    setting: CompileSetting
     measure: LocalSizes
     merged: Mapping[int, Sequence[Sent]] = field(default_factory=dict[int, "Sequence[Sent]"])
     types: dict[Name, TensorType] = field(default_factory=dict[Name, TensorType])
     sizes: dict[Name, int] = field(default_factory=dict[Name, int])
     alias: dict[Name, Name] = field(default_factory=dict[Name, Name])
-    steps: list[Step] = field(default_factory=list[Step])
+    steps: list[PlannedOp] = field(default_factory=list[PlannedOp])
     results: list[Name] = field(default_factory=list[Name])
     originals: dict[int, int] = field(default_factory=dict[int, int])
     host_bytes: int = 0
@@ -113,7 +113,7 @@ class StoredBlock:
             else:
                 self._list_with_copies(step)
 
-    def _list_with_copies(self, step: Step) -> None:
+    def _list_with_copies(self, step: PlannedOp) -> None:
         if step.record.name not in COPIED:
             self.steps.append(step)
             return
@@ -135,7 +135,7 @@ class StoredBlock:
         if found.step is not step:
             self.originals[id(found.step)] = id(step)
 
-    def _list_once(self, steps: Iterable[Step]) -> None:
+    def _list_once(self, steps: Iterable[PlannedOp]) -> None:
         """Lists copies of operands; equal copies of a value are one."""
         for step in steps:
             sources = tuple(self.stored_name(name) for name in step.operands)
@@ -164,12 +164,12 @@ class StoredBlock:
             shape = (size * 8 // element_type(element).bits,)
         self.types |= dict.fromkeys(added.step.results, TensorType(shape, element))
 
-    def sent_for(self, step: Step) -> Sequence[Sent]:
+    def sent_for(self, step: PlannedOp) -> Sequence[Sent]:
         """The collectives of a step."""
         return self.sent.get(self.originals.get(id(step), id(step)), ())
 
-    def _is_alias(self, step: Step) -> bool:
-        """Whether each result is its operand under another name."""
+    def _is_alias(self, step: PlannedOp) -> bool:
+        """True if each result is its operand under another name."""
         row = TABLE[step.record.name]
         is_reshape = step.record.name == "stablehlo.reshape" and not self.setting.on_host
         is_free = row.is_wire or row.storage is Storage.ALIAS or is_reshape
@@ -177,8 +177,8 @@ class StoredBlock:
         same = all(self.sizes.get(name) == self.sizes[result] for name, result in pairs)
         return is_free and same and not self.sent_for(step) and bool(step.results)
 
-    def scheduled(self) -> tuple[list[Event], dict[int, list[Step]]]:
-        """What runs, in program order; and by the identity of a step, what is computed in it."""
+    def scheduled(self) -> tuple[list[Event], dict[int, list[PlannedOp]]]:
+        """The events in program order; and by the identity of a step, what is computed in it."""
         live = self._live()
         steps = [step for step in self.steps if not step.results or not live.isdisjoint(step.results)]
         setting = self.setting
@@ -208,7 +208,7 @@ class StoredBlock:
         moments |= {self.originals[step]: moments[step] for step in self.originals if step in moments}
         last = {name: moment for moment, event in timed.items() for name in event.reads}
         end = _moments(events)[-1]
-        slots: list[Slot] = [Slot(size) for size in results]
+        slots: list[MemorySlot] = [MemorySlot(size) for size in results]
         for slot, name in zip(slots, carried, strict=False):
             if name is not None:
                 until = last.get(name, -1)
@@ -218,7 +218,7 @@ class StoredBlock:
         roots: dict[Name, int] = {}
         for position, name in enumerate(self.results):
             roots.setdefault(name, position)
-        holders: dict[Name, Holder] = {}
+        holders: dict[Name, HeldMemory] = {}
         for moment, event in timed.items():
             step = event.step
             if step is not None and step.blocks and event.sent is None:
@@ -240,7 +240,7 @@ class StoredBlock:
                     holder = holders.pop(reused)
                     holder.end = finish
                 else:
-                    holder = Holder(size, moment, finish, step=step)
+                    holder = HeldMemory(size, moment, finish, step=step)
                 holders[made] = holder
                 holder.root = roots.get(made, holder.root)
         distinct = {id(holder): holder for holder in holders.values()}
@@ -251,7 +251,7 @@ class StoredBlock:
         return packed(buffers, slots)
 
     def _on_host(self, sizes: Sequence[int]) -> list[Event]:
-        """What runs on the host, in program order; notes which values the results are."""
+        """The events on the host, in program order; notes which values the results are."""
         measure = partial(measured, target=self.setting.target)
         program = HostProgram(self.types, self.sizes, self.alias, measure)
         steps = HostSteps(program, self.sent, self.merged, self.originals)
@@ -273,13 +273,13 @@ class StoredBlock:
             return breadth_first_combined(events)
         return least_memory(events, self.sizes)
 
-    def _events(self, steps: Sequence[Step], needs: Mapping[int, list[Name]]) -> list[Event]:
-        """What runs, in program order: what is sent of operands before a step, sums of results after it."""
+    def _events(self, steps: Sequence[PlannedOp], needs: Mapping[int, list[Name]]) -> list[Event]:
+        """The events in program order: what is sent of operands before a step, sums of results after it."""
         events: list[Event] = []
         for step in steps:
             sent: list[Name] = []
             chains: dict[int, Name] = {}
-            sums: list[Collective] = []
+            sums: list[PlannedCollective] = []
             for number, each in enumerate(self.sent_for(step)):
                 if each.collective.kind == "all_reduce":
                     sums.append(each.collective)
@@ -316,7 +316,7 @@ class StoredBlock:
                 events.append(Event(None, tuple(parts), step.results, kind=kind, sums=tuple(sums)))
         return events
 
-    def _needed_until(self, sent: Collective, moment: int, moments: Mapping[int, int]) -> int:
+    def _needed_until(self, sent: PlannedCollective, moment: int, moments: Mapping[int, int]) -> int:
         """The event up to which the buffer of a collective is needed."""
         return max(moment, moments.get(self.again.get(sent.key, 0), 0))
 
@@ -327,7 +327,7 @@ class StoredBlock:
                 live.update(self._reads(step))
         return live
 
-    def _reads(self, step: Step) -> list[Name]:
+    def _reads(self, step: PlannedOp) -> list[Name]:
         """The stored names of what a step reads: known once all steps are listed."""
         found = self._known_reads.get(id(step))
         if found is None:
@@ -339,13 +339,13 @@ class StoredBlock:
             self._known_reads[id(step)] = found
         return found
 
-    def _in_place(self, step: Step | None) -> bool:
+    def _in_place(self, step: PlannedOp | None) -> bool:
         if step is None:
             return False
         row = TABLE[step.record.name]
         return row.storage is Storage.IN_PLACE or row.control is Control.LOOP or row.elementwise(step.record)
 
-    def _inner(self, step: Step) -> tuple[int, tuple[Buffer, ...]]:
+    def _inner(self, step: PlannedOp) -> tuple[int, tuple[Buffer, ...]]:
         """The temporaries of the regions of a step, one of which runs at a time."""
         return max((self._region(step, inner) for inner in step.blocks), key=lambda found: found[0])
 
@@ -364,7 +364,7 @@ class StoredBlock:
             is_entry=False,
         )
 
-    def _region(self, step: Step, inner: Block) -> tuple[int, tuple[Buffer, ...]]:
+    def _region(self, step: PlannedOp, inner: Block) -> tuple[int, tuple[Buffer, ...]]:
         body = self.inside(inner)
         sizes = [self.sizes[name] for name in step.results]
         is_loop = TABLE[step.record.name].control is Control.LOOP
@@ -379,7 +379,7 @@ def _moments(events: Sequence[Event]) -> list[int]:
     return [0, *accumulate(counts)]
 
 
-def _received(collective: Collective) -> int:
+def _received(collective: PlannedCollective) -> int:
     """The bytes of the buffer that a collective writes."""
     gathers = collective.kind == "all_gather"
     return collective.held_bytes * (collective.group_size if gathers else 1)
@@ -393,8 +393,8 @@ def _captured(block: Block) -> Iterable[Name]:
     yield from block.results
 
 
-def _is_on_host(step: Step) -> bool:
-    """Whether a step moves a value to memory of the host, as `jax.device_put` does in a jitted function."""
+def _is_on_host(step: PlannedOp) -> bool:
+    """True if a step moves a value to memory of the host, as `jax.device_put` does in a jitted function."""
     if row_of(step.record).memory not in (Memory.HOST, Memory.STATED):
         return False
     given = cast("Mapping[str, object]", step.record.attributes.get("mhlo.frontend_attributes") or {})

@@ -40,6 +40,7 @@ from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.cursor import Cursor
 from shardy_py.mlir.text.deep_stack import deep_stack
 from shardy_py.mlir.text.source import Source
+from shardy_py.mlir.typed import dictionaries_in
 from shardy_py.ops import TABLE, Control
 from shardy_py.sharding import TensorSharding
 
@@ -213,7 +214,7 @@ def rewrite_entries(function: Operation, rewrite: Callable[[str, int, Entries], 
     type_: Any = function.properties["function_type"]
     for place, count in (("arg_attrs", len(type_.inputs.data)), ("res_attrs", len(type_.outputs.data))):
         given = function.properties.get(place)
-        dictionaries = cast("ArrayAttr[DictionaryAttr]", given).data if given is not None else ()
+        dictionaries = dictionaries_in(given) if given is not None else ()
         old = [dict(dictionary.data) for dictionary in dictionaries] or [Entries() for _ in range(count)]
         new: list[Entries] = []
         for index, entries in enumerate(old):

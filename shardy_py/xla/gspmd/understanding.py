@@ -16,9 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.errors import Diagnostic, ShardyError
@@ -28,6 +27,7 @@ from shardy_py.mlir.holders import SHARDING, attribute_list_shardings
 from shardy_py.mlir.ir import walk_pre_order
 from shardy_py.mlir.op_errors import error_at
 from shardy_py.mlir.symbols import function_name, functions_of, meshes_of
+from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.passes import PassCall, pass_call
 from shardy_py.passes.pipelines import stablehlo_import_passes
 from shardy_py.passes.runner import run_passes
@@ -125,7 +125,7 @@ def _found_in(module: ModuleOp) -> _Found:
             found.read_op(op)
     for function in functions_of(module):
         for key in ("arg_attrs", "res_attrs"):
-            for entry in cast("ArrayAttr[DictionaryAttr] | None", function.properties.get(key)) or ():
+            for entry in dictionaries_of(function, key):
                 found.read(entry.data, function)
     return found
 

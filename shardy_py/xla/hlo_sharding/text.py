@@ -207,7 +207,10 @@ class _Parts:
                 self.group = hlo_sharding.ShardGroup(cursor.integer(), is_shard_as=word == "shard_as")
             case kind:
                 if self.kind is not None:
-                    raise ShardyError("expected one kind of sharding")
+                    expected = f"one of {', '.join(_KINDS)}, devices=..."
+                    raise ShardyError.unexpected(
+                        "", expected=expected, got=f"{self.kind.name.lower()} and {kind}"
+                    )
                 self.kind = _KINDS[kind]
 
     def build(self) -> hlo_sharding.HloSharding:

@@ -9,7 +9,7 @@ Users change them by `out_sharding=` of some functions and by `jax.sharding.resh
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Literal
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult
@@ -20,7 +20,7 @@ from shardy_py.mlir.ir import find_ops, operands_of
 from shardy_py.mlir.location_names import name_stack
 
 Given = Literal["jax.sharding.reshard", "out_sharding="]
-"""What of JAX gives a value its type."""
+"""The primitives of JAX that give a value its type."""
 _RESHARD = "reshard"
 _CONSTRAINT = "sharding_constraint"
 _TAKE_SHARDING = {
@@ -58,8 +58,8 @@ def typed(op: Operation) -> Operation:
 
 
 def _is_type(constraint: Operation) -> bool:
-    operand, location = operands_of(constraint)[0], cast(Any, constraint).location
-    if not isinstance(operand, OpResult) or cast(Any, operand.op).location != location:
+    operand, location = operands_of(constraint)[0], constraint.location
+    if not isinstance(operand, OpResult) or operand.op.location != location:
         return False
     primitive, sharding = _primitive(constraint), read(Holder(Place.PROPERTY, constraint))
     is_closed = sharding is not None and all(each.is_closed for each in sharding.dimensions)
@@ -68,4 +68,4 @@ def _is_type(constraint: Operation) -> bool:
 
 def _primitive(op: Operation) -> str:
     """The last name of JAX's name stack, that of the primitive which an op is lowered from."""
-    return name_stack(cast(Any, op).location).rpartition("/")[2]
+    return name_stack(op.location).rpartition("/")[2]

@@ -37,8 +37,8 @@ from shardy_py.ops import TABLE
 from shardy_py.run.compute import compute_of
 
 
-class Way(Enum):
-    """How the element that fills the result of an op follows."""
+class FillRule(Enum):
+    """The rule for the element that fills the result of an op."""
 
     UNKNOWN = 0
     CONSTANT = 1
@@ -47,13 +47,13 @@ class Way(Enum):
 
 
 @lru_cache(maxsize=4096)
-def _way(op_class: type[Operation]) -> Way:
+def _way(op_class: type[Operation]) -> FillRule:
     if is_constant_class(op_class):
-        return Way.CONSTANT
+        return FillRule.CONSTANT
     row = TABLE[op_class.name]
     if row.moves_elements:
-        return Way.MOVED
-    return Way.COMPUTED if row.is_folded and row.is_elementwise else Way.UNKNOWN
+        return FillRule.MOVED
+    return FillRule.COMPUTED if row.is_folded and row.is_elementwise else FillRule.UNKNOWN
 
 
 class Splats:
@@ -99,11 +99,11 @@ class Splats:
 
     def _element(self, op: Operation) -> bytes | None:
         match _way(op.__class__):
-            case Way.CONSTANT:
+            case FillRule.CONSTANT:
                 return _splat(op.properties["value"])
-            case Way.MOVED:
+            case FillRule.MOVED:
                 return self.of(operands_of(op)[0])
-            case Way.COMPUTED:
+            case FillRule.COMPUTED:
                 numbers: list[int] = []
                 for operand in operands_of(op):
                     number = self.integer(operand)
@@ -111,7 +111,7 @@ class Splats:
                         return None
                     numbers.append(number)
                 return computed(op, numbers)
-            case Way.UNKNOWN:
+            case FillRule.UNKNOWN:
                 return None
 
 

@@ -17,6 +17,7 @@ from shardy_py.mlir.plain import plain
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.text.builtin_attributes import is_integral
 from shardy_py.mlir.text.dense import element_size, elements_type, store_integer
+from shardy_py.mlir.typed import element_type_of
 from shardy_py.ops import TABLE
 from shardy_py.run.compute import compute_of
 from shardy_py.xla.prepare import folding
@@ -48,7 +49,7 @@ def fold_all_ones(op: Operation, splats: folding.Splats) -> SSAValue | None:
     first, second = operands_of(op)
     for kept, other in ((first, second), (second, first)):
         number = splats.integer(other)
-        if number is not None and not any(store_integer(~number, cast(Any, other.type).element_type)):
+        if number is not None and not any(store_integer(~number, element_type_of(other.type))):
             return kept
     return None
 
@@ -243,7 +244,7 @@ def fold_slice(op: Operation, splats: folding.Splats) -> SSAValue | None:
     if len(parts) > 1:
         shape = list(folding.sizes_of(source))
         shape[dimension] = sum(folding.sizes_of(part)[dimension] for part in parts)
-        type_ = TensorType(cast(Any, source.type).element_type, shape)
+        type_ = TensorType(element_type_of(source.type), shape)
         source = folding.make(op, "concatenate", parts, dict(joined.properties), type_)
     first[dimension] -= skipped
     last[dimension] -= skipped

@@ -55,14 +55,14 @@ def file_of(module: ModuleOp) -> str:
 
 
 def _is_local(module: ModuleOp) -> bool:
-    """Whether it is the program of each device after partitioning, which communicates explicitly."""
+    """True if it is the program of each device after partitioning, which communicates explicitly."""
     if any(name.startswith(_SPMD) for name in module.attributes):
         return True
     return any(_REPLICA_GROUPS in op.properties for op in walk_pre_order(module))
 
 
 def _has_locations(module: ModuleOp) -> bool:
-    """Whether an op has another location than its place in the text of the module."""
+    """True if an op has another location than its place in the text of the module."""
     own = module.location
     if not isinstance(own, FileLineColLoc):
         return True

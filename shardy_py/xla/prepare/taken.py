@@ -30,7 +30,7 @@ _SHARDED_BY_JAX = {f"stablehlo.{name}" for name in ("custom_call", "infeed", "ou
 
 @dataclass(frozen=True, slots=True)
 class WaysOut:
-    """What makes a program be taken the other way, in the words of a surface."""
+    """The option that makes a program be taken the other way, in the words of a surface."""
 
     as_written: str
     as_compiled: str
@@ -97,7 +97,7 @@ def run_steps(module: ModuleOp, taken: Taken) -> None:
 
 
 def _is_propagated(module: ModuleOp) -> bool:
-    """Whether ops have shardings, as propagation leaves them."""
+    """True if ops have shardings, as propagation leaves them."""
     return any(
         SHARDING in op.attributes and op.name.startswith("stablehlo.") and op.name not in _SHARDED_BY_JAX
         for op in walk_pre_order(module)

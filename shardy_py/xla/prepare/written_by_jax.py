@@ -1,4 +1,4 @@
-"""Whether JAX wrote a program, by the traces that its lowering leaves: then XLA is what compiles it.
+"""True if JAX wrote a program, by the traces that its lowering leaves: then XLA is what compiles it.
 
 A program goes through tools that rename modules and drop attributes, so that no single trace is relied on.
 Not here: what follows from it (`taken.py`).
@@ -10,15 +10,15 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from shardy_py.mlir.dialects.sdy import MeshOp
 from shardy_py.mlir.dialects.stablehlo import CustomCallOp
 from shardy_py.mlir.ir import find_ops, walk_pre_order
 from shardy_py.mlir.location_names import name_in
 from shardy_py.mlir.symbols import functions_of
+from shardy_py.mlir.typed import dictionaries_of
 
 _COUNTS = ("mhlo.num_partitions", "mhlo.num_replicas")
 _MESH = "stablehlo.mesh"
@@ -37,7 +37,7 @@ _LOCATIONS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class JaxTrace:
     """A kind of trace of JAX.
 
     find: returns the trace in a module in words, "" if there is none.
@@ -93,7 +93,7 @@ def _calls(module: ModuleOp) -> str:
 
 def _name_stacks(module: ModuleOp) -> str:
     for op in islice(walk_pre_order(module), _LOCATIONS):
-        name = name_in(cast(Any, op).location)
+        name = name_in(op.location)
         if _NAME_STACK.match(name):
             return f"an op is located at {name}"
     return ""
@@ -104,23 +104,23 @@ def _meshes(module: ModuleOp) -> str:
     return f"a mesh has {_MESH}" if has_any else ""
 
 
-TRACES: tuple[Trace, ...] = (
-    Trace(_module_name, is_enough=True),
-    Trace(_both_counts, is_enough=True),
-    Trace(_own_attributes, is_enough=True),
-    Trace(_calls, is_enough=True),
-    Trace(_name_stacks, is_enough=True),
-    Trace(_one_count, is_enough=False),
-    Trace(_labels, is_enough=False),
-    Trace(_attributes_of_xla, is_enough=False),
-    Trace(_meshes, is_enough=False),
+TRACES: tuple[JaxTrace, ...] = (
+    JaxTrace(_module_name, is_enough=True),
+    JaxTrace(_both_counts, is_enough=True),
+    JaxTrace(_own_attributes, is_enough=True),
+    JaxTrace(_calls, is_enough=True),
+    JaxTrace(_name_stacks, is_enough=True),
+    JaxTrace(_one_count, is_enough=False),
+    JaxTrace(_labels, is_enough=False),
+    JaxTrace(_attributes_of_xla, is_enough=False),
+    JaxTrace(_meshes, is_enough=False),
 )
 """All kinds, in the order in which they are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether JAX wrote a program, and the traces that were looked at, in words."""
+    """True if JAX wrote a program, and the traces that were looked at, in words."""
 
     is_jax: bool
     traces: tuple[str, ...] = ()
@@ -150,6 +150,5 @@ def _attribute_names(module: ModuleOp) -> Iterator[tuple[str, str]]:
     yield from (("the module", key) for key in module.attributes)
     for function in functions_of(module):
         for where, name in (("an argument", "arg_attrs"), ("a result", "res_attrs")):
-            entries = cast("ArrayAttr[DictionaryAttr] | None", function.properties.get(name))
-            for entry in entries or ():
+            for entry in dictionaries_of(function, name):
                 yield from ((where, key) for key in entry.data)

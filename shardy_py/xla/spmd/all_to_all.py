@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from shardy_py.base.errors import InternalError
 from shardy_py.ops.dimensions import Window
-from shardy_py.xla.spmd.partitioned import Partitioned, with_size
+from shardy_py.xla.spmd.partitioned import HeldTensor, with_size
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.windowed import Reshard, windowed_input
 
@@ -74,8 +74,8 @@ def _remove(by_size: dict[int, list[int]], size: int, dimension: int) -> None:
 
 
 def exchanged(
-    value: Partitioned, target: Tiling, pairs: Sequence[Exchange], reshard: Reshard, *, together: bool = True
-) -> Partitioned:
+    value: HeldTensor, target: Tiling, pairs: Sequence[Exchange], reshard: Reshard, *, together: bool = True
+) -> HeldTensor:
     """The value after all-to-alls for `pairs`, and a permute if the devices are in another order then.
 
     together: as many pairs as possible in one all-to-all. reshard: for uneven tiles that are far apart.
@@ -92,7 +92,7 @@ def exchanged(
     return exchanged(moved, target, pairs[1:], reshard)
 
 
-def permuted(value: Partitioned, target: Tiling) -> Partitioned:
+def permuted(value: HeldTensor, target: Tiling) -> HeldTensor:
     """The value in tiles of the same sizes on other devices."""
     if value.tiling.dimensions != target.dimensions:
         raise InternalError(f"a permute from tiles {value.tiling.dimensions} to {target.dimensions}")
@@ -103,7 +103,7 @@ def permuted(value: Partitioned, target: Tiling) -> Partitioned:
 
 
 def _joinable(
-    value: Partitioned, target: Tiling, pairs: Sequence[Exchange]
+    value: HeldTensor, target: Tiling, pairs: Sequence[Exchange]
 ) -> tuple[list[Exchange], list[Exchange]]:
     """The pairs of even dimensions that no other pair has, and the rest, by the dimension that is sharded."""
     joined: list[Exchange] = []
@@ -123,7 +123,7 @@ def _joinable(
     return joined, rest
 
 
-def _exchanged_together(value: Partitioned, pairs: Sequence[Exchange]) -> Partitioned:
+def _exchanged_together(value: HeldTensor, pairs: Sequence[Exchange]) -> HeldTensor:
     tiling, local = value.tiling, value.local
     sizes = [tiling.dimensions[gathered] // tiling.dimensions[sharded] for gathered, sharded in pairs]
     devices = _exchanging(tiling, pairs)
@@ -134,7 +134,7 @@ def _exchanged_together(value: Partitioned, pairs: Sequence[Exchange]) -> Partit
     return replace(value.sent("all_to_all", devices, local=local), tiling=tiling)
 
 
-def _exchanged_pair(value: Partitioned, gathered: int, sharded: int, reshard: Reshard) -> Partitioned:
+def _exchanged_pair(value: HeldTensor, gathered: int, sharded: int, reshard: Reshard) -> HeldTensor:
     """The value after one all-to-all; uneven dimensions are padded before it and sliced after it."""
     before = value.tiling
     size = before.dimensions[gathered] // before.dimensions[sharded]
@@ -166,9 +166,7 @@ def _exchanging(tiling: Tiling, pairs: Sequence[Exchange]) -> tuple[int, ...]:
     return tiling.named(major[index].reshape(-1).tolist())
 
 
-def _resized(
-    value: Partitioned, dimension: int, change: int, tiling: Tiling, reshard: Reshard
-) -> Partitioned:
+def _resized(value: HeldTensor, dimension: int, change: int, tiling: Tiling, reshard: Reshard) -> HeldTensor:
     """The value with `change` elements more at the end of a dimension; negative: fewer."""
     window = tuple(Window(high=change if i == dimension else 0) for i in range(len(value.shape)))
     read = windowed_input(value, window, tiling, reshard)

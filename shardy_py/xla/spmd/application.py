@@ -11,7 +11,7 @@ from typing import Any
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.ops import OpRecord
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 
 
@@ -23,7 +23,7 @@ class Application:
     """
 
     record: OpRecord
-    operands: tuple[Partitioned, ...]
+    operands: tuple[HeldTensor, ...]
     targets: tuple[Tiling, ...]
     used: tuple[bool, ...] = ()
     is_unreduced: bool = False
@@ -52,7 +52,7 @@ class Application:
         return self.record.attributes
 
 
-Handler = Callable[[Application], Sequence[Partitioned]]
+Handler = Callable[[Application], Sequence[HeldTensor]]
 
 
 def static_shape(record: OpRecord, result: int) -> Shape:

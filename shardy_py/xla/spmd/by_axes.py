@@ -42,15 +42,15 @@ class ByAxes:
         return ByAxes(mesh, dimensions, (sharding.replicated_axes, sharding.unreduced_axes))
 
     def at(self, places: Sequence[int | None]) -> ByAxes:
-        """Those of a tensor whose dimension i is dimension `places[i]`; None: it is whole."""
+        """The axes of a tensor whose dimension i is dimension `places[i]`; None: it is whole."""
         return replace(self, dimensions=tuple(() if at is None else self.dimensions[at] for at in places))
 
     def replicated_on(self, dimensions: Collection[int]) -> ByAxes:
-        """Those of the tensor with these dimensions whole."""
+        """The axes of the tensor with these dimensions whole."""
         return self.at([None if i in dimensions else i for i in range(len(self.dimensions))])
 
     def moved(self, source: int, target: int, size: int) -> ByAxes | None:
-        """Those with the tiles of `source` behind its first `size` as the minor ones of `target`."""
+        """The axes with the tiles of `source` behind its first `size` as the minor ones of `target`."""
         split = _split(self.dimensions[source], size, self.mesh)
         if split is None:
             return None

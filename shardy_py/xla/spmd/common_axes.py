@@ -28,7 +28,7 @@ Places = tuple[tuple[int, ...], list[list[Place]]]
 def common_axes(
     first: Tiling, of_first: Iterable[int], second: Tiling, of_second: Sequence[int]
 ) -> list[int]:
-    """Those of the second tiling's dimensions that have an axis of one of the first's."""
+    """The dimensions of the second tiling that have an axis of one of the first's."""
     (sizes, theirs), (others, own) = map(_places, (first, second))
     if sizes != others:
         return []

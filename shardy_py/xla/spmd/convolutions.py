@@ -16,7 +16,7 @@ from typing import Any
 
 from shardy_py.ops.dimensions import ConvolutionDimensions, Window, windows_of
 from shardy_py.xla.spmd.halo import Dimension, divided, valid_data
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.products import (
     LHS,
     OTHER,
@@ -32,7 +32,7 @@ from shardy_py.xla.spmd.reshard import replicated, reshard
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 from shardy_py.xla.spmd.windowed import windowed_input
 
-OnBatch = Callable[[Product], Partitioned | None]
+OnBatch = Callable[[Product], HeldTensor | None]
 """Partitions a product in groups along its batch dimensions."""
 
 
@@ -104,9 +104,9 @@ def _role(size: int, window: Window) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a convolution's own ways lead to: a result, or none, in which case no other way is tried."""
+    """The outcome of a convolution's own ways: a result, or none, in which case no other way is tried."""
 
-    result: Partitioned | None
+    result: HeldTensor | None
 
 
 def convolution(product: Product, on_batch: OnBatch, *, may_move: bool) -> Decision | None:
@@ -131,7 +131,7 @@ def convolution(product: Product, on_batch: OnBatch, *, may_move: bool) -> Decis
     return Decision(_as_batch(product, own, on_batch, may_move=may_move)) if own.is_grouped else None
 
 
-def _batch_groups(product: Product, own: Convolution) -> Partitioned | None:
+def _batch_groups(product: Product, own: Convolution) -> HeldTensor | None:
     """Each batch is a group of its own, and each device has some."""
     lhs, rhs = product.lhs, product.rhs
     sizes = {own.dims.batch_groups, lhs.shape[own.dims.batch], rhs.shape[own.dims.out_feature]}
@@ -142,7 +142,7 @@ def _batch_groups(product: Product, own: Convolution) -> Partitioned | None:
     return _in_parallel(product, own, own.dims.batch_groups, (batches, features))
 
 
-def _feature_groups(product: Product, own: Convolution) -> Partitioned | None:
+def _feature_groups(product: Product, own: Convolution) -> HeldTensor | None:
     """Each device has some groups of features."""
     groups, sizes = (
         own.dims.feature_groups,
@@ -157,7 +157,7 @@ def _feature_groups(product: Product, own: Convolution) -> Partitioned | None:
 
 def _in_parallel(
     product: Product, own: Convolution, groups: int, pairs: Sequence[tuple[int, int, int]]
-) -> Partitioned | None:
+) -> HeldTensor | None:
     """The operand whose groups are on all devices leads; pairs: dimensions of lhs, rhs and result."""
     devices, first = product.device_count, pairs[0]
     if groups % devices:
@@ -178,7 +178,7 @@ def _in_parallel(
     return reshard(_multiplied(product, moved[OUTPUT]), product.tiling)
 
 
-def _with_sharded_kernel(product: Product, own: Convolution) -> Partitioned | None:
+def _with_sharded_kernel(product: Product, own: Convolution) -> HeldTensor | None:
     """Kernel and input are sharded: partial results of parts of the kernel and what they read are summed."""
     lhs, rhs = product.lhs, product.rhs
     if lhs.tiling.is_replicated or rhs.tiling.is_replicated:
@@ -229,7 +229,7 @@ def _with_sharded_kernel(product: Product, own: Convolution) -> Partitioned | No
     return reshard(summed, product.tiling)
 
 
-def _with_whole_kernel(product: Product, own: Convolution) -> Partitioned | None:
+def _with_whole_kernel(product: Product, own: Convolution) -> HeldTensor | None:
     """The result is sharded: its tiles, with what they read of the input, and the whole kernel."""
     tiling = product.tiling
     if tiling.is_replicated or tiling.dimensions[own.dims.result_feature] > 1:
@@ -249,7 +249,7 @@ def _with_whole_kernel(product: Product, own: Convolution) -> Partitioned | None
     return product.multiplied(product.lhs, product.rhs, tiling.local_shape(product.shape))
 
 
-def _as_batch(product: Product, own: Convolution, on_batch: OnBatch, *, may_move: bool) -> Partitioned | None:
+def _as_batch(product: Product, own: Convolution, on_batch: OnBatch, *, may_move: bool) -> HeldTensor | None:
     """Groups of features or batches as a batch dimension."""
     dimensions = _grouped_dimensions(product, own)
     if dimensions is None:
@@ -321,7 +321,7 @@ def _splits_groups(lhs: Tiling, rhs: Tiling, own: Convolution) -> bool:
     return any(groups > 1 and (lhs.dimensions[at] > 1 or out_tiles > 1) for groups, at in grouped)
 
 
-def _padded_on_left(rhs: Partitioned, dimensions: Sequence[int]) -> Partitioned | None:
+def _padded_on_left(rhs: HeldTensor, dimensions: Sequence[int]) -> HeldTensor | None:
     """The kernel with the padding of uneven dimensions in front."""
     sizes = zip(rhs.shape, rhs.tiling.dimensions, strict=True)
     padding = [tiles * -(-size // tiles) - size for size, tiles in sizes]
@@ -340,6 +340,6 @@ def _permuted(tiling: Tiling, pairs: Sequence[tuple[int, int]]) -> Tiling:
     return tiling.transposed(order)
 
 
-def _multiplied(product: Product, tiling: Tiling) -> Partitioned:
+def _multiplied(product: Product, tiling: Tiling) -> HeldTensor:
     """The convolution of what each device holds, in other tiles than wanted."""
     return replace(product.multiplied(product.lhs, product.rhs), tiling=tiling)

@@ -19,7 +19,7 @@ from shardy_py.xla.spmd.matching import (
     replicas_in_groups,
     same_groups,
 )
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.products import (
     LHS,
     OTHER,
@@ -35,11 +35,11 @@ from shardy_py.xla.spmd.products import (
 from shardy_py.xla.spmd.reshard import replicated, reshard
 from shardy_py.xla.spmd.tiling import Tiling
 
-Solve = Callable[[Product], Partitioned]
+Solve = Callable[[Product], HeldTensor]
 """Partitions the product of each group."""
 
 
-def on_batch(product: Product, solve: Solve, *, may_move: bool) -> Partitioned | None:
+def on_batch(product: Product, solve: Solve, *, may_move: bool) -> HeldTensor | None:
     """Groups along the batch dimensions, as the result is sharded along them."""
     wanted = product.tiles("batch", OUTPUT)
     if wanted == 1 or wanted not in (product.tiles("batch", LHS), product.tiles("batch", RHS)):
@@ -54,7 +54,7 @@ def on_batch(product: Product, solve: Solve, *, may_move: bool) -> Partitioned |
     if alike:
         return _on_batch_of_operands(product, solve, at)
     output = group_on(product.tiling, at[OUTPUT])
-    inner: list[Partitioned] = []
+    inner: list[HeldTensor] = []
     for side in (LHS, RHS):
         value = _as_output_batch(product, side, at[side], tiles[OUTPUT], output, may_move=may_move)
         if value is None:
@@ -65,7 +65,7 @@ def on_batch(product: Product, solve: Solve, *, may_move: bool) -> Partitioned |
 
 def _on_batch_of_operands(
     product: Product, solve: Solve, at: dict[str, tuple[int, ...]]
-) -> Partitioned | None:
+) -> HeldTensor | None:
     """Both operands have equal tiles along the batch dimensions; the one that holds less follows."""
     lhs, rhs = product.lhs, product.rhs
     groups = {side: group_on(product.tiling_of(side), at[side]) for side in (LHS, RHS)}
@@ -88,7 +88,7 @@ def _as_output_batch(
     output: Grouped,
     *,
     may_move: bool,
-) -> Partitioned | None:
+) -> HeldTensor | None:
     """The operand in the groups of the result; other dimensions give up tiles for it where needed."""
     value = product.operand(side)
     tiling = value.tiling
@@ -127,7 +127,7 @@ def _as_output_batch(
     return _in_group(reshard(value, target), grouped)
 
 
-def on_free(product: Product, solve: Solve, *, may_move: bool) -> Partitioned | None:
+def on_free(product: Product, solve: Solve, *, may_move: bool) -> HeldTensor | None:
     """Groups along dimensions that one operand shares with the result."""
     chosen = _shared_with_output(product)
     if chosen is None:
@@ -180,7 +180,7 @@ def _shared_with_output(product: Product) -> tuple[str, Group] | None:
     return None
 
 
-def _groups_of_other(product: Product, side: str, other: Partitioned, output: Grouped) -> Grouped | None:
+def _groups_of_other(product: Product, side: str, other: HeldTensor, output: Grouped) -> Grouped | None:
     """The groups in which the other operand is, among which it can be replicated; None if none are found.
 
     Its replicas first, if need be in exchange for the tiles of a dimension.
@@ -214,7 +214,7 @@ def _groups_of_other(product: Product, side: str, other: Partitioned, output: Gr
 
 
 def _dimensions_to_replicate(
-    product: Product, side: str, other: Partitioned, count: int
+    product: Product, side: str, other: HeldTensor, count: int
 ) -> tuple[int, ...] | None:
     """The dimensions of the other operand that are made whole for `count` groups, by role."""
     other_side = OTHER[side]
@@ -227,7 +227,7 @@ def _dimensions_to_replicate(
     return numbers(product.dimensions.free(other_side), other_side) if may_free else None
 
 
-def _replicated_among_groups(other: Partitioned, grouped: Grouped | None, group: Tiling) -> Partitioned:
+def _replicated_among_groups(other: HeldTensor, grouped: Grouped | None, group: Tiling) -> HeldTensor:
     """The operand that all groups have, as each of them has it."""
     rank = other.tiling.rank
     if grouped is None or other.tiling.is_replicated:
@@ -242,7 +242,7 @@ def _replicated_among_groups(other: Partitioned, grouped: Grouped | None, group:
     return replace(other, tiling=grouped.tiling)
 
 
-def on_contracting(product: Product, solve: Solve, *, may_move: bool) -> Partitioned | None:
+def on_contracting(product: Product, solve: Solve, *, may_move: bool) -> HeldTensor | None:
     """Groups along contracting dimensions that are sharded alike, whose results are summed."""
     lhs, rhs = product.tiles("contracting", LHS), product.tiles("contracting", RHS)
     every = product.dimensions.contracting
@@ -260,7 +260,7 @@ def on_contracting(product: Product, solve: Solve, *, may_move: bool) -> Partiti
     return _on_contracting(product, alike, solve, may_move=may_move) if alike else None
 
 
-def _on_contracting(product: Product, shared: Group, solve: Solve, *, may_move: bool) -> Partitioned | None:
+def _on_contracting(product: Product, shared: Group, solve: Solve, *, may_move: bool) -> HeldTensor | None:
     """The sum over the groups along `shared`."""
     at = {side: numbers(shared, side) for side in (LHS, RHS)}
     count = prod(product.lhs.tiling.dimensions[i] for i in at[LHS])
@@ -285,7 +285,7 @@ def _on_contracting(product: Product, shared: Group, solve: Solve, *, may_move: 
     part = product.tiling.replicated_except(kept)
     shape = part.local_shape(product.shape) if kept else product.shape
 
-    def summed(found: Partitioned) -> Partitioned:
+    def summed(found: HeldTensor) -> HeldTensor:
         """The sum over the groups, then the slice of it that each device needs."""
         if not kept:
             return product.summed(found, leading, at[leader])
@@ -337,25 +337,25 @@ def _coarser_output(product: Product, groups: dict[str, Grouped], count: int) ->
     return found if found is not None and lies_within(tiling, found, product.shape) else tiling
 
 
-def _in_group(value: Partitioned, grouped: Grouped) -> Partitioned:
+def _in_group(value: HeldTensor, grouped: Grouped) -> HeldTensor:
     """The value as each group has it."""
     shape = per_group_shape(grouped, value.shape)
     return replace(value, shape=shape, tiling=grouped.tiling, earlier=())
 
 
-def _inner_product(product: Product, lhs: Partitioned, rhs: Partitioned, output: Grouped) -> Product:
+def _inner_product(product: Product, lhs: HeldTensor, rhs: HeldTensor, output: Grouped) -> Product:
     """The product of each group."""
     shape = per_group_shape(output, product.shape)
     return replace(product, lhs=lhs, rhs=rhs, shape=shape, tiling=output.tiling)
 
 
-def _solved(product: Product, solve: Solve, operands: Sequence[Partitioned], output: Grouped) -> Partitioned:
+def _solved(product: Product, solve: Solve, operands: Sequence[HeldTensor], output: Grouped) -> HeldTensor:
     """The product of each group, as the result of all, in the tiles that are wanted."""
     lhs, rhs = operands
     found = solve(_inner_product(product, lhs, rhs, output))
     return reshard(replace(found, shape=product.shape, tiling=ungrouped(output)), product.tiling)
 
 
-def _held_bytes(value: Partitioned) -> int:
+def _held_bytes(value: HeldTensor) -> int:
     """The bytes that each device holds."""
     return size_bytes(value.local, value.element)

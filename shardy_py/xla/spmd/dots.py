@@ -25,7 +25,7 @@ from math import prod
 from shardy_py.xla.spmd.all_to_all import exchanges
 from shardy_py.xla.spmd.convolutions import convolution
 from shardy_py.xla.spmd.dot_groups import on_batch, on_contracting, on_free
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.products import (
     LHS,
     OTHER,
@@ -43,7 +43,7 @@ from shardy_py.xla.spmd.tiling import Tiling
 __all__ = ["Product", "ProductDimensions", "dot"]
 
 
-def dot(product: Product) -> Partitioned:
+def dot(product: Product) -> HeldTensor:
     """The result in the tiles that are wanted, with what was sent for it."""
     for may_move in (False, True):
         found = _attempted(product, may_move=may_move)
@@ -59,13 +59,13 @@ def dot(product: Product) -> Partitioned:
     return product.multiplied(lhs, rhs)
 
 
-def _attempted(product: Product, *, may_move: bool) -> Partitioned | None:
+def _attempted(product: Product, *, may_move: bool) -> HeldTensor | None:
     """The result by the first of the ways that applies; may_move: devices may move to other groups."""
     by_batch = partial(on_batch, solve=dot, may_move=may_move)
     decision = convolution(product, by_batch, may_move=may_move)
     if decision is not None:
         return decision.result
-    attempts: tuple[Callable[[], Partitioned | None], ...] = (
+    attempts: tuple[Callable[[], HeldTensor | None], ...] = (
         lambda: _whole(product, may_reshard=False, may_sum=False),
         lambda: by_batch(product),
         lambda: on_free(product, dot, may_move=may_move),
@@ -76,7 +76,7 @@ def _attempted(product: Product, *, may_move: bool) -> Partitioned | None:
     return next((found for attempt in attempts if (found := attempt()) is not None), None)
 
 
-def _whole(product: Product, *, may_reshard: bool, may_sum: bool) -> Partitioned | None:
+def _whole(product: Product, *, may_reshard: bool, may_sum: bool) -> HeldTensor | None:
     """The product with all devices along indices of one role.
 
     may_reshard: also if the operands are sharded otherwise. may_sum: also by one sum whose result is sharded;
@@ -84,7 +84,7 @@ def _whole(product: Product, *, may_reshard: bool, may_sum: bool) -> Partitioned
     """
     if product.tiling.is_partial:
         return None
-    attempts: tuple[Callable[[], Partitioned | None], ...] = (
+    attempts: tuple[Callable[[], HeldTensor | None], ...] = (
         lambda: _along_batch(product),
         lambda: _along_batch_of_output(product, any_reshard=False),
         lambda: _along_batch_of_output(product, any_reshard=True),
@@ -97,7 +97,7 @@ def _whole(product: Product, *, may_reshard: bool, may_sum: bool) -> Partitioned
     return next((found for attempt in attempts if (found := attempt()) is not None), None)
 
 
-def _along_batch(product: Product) -> Partitioned | None:
+def _along_batch(product: Product) -> HeldTensor | None:
     """Both operands are sharded alike, along batch dimensions only."""
     devices = product.device_count
     if product.tiles("batch", LHS) != devices or product.tiles("batch", RHS) != devices:
@@ -109,7 +109,7 @@ def _along_batch(product: Product) -> Partitioned | None:
     return reshard(replace(product.multiplied(product.lhs, product.rhs), tiling=tiling), product.tiling)
 
 
-def _along_batch_of_output(product: Product, *, any_reshard: bool) -> Partitioned | None:
+def _along_batch_of_output(product: Product, *, any_reshard: bool) -> HeldTensor | None:
     """One operand is sharded as the result along batch dimensions only; the other is resharded.
 
     any_reshard: not only by a permute or all-to-alls.
@@ -128,7 +128,7 @@ def _along_batch_of_output(product: Product, *, any_reshard: bool) -> Partitione
     return None
 
 
-def _summed(product: Product) -> Partitioned | None:
+def _summed(product: Product) -> HeldTensor | None:
     """Both operands are sharded along contracting dimensions only: the smaller is resharded as the larger."""
     devices = product.device_count
     if product.tiles("contracting", LHS) != devices or product.tiles("contracting", RHS) != devices:
@@ -138,7 +138,7 @@ def _summed(product: Product) -> Partitioned | None:
     return reshard(_summed_as(product, OTHER[smaller]), product.tiling)
 
 
-def _summed_as(product: Product, side: str) -> Partitioned:
+def _summed_as(product: Product, side: str) -> HeldTensor:
     """The sum over all devices of products with the other operand resharded as that of `side`."""
     target = product.moved(side, OTHER[side])
     assert target is not None
@@ -148,7 +148,7 @@ def _summed_as(product: Product, side: str) -> Partitioned:
     return replace(found, tiling=Tiling.replicated(product.tiling.rank, product.device_count, tiling.names))
 
 
-def _along_free(product: Product, side: str) -> Partitioned | None:
+def _along_free(product: Product, side: str) -> HeldTensor | None:
     """One operand is sharded as the result, along its own dimensions only; the other is gathered."""
     role, devices = f"{side}_free", product.device_count
     if product.tiles(role, side) != devices or product.tiles(role, OUTPUT) != devices:
@@ -158,7 +158,7 @@ def _along_free(product: Product, side: str) -> Partitioned | None:
     return _multiplied(product, OTHER[side], replicated(product.operand(OTHER[side])))
 
 
-def _as_output(product: Product) -> Partitioned | None:
+def _as_output(product: Product) -> HeldTensor | None:
     """The operands are resharded as the result is, which is sharded along indices of one role only."""
     devices = product.device_count
     for role, sides in (("batch", (LHS, RHS)), ("lhs_free", (LHS,)), ("rhs_free", (RHS,))):
@@ -173,7 +173,7 @@ def _as_output(product: Product) -> Partitioned | None:
     return None
 
 
-def _summed_with_one_moved(product: Product) -> Partitioned | None:
+def _summed_with_one_moved(product: Product) -> HeldTensor | None:
     """Only one operand is sharded, along contracting dimensions, and it is larger than the result."""
     if not product.tiling.is_replicated:
         return None
@@ -186,7 +186,7 @@ def _summed_with_one_moved(product: Product) -> Partitioned | None:
     return None
 
 
-def _without_replicas(product: Product) -> Partitioned | None:
+def _without_replicas(product: Product) -> HeldTensor | None:
     """Operands that are whole on every device: the replicas of the result compute alike."""
     if not (product.lhs.tiling.is_replicated and product.rhs.tiling.is_replicated):
         return None
@@ -203,7 +203,7 @@ def _without_replicas(product: Product) -> Partitioned | None:
     return replace(found, tiling=product.tiling)
 
 
-def _multiplied(product: Product, side: str, value: Partitioned) -> Partitioned:
+def _multiplied(product: Product, side: str, value: HeldTensor) -> HeldTensor:
     """The product with `value` as the operand of a side."""
     moved = product.with_operand(side, value)
     return product.multiplied(moved.lhs, moved.rhs)

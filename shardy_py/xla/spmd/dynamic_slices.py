@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shardy_py.xla.spmd.movement import replicating, result_of
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.reshard import reshard
 from shardy_py.xla.spmd.tiling import Tiling
 
 
-def dynamically_sliced(operand: Partitioned, sizes: Sequence[int], target: Tiling) -> Partitioned:
+def dynamically_sliced(operand: HeldTensor, sizes: Sequence[int], target: Tiling) -> HeldTensor:
     """The result of a slice of `sizes`; dimensions that are sliced must not be sharded in the result."""
     is_sliced = [size != whole for size, whole in zip(sizes, operand.shape, strict=True)]
     is_split = any(s and tiles > 1 for s, tiles in zip(is_sliced, target.dimensions, strict=True))
@@ -31,8 +31,8 @@ def dynamically_sliced(operand: Partitioned, sizes: Sequence[int], target: Tilin
 
 
 def dynamically_updated(
-    operand: Partitioned, update: Partitioned, starts: Sequence[int | None], target: Tiling
-) -> Partitioned:
+    operand: HeldTensor, update: HeldTensor, starts: Sequence[int | None], target: Tiling
+) -> HeldTensor:
     """The result of an update at `starts`, which are None where they are not constant.
 
     An update that lies in one tile for sure leaves the operand sharded; else the updated dimensions are whole

@@ -38,7 +38,7 @@ from shardy_py.sharding.meshes import mesh_of
 from shardy_py.xla.spmd.device_groups import axes_of_devices
 from shardy_py.xla.spmd.planned import the_tiling
 from shardy_py.xla.spmd.tiling import Tiling
-from shardy_py.xla.spmd.walk import Block, Name, ProgramPlan, Step, Value, plan_program
+from shardy_py.xla.spmd.walk import Block, Name, PlannedOp, ProgramPlan, TiledValue, plan_program
 
 _RUN = frozenset(Control) - {Control.NONE, Control.CALL, Control.DEFINITION}
 """Ops with these run their regions; those of others combine elements."""
@@ -90,7 +90,7 @@ class SpmdProgram:
             self._known[function] = block, plan
         return self._known[function]
 
-    def result_sharding(self, step: Step) -> TensorSharding | None:
+    def result_sharding(self, step: PlannedOp) -> TensorSharding | None:
         """Returns the sharding of the first result of a step that an op of the program is."""
         return self._shardings.of(cast("Operation", step.source).results[0])
 
@@ -152,7 +152,7 @@ class _Reader:
 
     def _block(self, block: IrBlock, targets: Sequence[Tiling | None] | None = None) -> Block:
         """targets: of the results, by default as the returned values have them."""
-        arguments = tuple(Value(v, tensor_type(type_of(v)), self._own(v)) for v in block.args)
+        arguments = tuple(TiledValue(v, tensor_type(type_of(v)), self._own(v)) for v in block.args)
         returned = self._returned(block)
         targets = [self._own(value) for value in returned] if targets is None else targets
         steps = (step for op in block.ops if op is not block.last_op for step in self._steps(op))
@@ -161,7 +161,7 @@ class _Reader:
     def _returned(self, block: IrBlock) -> Sequence[SSAValue]:
         return () if block.last_op is None else operands_of(block.last_op)
 
-    def _steps(self, op: Operation) -> Iterator[Step]:
+    def _steps(self, op: Operation) -> Iterator[PlannedOp]:
         control = TABLE[op.name].control
         names: tuple[Name, ...] = operands_of(op)
         if control is Control.NONE and not isinstance(op, _REDUCTIONS):
@@ -175,9 +175,9 @@ class _Reader:
         blocks = tuple(self._blocks(op, control, targets))
         times = iterations(op)[0] if control is Control.LOOP else 1
         record, is_unreduced = self._with_devices(op), self._is_unreduced(op)
-        yield Step(record, names, tuple(op.results), targets, blocks, times, op, is_unreduced)
+        yield PlannedOp(record, names, tuple(op.results), targets, blocks, times, op, is_unreduced)
 
-    def _plain_step(self, op: Operation, names: tuple[Name, ...]) -> Step:
+    def _plain_step(self, op: Operation, names: tuple[Name, ...]) -> PlannedOp:
         """The step of an op that runs no regions: nearly all are such."""
         results = op.results
         shardings = [*map(self.shardings.of, results)]
@@ -187,7 +187,7 @@ class _Reader:
         record = self.records.get(signature)
         if record is None:
             record = self.records[signature] = _with_number(op, self._with_groups(op))
-        return Step(record, names, results, targets, (), 1, op, is_unreduced)
+        return PlannedOp(record, names, results, targets, (), 1, op, is_unreduced)
 
     def _is_unreduced(self, op: Operation) -> bool:
         sharding = self.shardings.of(op.results[0]) if op.results else None
@@ -222,12 +222,12 @@ class _Reader:
             has_results = control in (Control.LOOP, Control.BRANCHES) and not is_condition
             yield self._block(block, targets if has_results else None)
 
-    def _entering(self, op: ManualComputationOp) -> Iterator[Step]:
+    def _entering(self, op: ManualComputationOp) -> Iterator[PlannedOp]:
         """The reshards of operands to the shardings with which their parts go in."""
         for i, (value, sharding) in enumerate(zip(operands_of(op), op.in_shardings.data, strict=True)):
             type_ = tensor_type(type_of(value))
             record = OpRecord(ReshardOp.name, (type_,), (type_,))
-            yield Step(record, (value,), ((op, i),), (self._tiling(value, sharding),), source=op)
+            yield PlannedOp(record, (value,), ((op, i),), (self._tiling(value, sharding),), source=op)
 
     def _own(self, value: SSAValue) -> Tiling | None:
         return self._tiling(value, self.shardings.of(value))

@@ -38,7 +38,7 @@ from shardy_py.xla.spmd.indexed import (
 )
 from shardy_py.xla.spmd.matching import along, merged_into, per_group_shape
 from shardy_py.xla.spmd.movement import result_of
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.reshard import replicated, reshard
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 
@@ -50,8 +50,8 @@ class _Gather:
     whole: the shape of the result of all devices.
     """
 
-    operand: Partitioned
-    indices: Partitioned
+    operand: HeldTensor
+    indices: HeldTensor
     dims: Dimensions
     sizes: Shape
     shape: Shape
@@ -71,34 +71,34 @@ class _Gather:
             target=output.tiling,
         )
 
-    def outside(self, found: Partitioned, tiling: Tiling, shape: Shape | None = None) -> Partitioned:
+    def outside(self, found: HeldTensor, tiling: Tiling, shape: Shape | None = None) -> HeldTensor:
         """The result of all groups from that of one."""
         made = replace(found, shape=shape or self.shape, tiling=tiling, earlier=(), chain=None)
         return reshard(made, self.target)
 
 
-Solve = Callable[[_Gather], Partitioned]
-Way = Callable[[_Gather, Solve], Partitioned | None]
+Solve = Callable[[_Gather], HeldTensor]
+Way = Callable[[_Gather, Solve], HeldTensor | None]
 
 
 def gathered_at(
-    operand: Partitioned,
-    indices: Partitioned,
+    operand: HeldTensor,
+    indices: HeldTensor,
     dims: Dimensions,
     sizes: Sequence[int],
     shape: Sequence[int],
     target: Tiling,
-) -> Partitioned:
+) -> HeldTensor:
     """The result of a gather of slices of `sizes` from the operand; the result has `shape`."""
     return _solved(_Gather(operand, indices, dims, tuple(sizes), tuple(shape), target, tuple(shape)))
 
 
-def _solved(gather: _Gather) -> Partitioned:
+def _solved(gather: _Gather) -> HeldTensor:
     found = by_cheapest(gather, _WAYS, _cost, _solved)
     return _whole(gather) if found is None else found
 
 
-def _whole(gather: _Gather) -> Partitioned:
+def _whole(gather: _Gather) -> HeldTensor:
     operands = [replicated(gather.operand), replicated(gather.indices)]
     tiling = Tiling.replicated(len(gather.shape), gather.target.device_count, gather.target.names)
     return reshard(result_of(operands, gather.shape, tiling, gather.operand.element), gather.target)
@@ -113,9 +113,9 @@ def _cost(way: Way, gather: _Gather) -> Cost:
     )
     memory: list[int] = []
 
-    def whole(inner: _Gather) -> Partitioned:
+    def whole(inner: _Gather) -> HeldTensor:
         values = [replicated(inner.operand), replicated(inner.indices)]
-        made = Partitioned.of(inner.shape, Tiling.replicated(len(inner.shape), 1), inner.operand.element)
+        made = HeldTensor.of(inner.shape, Tiling.replicated(len(inner.shape), 1), inner.operand.element)
         memory.append(sum(map(bytes_of, [*values, made])))
         return _whole(inner)
 
@@ -123,7 +123,7 @@ def _cost(way: Way, gather: _Gather) -> Cost:
     return NEVER if found is None else costs(memory, found.collectives)
 
 
-def _along_batching(gather: _Gather, solve: Solve) -> Partitioned | None:
+def _along_batching(gather: _Gather, solve: Solve) -> HeldTensor | None:
     """Along batching dimensions."""
     pairs = reverse(gather.dims.numbers.batched)
     of_indices, of_operand, of_output = gather.dims.parallel(pairs)
@@ -148,7 +148,7 @@ def _along_batching(gather: _Gather, solve: Solve) -> Partitioned | None:
     return gather.outside(found, ungrouped(grouped))
 
 
-def _along_passing(gather: _Gather, solve: Solve) -> Partitioned | None:
+def _along_passing(gather: _Gather, solve: Solve) -> HeldTensor | None:
     """Along dimensions that slices have whole."""
     if gather.operand.tiling.is_replicated:
         return None
@@ -167,7 +167,7 @@ def _along_passing(gather: _Gather, solve: Solve) -> Partitioned | None:
     return gather.outside(solve(gather.inside(operand, indices, grouped, sizes)), output)
 
 
-def _along_picked(gather: _Gather, solve: Solve) -> Partitioned | None:
+def _along_picked(gather: _Gather, solve: Solve) -> HeldTensor | None:
     """Along dimensions of which slices have one element; the slices are masked and summed."""
     dims, tiling = gather.dims, gather.operand.tiling
     picked = dims.picked(tiling, gather.sizes)
@@ -198,7 +198,7 @@ def _along_picked(gather: _Gather, solve: Solve) -> Partitioned | None:
     return gather.outside(found, ungrouped(output))
 
 
-def _along_indices(gather: _Gather, solve: Solve) -> Partitioned | None:
+def _along_indices(gather: _Gather, solve: Solve) -> HeldTensor | None:
     """Along dimensions of the indices."""
     dims, indices = gather.dims, gather.indices
     if indices.tiling.is_replicated:

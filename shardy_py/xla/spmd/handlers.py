@@ -29,7 +29,7 @@ from shardy_py.xla.spmd.movement import (
     transposed,
     with_whole_dimensions,
 )
-from shardy_py.xla.spmd.partitioned import Partitioned, without_axes
+from shardy_py.xla.spmd.partitioned import HeldTensor, without_axes
 from shardy_py.xla.spmd.products import Product, ProductDimensions
 from shardy_py.xla.spmd.reductions import reduced
 from shardy_py.xla.spmd.reshapes import reshaped
@@ -39,14 +39,14 @@ from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.windows import padded, selected_and_scattered, sliced, windows_reduced
 
 
-def partition(application: Application) -> tuple[Partitioned, ...]:
+def partition(application: Application) -> tuple[HeldTensor, ...]:
     """The results of an op in the tilings that are wanted, with all that was sent for them.
 
     XLA makes constants of results without elements before.
     """
     if _is_made_in_place(application):
         return tuple(
-            Partitioned.of(application.shape(i), target, application.element(i))
+            HeldTensor.of(application.shape(i), target, application.element(i))
             for i, target in enumerate(application.targets)
         )
     record = application.record
@@ -70,7 +70,7 @@ def _is_made_in_place(application: Application) -> bool:
     return application.record.name not in HANDLERS
 
 
-def _elementwise(application: Application) -> list[Partitioned]:
+def _elementwise(application: Application) -> list[HeldTensor]:
     """Scalars among the operands are broadcast first, as HLO has it."""
     rank = len(application.shape())
     operands = [value for value in application.operands if len(value.shape) == rank]
@@ -78,26 +78,26 @@ def _elementwise(application: Application) -> list[Partitioned]:
     return [elementwise(operands, application.element(), target)]
 
 
-def _whole(application: Application) -> list[Partitioned]:
+def _whole(application: Application) -> list[HeldTensor]:
     """Each operand is gathered once."""
-    found: list[Partitioned] = []
-    operands: Sequence[Partitioned] = application.operands
+    found: list[HeldTensor] = []
+    operands: Sequence[HeldTensor] = application.operands
     for i, target in enumerate(application.targets):
         found.append(replicating(operands, application.shape(i), application.element(i), target))
         operands = ()
     return found
 
 
-def _explicit(application: Application) -> list[Partitioned]:
+def _explicit(application: Application) -> list[HeldTensor]:
     """A collective of the program itself, on what each device or group of devices holds."""
     record = application.record
     collective = TABLE[record.name].collective
     groups: Sequence[Sequence[int]] = application.attributes.get("replica_groups") or ()
     pairs: Sequence[Sequence[int]] = application.attributes.get("source_target_pairs") or ()
-    found: list[Partitioned] = []
+    found: list[HeldTensor] = []
     for i, (value, target) in enumerate(zip(application.operands, application.targets, strict=False)):
         size = len(groups[0]) if groups else 2 if pairs else target.device_count
-        result = Partitioned.of(application.shape(i), target, application.element(i))
+        result = HeldTensor.of(application.shape(i), target, application.element(i))
         held = replace(value, chain=None)
         moves = size > 1 and all(a != b for a, b in pairs[:1])
         group = tuple(groups[0]) if groups else (tuple(pairs[0]) if pairs else range(size))
@@ -106,30 +106,30 @@ def _explicit(application: Application) -> list[Partitioned]:
     return found
 
 
-def _constant(application: Application) -> list[Partitioned]:
+def _constant(application: Application) -> list[HeldTensor]:
     """Its number is known if it is a scalar of integers."""
-    made = Partitioned.of(application.shape(), application.targets[0], application.element())
+    made = HeldTensor.of(application.shape(), application.targets[0], application.element())
     return [replace(made, number=application.attributes.get("value"))]
 
 
-def _in_place(application: Application) -> list[Partitioned]:
+def _in_place(application: Application) -> list[HeldTensor]:
     """Each device makes its part of an unreduced tensor: its tile among zeros."""
     (value,), (target,) = application.operands, application.targets
     return [result_of([value], application.shape(), target, application.element())]
 
 
-def _copies(application: Application) -> list[Partitioned]:
+def _copies(application: Application) -> list[HeldTensor]:
     """Result i is a copy of operand i."""
     pairs = zip(application.operands, application.targets, strict=True)
     return [elementwise([value], value.element, target) for value, target in pairs]
 
 
-def _dot_general(application: Application) -> list[Partitioned]:
+def _dot_general(application: Application) -> list[HeldTensor]:
     numbers = DotDimensions.of(application.attributes)
     return _product(application, contracting=numbers.contracting, batch=numbers.batching)
 
 
-def _dot(application: Application) -> list[Partitioned]:
+def _dot(application: Application) -> list[HeldTensor]:
     """The last dimension of lhs and the first of rhs are contracted."""
     return _product(application, contracting=((len(application.operands[0].shape) - 1,), (0,)))
 
@@ -139,7 +139,7 @@ def _product(
     *,
     contracting: tuple[Sequence[int], Sequence[int]],
     batch: tuple[Sequence[int], Sequence[int]] = ((), ()),
-) -> list[Partitioned]:
+) -> list[HeldTensor]:
     lhs, rhs, target = _without_axes(application)
     rhs = copied(rhs, [lhs])
     dimensions = ProductDimensions.of_dot(
@@ -149,13 +149,13 @@ def _product(
     return [dot(replace(product, is_unreduced=application.is_unreduced))]
 
 
-def _without_axes(application: Application) -> tuple[Partitioned, Partitioned, Tiling]:
+def _without_axes(application: Application) -> tuple[HeldTensor, HeldTensor, Tiling]:
     """The operands and the tiling of a product, whose axes the partitioner forgets, also for later ops."""
     lhs, rhs = map(without_axes, application.operands)
     return lhs, rhs, application.targets[0].by(None)
 
 
-def _convolution(application: Application) -> list[Partitioned]:
+def _convolution(application: Application) -> list[HeldTensor]:
     lhs, rhs, target = _without_axes(application)
     own = Convolution.of(application.attributes, rhs.shape)
     dimensions = own.dimensions(lhs.shape)
@@ -163,27 +163,27 @@ def _convolution(application: Application) -> list[Partitioned]:
     return [dot(replace(product, convolution=own))]
 
 
-def _rng(application: Application) -> list[Partitioned]:
+def _rng(application: Application) -> list[HeldTensor]:
     """Random numbers that several devices hold are drawn on one of them, and sent to the others by a sum."""
-    found = Partitioned.of(application.shape(), application.targets[0], application.element())
+    found = HeldTensor.of(application.shape(), application.targets[0], application.element())
     return [found.summed(found.tiling, [found.tiling.rank])]
 
 
-def _transpose(application: Application) -> list[Partitioned]:
+def _transpose(application: Application) -> list[HeldTensor]:
     (value,), (target,) = application.operands, application.targets
     return [transposed(value, application.attributes["permutation"], target)]
 
 
-def _bitcast_convert(application: Application) -> list[Partitioned]:
+def _bitcast_convert(application: Application) -> list[HeldTensor]:
     (value,), (target,) = application.operands, application.targets
     return [bitcast(value, application.shape(), application.element(), target)]
 
 
-def _reshape(application: Application) -> list[Partitioned]:
+def _reshape(application: Application) -> list[HeldTensor]:
     return [reshaped(application.operands[0], application.shape(), application.targets[0])]
 
 
-def _dropped(value: Partitioned, kept: Sequence[int]) -> Partitioned:
+def _dropped(value: HeldTensor, kept: Sequence[int]) -> HeldTensor:
     """The value without other dimensions than `kept`, which are of size one; so is what it was before."""
     dropped = [i for i in range(len(value.shape)) if i not in kept]
     whole = (each for each in value.earlier if all(each.tiling.dimensions[i] == 1 for i in dropped))
@@ -196,7 +196,7 @@ def _dropped(value: Partitioned, kept: Sequence[int]) -> Partitioned:
     )
 
 
-def _broadcast(application: Application) -> list[Partitioned]:
+def _broadcast(application: Application) -> list[HeldTensor]:
     """Dimensions of size one that grow are dropped first, in a new tensor: its reshards are not shared."""
     (value,), (target,) = application.operands, application.targets
     shape = application.shape()
@@ -210,7 +210,7 @@ def _broadcast(application: Application) -> list[Partitioned]:
     return [broadcast(value, dimensions, shape, target)]
 
 
-def _reduce(application: Application) -> list[Partitioned]:
+def _reduce(application: Application) -> list[HeldTensor]:
     """The second half of the operands are initial values."""
     inputs = application.operands[: len(application.targets)]
     elements = [application.element(i) for i in range(len(inputs))]
@@ -219,7 +219,7 @@ def _reduce(application: Application) -> list[Partitioned]:
     return reduced(inputs, dimensions, elements, application.targets, is_unreduced=is_unreduced)
 
 
-def _slice(application: Application) -> list[Partitioned]:
+def _slice(application: Application) -> list[HeldTensor]:
     (value,), (target,) = application.operands, application.targets
     starts, limits, strides = (
         application.attributes[name] for name in ("start_indices", "limit_indices", "strides")
@@ -227,34 +227,34 @@ def _slice(application: Application) -> list[Partitioned]:
     return [sliced(value, starts, limits, strides, target)]
 
 
-def _pad(application: Application) -> list[Partitioned]:
+def _pad(application: Application) -> list[HeldTensor]:
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
     low, high, interior = (application.attributes[name] for name in names)
     return [padded(application.operands[0], low, high, interior, application.targets[0])]
 
 
-def _concatenate(application: Application) -> list[Partitioned]:
+def _concatenate(application: Application) -> list[HeldTensor]:
     dimension = application.attributes["dimension"]
     (target,) = application.targets
     return [with_whole_dimensions(application.operands, [dimension], application.shape(), target)]
 
 
-def _reverse(application: Application) -> list[Partitioned]:
+def _reverse(application: Application) -> list[HeldTensor]:
     (value,), (target,) = application.operands, application.targets
     return [reversed_along(value, application.attributes["dimensions"], target)]
 
 
-def _dynamic_slice(application: Application) -> list[Partitioned]:
+def _dynamic_slice(application: Application) -> list[HeldTensor]:
     return [dynamically_sliced(application.operands[0], application.shape(), application.targets[0])]
 
 
-def _dynamic_update_slice(application: Application) -> list[Partitioned]:
+def _dynamic_update_slice(application: Application) -> list[HeldTensor]:
     value, update, *starts = application.operands
     numbers = [start.number for start in starts]
     return [dynamically_updated(value, update, numbers, application.targets[0])]
 
 
-def _fft(application: Application) -> list[Partitioned]:
+def _fft(application: Application) -> list[HeldTensor]:
     """The last dimensions are transformed, as many as `fft_length` has."""
     (value,), (target,) = application.operands, application.targets
     transformed = target.dimensions[target.rank - len(application.attributes["fft_length"]) :]
@@ -263,12 +263,12 @@ def _fft(application: Application) -> list[Partitioned]:
     return [result_of([reshard(value, target)], application.shape(), target, application.element())]
 
 
-def _sort(application: Application) -> list[Partitioned]:
+def _sort(application: Application) -> list[HeldTensor]:
     dimension = application.attributes.get("dimension", -1) % len(application.shape())
     return sorted_along(application.operands, dimension, application.targets)
 
 
-def _matrices(application: Application) -> list[Partitioned]:
+def _matrices(application: Application) -> list[HeldTensor]:
     """The last two dimensions are whole."""
     rank = len(application.shape())
     whole = [rank - 2, rank - 1]
@@ -279,7 +279,7 @@ def _window(application: Application, rank: int) -> Sequence[Window]:
     return own_windows(application.attributes, rank)
 
 
-def _custom_call(application: Application) -> Sequence[Partitioned]:
+def _custom_call(application: Application) -> Sequence[HeldTensor]:
     """Calls with batch dimensions (of LAPACK) stay sharded along those of the first result."""
     target = application.attributes.get("call_target_name")
     if row_of(application.record).memory is not Memory.SAME:
@@ -300,14 +300,14 @@ def _custom_call(application: Application) -> Sequence[Partitioned]:
     return along_batch(application.operands, [*batch], near, application.results, application.targets)
 
 
-def _reduce_window(application: Application) -> list[Partitioned]:
+def _reduce_window(application: Application) -> list[HeldTensor]:
     """The second half of the operands are initial values."""
     inputs = application.operands[: len(application.targets)]
     shape = application.shape()
     return windows_reduced(inputs, _window(application, len(shape)), shape, application.targets)
 
 
-def _select_and_scatter(application: Application) -> list[Partitioned]:
+def _select_and_scatter(application: Application) -> list[HeldTensor]:
     operand, source = application.operands[:2]
     window = _window(application, len(operand.shape))
     return [selected_and_scattered(operand, source, window, application.targets[0])]

@@ -23,8 +23,8 @@ from shardy_py.base.behaviours import Behaviour
 from shardy_py.ops.dimensions import Pairs, SliceDimensions
 from shardy_py.xla.spmd.grouping import Grouped, aligned, group_on, ungrouped
 from shardy_py.xla.spmd.matching import merged_into, per_group_shape
-from shardy_py.xla.spmd.model import Collective
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.model import PlannedCollective
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.products import size_bytes
 from shardy_py.xla.spmd.reshard import reshard
 from shardy_py.xla.spmd.tiling import Shape, Tiling
@@ -110,7 +110,7 @@ def tiles_of(tiling: Tiling, dimensions: Iterable[int]) -> int:
     return prod(tiling.dimensions[i] for i in dimensions)
 
 
-def in_group(value: Partitioned, grouped: Grouped) -> Partitioned:
+def in_group(value: HeldTensor, grouped: Grouped) -> HeldTensor:
     """The value of one group of devices."""
     moved = reshard(value, ungrouped(grouped))
     shape = per_group_shape(grouped, value.shape)
@@ -253,8 +253,8 @@ def by_cheapest(
     return None
 
 
-def costs(op_bytes: Iterable[int], collectives: Iterable[Collective]) -> Cost:
-    """What the partitioner compares ways by: its own estimate, not what devices receive."""
+def costs(op_bytes: Iterable[int], collectives: Iterable[PlannedCollective]) -> Cost:
+    """The measure by which the partitioner compares ways: its own estimate, not what devices receive."""
     memory = [*op_bytes]
     sent = 0
     for each in collectives:
@@ -265,6 +265,6 @@ def costs(op_bytes: Iterable[int], collectives: Iterable[Collective]) -> Cost:
     return (max(memory), sent) if memory and max(memory) else NEVER
 
 
-def bytes_of(value: Partitioned) -> int:
+def bytes_of(value: HeldTensor) -> int:
     """The bytes on each device."""
     return size_bytes(value.local, value.element)

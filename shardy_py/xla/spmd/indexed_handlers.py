@@ -13,12 +13,12 @@ from shardy_py.ops.dimensions import GatherDimensions, ScatterDimensions
 from shardy_py.xla.spmd.application import Application
 from shardy_py.xla.spmd.gathers import gathered_at
 from shardy_py.xla.spmd.indexed import Dimensions
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.reshard import reshard
 from shardy_py.xla.spmd.scatters import scattered_at
 
 
-def gather(application: Application) -> list[Partitioned]:
+def gather(application: Application) -> list[HeldTensor]:
     """The result of a gather, of an operand at indices."""
     attributes = application.attributes
     operand, indices = application.operands
@@ -28,7 +28,7 @@ def gather(application: Application) -> list[Partitioned]:
     return [gathered_at(operand, indices, dims, attributes["slice_sizes"], shape, application.targets[0])]
 
 
-def scatter(application: Application) -> Sequence[Partitioned]:
+def scatter(application: Application) -> Sequence[HeldTensor]:
     """The results of a scatter: as many operands, then indices, then updates. Only single ones are summed."""
     count = len(application.targets)
     operands, indices = application.operands[:count], application.operands[count]
@@ -47,7 +47,7 @@ def scatter(application: Application) -> Sequence[Partitioned]:
     return [reshard(value, target) for value, target in zip(found, application.targets, strict=True)]
 
 
-def copied(value: Partitioned, others: Sequence[Partitioned]) -> Partitioned:
+def copied(value: HeldTensor, others: Sequence[HeldTensor]) -> HeldTensor:
     """A copy of a value that is among `others`: XLA makes one, so that its reshards are not theirs."""
     if value.chain is None or all(value.chain != other.chain for other in others):
         return value

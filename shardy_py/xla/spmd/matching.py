@@ -1,4 +1,4 @@
-"""Tilings held against each other: of other dimensions, of groups of devices, of finer tiles.
+"""Comparison of tilings: of other dimensions, of groups of devices, of finer tiles.
 
 Source: openxla/xla, xla/hlo/utils/hlo_sharding_util.cc and xla/service/spmd/spmd_partitioner_util.cc. Not
 here: operations of one tiling (`tiling.py`), splitting one among groups (`grouping.py`).

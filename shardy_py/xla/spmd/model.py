@@ -5,7 +5,7 @@ Not here: shardings by tiles (`tiling.py`), the planners, one module per handler
 >>> gather = Collective("all_gather", 4, "f32", (16, 128), "lhs of dot_general")
 >>> gather.held_bytes, gather.bytes
 (8192, 24576)
->>> Plan((gather, Collective("all_reduce", 2, "bf16", (64,), times=3))).bytes_by_kind
+>>> CollectivePlan((gather, Collective("all_reduce", 2, "bf16", (64,), times=3))).bytes_by_kind
 {'all_gather': 24576, 'all_reduce': 384}
 """
 
@@ -23,7 +23,7 @@ KINDS = ("all_gather", "all_reduce", "all_to_all", "collective_permute", "reduce
 
 
 @dataclass(frozen=True, slots=True)
-class Collective:
+class PlannedCollective:
     """One collective in the program of a device.
 
     kind: one of `KINDS`.
@@ -55,7 +55,7 @@ class Collective:
 
     @property
     def is_strided(self) -> bool:
-        """Whether an all-gather puts together parts that are not one behind the other in row-major order."""
+        """True if an all-gather puts together parts that are not one behind the other in row-major order."""
         grows = [made > held for held, made in zip(self.held_shape, self.made_shape, strict=False)]
         first = grows.index(True) if True in grows else 0
         return self.kind == "all_gather" and prod(self.held_shape[:first]) > 1
@@ -68,17 +68,17 @@ class Collective:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CollectivePlan:
     """The collectives of an op, or of a program, in the order of XLA."""
 
-    collectives: tuple[Collective, ...] = ()
+    collectives: tuple[PlannedCollective, ...] = ()
 
-    def __add__(self, other: Plan) -> Plan:
-        return Plan(self.collectives + other.collectives)
+    def __add__(self, other: CollectivePlan) -> CollectivePlan:
+        return CollectivePlan(self.collectives + other.collectives)
 
-    def repeated(self, times: int) -> Plan:
+    def repeated(self, times: int) -> CollectivePlan:
         """The plan of a loop whose body has this plan."""
-        return Plan(tuple(replace(each, times=each.times * times) for each in self.collectives))
+        return CollectivePlan(tuple(replace(each, times=each.times * times) for each in self.collectives))
 
     @property
     def bytes(self) -> int:

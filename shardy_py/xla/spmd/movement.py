@@ -21,17 +21,17 @@ from dataclasses import replace
 
 from shardy_py.ops.dimensions import Window
 from shardy_py.xla.spmd.matching import along
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.reshard import replicated, reshard
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 from shardy_py.xla.spmd.windowed import windowed_input
 
 
 def result_of(
-    operands: Iterable[Partitioned], shape: Sequence[int], tiling: Tiling, element: str
-) -> Partitioned:
+    operands: Iterable[HeldTensor], shape: Sequence[int], tiling: Tiling, element: str
+) -> HeldTensor:
     """The result of an op on `operands` as they are, with all that was sent for them."""
-    found = Partitioned.of(shape, tiling, element)
+    found = HeldTensor.of(shape, tiling, element)
     for operand in operands:
         found = replace(
             found,
@@ -42,14 +42,14 @@ def result_of(
 
 
 def replicating(
-    operands: Sequence[Partitioned], shape: Sequence[int], element: str, target: Tiling
-) -> Partitioned:
+    operands: Sequence[HeldTensor], shape: Sequence[int], element: str, target: Tiling
+) -> HeldTensor:
     """The result of an op that runs whole on every device."""
     whole = Tiling.replicated(len(shape), target.device_count, target.names)
     return reshard(result_of(map(replicated, operands), shape, whole, element), target)
 
 
-def elementwise(operands: Sequence[Partitioned], element: str, target: Tiling) -> Partitioned:
+def elementwise(operands: Sequence[HeldTensor], element: str, target: Tiling) -> HeldTensor:
     """The result of an elementwise op: where the operands are, if all have one tiling, else at `target`."""
     shape, tiling = operands[0].shape, operands[0].tiling
     if len(operands) > 1 and all(operand.tiling == tiling for operand in operands):
@@ -57,7 +57,7 @@ def elementwise(operands: Sequence[Partitioned], element: str, target: Tiling) -
     return result_of((reshard(operand, target) for operand in operands), shape, target, element)
 
 
-def bitcast(operand: Partitioned, shape: Sequence[int], element: str, target: Tiling) -> Partitioned:
+def bitcast(operand: HeldTensor, shape: Sequence[int], element: str, target: Tiling) -> HeldTensor:
     """The result of a cast of bits, to a tensor of `shape`.
 
     Elements of another size are split along a new last dimension, or joined along the last one; it is whole.
@@ -76,7 +76,7 @@ def bitcast(operand: Partitioned, shape: Sequence[int], element: str, target: Ti
     return reshard(result_of([reshard(operand, near)], shape, after, element), target)
 
 
-def transposed(operand: Partitioned, permutation: Sequence[int], target: Tiling) -> Partitioned:
+def transposed(operand: HeldTensor, permutation: Sequence[int], target: Tiling) -> HeldTensor:
     """The result of a transposition: dimension i of it is dimension `permutation[i]` of the operand."""
     shape = tuple(operand.shape[i] for i in permutation)
     if target.is_replicated:
@@ -86,8 +86,8 @@ def transposed(operand: Partitioned, permutation: Sequence[int], target: Tiling)
 
 
 def broadcast(
-    operand: Partitioned, dimensions: Sequence[int], shape: Sequence[int], target: Tiling
-) -> Partitioned:
+    operand: HeldTensor, dimensions: Sequence[int], shape: Sequence[int], target: Tiling
+) -> HeldTensor:
     """The result of a broadcast to `shape`, in which the operand has `dimensions`, in ascending order."""
     if target.is_replicated:
         return replace(replicating([operand], shape, operand.element, target), is_splat=not operand.shape)
@@ -98,12 +98,12 @@ def broadcast(
 
 
 def with_whole_dimensions(
-    operands: Sequence[Partitioned],
+    operands: Sequence[HeldTensor],
     whole: Sequence[int],
     shape: Sequence[int],
     target: Tiling,
     may_take: Callable[[int], bool] | None = None,
-) -> Partitioned:
+) -> HeldTensor:
     """The result of an op that needs some dimensions whole, such as a concatenation or a factorization.
 
     Their tiles move to the first other dimension that they divide evenly, else they are gathered.
@@ -131,26 +131,26 @@ def without_tiles(
 
 
 def along_batch(
-    operands: Sequence[Partitioned],
+    operands: Sequence[HeldTensor],
     batch: Sequence[int],
     near: Tiling,
     results: Sequence[tuple[Shape, str]],
     targets: Sequence[Tiling],
-) -> list[Partitioned]:
+) -> list[HeldTensor]:
     """The results of an op on the tiles of batch dimensions, which lead all operands and results.
 
     near: the tiling of those dimensions. results: the shapes and element types.
     """
     pairs = [(i, i) for i in batch]
     moved = [reshard(value, along(near, pairs, len(value.shape))) for value in operands]
-    found: list[Partitioned] = []
+    found: list[HeldTensor] = []
     for (shape, element), target in zip(results, targets, strict=True):
         found.append(reshard(result_of(moved, shape, along(near, pairs, len(shape)), element), target))
         moved = []
     return found
 
 
-def reversed_along(operand: Partitioned, dimensions: Sequence[int], target: Tiling) -> Partitioned:
+def reversed_along(operand: HeldTensor, dimensions: Sequence[int], target: Tiling) -> HeldTensor:
     """The result of reversing `dimensions`; uneven ones move their padding to the front."""
     shape = operand.shape
     if target.is_replicated:

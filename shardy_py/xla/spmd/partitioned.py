@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from shardy_py.xla.spmd.model import Collective
+from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 
 Rematerialization = tuple[Tiling, Tiling]
@@ -22,7 +22,7 @@ Rematerialization = tuple[Tiling, Tiling]
 
 
 @dataclass(frozen=True, slots=True)
-class Partitioned:
+class HeldTensor:
     """A tensor as each device holds it.
 
     shape: of the whole tensor. local: of the part on each device. element: the name of the element type.
@@ -38,18 +38,18 @@ class Partitioned:
     local: Shape
     tiling: Tiling
     element: str
-    collectives: tuple[Collective, ...] = ()
+    collectives: tuple[PlannedCollective, ...] = ()
     rematerialized: tuple[Rematerialization, ...] = ()
     chain: Hashable = field(default=None, compare=False, repr=False)
     call: Hashable = field(default=None, compare=False, repr=False)
-    earlier: tuple[Partitioned, ...] = field(default=(), compare=False, repr=False)
+    earlier: tuple[HeldTensor, ...] = field(default=(), compare=False, repr=False)
     is_splat: bool = field(default=False, compare=False, repr=False)
     number: int | None = field(default=None, compare=False, repr=False)
 
     @staticmethod
-    def of(shape: Sequence[int], tiling: Tiling, element: str, *, name: Hashable = None) -> Partitioned:
+    def of(shape: Sequence[int], tiling: Tiling, element: str, *, name: Hashable = None) -> HeldTensor:
         """A tensor in tiles, for which nothing was sent; name: of the value, for its reshards."""
-        return Partitioned(tuple(shape), tiling.local_shape(shape), tiling, element, chain=name)
+        return HeldTensor(tuple(shape), tiling.local_shape(shape), tiling, element, chain=name)
 
     def sent(
         self,
@@ -59,7 +59,7 @@ class Partitioned:
         local: Shape,
         held: Shape | None = None,
         target: Tiling | None = None,
-    ) -> Partitioned:
+    ) -> HeldTensor:
         """The value after a collective over `held` (by default the local shape), then `local` in shape.
 
         devices: of the mesh, the first group that communicates; for a permute the senders, each with its
@@ -69,12 +69,12 @@ class Partitioned:
         size = 2 if kind == "collective_permute" else len(group)
         operand = self.local if held is None else held
         chain = self._next(kind, size, operand, local, self.tiling, target)
-        sent = Collective(kind, size, self.element, operand, key=chain, group=group, made_shape=local)
+        sent = PlannedCollective(kind, size, self.element, operand, key=chain, group=group, made_shape=local)
         return replace(
             self, local=local, collectives=(*self.collectives, sent), chain=chain, earlier=(), is_splat=False
         )
 
-    def summed(self, tiling: Tiling, dimensions: Iterable[int]) -> Partitioned:
+    def summed(self, tiling: Tiling, dimensions: Iterable[int]) -> HeldTensor:
         """The value after an all-reduce for each of the dimensions that `tiling` shards, minor first."""
         value = self
         for i in reversed([*dimensions]):
@@ -82,14 +82,16 @@ class Partitioned:
                 value = value.sent("all_reduce", tiling.along([i]), local=value.local)
         return value
 
-    def permuted(self, sizes: Iterable[int], dimension: int, *, size: int) -> Partitioned:
+    def permuted(self, sizes: Iterable[int], dimension: int, *, size: int) -> HeldTensor:
         """The value after permutes of parts of `sizes` elements along `dimension`, which then has `size`."""
         devices = self.tiling.along([dimension])
         neighbours = tuple(device for pair in pairwise(devices) for device in pair)
         parts = [with_size(self.local, dimension, part) for part in sizes if part > 0]
         key = self._next(self.tiling, dimension, size)
         sent = tuple(
-            Collective("collective_permute", 2, self.element, part, key=key and (key, i), group=neighbours)
+            PlannedCollective(
+                "collective_permute", 2, self.element, part, key=key and (key, i), group=neighbours
+            )
             for i, part in enumerate(parts)
         )
         local = with_size(self.local, dimension, size)
@@ -97,9 +99,9 @@ class Partitioned:
             self, local=local, collectives=(*self.collectives, *sent), chain=key, earlier=(), is_splat=False
         )
 
-    def during(self, *call: Hashable) -> Partitioned:
+    def during(self, *call: Hashable) -> HeldTensor:
         """The value during a reshard that is made once; call: what tells it from others of this value."""
-        return replace(self, call=Call(call, self.shape, self.local, self.tiling, self.tiling.names))
+        return replace(self, call=ReshardKey(call, self.shape, self.local, self.tiling, self.tiling.names))
 
     def _next(self, *sent: Hashable) -> Hashable:
         """The chain after something more was sent."""
@@ -107,8 +109,8 @@ class Partitioned:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """What tells a reshard from others of one value: what is asked for, and how the value is held before."""
+class ReshardKey:
+    """A key of a reshard among those of one value: the sharding asked for, and the one before."""
 
     asked: tuple[Hashable, ...]
     shape: Shape
@@ -117,7 +119,7 @@ class Call:
     names: tuple[int, ...]
 
 
-def without_axes(value: Partitioned) -> Partitioned:
+def without_axes(value: HeldTensor) -> HeldTensor:
     """The value as the partitioner has it once it has forgotten the axes of its tiling."""
     return replace(value, tiling=value.tiling.by(None)) if value.tiling.axes else value
 

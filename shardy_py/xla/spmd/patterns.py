@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from shardy_py.xla.spmd.partitioned import Partitioned
-from shardy_py.xla.spmd.program import Block, Name, Step, used
+from shardy_py.xla.spmd.partitioned import HeldTensor
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
 from shardy_py.xla.spmd.rotations import rotated, rotation, wrap, wrapped
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.windows import padded, slice_of_pad
@@ -29,9 +29,9 @@ class Pattern:
     value. tiling: that the source must have; None: any.
     """
 
-    last: Step
+    last: PlannedOp
     source: Name
-    plan: Callable[[Partitioned], Partitioned]
+    plan: Callable[[HeldTensor], HeldTensor]
     tiling: Tiling | None = None
 
     def applies(self, source: Tiling) -> bool:
@@ -56,18 +56,18 @@ def patterns_of(block: Block) -> dict[Name, Pattern]:
 class _Uses:
     """The steps of a block by their results, and how often each value is used."""
 
-    made: Mapping[Name, Step]
+    made: Mapping[Name, PlannedOp]
     count: Mapping[Name, int]
 
-    def behind_copies(self, name: Name) -> tuple[Name, tuple[Step, ...]]:
+    def behind_copies(self, name: Name) -> tuple[Name, tuple[PlannedOp, ...]]:
         """The value of which copies, used once each, make a value, and these copies."""
-        copies: tuple[Step, ...] = ()
+        copies: tuple[PlannedOp, ...] = ()
         while name in self.made and self.count[name] == 1 and _is_copy(self.made[name]):
             copies = (*copies, self.made[name])
             name = self.made[name].operands[0]
         return name, copies
 
-    def only(self, name: Name) -> tuple[Step, ...] | None:
+    def only(self, name: Name) -> tuple[PlannedOp, ...] | None:
         """The step that makes a value used once, with the copies behind it; None: it has other uses."""
         name, copies = self.behind_copies(name)
         if name not in self.made or self.count[name] != 1:
@@ -75,14 +75,14 @@ class _Uses:
         return (self.made[name], *copies)
 
 
-def _is_copy(step: Step) -> bool:
+def _is_copy(step: PlannedOp) -> bool:
     return step.record.name in _COPIES
 
 
-_Match = tuple[Pattern, tuple[Step, ...]]
+_Match = tuple[Pattern, tuple[PlannedOp, ...]]
 
 
-def _rotation(step: Step, inside: _Uses) -> _Match | None:
+def _rotation(step: PlannedOp, inside: _Uses) -> _Match | None:
     (target,) = step.targets
     parts = [inside.only(name) for name in step.operands]
     if len(parts) != 2 or target is None or parts[0] is None or parts[1] is None:
@@ -93,13 +93,13 @@ def _rotation(step: Step, inside: _Uses) -> _Match | None:
         return None
     dimension, amount = moved
 
-    def plan(value: Partitioned) -> Partitioned:
+    def plan(value: HeldTensor) -> HeldTensor:
         return rotated(value, dimension, amount, target)
 
     return Pattern(step, end.operands[0], plan, target), (*parts[0], *parts[1])
 
 
-def _wrap(step: Step, inside: _Uses) -> _Match | None:
+def _wrap(step: PlannedOp, inside: _Uses) -> _Match | None:
     (target,) = step.targets
     if len(step.operands) != 3 or target is None:
         return None
@@ -113,7 +113,7 @@ def _wrap(step: Step, inside: _Uses) -> _Match | None:
     return Pattern(step, middle, lambda value: wrapped(value, found, target)), (*front, *behind, *copies)
 
 
-def _slice_of_pad(step: Step, inside: _Uses) -> _Match | None:
+def _slice_of_pad(step: PlannedOp, inside: _Uses) -> _Match | None:
     (target,) = step.targets
     steps = inside.only(step.operands[0])
     if steps is None or target is None or target.is_replicated:
@@ -126,13 +126,13 @@ def _slice_of_pad(step: Step, inside: _Uses) -> _Match | None:
         return None
     none = [0] * target.rank
 
-    def plan(value: Partitioned) -> Partitioned:
+    def plan(value: HeldTensor) -> HeldTensor:
         return padded(value, *edges, none, target)
 
     return Pattern(step, padding.operands[0], plan), steps
 
 
-_RECOGNIZED: dict[str, tuple[Callable[[Step, _Uses], _Match | None], ...]] = {
+_RECOGNIZED: dict[str, tuple[Callable[[PlannedOp, _Uses], _Match | None], ...]] = {
     "stablehlo.concatenate": (_rotation, _wrap),
     "stablehlo.slice": (_slice_of_pad,),
 }

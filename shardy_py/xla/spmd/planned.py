@@ -25,14 +25,14 @@ from typing import cast
 from shardy_py.base import releases
 from shardy_py.base.session import SESSION
 from shardy_py.xla.spmd.by_axes import ByAxes
-from shardy_py.xla.spmd.model import Collective
-from shardy_py.xla.spmd.partitioned import Partitioned, Rematerialization
+from shardy_py.xla.spmd.model import PlannedCollective
+from shardy_py.xla.spmd.partitioned import HeldTensor, Rematerialization
 from shardy_py.xla.spmd.tiling import Tiling
 
 _VALUE = object()
 """Begins the chain of reshards of a value; behind it the position of the operand, and of an earlier form."""
 
-_HELD: dict[Hashable, Partitioned] = SESSION.table("tensors as devices hold them")
+_HELD: dict[Hashable, HeldTensor] = SESSION.table("tensors as devices hold them")
 _PLANS: dict[Hashable, tuple[object, tuple[Planned, ...]]] = SESSION.table("plans of ops")
 _CHAINS: dict[Hashable, int] = SESSION.table("chains of reshards")
 _TILINGS: dict[tuple[Tiling, ByAxes | None], Tiling] = SESSION.table("tilings")
@@ -50,7 +50,7 @@ class Needed:
     starts from. origin: the first of these operands, -1 if there is none.
     """
 
-    collective: Collective
+    collective: PlannedCollective
     chain: int | None = None
     roots: Roots = ()
 
@@ -70,7 +70,7 @@ class Planned:
     its roots, as of `Needed`; None: it is a tensor of its own.
     """
 
-    held: Partitioned
+    held: HeldTensor
     needed: tuple[Needed, ...]
     rematerialized: tuple[Rematerialization, ...]
     before: tuple[tuple[Needed, ...], tuple[Rematerialization, ...]] | None = None
@@ -82,7 +82,7 @@ def the_tiling(tiling: Tiling) -> Tiling:
     return _TILINGS.setdefault((tiling, tiling.axes), tiling)
 
 
-def tensor_held(value: Partitioned) -> Partitioned:
+def tensor_held(value: HeldTensor) -> HeldTensor:
     """The one value that stands for all that are held alike, with nothing sent for it yet.
 
     What was resharded inside a group of devices is another tensor: XLA does not keep it for this one.
@@ -97,7 +97,7 @@ def tensor_held(value: Partitioned) -> Partitioned:
     return known
 
 
-def _form(value: Partitioned) -> tuple[Hashable, ...]:
+def _form(value: HeldTensor) -> tuple[Hashable, ...]:
     return value.local, value.tiling, value.tiling.axes, value.element, value.is_splat
 
 
@@ -118,18 +118,18 @@ def positions_of(names: Sequence[Hashable]) -> tuple[int, ...]:
 
 
 def known_plan(
-    step: Hashable, used: Hashable, operands: Sequence[Partitioned], names: Sequence[Hashable]
+    step: Hashable, used: Hashable, operands: Sequence[HeldTensor], names: Sequence[Hashable]
 ) -> tuple[Planned, ...] | None:
-    """What `planned` made for the key of a step, if it has; names: of the operands."""
+    """The plan that `planned` made for the key of a step, if it has; names: of the operands."""
     known = _PLANS.get(((step, used), tuple(map(id, operands)), positions_of(names), releases.current()))
     return None if known is None else known[1]
 
 
 def planned(
     key: Hashable,
-    operands: Sequence[Partitioned],
+    operands: Sequence[HeldTensor],
     positions: Sequence[int],
-    plan: Callable[[Sequence[Partitioned]], Sequence[Partitioned]],
+    plan: Callable[[Sequence[HeldTensor]], Sequence[HeldTensor]],
     holds: object = None,
 ) -> tuple[Planned, ...]:
     """The results of `plan` for the operands, which are `tensor_held`; made once for each key.
@@ -149,7 +149,7 @@ def planned(
     return known[1]
 
 
-def _result(value: Partitioned) -> Planned:
+def _result(value: HeldTensor) -> Planned:
     before = value.earlier[-1] if value.earlier else None
     return Planned(
         tensor_held(value),
@@ -160,11 +160,11 @@ def _result(value: Partitioned) -> Planned:
     )
 
 
-def _needed(value: Partitioned) -> tuple[Needed, ...]:
+def _needed(value: HeldTensor) -> tuple[Needed, ...]:
     return tuple(map(_chained, value.collectives))
 
 
-def _chained(collective: Collective) -> Needed:
+def _chained(collective: PlannedCollective) -> Needed:
     bare = replace(collective, key=None)
     if collective.key is None:
         return Needed(bare)
@@ -188,11 +188,11 @@ def _unrooted(key: Hashable, roots: list[int | tuple[int, int]]) -> Hashable:
     return tuple(_unrooted(part, roots) for part in parts)
 
 
-def _bare(value: Partitioned) -> Partitioned:
+def _bare(value: HeldTensor) -> HeldTensor:
     return replace(value, collectives=(), rematerialized=(), chain=None, earlier=())
 
 
-def _at(value: Partitioned, position: int) -> Partitioned:
+def _at(value: HeldTensor, position: int) -> HeldTensor:
     """The operand at a position, so that its reshards are known by it."""
     earlier = (replace(each, chain=(_VALUE, (position, i))) for i, each in enumerate(value.earlier))
     return replace(value, chain=(_VALUE, position), earlier=tuple(earlier))

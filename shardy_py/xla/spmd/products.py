@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.hlo.layout import element_type
 from shardy_py.xla.spmd.matching import merged, transposed
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class ProductDimensions:
         contracting: tuple[Sequence[int], Sequence[int]],
         batch: tuple[Sequence[int], Sequence[int]] = ((), ()),
     ) -> ProductDimensions:
-        """Those of `dot_general`: the result has the batch dimensions, then those of lhs, then of rhs."""
+        """Indices of `dot_general`: the result has the batch dimensions, then those of lhs, then of rhs."""
         batches = tuple(ProductDimension(*pair, i) for i, pair in enumerate(zip(*batch, strict=True)))
         summed = tuple(ProductDimension(*pair) for pair in zip(*contracting, strict=True))
         left = [i for i in range(lhs_rank) if i not in batch[0] and i not in contracting[0]]
@@ -126,24 +126,24 @@ class Product:
     """
 
     dimensions: ProductDimensions
-    lhs: Partitioned
-    rhs: Partitioned
+    lhs: HeldTensor
+    rhs: HeldTensor
     shape: Shape
     tiling: Tiling
     element: str
-    finish: Callable[[Partitioned], Partitioned] | None = None
+    finish: Callable[[HeldTensor], HeldTensor] | None = None
     convolution: Convolution | None = None
     is_unreduced: bool = False
 
-    def summed(self, found: Partitioned, tiling: Tiling, dimensions: Iterable[int]) -> Partitioned:
+    def summed(self, found: HeldTensor, tiling: Tiling, dimensions: Iterable[int]) -> HeldTensor:
         """The result after a sum among the devices that differ along dimensions of a tiling."""
         return found if self.is_unreduced else found.summed(tiling, dimensions)
 
-    def operand(self, side: str) -> Partitioned:
+    def operand(self, side: str) -> HeldTensor:
         """The operand of a side."""
         return self.lhs if side == LHS else self.rhs
 
-    def with_operand(self, side: str, value: Partitioned) -> Product:
+    def with_operand(self, side: str, value: HeldTensor) -> Product:
         """The product with another operand."""
         return replace(self, lhs=value) if side == LHS else replace(self, rhs=value)
 
@@ -172,7 +172,7 @@ class Product:
         """The tiling of one side as one of another."""
         return self.dimensions.moved(self.tiling_of(source), source, target)
 
-    def multiplied(self, lhs: Partitioned, rhs: Partitioned, made: Shape | None = None) -> Partitioned:
+    def multiplied(self, lhs: HeldTensor, rhs: HeldTensor, made: Shape | None = None) -> HeldTensor:
         """The product of what each device holds, in the tiles that are wanted.
 
         made: the size of what each device makes along spatial dimensions; by default, they are whole.
@@ -187,7 +187,7 @@ class Product:
             local[self.convolution.dims.result_batch] = 1
         sent = (*lhs.collectives, *rhs.collectives)
         warned = (*lhs.rematerialized, *rhs.rematerialized)
-        found = Partitioned(self.shape, tuple(local), self.tiling, self.element, sent, warned)
+        found = HeldTensor(self.shape, tuple(local), self.tiling, self.element, sent, warned)
         return self.finish(found) if self.finish else found
 
 

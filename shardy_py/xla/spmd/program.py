@@ -16,7 +16,7 @@ Name = Hashable
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class TiledValue:
     """A tensor with its tiling; another value (a token) without a type."""
 
     name: Name
@@ -25,7 +25,7 @@ class Value:
 
 
 @dataclass(slots=True, eq=False)  # not frozen, which would triple the time to make it
-class Step:
+class PlannedOp:
     """One op; never changed.
 
     operands, results: names of values; operands of a manual computation are in its in-shardings.
@@ -45,7 +45,7 @@ class Step:
     tensors: tuple[Name, ...] = field(init=False)
     """The names of the results that are tensors."""
     plan_key: Hashable = field(init=False)
-    """What its plan depends on, beside its operands and which results are used; by identities."""
+    """The facts its plan depends on, beside its operands and which results are used; by identities."""
 
     def __post_init__(self) -> None:
         targets = self.targets
@@ -62,8 +62,8 @@ class Step:
 class Block:
     """The steps of a function or region, each after those it uses; results are resharded to `targets`."""
 
-    arguments: tuple[Value, ...]
-    steps: tuple[Step, ...]
+    arguments: tuple[TiledValue, ...]
+    steps: tuple[PlannedOp, ...]
     results: tuple[Name, ...]
     targets: tuple[Tiling | None, ...]
 

@@ -20,19 +20,19 @@ from math import prod
 
 from shardy_py.xla.spmd.grouping import group_on
 from shardy_py.xla.spmd.matching import transposed
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.reshard import replicated, reshard
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 
 
 def reduced(
-    operands: Sequence[Partitioned],
+    operands: Sequence[HeldTensor],
     dimensions: Sequence[int],
     elements: Sequence[str],
     targets: Sequence[Tiling],
     *,
     is_unreduced: bool = False,
-) -> list[Partitioned]:
+) -> list[HeldTensor]:
     """The results of a reduction of all operands along `dimensions`, with scalars as initial values.
 
     elements: the element types of the results. targets: their tilings. is_unreduced: a single result is not
@@ -43,7 +43,7 @@ def reduced(
     kept = [i for i in range(rank) if i not in dimensions]
     count = prod(tiling.dimensions[i] for i in dimensions)
     after = _without(tiling.replicated_on(dimensions), dimensions)
-    found: list[Partitioned] = []
+    found: list[HeldTensor] = []
     for operand, element, target in zip(operands, elements, targets, strict=True):
         result = replace(
             operand,
@@ -63,8 +63,8 @@ def reduced(
 
 
 def _gathered(
-    operand: Partitioned, dimensions: Sequence[int], kept: Sequence[int], element: str
-) -> Partitioned:
+    operand: HeldTensor, dimensions: Sequence[int], kept: Sequence[int], element: str
+) -> HeldTensor:
     """The partial results of all tiles along `dimensions`, on every device that has one of them."""
     tiling = operand.tiling
     others = [*kept, tiling.rank] if tiling.is_partial else kept

@@ -22,13 +22,13 @@ from shardy_py.ops.dimensions import Window
 from shardy_py.xla.spmd.grouping import aligned, group_on, ungrouped
 from shardy_py.xla.spmd.matching import merged_into
 from shardy_py.xla.spmd.movement import replicating, result_of
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.reshard import replicated, reshard
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 from shardy_py.xla.spmd.windowed import windowed_input
 
 
-def reshaped(operand: Partitioned, shape: Sequence[int], target: Tiling) -> Partitioned:
+def reshaped(operand: HeldTensor, shape: Sequence[int], target: Tiling) -> HeldTensor:
     """The result of a reshape to `shape` in the tiles of `target`."""
     shape = tuple(shape)
     if target.is_replicated:
@@ -46,7 +46,7 @@ def reshaped(operand: Partitioned, shape: Sequence[int], target: Tiling) -> Part
     return found
 
 
-def _ways(operand: Partitioned, shape: Shape, target: Tiling) -> list[tuple[Tiling, Tiling]]:
+def _ways(operand: HeldTensor, shape: Shape, target: Tiling) -> list[tuple[Tiling, Tiling]]:
     """Tilings of the operand and of the result with the same tiles."""
     found: list[tuple[Tiling, Tiling]] = []
     for tiling in (target, tiling_of_reshape(operand.tiling, operand.shape, shape)):
@@ -141,7 +141,7 @@ def _with_run(found: Tiling, tiling: Tiling, run: range, source: Shape, target: 
     return merged_into(found, Tiling.from_grid(grid, len(target), tiling.names))
 
 
-def _with_groups(operand: Partitioned, shape: Shape, target: Tiling) -> Partitioned:
+def _with_groups(operand: HeldTensor, shape: Shape, target: Tiling) -> HeldTensor:
     """The result with dimensions that correspond left to groups of devices."""
     propagated = _propagated(operand.tiling, operand.shape, shape)
     back = None if propagated.is_replicated else tiling_of_reshape(propagated, shape, operand.shape)
@@ -163,7 +163,7 @@ def _with_groups(operand: Partitioned, shape: Shape, target: Tiling) -> Partitio
     return reshard(replace(found, shape=shape, tiling=ungrouped(output), earlier=(), chain=None), target)
 
 
-def _along_one_dimension(operand: Partitioned, shape: Shape, target: Tiling) -> Partitioned:
+def _along_one_dimension(operand: HeldTensor, shape: Shape, target: Tiling) -> HeldTensor:
     """The result where one dimension is sharded in both, whose tiles are uneven; else of a whole operand."""
     before, after = _only_sharded(operand.tiling), _only_sharded(target)
     same_tiles = operand.tiling.tile_count == target.tile_count
@@ -186,7 +186,7 @@ def _along_one_dimension(operand: Partitioned, shape: Shape, target: Tiling) -> 
     return reshard(whole, target)
 
 
-def _starts_alike(operand: Partitioned, shape: Shape, before: int, after: int) -> bool:
+def _starts_alike(operand: HeldTensor, shape: Shape, before: int, after: int) -> bool:
     """Returns whether as many elements are in front of one dimension of the operand as of one of `shape`."""
     return prod(operand.shape[:before]) == prod(shape[:after])
 
@@ -197,8 +197,8 @@ def _only_sharded(tiling: Tiling) -> int | None:
 
 
 def _with_halo(
-    operand: Partitioned, shape: Shape, target: Tiling, source_at: int, target_at: int
-) -> Partitioned | None:
+    operand: HeldTensor, shape: Shape, target: Tiling, source_at: int, target_at: int
+) -> HeldTensor | None:
     """The result of splitting or merging one sharded dimension; None if neither, or halos are too large."""
     before, after = operand.shape[source_at], shape[target_at]
     tiles, local = target.tile_count, target.local_shape(shape)

@@ -23,11 +23,11 @@ from dataclasses import replace
 from shardy_py.xla.spmd.all_to_all import exchanged, exchanges, permuted
 from shardy_py.xla.spmd.grouping import aligned, group_on, ungrouped
 from shardy_py.xla.spmd.halo import Dimension, compactly_exchanged
-from shardy_py.xla.spmd.partitioned import Partitioned, with_size
+from shardy_py.xla.spmd.partitioned import HeldTensor, with_size
 from shardy_py.xla.spmd.tiling import Tiling
 
 
-def reshard(value: Partitioned, target: Tiling) -> Partitioned:
+def reshard(value: HeldTensor, target: Tiling) -> HeldTensor:
     """The value in the tiles of `target`, of the same tensor and devices."""
     if value.tiling == target:
         return value
@@ -39,7 +39,7 @@ def reshard(value: Partitioned, target: Tiling) -> Partitioned:
     return replace(found, call=value.call, earlier=(value, *found.earlier))
 
 
-def replicated(value: Partitioned) -> Partitioned:
+def replicated(value: HeldTensor) -> HeldTensor:
     """The value whole on every device."""
     tiling = value.tiling
     if tiling.is_replicated:
@@ -52,7 +52,7 @@ def replicated(value: Partitioned) -> Partitioned:
     return replace(whole, tiling=target, call=value.call, earlier=(value,))
 
 
-def _resharded(value: Partitioned, target: Tiling, *, may_replicate: bool) -> Partitioned | None:
+def _resharded(value: HeldTensor, target: Tiling, *, may_replicate: bool) -> HeldTensor | None:
     """The value in the tiles of `target`; None if that needs the whole tensor and must not."""
     source = value.tiling
     if source == target:
@@ -86,7 +86,7 @@ def is_permutation(source: Tiling, target: Tiling) -> bool:
     )
 
 
-def _from_replicas(value: Partitioned, target: Tiling) -> Partitioned | None:
+def _from_replicas(value: HeldTensor, target: Tiling) -> HeldTensor | None:
     """The value from a partial tiling, by slices of what each device holds."""
     source = value.tiling
     if target.is_replicated or not source.is_partial:
@@ -99,7 +99,7 @@ def _from_replicas(value: Partitioned, target: Tiling) -> Partitioned | None:
     return permuted(found, target) if is_permutation(near, target) else found
 
 
-def _to_replicas(value: Partitioned, target: Tiling) -> Partitioned | None:
+def _to_replicas(value: HeldTensor, target: Tiling) -> HeldTensor | None:
     """The value in a partial tiling, by gathers of the tiles of each of its tiles."""
     source = value.tiling
     if source.is_replicated or not target.is_partial:
@@ -140,8 +140,8 @@ def compatible(partial: Tiling, target: Tiling) -> Tiling | None:
 
 
 def gathered(
-    value: Partitioned, tiling: Tiling, shape: Sequence[int], dimensions: Sequence[int]
-) -> Partitioned:
+    value: HeldTensor, tiling: Tiling, shape: Sequence[int], dimensions: Sequence[int]
+) -> HeldTensor:
     """The value with `dimensions` whole: `shape` in elements, in tiles of `tiling` on each group of devices.
 
     A gather for each dimension, minor first. Tiles that hold all elements are sent by a sum in which the
@@ -170,7 +170,7 @@ def gathered(
     return replace(value, local=local)
 
 
-def _padded(value: Partitioned, target: Tiling) -> Partitioned:
+def _padded(value: HeldTensor, target: Tiling) -> HeldTensor:
     """The value with halos where the tiles of `target` in those of the value need more padding."""
     source = value.tiling
     before, after = source.padded_shape(value.shape), target.padded_shape(value.shape)
@@ -191,7 +191,7 @@ def _padded(value: Partitioned, target: Tiling) -> Partitioned:
     return value
 
 
-def _shifted(value: Partitioned, source: Tiling, target: Tiling, dimensions: Sequence[int]) -> Partitioned:
+def _shifted(value: HeldTensor, source: Tiling, target: Tiling, dimensions: Sequence[int]) -> HeldTensor:
     """The value with halos where the tiles that form one of `target` hold more padding than it."""
     before, after = source.padded_shape(value.shape), target.padded_shape(value.shape)
     if after == value.local:
@@ -210,7 +210,7 @@ def _shifted(value: Partitioned, source: Tiling, target: Tiling, dimensions: Seq
     return value
 
 
-def _through_leading_dimension(value: Partitioned, target: Tiling) -> Partitioned | None:
+def _through_leading_dimension(value: HeldTensor, target: Tiling) -> HeldTensor | None:
     """The value between tiles `[1, a, b]` with b replicas and `[a, b]`, by an all-to-all beside the replicas.
 
     The dimensions of the tiled one follow a leading one of the partial one, with all devices in one order.
@@ -235,7 +235,7 @@ def _through_leading_dimension(value: Partitioned, target: Tiling) -> Partitione
     return exchanged(value, target, pairs, reshard) if pairs else None
 
 
-def _through_others(value: Partitioned, target: Tiling) -> Partitioned | None:
+def _through_others(value: HeldTensor, target: Tiling) -> HeldTensor | None:
     """The value through a reshaped tensor or a third tiling; None if that needs the whole tensor.
 
     If only one of the tilings has axes, the partitioner forgets these.
@@ -260,7 +260,7 @@ def _through_others(value: Partitioned, target: Tiling) -> Partitioned | None:
     return None
 
 
-def _splitting(value: Partitioned, target: Tiling) -> tuple[int, int] | None:
+def _splitting(value: HeldTensor, target: Tiling) -> tuple[int, int] | None:
     """The dimension to split and the tiles of its major part, so that its minor part can move elsewhere."""
     source = value.tiling
     if source.replicas != target.replicas:
@@ -284,7 +284,7 @@ def _splitting(value: Partitioned, target: Tiling) -> tuple[int, int] | None:
     return next(((i, target.dimensions[i]) for i in shrinking), None)
 
 
-def _through_split(value: Partitioned, target: Tiling, dimension: int, major: int) -> Partitioned | None:
+def _through_split(value: HeldTensor, target: Tiling, dimension: int, major: int) -> HeldTensor | None:
     """The value with `dimension` as two, resharded, and merged again."""
     split = value.tiling.split(dimension, major)
     size = value.local[dimension]
@@ -306,7 +306,7 @@ def _through_split(value: Partitioned, target: Tiling, dimension: int, major: in
     return found and replace(found, tiling=found.tiling.by(target.axes))
 
 
-def _in_groups(value: Partitioned, target: Tiling) -> Partitioned | None:
+def _in_groups(value: HeldTensor, target: Tiling) -> HeldTensor | None:
     """The value with the dimensions that are sharded equally left to groups of devices."""
     pairs = enumerate(zip(value.tiling.dimensions, target.dimensions, strict=True))
     equal = [i for i, (before, after) in pairs if before == after > 1]

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from shardy_py.ops import OpRecord
 from shardy_py.xla.spmd.movement import result_of
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.reshard import reshard
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.windows import padded
@@ -57,7 +57,7 @@ class Wrap:
 
 
 def wrap(joined: OpRecord, parts: tuple[OpRecord, OpRecord]) -> Wrap | None:
-    """How a tensor is padded with its own slices, the `parts`; None: another op."""
+    """The padding of a tensor with its own slices, the `parts`; None: another op."""
     if joined.name != _JOINED or [part.name for part in parts] != [_PART, _PART]:
         return None
     dimension: int = joined.attributes["dimension"]
@@ -69,19 +69,19 @@ def wrap(joined: OpRecord, parts: tuple[OpRecord, OpRecord]) -> Wrap | None:
     return Wrap(dimension, (limits[0] - starts[0], limits[1] - starts[1]), (starts[0], starts[1]))
 
 
-def wrapped(operand: Partitioned, wrap: Wrap, target: Tiling) -> Partitioned:
+def wrapped(operand: HeldTensor, wrap: Wrap, target: Tiling) -> HeldTensor:
     """The result of a wrap: the tensor is padded, and rotated once for either end."""
     rank, (low, high) = len(operand.shape), wrap.sizes
     at = [int(i == wrap.dimension) for i in range(rank)]
     middle = padded(operand, [low * i for i in at], [high * i for i in at], [0] * rank, target)
     size = middle.shape[wrap.dimension]
-    bare = Partitioned.of(middle.shape, target, middle.element)
+    bare = HeldTensor.of(middle.shape, target, middle.element)
     amounts = size - (wrap.starts[0] + low), size - (wrap.starts[1] + low + high)
     ends = [rotated(bare, wrap.dimension, amount, target) for amount in amounts]
     return result_of([middle, *ends], middle.shape, target, middle.element)
 
 
-def rotated(operand: Partitioned, dimension: int, amount: int, target: Tiling) -> Partitioned:
+def rotated(operand: HeldTensor, dimension: int, amount: int, target: Tiling) -> HeldTensor:
     """The result of moving the last `amount` elements along a dimension to its front.
 
     Each device gets pieces of others by a permute each; twice, where the last tiles are padded.

@@ -40,11 +40,11 @@ from shardy_py.xla.spmd.indexed import (
 )
 from shardy_py.xla.spmd.matching import along, merged_into
 from shardy_py.xla.spmd.movement import result_of
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.reshard import replicated, reshard
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 
-Results = tuple[Partitioned, ...]
+Results = tuple[HeldTensor, ...]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class _Scatter:
     """
 
     operands: Results
-    indices: Partitioned
+    indices: HeldTensor
     updates: Results
     dims: Dimensions
     sizes: Shape
@@ -93,9 +93,9 @@ Way = Callable[[_Scatter, Solve], Results | None]
 
 
 def scattered_at(
-    operands: Sequence[Partitioned],
-    indices: Partitioned,
-    updates: Sequence[Partitioned],
+    operands: Sequence[HeldTensor],
+    indices: HeldTensor,
+    updates: Sequence[HeldTensor],
     dims: Dimensions,
     target: Tiling,
     *,

@@ -15,14 +15,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shardy_py.xla.spmd.movement import replicating, result_of, without_tiles
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.reshard import reshard
 from shardy_py.xla.spmd.tiling import Tiling
 
 
 def sorted_along(
-    operands: Sequence[Partitioned], dimension: int, targets: Sequence[Tiling]
-) -> list[Partitioned]:
+    operands: Sequence[HeldTensor], dimension: int, targets: Sequence[Tiling]
+) -> list[HeldTensor]:
     """The results of a sort of all operands by some of them.
 
     If the results are sharded alike along the dimension, its tiles move to another one, or are gathered.
@@ -40,8 +40,8 @@ def sorted_along(
 
 
 def largest(
-    operand: Partitioned, count: int, targets: Sequence[Tiling], used: Sequence[bool]
-) -> list[Partitioned]:
+    operand: HeldTensor, count: int, targets: Sequence[Tiling], used: Sequence[bool]
+) -> list[HeldTensor]:
     """The largest `count` elements of each row of a matrix, and their places: a call of `TopK`.
 
     Each device picks its own candidates, which are gathered, unless it has no more than `count` elements, or
@@ -54,17 +54,17 @@ def largest(
         found = [replicating([operand], (rows, count), results[0], targets[0])]
         return [*found, *(replicating([], (rows, count), results[1], target) for target in targets[1:])]
     after = tiling.replicated_on([1])
-    found: list[Partitioned] = []
+    found: list[HeldTensor] = []
     for element, target, is_used in zip(results, targets, used, strict=True):
         candidates = result_of([] if found else [operand], (rows, count * tiles), tiling, element)
         if found and not is_used:  # places are not compared
-            found.append(Partitioned.of((rows, count), target, element))
+            found.append(HeldTensor.of((rows, count), target, element))
             continue
         result = result_of([reshard(candidates, after)], (rows, count), after, element)
         found.append(reshard(result, target) if is_used else result)
     return found
 
 
-def _replicating(operands: Sequence[Partitioned], targets: Sequence[Tiling]) -> list[Partitioned]:
+def _replicating(operands: Sequence[HeldTensor], targets: Sequence[Tiling]) -> list[HeldTensor]:
     pairs = zip(operands, targets, strict=True)
     return [replicating([each], each.shape, each.element, target) for each, target in pairs]

@@ -25,11 +25,11 @@ from shardy_py.base.session import SESSION
 from shardy_py.ops import TABLE, Control
 from shardy_py.xla.spmd.application import Application, static_shape
 from shardy_py.xla.spmd.handlers import PRODUCTS, partition
-from shardy_py.xla.spmd.model import Collective, Plan
-from shardy_py.xla.spmd.partitioned import Partitioned, Rematerialization, without_axes
+from shardy_py.xla.spmd.model import CollectivePlan, PlannedCollective
+from shardy_py.xla.spmd.partitioned import HeldTensor, Rematerialization, without_axes
 from shardy_py.xla.spmd.patterns import Pattern, patterns_of
 from shardy_py.xla.spmd.planned import Needed, Planned, known_plan, planned, positions_of, tensor_held
-from shardy_py.xla.spmd.program import Block, Name, Step, Value, used
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue, used
 from shardy_py.xla.spmd.reshard import reshard
 from shardy_py.xla.spmd.tiling import Tiling
 
@@ -41,8 +41,8 @@ class Sent:
     operand: the index of the operand that is sent, or of the program's result; -1: what the step makes.
     """
 
-    step: Step | None
-    collective: Collective
+    step: PlannedOp | None
+    collective: PlannedCollective
     operand: int = -1
 
 
@@ -50,7 +50,7 @@ class Sent:
 class Rematerialized:
     """Tilings between which XLA warns of an involuntary full rematerialization, and the step of it."""
 
-    step: Step | None
+    step: PlannedOp | None
     source: Tiling
     target: Tiling
 
@@ -67,12 +67,12 @@ class ProgramPlan:
     merged: tuple[Sent, ...] = ()
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> CollectivePlan:
         """The collectives alone."""
-        return Plan(tuple(each.collective for each in self.sent))
+        return CollectivePlan(tuple(each.collective for each in self.sent))
 
 
-StepPlans = dict[int, tuple[Step, Hashable, Sequence[Partitioned], tuple[Planned, ...]]]
+StepPlans = dict[int, tuple[PlannedOp, Hashable, Sequence[HeldTensor], tuple[Planned, ...]]]
 """By the identity of a step: the step, which results were used, its operands, and its plan."""
 
 
@@ -91,7 +91,7 @@ def plan_program(main: Block, plans: StepPlans | None = None) -> ProgramPlan:
 @dataclass
 class _Walk:
     plans: StepPlans
-    values: dict[Name, Partitioned] = field(default_factory=dict[Name, Partitioned])
+    values: dict[Name, HeldTensor] = field(default_factory=dict[Name, HeldTensor])
     keys: set[Hashable] = field(default_factory=set[Hashable])
     sent: list[Sent] = field(default_factory=list[Sent])
     rematerialized: list[Rematerialized] = field(default_factory=list[Rematerialized])
@@ -101,14 +101,14 @@ class _Walk:
     same: dict[Name, Name] = field(default_factory=dict[Name, Name])
     """By the name of a slice, an equal one before it: they are one tensor, which is resharded once."""
 
-    def bind(self, arguments: Iterable[Value]) -> None:
+    def bind(self, arguments: Iterable[TiledValue]) -> None:
         for value in arguments:
             if value.type is not None and value.tiling is not None:
                 shape = tuple(size or 0 for size in value.type.shape)
-                held = Partitioned.of(shape, value.tiling, value.type.element)
+                held = HeldTensor.of(shape, value.tiling, value.type.element)
                 self.values[value.name] = tensor_held(held)
 
-    def run(self, block: Block, step: Step | None, times: int) -> None:
+    def run(self, block: Block, step: PlannedOp | None, times: int) -> None:
         live = _live(block)
         patterns = patterns_of(block)
         for each in block.steps:
@@ -123,7 +123,7 @@ class _Walk:
             if name in self.values and target is not None:
                 self._reshard(name, target, step, times, index if step is None else -1)
 
-    def _step(self, step: Step, times: int, live: set[Name]) -> None:
+    def _step(self, step: PlannedOp, times: int, live: set[Name]) -> None:
         if step.blocks:
             self._run_blocks(step, times)
             return
@@ -173,13 +173,13 @@ class _Walk:
         self,
         key: Hashable,
         names: Sequence[Name],
-        plan: Callable[[Sequence[Partitioned]], Sequence[Partitioned]],
+        plan: Callable[[Sequence[HeldTensor]], Sequence[HeldTensor]],
         holds: object = None,
     ) -> tuple[Planned, ...]:
         """The results of `plan` for the values of these names."""
         return planned(key, [self.values[name] for name in names], positions_of(names), plan, holds)
 
-    def _replace(self, step: Step, found: Pattern, times: int) -> None:
+    def _replace(self, step: PlannedOp, found: Pattern, times: int) -> None:
         """The other ops of a pattern are not made; its last one is the whole pattern."""
         if step is found.last:
             names = [found.source]
@@ -187,11 +187,13 @@ class _Walk:
             self._emit(result.needed, result.rematerialized, names, step, times)
             self.values[step.results[0]] = result.held
 
-    def _reshard(self, name: Name, target: Tiling, step: Step | None, times: int, result: int = -1) -> None:
+    def _reshard(
+        self, name: Name, target: Tiling, step: PlannedOp | None, times: int, result: int = -1
+    ) -> None:
         (found,) = self._planned(id(target), [name], lambda values: [reshard(values[0], target)], target)
         self._emit(found.needed, found.rematerialized, [name], step, times, result)
 
-    def _run_blocks(self, step: Step, times: int) -> None:
+    def _run_blocks(self, step: PlannedOp, times: int) -> None:
         """Operands of loops and calls are resharded for the arguments of the regions.
 
         Branches capture values as they are; operands of a manual computation are in their in-shardings.
@@ -206,7 +208,7 @@ class _Walk:
         for i, (name, target) in enumerate(zip(step.results, step.targets, strict=True)):
             if target is not None:
                 shape, type_ = static_shape(step.record, i), step.record.results[i]
-                held = Partitioned.of(shape, target, type_.element if type_ else "")
+                held = HeldTensor.of(shape, target, type_.element if type_ else "")
                 self.values[name] = tensor_held(held)
 
     def _emit(
@@ -214,7 +216,7 @@ class _Walk:
         needed: Iterable[Needed],
         rematerialized: Iterable[Rematerialization],
         names: Sequence[Name],
-        step: Step | None,
+        step: PlannedOp | None,
         times: int,
         result: int = -1,
     ) -> None:
@@ -245,7 +247,7 @@ class _Walk:
         return name if isinstance(root, int) else (name, root[1])
 
 
-def _applied(step: Step, operands: Sequence[Partitioned], used: tuple[bool, ...]) -> Sequence[Partitioned]:
+def _applied(step: PlannedOp, operands: Sequence[HeldTensor], used: tuple[bool, ...]) -> Sequence[HeldTensor]:
     """The results of a step, for operands whose reshards are known."""
     targets = tuple([target for target in step.targets if target is not None])
     row = TABLE.get(step.record.name)
@@ -255,7 +257,7 @@ def _applied(step: Step, operands: Sequence[Partitioned], used: tuple[bool, ...]
     return partition(Application(step.record, tuple(operands), targets, used, step.is_unreduced))
 
 
-def _operand(step: Step, names: Sequence[Name], origin: int) -> int:
+def _operand(step: PlannedOp, names: Sequence[Name], origin: int) -> int:
     """The index of the operand that is sent; -1 if it is none of them."""
     return step.operands.index(names[origin]) if origin >= 0 and names[origin] in step.operands else -1
 

@@ -21,17 +21,17 @@ from math import prod
 
 from shardy_py.ops.dimensions import Window
 from shardy_py.xla.spmd.halo import Dimension, Offset, divided, largest, valid_data
-from shardy_py.xla.spmd.partitioned import Partitioned, with_size
+from shardy_py.xla.spmd.partitioned import HeldTensor, with_size
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 
-Reshard = Callable[[Partitioned, Tiling], Partitioned]
+Reshard = Callable[[HeldTensor, Tiling], HeldTensor]
 
 
 @dataclass(frozen=True, slots=True)
-class Windowed:
+class WindowedOperand:
     """An operand with all elements that its windows read, and the windows over it on each device."""
 
-    value: Partitioned
+    value: HeldTensor
     window: tuple[Window, ...]
 
 
@@ -55,8 +55,8 @@ class _Reads:
 
 
 def windowed_input(
-    value: Partitioned, window: Sequence[Window], target: Tiling, reshard: Reshard
-) -> Windowed | None:
+    value: HeldTensor, window: Sequence[Window], target: Tiling, reshard: Reshard
+) -> WindowedOperand | None:
     """The operand for windows whose results are sharded as `target`; None: windows XLA does not shard.
 
     reshard: how the operand is resharded if its tiling is another.
@@ -79,20 +79,20 @@ def windowed_input(
         plan.size if plan else -(-size // tiles)
         for size, tiles, plan in zip(value.shape, target.dimensions, plans, strict=True)
     )
-    sliced = Windowed(replace(value, local=local, tiling=target, earlier=()), windows)
+    sliced = WindowedOperand(replace(value, local=local, tiling=target, earlier=()), windows)
     if value.tiling.is_replicated or (target != value.tiling and apart == value.tiling):
         return sliced
     if target != value.tiling:
         return windowed_input(reshard(value, target), window, target, reshard)
     if prod(target.dimensions[i] if plan is None else plan.shards for i, plan in enumerate(plans)) == 1:
-        return Windowed(value, windows)
+        return WindowedOperand(value, windows)
     exchanged = _exchanged(value.during(target, tuple(window)), plans)
     if exchanged is not None:
-        return Windowed(replace(exchanged, call=value.call), windows)
+        return WindowedOperand(replace(exchanged, call=value.call), windows)
     return windowed_input(reshard(value, apart), window, target, reshard)
 
 
-def _exchanged(value: Partitioned, plans: Sequence[_Reads | None]) -> Partitioned | None:
+def _exchanged(value: HeldTensor, plans: Sequence[_Reads | None]) -> HeldTensor | None:
     """The value with the halos along all dimensions, one after another; None if one is too large."""
     local: Shape = value.local
     for dimension, plan in enumerate(plans):

@@ -21,15 +21,15 @@ from shardy_py.ops import OpRecord
 from shardy_py.ops.dimensions import Window
 from shardy_py.xla.spmd.halo import Dimension, divided, largest, valid_data
 from shardy_py.xla.spmd.movement import replicating, result_of
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.reshard import reshard
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.windowed import windowed_input
 
 
 def sliced(
-    operand: Partitioned, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int], target: Tiling
-) -> Partitioned:
+    operand: HeldTensor, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int], target: Tiling
+) -> HeldTensor:
     """The result of a slice: where the operand has more tiles, it is sliced before it is resharded.
 
     If that takes all that was read, equal slices are one tensor to XLA, as far as it is resharded.
@@ -53,8 +53,8 @@ def sliced(
 
 
 def padded(
-    operand: Partitioned, low: Sequence[int], high: Sequence[int], interior: Sequence[int], target: Tiling
-) -> Partitioned:
+    operand: HeldTensor, low: Sequence[int], high: Sequence[int], interior: Sequence[int], target: Tiling
+) -> HeldTensor:
     """The result of padding with a scalar."""
     window = [
         Window(low=before, high=behind, base_dilation=between + 1)
@@ -88,16 +88,16 @@ def slice_of_pad(
 
 
 def windows_reduced(
-    operands: Sequence[Partitioned],
+    operands: Sequence[HeldTensor],
     window: Sequence[Window],
     shape: Sequence[int],
     targets: Sequence[Tiling],
-) -> list[Partitioned]:
+) -> list[HeldTensor]:
     """The results of a reduction over windows of each operand, with scalars as initial values."""
     if any(target.is_replicated for target in targets):
         pairs = zip(operands, targets, strict=True)
         return [replicating([operand], shape, operand.element, target) for operand, target in pairs]
-    results: list[Partitioned] = []
+    results: list[HeldTensor] = []
     for operand, target in zip(operands, targets, strict=True):
         read = windowed_input(operand, window, target, reshard)
         if read is None:
@@ -110,8 +110,8 @@ def windows_reduced(
 
 
 def selected_and_scattered(
-    operand: Partitioned, source: Partitioned, window: Sequence[Window], target: Tiling
-) -> Partitioned:
+    operand: HeldTensor, source: HeldTensor, window: Sequence[Window], target: Tiling
+) -> HeldTensor:
     """The result of adding each element of `source` to the one that its window of the operand selects.
 
     The selection is by a comparison. Shards get the elements of all windows that overlap with theirs, and
@@ -134,8 +134,8 @@ def selected_and_scattered(
 
 
 def _overlapping(
-    value: Partitioned, given: Partitioned, at: int, tiles: int, window: Window
-) -> tuple[Partitioned, Partitioned] | None:
+    value: HeldTensor, given: HeldTensor, at: int, tiles: int, window: Window
+) -> tuple[HeldTensor, HeldTensor] | None:
     """The operand and the source along one dimension; None if the halos are too large."""
     size = value.tiling.local_shape(value.shape)[at]
     count = given.tiling.local_shape(given.shape)[at]

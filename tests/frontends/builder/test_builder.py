@@ -296,7 +296,7 @@ def test_constraints_groups_and_barriers_propagate() -> None:
         (lambda x: builder.emit("reshape", x), "is not inferred; pass results="),
         (
             lambda x: x if x else -x,
-            "a tensor has no value while the program is built; use select, if_ or case",
+            "cannot branch on a traced tensor; use select, if_ or case",
         ),
         (lambda x: x + "a", "expected a tensor, a number or an array, got 'a'"),
         (lambda x: 3, "expected a tensor of the program under construction, got 3"),

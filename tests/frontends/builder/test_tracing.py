@@ -141,7 +141,7 @@ def _recurring(x: Any) -> Any:
             "one element type, got tensor<8x16xbf16> and .*convert one",
         ),
         (lambda x: ops.convert(x, "bf16") @ x.T, X, "one element type, got tensor<8x16xbf16> and "),
-        (lambda x: x if x == 0 else -x, X, "a tensor has no value while the program is built"),
+        (lambda x: x if x == 0 else -x, X, "cannot branch on a traced tensor"),
         (_of_ended_region, X, "or of a finished region is used"),
         (lambda x: builder.call(lambda y: y + x, x), X, "of another function, .* pass it to `call`"),
         (_recurring, X, "'_recurring' is recursive; use while_loop"),

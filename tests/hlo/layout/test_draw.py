@@ -11,7 +11,7 @@ import pytest
 from shardy_py.base.errors import ShardyError
 from shardy_py.hlo.layout import ArrayShape, padded_bytes, parse_array
 from shardy_py.hlo.layout.draw import draw, draw_svg
-from shardy_py.hlo.layout.picture import Limits, Picture, picture
+from shardy_py.hlo.layout.picture import Picture, PictureLimits, picture
 
 FIGURE_1 = """\
 f32[3,5]{1,0:T(2,2)}
@@ -50,7 +50,7 @@ columns: dimension 1, rows: dimension 0
 
 
 def shown(text: str, *limits: int) -> Picture:
-    return picture(parse_array(text), Limits(*limits))
+    return picture(parse_array(text), PictureLimits(*limits))
 
 
 def grid(text: str, *limits: int) -> list[list[int | None]]:
@@ -185,9 +185,9 @@ def test_the_largest_layouts_are_drawn() -> None:
     largest = "9223372036854775807"
     tiled = f"f32[{largest},{largest}]{{1,0:T" + f"({largest},{largest})" * 32 + f"L({largest})}}"
     for text in (tiled, f"f32[{','.join([largest] * 200)}]"):
-        assert draw(picture(parse_array(text), Limits(2, 2, 2)))
+        assert draw(picture(parse_array(text), PictureLimits(2, 2, 2)))
 
 
 def test_a_picture_has_a_most_of_cells() -> None:
     with pytest.raises(ShardyError, match="at most 131072 places, got 1000000; lower the limits of rows"):
-        picture(parse_array("f32[1000,1000]"), Limits(9999, 9999, 1))
+        picture(parse_array("f32[1000,1000]"), PictureLimits(9999, 9999, 1))

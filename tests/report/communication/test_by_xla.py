@@ -10,7 +10,7 @@ from shardy_py.api import P, Program, Result, ShardyError, propagate
 from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.diff import main as sdy_diff
 from shardy_py.testing import assert_collectives
-from shardy_py.xla.spmd.model import Plan
+from shardy_py.xla.spmd.model import CollectivePlan
 from tests.xla.spmd.compiled import Hlo, partitioned
 
 pytestmark = pytest.mark.reference
@@ -94,7 +94,7 @@ def by_kind(result: Result) -> dict[str, int]:
 @pytest.mark.parametrize("text", [PRODUCTS, LOOP, MANUAL], ids=["products", "loop", "manual"])
 def test_bytes_are_those_of_xla(text: str) -> None:
     (compiled,) = partitioned([text])
-    plan = Plan(tuple(Hlo(compiled.after).collectives()))
+    plan = CollectivePlan(tuple(Hlo(compiled.after).collectives()))
     assert by_kind(propagated(text)) == plan.bytes_by_kind != {}
 
 

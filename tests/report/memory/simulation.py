@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from shardy_py.xla.buffers.liveness import MemoryComputation, MemoryStep, Nested
+from shardy_py.xla.buffers.liveness import MemoryComputation, MemoryStep, NestedComputation
 
 
 @dataclass(eq=False)
@@ -70,7 +70,9 @@ class Simulation:
             frame.arrays.update(zip(step.makes, returned, strict=True))
             self.event([frame.arrays[value] for value in step.makes])
 
-    def run_nested(self, frame: Frame, step: MemoryStep, nested: Nested, reads: list[Array]) -> list[Array]:
+    def run_nested(
+        self, frame: Frame, step: MemoryStep, nested: NestedComputation, reads: list[Array]
+    ) -> list[Array]:
         later = self.needed_later()
         arguments: list[Array] = []
         handed_over: list[Array] = []

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from shardy_py.run.compute.lanes import Array, Term
+from shardy_py.run.compute.lanes import Array, RegionTerm
 
 
 @dataclass
@@ -15,7 +15,7 @@ class Region:
 
     function: Callable[..., tuple[Array, ...]]
     combiner: str = ""
-    terms: tuple[Term | Array | int, ...] = ()
+    terms: tuple[RegionTerm | Array | int, ...] = ()
     lanes: int = 1
     calls: int = 0
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.run.compute import comparators, compute_of
-from shardy_py.run.compute.lanes import Term, in_lanes
+from shardy_py.run.compute.lanes import RegionTerm, in_lanes
 from tests.run.compute.against_jax import compare
 from tests.run.compute.bodies import Region
 
@@ -55,13 +55,13 @@ def test_contradictory_comparators_permute() -> None:
     np.testing.assert_array_equal(np.sort(got), np.sort(x))
 
 
-def _compared(direction: str, left: Any, right: Any, kind: str = "SIGNED") -> Term:
+def _compared(direction: str, left: Any, right: Any, kind: str = "SIGNED") -> RegionTerm:
     attributes = {"comparison_direction": direction, "compare_type": kind}
-    return Term(OpRecord("stablehlo.compare", (SCALAR, SCALAR), (FLAG,), attributes), (left, right))
+    return RegionTerm(OpRecord("stablehlo.compare", (SCALAR, SCALAR), (FLAG,), attributes), (left, right))
 
 
-def _op(name: str, *operands: Any) -> Term:
-    return Term(OpRecord(f"stablehlo.{name}", (SCALAR,) * len(operands), (SCALAR,)), operands)
+def _op(name: str, *operands: Any) -> RegionTerm:
+    return RegionTerm(OpRecord(f"stablehlo.{name}", (SCALAR,) * len(operands), (SCALAR,)), operands)
 
 
 LESS, EQUAL, THEN = _compared("LT", 0, 1), _compared("EQ", 1, 0), _compared("GT", 2, 3)

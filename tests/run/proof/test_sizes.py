@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardy_py.run.proof.size_relations import AtMost, Pad, Product, Relation, Slice, Sum, Windows, position
+from shardy_py.run.proof.size_relations import (
+    AtMost,
+    PaddedSize,
+    ProductOfSizes,
+    SizeRelation,
+    SlicedSize,
+    SumOfSizes,
+    Windows,
+    position,
+)
 from shardy_py.run.proof.sizes import KEPT, Problem, same_split
 
 
@@ -41,19 +50,19 @@ def test_positions_stay_in_order_and_inside(old: int, new: int, data: st.DataObj
     assert position(place, old, old) == place
 
 
-RELATIONS: list[tuple[Relation, tuple[int, ...]]] = [
-    (Product(0, (1, 2)), (4096, 32, 128)),
-    (Product(0, (1,), 4), (4096, 1024)),
-    (Sum(0, (1, 2)), (192, 64, 128)),
-    (Sum(0, (1, 1)), (128, 64)),
+RELATIONS: list[tuple[SizeRelation, tuple[int, ...]]] = [
+    (ProductOfSizes(0, (1, 2)), (4096, 32, 128)),
+    (ProductOfSizes(0, (1,), 4), (4096, 1024)),
+    (SumOfSizes(0, (1, 2)), (192, 64, 128)),
+    (SumOfSizes(0, (1, 1)), (128, 64)),
     (AtMost(1, 0), (1024, 128)),
-    (Slice(0, 1, 1, 64), (64, 63)),
-    (Slice(0, 1, 32, 64), (64, 32)),
-    (Slice(0, 1, 0, 64, 2), (64, 32)),
-    (Pad(0, 1, 1, 1), (62, 64)),
-    (Pad(0, 1, 0, 32), (32, 64)),
-    (Pad(0, 1, 0, 0, 1), (64, 127)),
-    (Pad(0, 1, -1, 3), (62, 64)),
+    (SlicedSize(0, 1, 1, 64), (64, 63)),
+    (SlicedSize(0, 1, 32, 64), (64, 32)),
+    (SlicedSize(0, 1, 0, 64, 2), (64, 32)),
+    (PaddedSize(0, 1, 1, 1), (62, 64)),
+    (PaddedSize(0, 1, 0, 32), (32, 64)),
+    (PaddedSize(0, 1, 0, 0, 1), (64, 127)),
+    (PaddedSize(0, 1, -1, 3), (62, 64)),
     (Windows(0, None, 1, 3, 2, 1, 1, 1), (224, 112)),
     (Windows(0, 1, 2, 0, 1, 2, 1, 2), (226, 112, 6)),
     (Windows(0, None, 1, 3, 1, 3, 2, 1), (112, 224)),
@@ -61,7 +70,7 @@ RELATIONS: list[tuple[Relation, tuple[int, ...]]] = [
 
 
 @pytest.mark.parametrize(("relation", "sizes"), RELATIONS)
-def test_relations_hold_with_smaller_sizes(relation: Relation, sizes: tuple[int, ...]) -> None:
+def test_relations_hold_with_smaller_sizes(relation: SizeRelation, sizes: tuple[int, ...]) -> None:
     problem = Problem()
     for size in sizes:
         problem.variable(size)
@@ -83,7 +92,7 @@ def test_products_of_any_dimensions_stay_products(
     problem = Problem()
     variables = [problem.variable(size) for size in sizes]
     relations = [
-        Product(problem.variable(sizes[a] * sizes[b]), (variables[a], variables[b])) for a, b in pairs
+        ProductOfSizes(problem.variable(sizes[a] * sizes[b]), (variables[a], variables[b])) for a, b in pairs
     ]
     for relation in relations:
         problem.relate(relation)
@@ -118,7 +127,7 @@ def test_a_relation_that_the_sizes_do_not_satisfy_pins_them() -> None:
     problem = Problem()
     for size in (65, 32):
         problem.variable(size)
-    problem.relate(Product(0, (1,), 2))
+    problem.relate(ProductOfSizes(0, (1,), 2))
     assert problem.solution() == (65, 32)
 
 

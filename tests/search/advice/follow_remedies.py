@@ -28,9 +28,9 @@ from shardy_py import Program, propagate
 from shardy_py.mlir.text.source import stretch_of
 from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.report.communication import CollectiveUse
-from shardy_py.search.advice import Edit, Remedy, Site, group_key, spec_text
+from shardy_py.search.advice import Edit, ExpressionSite, Remedy, group_key, spec_text
 from shardy_py.sharding import AxisRef
-from shardy_py.xla.spmd.model import Collective, Plan
+from shardy_py.xla.spmd.model import CollectivePlan, PlannedCollective
 from tests.xla.spmd.compiled import Hlo, partitioned
 
 HEAD = """
@@ -189,7 +189,7 @@ class Function:
         )
         return self._with_boundary(edit.values, spec)
 
-    def _constrained(self, site: Site, spec: str | None) -> Function | None:
+    def _constrained(self, site: ExpressionSite, spec: str | None) -> Function | None:
         if not site.text or spec is None:
             return None
         lines, line = self.source.splitlines(keepends=True), site.place.line - 1
@@ -273,16 +273,16 @@ def _from_the_end(edit: Edit) -> tuple[int, int]:
     return (0, 0) if place is None else (-place.line, -place.column)
 
 
-def sent(texts: Iterable[str]) -> dict[str, Plan]:
+def sent(texts: Iterable[str]) -> dict[str, CollectivePlan]:
     """Returns what XLA sends for each program."""
     distinct = list(dict.fromkeys(texts))
     return {
-        text: Plan(tuple(Hlo(each.after).collectives()))
+        text: CollectivePlan(tuple(Hlo(each.after).collectives()))
         for text, each in zip(distinct, partitioned(distinct), strict=True)
     }
 
 
-def all_followed(names: Iterable[str]) -> list[tuple[Followed, Plan | None, Plan]]:
+def all_followed(names: Iterable[str]) -> list[tuple[Followed, CollectivePlan | None, CollectivePlan]]:
     """Returns the remedies of programs with what XLA sends after (None: not followed), and before."""
     with tempfile.TemporaryDirectory() as folder, jax.set_mesh(mesh()):
         found = [each for name in names for each in followed(name, Path(folder))]
@@ -290,16 +290,16 @@ def all_followed(names: Iterable[str]) -> list[tuple[Followed, Plan | None, Plan
     return [(each, plans.get(each.after), plans[each.before]) for each in found]
 
 
-def own_bytes(use: CollectiveUse, plan: Plan) -> int:
+def own_bytes(use: CollectiveUse, plan: CollectivePlan) -> int:
     """Returns the bytes that collectives of the kind and cost of one send in a plan."""
 
-    def is_alike(each: Collective) -> bool:
+    def is_alike(each: PlannedCollective) -> bool:
         return each.kind == use.kind and each.bytes == each.times * use.cost.bytes
 
     return sum(each.bytes for each in plan.collectives if is_alike(each))
 
 
-def helps(each: Followed, before: Plan, after: Plan) -> bool:
+def helps(each: Followed, before: CollectivePlan, after: CollectivePlan) -> bool:
     """Returns whether less is sent in all, and the collective is gone or smaller."""
     kind = each.use.kind
     of_kind = [plan.bytes_by_kind.get(kind, 0) for plan in (before, after)]

@@ -13,9 +13,9 @@ from shardy_py import ShardyError
 from shardy_py.cli.suggest import main
 from shardy_py.search.assignment import (
     FORBIDDEN,
+    AssignmentProblem,
     Edge,
-    Node,
-    Problem,
+    StrategyNode,
     best_by_elimination,
     problem_of,
     prove,
@@ -31,7 +31,7 @@ from shardy_py.search.assignment.descent import descend
 EXAMPLE = Path(__file__).parent / "example.json"
 
 
-def random_problem(seed: int) -> Problem:
+def random_problem(seed: int) -> AssignmentProblem:
     rng = Random(seed)
     counts = [rng.choice([1, 2, 3]) for _ in range(7)]
     nodes = []
@@ -39,16 +39,16 @@ def random_problem(seed: int) -> Problem:
         start = rng.randrange(6)
         costs = tuple(rng.choice([rng.randrange(50), FORBIDDEN if n else 7]) for n in range(count))
         usages = tuple(rng.randrange(10) for _ in range(count))
-        nodes.append(Node(costs, usages, (start, start + rng.randrange(4))))
+        nodes.append(StrategyNode(costs, usages, (start, start + rng.randrange(4))))
     edges = []
     for _ in range(9):
         first, second = rng.randrange(7), rng.randrange(7)
         size = counts[first] * counts[second]
         edges.append(Edge(first, second, tuple(rng.choice([0, rng.randrange(60)]) for _ in range(size))))
-    return Problem(f"random {seed}", tuple(nodes), tuple(edges), rng.choice([None, 18, 24]))
+    return AssignmentProblem(f"random {seed}", tuple(nodes), tuple(edges), rng.choice([None, 18, 24]))
 
 
-def best_of_all(problem: Problem) -> float | None:
+def best_of_all(problem: AssignmentProblem) -> float | None:
     tried = product(*(range(len(node.costs)) for node in problem.nodes))
     return min((problem.cost(each) for each in tried if problem.is_feasible(each)), default=None)
 
@@ -160,7 +160,7 @@ def test_descent_removes_forbidden_pairs_one_after_the_other() -> None:
     """A ring of nodes with a planted solution: each edge allows the planted pair and most of the others."""
     random, count, strategies = Random(5), 300, 6
     planted = [random.randrange(strategies) for _ in range(count)]
-    nodes = tuple(Node((1.0,) * strategies, (0,) * strategies, (0, 0)) for _ in range(count))
+    nodes = tuple(StrategyNode((1.0,) * strategies, (0,) * strategies, (0, 0)) for _ in range(count))
 
     def edge(first: int, second: int) -> Edge:
         kept = planted[first] * strategies + planted[second]
@@ -168,23 +168,23 @@ def test_descent_removes_forbidden_pairs_one_after_the_other() -> None:
         return Edge(first, second, tuple(float(FORBIDDEN) if each else 0.0 for each in forbidden))
 
     edges = tuple(edge(n, (n + step) % count) for n in range(count) for step in (1, 3))
-    problem = Problem("ring", nodes, edges, None)
+    problem = AssignmentProblem("ring", nodes, edges, None)
     found = descend(tables_of(problem), 60, restarts=3000)
     assert found is not None
     assert problem.is_feasible(found)
 
 
-def random_tree(seed: int) -> Problem:
+def random_tree(seed: int) -> AssignmentProblem:
     """A problem whose nodes have at most two earlier neighbors, without a limit of usage."""
     rng = Random(seed)
     counts = [rng.choice([1, 2, 3, 4]) for _ in range(6)]
-    nodes = [Node(tuple(rng.randrange(30) for _ in range(n)), (0,) * n) for n in counts]
+    nodes = [StrategyNode(tuple(rng.randrange(30) for _ in range(n)), (0,) * n) for n in counts]
     pairs = {(rng.randrange(n), n) for n in range(1, 6)} | {(n - 1, n) for n in range(1, 6)}
     edges = [
         Edge(i, j, tuple(rng.choice([0, rng.randrange(40)]) for _ in range(counts[i] * counts[j])))
         for i, j in sorted(pairs)
     ]
-    return Problem(f"tree {seed}", tuple(nodes), tuple(edges))
+    return AssignmentProblem(f"tree {seed}", tuple(nodes), tuple(edges))
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -207,8 +207,8 @@ def test_pruned_strategies_are_in_no_better_solution(seed: int, has_bound: bool)
 
 
 def test_dominated_strategies_are_pruned() -> None:
-    nodes = (Node((1, 9, 2), (1, 1, 5)), Node((0, 1), (1, 1)))
-    problem = Problem("small", nodes, (Edge(0, 1, (0, 1, 0, 1, 0, 0)),))
+    nodes = (StrategyNode((1, 9, 2), (1, 1, 5)), StrategyNode((0, 1), (1, 1)))
+    problem = AssignmentProblem("small", nodes, (Edge(0, 1, (0, 1, 0, 1, 0, 0)),))
     left = pruned(tables_of(problem))
     assert [kept.tolist() for kept in left.kept] == [[0], [0]]
     assert left.reduced((0, 0)) == (0, 0)

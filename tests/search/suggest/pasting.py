@@ -24,7 +24,7 @@ import jax
 
 from shardy_py import Program
 from shardy_py.search.suggest import Plan
-from shardy_py.xla.spmd.model import Plan as Sent
+from shardy_py.xla.spmd.model import CollectivePlan as Sent
 from tests.xla.spmd.compiled import Hlo, partitioned
 
 HEAD = """

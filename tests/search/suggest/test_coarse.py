@@ -9,7 +9,7 @@ import pytest
 from shardy_py import Mesh, P, Program
 from shardy_py.frontends.builder import Argument, build, einsum, ops, tensor
 from shardy_py.hardware import placement_of
-from shardy_py.search.assignment import Problem
+from shardy_py.search.assignment import AssignmentProblem
 from shardy_py.search.suggest import CoarseModel, coarse_costs
 from shardy_py.search.suggest_coarse import solved
 from shardy_py.search.suggest_scoring import Scorer
@@ -21,7 +21,7 @@ def model_of(program: Program, memory: int | None = None) -> CoarseModel:
     return scorer.coarse(memory)
 
 
-def best_of_all(problem: Problem) -> float:
+def best_of_all(problem: AssignmentProblem) -> float:
     tried = product(*(range(len(node.costs)) for node in problem.nodes))
     return min(problem.cost(each) for each in tried if problem.is_feasible(each))
 
@@ -78,7 +78,7 @@ def test_the_first_axes_reach_all_dimensions(axes: dict[str, int]) -> None:
             assert all(any(each[axis] == position for each in own) for axis in range(1, len(axes)))
     outcome, _ = solved(model, 20, 0)
     assert outcome.is_optimal
-    assert "certified gap 0.0%" in str(outcome)
+    assert "proven within 0.0% of the optimum" in str(outcome)
 
 
 def test_no_certificate_where_strategies_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from shardy_py.hardware import placement_of
 from shardy_py.report.tables import seconds_text
 from shardy_py.search.study import StepCost
 from shardy_py.search.suggest import Code, Row, schemes
-from shardy_py.search.suggest.moves import Move
+from shardy_py.search.suggest.moves import AnnotationMove
 from shardy_py.search.suggest.search import Budget
 from shardy_py.search.suggest.suggestion import pareto
 from shardy_py.search.suggest_code import NUMBER, own_constraints, removed_constraints
@@ -130,9 +130,9 @@ def test_plans_that_another_beats_are_left_out(program: Program) -> None:
 
 
 def test_a_move_takes_the_axis_from_where_it_was() -> None:
-    assert Move("x", ((0, 1),)).applied(((("x",), ()),)) == (((), ("x",)),)
-    assert Move("x", ((0, 1),), rank=2).applied((None,)) == (((), ("x",)),)
-    assert Move("", ((0, None),)).applied(((("x",), ()),)) == (None,)
+    assert AnnotationMove("x", ((0, 1),)).applied(((("x",), ()),)) == (((), ("x",)),)
+    assert AnnotationMove("x", ((0, 1),), rank=2).applied((None,)) == (((), ("x",)),)
+    assert AnnotationMove("", ((0, None),)).applied(((("x",), ()),)) == (None,)
 
 
 def test_the_command_writes_the_program_and_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -219,7 +219,7 @@ def test_the_coarse_model_folds_layers_and_is_proved() -> None:
         suggestion = Program.parse(text).suggest(tries=30, progress=False)
         (outcome,) = suggestion.coarse
         assert outcome.is_optimal
-        assert "certified gap 0.0%" in str(outcome)
+        assert "proven within 0.0% of the optimum" in str(outcome)
         assert outcome.nodes == nodes
 
 

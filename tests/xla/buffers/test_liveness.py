@@ -11,7 +11,7 @@ from shardy_py.xla.buffers.liveness import (
     LivenessAnalysis,
     MemoryComputation,
     MemoryStep,
-    Nested,
+    NestedComputation,
     Runs,
 )
 from tests.report.memory.simulation import Simulation
@@ -74,14 +74,14 @@ class Generator:
         index = self.computation(arguments, results, [], depth - 1)
         makes = tuple(self.value(size) for size in results)
         passed = tuple(None if is_copy else v for v, is_copy in zip(reads, copied, strict=True))
-        return MemoryStep(reads, makes, (), Runs((Nested(index, passed),)))
+        return MemoryStep(reads, makes, (), Runs((NestedComputation(index, passed),)))
 
     def branches(self, known: list[int], reads: tuple[int, ...], depth: int) -> MemoryStep:
         makes = tuple(self.value() for _ in range(self.random.randrange(3)))
         sizes: list[int | None] = [self.sizes[value] for value in makes]
         indices = [self.computation([], sizes, known, depth - 1) for _ in range(self.random.randrange(1, 4))]
         outer = self.captured(indices, known)
-        return MemoryStep((*reads, *outer), makes, (), Runs(tuple(map(Nested, indices))))
+        return MemoryStep((*reads, *outer), makes, (), Runs(tuple(map(NestedComputation, indices))))
 
     def loop(self, known: list[int], reads: tuple[int, ...], depth: int) -> MemoryStep:
         makes = tuple(self.value(self.random.choice((self.sizes[v], self.sizes[v], 3))) for v in reads)
@@ -90,7 +90,7 @@ class Generator:
         results = [None if self.random.random() < 0.4 else self.sizes[value] for value in makes]
         body = self.computation(sides[1], results, known, depth - 1)
         outer = self.captured([condition, body], known)
-        nested = (Nested(condition, makes, "never"), Nested(body, makes, "always"))
+        nested = (NestedComputation(condition, makes, "never"), NestedComputation(body, makes, "always"))
         return MemoryStep(
             (*reads, *outer), makes, tuple(zip(reads, makes, strict=True)), Runs(nested, is_loop=True)
         )
@@ -168,7 +168,7 @@ def test_an_update_of_an_argument_is_a_new_array() -> None:
 def test_a_callee_ends_what_it_was_handed_over() -> None:
     callee = MemoryComputation((0,), (MemoryStep((0,), ()), MemoryStep((), (1,))), (1,))
     caller = MemoryComputation(
-        (), (MemoryStep((), (2,)), MemoryStep((2,), (3,), (), Runs((Nested(0, (2,)),)))), (3,)
+        (), (MemoryStep((), (2,)), MemoryStep((2,), (3,), (), Runs((NestedComputation(0, (2,)),)))), (3,)
     )
     assert LivenessAnalysis((callee, caller), [10, 10, 10, 10]).peak(1, []).size_bytes == 10
     reader = MemoryComputation((), (*caller.steps, MemoryStep((2,), ())), (3,))
@@ -176,6 +176,6 @@ def test_a_callee_ends_what_it_was_handed_over() -> None:
 
 
 def test_a_computation_that_runs_itself() -> None:
-    steps = (MemoryStep((0,), (), (), Runs((Nested(0, (0,)),))),)
+    steps = (MemoryStep((0,), (), (), Runs((NestedComputation(0, (0,)),))),)
     with pytest.raises(ShardyError, match="a function calls itself"):
         LivenessAnalysis((MemoryComputation((0,), steps),), [1]).peak(0, [False])

@@ -79,7 +79,11 @@ INVALID = (
     ("replicated", "at character 1: expected '{', got 'replicated'"),
     ("{replicated} x", "at character 14: expected the end of the sharding, got 'x'"),
     ("{REPLICATED}", "expected one of replicated, maximal, manual"),
-    ("{replicated manual}", "at character 13: expected one kind of sharding"),
+    (
+        "{replicated manual}",
+        "at character 13: expected one of replicated, maximal, manual, unknown, unreduced, devices=..., "
+        "got replicated and manual",
+    ),
     ("{{{replicated}}}", "at character 3: expected one of "),
     ("{maximal}", "expected one device of a maximal sharding"),
     ("{manual devices=[2]0,1}", "expected no devices in a sharding that is manual"),

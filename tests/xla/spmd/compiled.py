@@ -31,7 +31,7 @@ from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.xla.hlo_sharding.axes import to_hlo_sharding, to_named_hlo_sharding
 from shardy_py.xla.hlo_sharding.hlo_sharding import HloSharding
 from shardy_py.xla.hlo_sharding.text import hlo_sharding_from_text
-from shardy_py.xla.spmd.model import Collective, Plan
+from shardy_py.xla.spmd.model import CollectivePlan, PlannedCollective
 from shardy_py.xla.spmd.tiling import Tiling
 
 ROOT = Path(__file__).parents[3]
@@ -119,13 +119,13 @@ def module_of(meshes: str, cases: Sequence[Case]) -> str:
 
 def collectives_of(
     meshes: str, cases: Sequence[Case], devices: int = 8, per_module: int = 50
-) -> list[tuple[Collective, ...] | None]:
+) -> list[tuple[PlannedCollective, ...] | None]:
     """The collectives that XLA emits for each case; an op that two cases share is in both.
 
     None: XLA does not partition the case.
     """
     chunks = [cases[start : start + per_module] for start in range(0, len(cases), per_module)]
-    found: list[tuple[Collective, ...] | None] = []
+    found: list[tuple[PlannedCollective, ...] | None] = []
     modules = partitioned([module_of(meshes, chunk) for chunk in chunks], devices)
     for chunk, module in zip(chunks, modules, strict=True):
         if not module.after:
@@ -136,9 +136,9 @@ def collectives_of(
     return found
 
 
-def sent_by_kind(collectives: Iterable[Collective]) -> Counter[str]:
+def sent_by_kind(collectives: Iterable[PlannedCollective]) -> Counter[str]:
     """The bytes that each device sends, by kind."""
-    return Counter(Plan(tuple(collectives)).bytes_by_kind)
+    return Counter(CollectivePlan(tuple(collectives)).bytes_by_kind)
 
 
 def sharding_text(sharding: TensorSharding, mesh: Mesh) -> str:
@@ -263,11 +263,11 @@ class Hlo:
         root = self.computations[self.entry][self.roots[self.entry]]
         return root.operands if root.opcode == "tuple" else (root.name,)
 
-    def collectives(self, result: str = "") -> Iterator[Collective]:
+    def collectives(self, result: str = "") -> Iterator[PlannedCollective]:
         """The collectives that the result depends on, or all; those in loops by their trip counts."""
         yield from self._in_computation(self.entry, result, 1)
 
-    def _in_computation(self, computation: str, result: str, times: int) -> Iterator[Collective]:
+    def _in_computation(self, computation: str, result: str, times: int) -> Iterator[PlannedCollective]:
         lines = self.computations[computation]
         for name in self.needed(lines, result) if result else lines:
             line = lines[name]
@@ -298,7 +298,7 @@ class Hlo:
         return [name for names in _CALLED.findall(line.attributes) for name in _NAME.findall(names)]
 
     @staticmethod
-    def _collectives_of(line: Line, lines: dict[str, Line], times: int) -> Iterator[Collective]:
+    def _collectives_of(line: Line, lines: dict[str, Line], times: int) -> Iterator[PlannedCollective]:
         kind, size = OPCODES[line.opcode], group_size(line.attributes)
         if kind == "collective_permute" and not moves(line.attributes):
             return
@@ -315,7 +315,8 @@ class Hlo:
             arrays = [(element, (len(arrays), *shape))]
         groups = tuple(device for group in groups_of(line.attributes) for device in group)
         yield from (
-            Collective(kind, size, element, shape, reason, times, group=groups) for element, shape in arrays
+            PlannedCollective(kind, size, element, shape, reason, times, group=groups)
+            for element, shape in arrays
         )
 
     def trip_count(self, loop: Line, lines: dict[str, Line]) -> int:

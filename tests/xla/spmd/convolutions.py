@@ -10,7 +10,7 @@ import argparse
 import random
 
 from shardy_py.base import releases
-from shardy_py.xla.spmd.model import Plan
+from shardy_py.xla.spmd.model import CollectivePlan
 from tests.xla.spmd.compiled import Case, installed
 from tests.xla.spmd.hlo_programs import compared
 
@@ -74,7 +74,7 @@ def _sharding(pick: random.Random, shape: list[int]) -> str:
     return f"[{', '.join('{' + ', '.join(axes) + '}' for axes in lists)}]"
 
 
-def differing(cases: list[Case]) -> tuple[int, list[tuple[Case, Plan, Plan]]]:
+def differing(cases: list[Case]) -> tuple[int, list[tuple[Case, CollectivePlan, CollectivePlan]]]:
     """The number of cases that XLA partitions, and those of them that the planner disagrees on."""
     pairs = zip(cases, compared(MESH, cases), strict=True)
     found = [(case, *plans) for case, plans in pairs if plans is not None]

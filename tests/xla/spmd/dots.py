@@ -16,8 +16,8 @@ from itertools import product
 
 from shardy_py.base import releases
 from shardy_py.xla.spmd.dots import Product, ProductDimensions, dot
-from shardy_py.xla.spmd.model import Plan
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.model import CollectivePlan
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.reshard import reshard
 from shardy_py.xla.spmd.tiling import Tiling
 from tests.xla.spmd.compiled import Case, Hlo, installed, module_of, partitioned, tilings_of
@@ -68,19 +68,21 @@ class Matmul:
         return Case((lhs, rhs), dot_general, result)
 
 
-def planned(case: Matmul, tilings: Sequence[Tiling]) -> Plan:
+def planned(case: Matmul, tilings: Sequence[Tiling]) -> CollectivePlan:
     """The plan for operands, product and result of these tilings; products forget axes."""
     *tilings, result = *(tiling.by(None) for tiling in tilings[:3]), tilings[3]
     m, k, n = case.shape
     matmul = ProductDimensions.of_dot(2, 2, contracting=((1,), (0,)))
-    lhs, rhs = (Partitioned.of(s, t, "f32") for s, t in zip(((m, k), (k, n)), tilings[:2], strict=True))
+    lhs, rhs = (HeldTensor.of(s, t, "f32") for s, t in zip(((m, k), (k, n)), tilings[:2], strict=True))
     found = dot(Product(matmul, lhs, rhs, (m, n), tilings[2], "f32"))
-    return Plan(reshard(found, result).collectives)
+    return CollectivePlan(reshard(found, result).collectives)
 
 
-def compared(cases: Sequence[Matmul], per_module: int = 100) -> list[tuple[Matmul, Plan, Plan]]:
+def compared(
+    cases: Sequence[Matmul], per_module: int = 100
+) -> list[tuple[Matmul, CollectivePlan, CollectivePlan]]:
     """Each case with its plan and what XLA emits."""
-    found: list[tuple[Matmul, Plan, Plan]] = []
+    found: list[tuple[Matmul, CollectivePlan, CollectivePlan]] = []
     by_mesh: dict[tuple[int, int], list[Matmul]] = {}
     for case in cases:
         by_mesh.setdefault(case.mesh, []).append(case)
@@ -93,7 +95,7 @@ def compared(cases: Sequence[Matmul], per_module: int = 100) -> list[tuple[Matmu
             before, after = Hlo(module.before), Hlo(module.after)
             for number, case in enumerate(chunk):
                 plan = planned(case, tilings_of(before, number, x * y))
-                found.append((case, plan, Plan(tuple(after.collectives(after.results[number])))))
+                found.append((case, plan, CollectivePlan(tuple(after.collectives(after.results[number])))))
     return found
 
 
@@ -126,11 +128,11 @@ def main() -> None:
         print(case, _text(ours), "XLA:", _text(theirs), sep="\n  ")
 
 
-def _kinds(plan: Plan) -> str:
+def _kinds(plan: CollectivePlan) -> str:
     return ", ".join(each.kind for each in plan.collectives)
 
 
-def _text(plan: Plan) -> str:
+def _text(plan: CollectivePlan) -> str:
     return ", ".join(f"{each.kind} {each.group_size} {each.held_shape}" for each in plan.collectives)
 
 

@@ -11,16 +11,16 @@ import sys
 from collections.abc import Sequence
 
 from shardy_py.base import releases
-from shardy_py.xla.spmd.model import Collective
+from shardy_py.xla.spmd.model import PlannedCollective
 from tests.xla.spmd.compiled import Hlo, installed, partitioned
 from tests.xla.spmd.hlo_programs import planned
 from tests.xla.spmd.models import DEVICES, lowered
 
 
-def disagreeing(names: Sequence[str] = ()) -> tuple[int, list[tuple[str, Collective]]]:
+def disagreeing(names: Sequence[str] = ()) -> tuple[int, list[tuple[str, PlannedCollective]]]:
     """The number of planned collectives, and those without a counterpart, by program."""
     texts = lowered(names)
-    total, wrong = 0, list[tuple[str, Collective]]()
+    total, wrong = 0, list[tuple[str, PlannedCollective]]()
     for name, xla in zip(texts, partitioned([*texts.values()], DEVICES), strict=True):
         left = [*Hlo(xla.after).collectives()]
         for each in planned(xla.before, DEVICES).plan.collectives:
@@ -33,7 +33,7 @@ def disagreeing(names: Sequence[str] = ()) -> tuple[int, list[tuple[str, Collect
     return total, wrong
 
 
-def _agree(ours: Collective, xla: Collective) -> bool:
+def _agree(ours: PlannedCollective, xla: PlannedCollective) -> bool:
     if (ours.kind, ours.held_bytes, ours.times) != (xla.kind, xla.held_bytes, xla.times):
         return False
     if ours.kind == "collective_permute":
@@ -43,7 +43,7 @@ def _agree(ours: Collective, xla: Collective) -> bool:
     return set(ours.group) in groups
 
 
-def _pairs(permute: Collective) -> set[frozenset[int]]:
+def _pairs(permute: PlannedCollective) -> set[frozenset[int]]:
     return {frozenset(pair) for pair in zip(permute.group[::2], permute.group[1::2], strict=True)}
 
 

@@ -20,9 +20,9 @@ from shardy_py.hlo.text.reader import read_module
 from shardy_py.hlo.text.record import leaf_types, record_of
 from shardy_py.hlo.text.values import Computation, HloModule, Instruction
 from shardy_py.mlir.dialects.sdy import ManualComputationOp
-from shardy_py.xla.spmd.model import Plan
+from shardy_py.xla.spmd.model import CollectivePlan
 from shardy_py.xla.spmd.tiling import Tiling
-from shardy_py.xla.spmd.walk import Block, Name, ProgramPlan, Step, Value, plan_program
+from shardy_py.xla.spmd.walk import Block, Name, PlannedOp, ProgramPlan, TiledValue, plan_program
 from tests.conftest import corpus_names, corpus_text
 from tests.xla.spmd.compiled import (
     Case,
@@ -51,8 +51,8 @@ class _Reader:
     def block(self, computation: Computation, targets: Sequence[Tiling | None] | None = None) -> Block:
         """The block of a computation; targets: of its results, by default those of its root."""
         leaves: dict[str, tuple[Name, ...]] = {}
-        steps: list[Step] = []
-        arguments: list[Value] = []
+        steps: list[PlannedOp] = []
+        arguments: list[TiledValue] = []
         for each in computation.instructions:
             names: tuple[Name, ...] = tuple(
                 (computation.name, each.name, i) for i in range(len([*each.shape.leaves()]))
@@ -68,7 +68,7 @@ class _Reader:
             elif each.opcode == "parameter":
                 tilings = self.tilings(each)
                 rows = zip(names, leaf_types(each.shape), tilings, strict=True)
-                arguments += [Value(*row) for row in rows]
+                arguments += [TiledValue(*row) for row in rows]
             else:
                 steps.append(self.step(each, computation, given, names))
             leaves[each.name] = names
@@ -77,7 +77,7 @@ class _Reader:
 
     def step(
         self, each: Instruction, computation: Computation, given: tuple[Name, ...], names: tuple[Name, ...]
-    ) -> Step:
+    ) -> PlannedOp:
         tilings = self.tilings(each)
         called = [str(each.attributes[key]).lstrip("%") for key in CALLED if key in each.attributes]
         called += re.findall(r"[\w.-]+", str(each.attributes.get("branch_computations", "")))
@@ -91,7 +91,9 @@ class _Reader:
         if each.opcode == "while":
             blocks = tuple(
                 Block(
-                    tuple(Value(v.name, v.type, t) for v, t in zip(block.arguments, tilings, strict=True)),
+                    tuple(
+                        TiledValue(v.name, v.type, t) for v, t in zip(block.arguments, tilings, strict=True)
+                    ),
                     block.steps,
                     block.results,
                     block.targets,
@@ -110,7 +112,7 @@ class _Reader:
         if str(each.attributes.get("custom_call_target", "")) in MANUAL:
             record = replace(record, name=ManualComputationOp.name)
             blocks = (Block((), (), (), ()),)
-        return Step(record, given, names, tilings, blocks, times, each.name)
+        return PlannedOp(record, given, names, tilings, blocks, times, each.name)
 
     def tilings(self, each: Instruction) -> tuple[Tiling | None, ...]:
         text = each.attributes.get("sharding")
@@ -140,17 +142,17 @@ def planned(before: str, devices: int) -> ProgramPlan:
 @releases.of(installed())
 def compared(
     meshes: str, cases: Sequence[Case], devices: int = 8, per_module: int = 50
-) -> list[tuple[Plan, Plan] | None]:
+) -> list[tuple[CollectivePlan, CollectivePlan] | None]:
     """By case, what the planner finds and what XLA emits; None where XLA reports an error."""
     chunks = [cases[start : start + per_module] for start in range(0, len(cases), per_module)]
-    found: list[tuple[Plan, Plan] | None] = []
+    found: list[tuple[CollectivePlan, CollectivePlan] | None] = []
     modules = partitioned([module_of(meshes, chunk) for chunk in chunks], devices)
     for chunk, module in zip(chunks, modules, strict=True):
         if module.after:
             block, after = block_of(module.before, devices), Hlo(module.after)
             for number in range(len(chunk)):
                 one = replace(block, results=block.results[number:][:1], targets=block.targets[number:][:1])
-                theirs = Plan(tuple(after.collectives(after.results[number])))
+                theirs = CollectivePlan(tuple(after.collectives(after.results[number])))
                 found.append((plan_program(one).plan, theirs))
         else:
             found += [None] if len(chunk) == 1 else compared(meshes, chunk, devices, 1)
@@ -206,7 +208,7 @@ def comparison_with(xla: Partitioned, plan: Callable[[], Mapping[str, int]]) -> 
     """How planned bytes by kind compare with what XLA emits: `equal`, or the kinds that differ."""
     if not xla.after:
         return f"not partitioned: {xla.log[-200:]}"
-    theirs = Plan(tuple(Hlo(xla.after).collectives())).bytes_by_kind
+    theirs = CollectivePlan(tuple(Hlo(xla.after).collectives())).bytes_by_kind
     try:
         ours = plan()
     except Exception as error:

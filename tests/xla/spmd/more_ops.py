@@ -15,7 +15,7 @@ from random import Random
 from shardy_py.base import releases
 from shardy_py.sharding import Mesh
 from shardy_py.xla.hlo_sharding.axes import to_hlo_sharding
-from shardy_py.xla.spmd.model import Plan
+from shardy_py.xla.spmd.model import CollectivePlan
 from tests.xla.spmd.compiled import Case, installed, sharding_text
 from tests.xla.spmd.hlo_programs import compared
 from tests.xla.spmd.ops import tensor
@@ -305,7 +305,7 @@ def random_cases(seed: int, count: int, kind: str, *, uneven: bool = False) -> d
     return found
 
 
-def differing(cases: dict[Mesh, list[Case]]) -> tuple[int, list[tuple[Case, Plan, Plan]]]:
+def differing(cases: dict[Mesh, list[Case]]) -> tuple[int, list[tuple[Case, CollectivePlan, CollectivePlan]]]:
     """The number of ops that XLA partitions, and those of them that the planner disagrees on."""
     pairs = [
         (case, plans)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from shardy_py.sharding import Mesh, TensorSharding
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.tiling import Tiling
 from tests.xla.spmd.compiled import Case, sharding_text
 
@@ -26,7 +26,7 @@ class Op:
     operands: tuple[Shape, ...]
     result: Shape
     text: str
-    plan: Callable[[Sequence[Partitioned], Tiling], Partitioned]
+    plan: Callable[[Sequence[HeldTensor], Tiling], HeldTensor]
     integers: int | None = None
     whole: tuple[tuple[int, int], ...] = ()
 
@@ -45,11 +45,11 @@ class Sharded:
     result: TensorSharding
 
     @property
-    def planned(self) -> Partitioned:
+    def planned(self) -> HeldTensor:
         """The result with what the planner sends."""
         pairs = enumerate(zip(self.op.operands, self.operands, strict=True))
         values = [
-            Partitioned.of(shape, Tiling.of_sharding(sharding, self.mesh), self.op.element(i))
+            HeldTensor.of(shape, Tiling.of_sharding(sharding, self.mesh), self.op.element(i))
             for i, (shape, sharding) in pairs
         ]
         return self.op.plan(values, Tiling.of_sharding(self.result, self.mesh))

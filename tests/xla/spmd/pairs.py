@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from shardy_py.base import releases
 from shardy_py.sharding import Mesh
-from shardy_py.xla.spmd.model import Plan
+from shardy_py.xla.spmd.model import CollectivePlan
 from shardy_py.xla.spmd.rotations import rotated
 from tests.xla.spmd.compiled import Case, installed, sharding_text
 from tests.xla.spmd.more_ops import differing
@@ -156,7 +156,7 @@ def main() -> None:
     print(f"{count - len(wrong)} of {count} pairs have equal bytes by kind")
 
 
-def _sent(plan: Plan) -> str:
+def _sent(plan: CollectivePlan) -> str:
     return ", ".join(f"{each.kind} {each.group_size} {each.held_shape}" for each in plan.collectives)
 
 

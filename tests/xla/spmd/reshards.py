@@ -12,9 +12,9 @@ from random import Random
 
 from shardy_py.base import releases
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, TensorSharding
-from shardy_py.xla.spmd.model import Plan
+from shardy_py.xla.spmd.model import CollectivePlan
 from shardy_py.xla.spmd.movement import elementwise
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.reshard import replicated, reshard
 from shardy_py.xla.spmd.tiling import Tiling
 from tests.xla.spmd.compiled import Case, collectives_of, installed, sent_by_kind
@@ -32,15 +32,15 @@ class Pair:
     target: TensorSharding
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> CollectivePlan:
         """What the planner sends."""
         moved = elementwise([self.moved], "f32", self.moved.tiling)  # a constraint is an op
-        return Plan((moved if self.is_even else replicated(moved)).collectives)
+        return CollectivePlan((moved if self.is_even else replicated(moved)).collectives)
 
     @property
-    def moved(self) -> Partitioned:
+    def moved(self) -> HeldTensor:
         """The tensor after the reshard."""
-        value = Partitioned.of(self.shape, Tiling.of_sharding(self.source, self.mesh), "f32")
+        value = HeldTensor.of(self.shape, Tiling.of_sharding(self.source, self.mesh), "f32")
         return reshard(value, Tiling.of_sharding(self.target, self.mesh))
 
     @property

@@ -17,7 +17,7 @@ from itertools import groupby
 from pathlib import Path
 
 from shardy_py.base import releases
-from shardy_py.xla.spmd.model import Plan
+from shardy_py.xla.spmd.model import CollectivePlan
 from tests.conftest import ROOT, corpus_names, corpus_text
 from tests.eight_devices import run_on_eight_devices
 from tests.report.communication.test_against_xla import PROGRAMS
@@ -38,7 +38,7 @@ def of_texts(texts: Mapping[str, str]) -> Iterator[Row]:
         named = dict(alike)
         for (name, text), xla in zip(named.items(), partitioned([*named.values()], devices), strict=True):
             if xla.after:
-                yield name, _ours(text), Plan(tuple(Hlo(xla.after).collectives())).bytes_by_kind
+                yield name, _ours(text), CollectivePlan(tuple(Hlo(xla.after).collectives())).bytes_by_kind
 
 
 def _devices(named: tuple[str, str]) -> int:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from shardy_py.xla.spmd.model import Collective
+from shardy_py.xla.spmd.model import PlannedCollective
 from tests.xla.spmd.compiled import Case, Hlo, collectives_of, groups_of, partitioned, sent_by_kind
 
 MESH = 'sdy.mesh @mesh = <["x"=4, "y"=2]>'
@@ -54,8 +54,8 @@ WITHOUT_ELEMENTS = re.sub(
 def test_collectives_of_a_loop_count_by_its_trips(text: str) -> None:
     hlo = Hlo(text)
     first, second = hlo.results
-    assert [*hlo.collectives(first)] == [Collective("collective_permute", 2, "f32", (8,), times=3)]
-    assert [*hlo.collectives(second)] == [Collective("all_gather", 2, "f32", (8,), "dot")]
+    assert [*hlo.collectives(first)] == [PlannedCollective("collective_permute", 2, "f32", (8,), times=3)]
+    assert [*hlo.collectives(second)] == [PlannedCollective("all_gather", 2, "f32", (8,), "dot")]
     assert sent_by_kind(hlo.collectives()) == {"collective_permute": 96, "all_gather": 32}
 
 

@@ -12,7 +12,7 @@ from shardy_py.xla.spmd.gathers import gathered_at
 from shardy_py.xla.spmd.grouping import ungrouped
 from shardy_py.xla.spmd.indexed import Dimensions, grouped_on_replicas, sharded_alike
 from shardy_py.xla.spmd.matching import along
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.scatters import scattered_at
 from shardy_py.xla.spmd.tiling import Tiling
 
@@ -45,18 +45,18 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_rows_of_a_table(name: str) -> None:
     case = CASES[name]
-    table = Partitioned.of(ROWS.operand, Tiling.of(MESH, case.table), "f32")
-    indices = Partitioned.of(ROWS.indices, Tiling.of(MESH, case.indices), "s32")
+    table = HeldTensor.of(ROWS.operand, Tiling.of(MESH, case.table), "f32")
+    indices = HeldTensor.of(ROWS.indices, Tiling.of(MESH, case.indices), "s32")
     found = gathered_at(table, indices, ROWS, (1, 8), (16, 8), Tiling.of(MESH, case.result))
     assert [(each.kind, each.group_size, each.held_shape) for each in found.collectives] == case.sent
 
 
 def test_batching_dimensions_stay_apart() -> None:
     rows = Tiling.of(MESH, [("x",), ()])
-    operand = Partitioned.of((8, 64), rows, "f32")
-    indices = Partitioned.of((8, 4, 1), Tiling.of(MESH, [("x",), (), ()]), "s32")
+    operand = HeldTensor.of((8, 64), rows, "f32")
+    indices = HeldTensor.of((8, 4, 1), Tiling.of(MESH, [("x",), (), ()]), "s32")
     assert gathered_at(operand, indices, BATCH, (1, 1), (8, 4), rows).collectives == ()
-    moved = Partitioned.of((8, 4, 1), Tiling.of(MESH, [(), (), ()]), "s32")
+    moved = HeldTensor.of((8, 4, 1), Tiling.of(MESH, [(), (), ()]), "s32")
     assert gathered_at(operand, moved, BATCH, (1, 1), (8, 4), rows).collectives == ()
 
 
@@ -114,9 +114,9 @@ def test_rows_are_updated(
     """Rows of other tiles are skipped; updates are summed, or gathered if they replace rows."""
     tiling = Tiling.of(MESH, [table, ()])
     found = scattered_at(
-        [Partitioned.of(ROWS.operand, tiling, "f32")],
-        Partitioned.of(ROWS.indices, Tiling.of(MESH, [indices, ()]), "s32"),
-        [Partitioned.of((16, 8), Tiling.of(MESH, [updates, ()]), "f32")],
+        [HeldTensor.of(ROWS.operand, tiling, "f32")],
+        HeldTensor.of(ROWS.indices, Tiling.of(MESH, [indices, ()]), "s32"),
+        [HeldTensor.of((16, 8), Tiling.of(MESH, [updates, ()]), "f32")],
         ROWS,
         tiling,
         is_reduction=is_reduction,
@@ -127,8 +127,8 @@ def test_rows_are_updated(
 def test_uneven_indices_are_padded_anew() -> None:
     dims = Dimensions((64, 8), (6, 1), 2, SliceDimensions((1,), (0,), (0,), 1))
     tiling = Tiling.of(MESH, [("x",), ()])
-    indices = Partitioned.of((6, 1), tiling, "s32")
-    updates = Partitioned.of((6, 8), tiling, "f32")
-    whole = Partitioned.of((64, 8), Tiling.replicated(2, 8), "f32")
+    indices = HeldTensor.of((6, 1), tiling, "s32")
+    updates = HeldTensor.of((6, 8), tiling, "f32")
+    whole = HeldTensor.of((64, 8), Tiling.replicated(2, 8), "f32")
     (found,) = scattered_at([whole], indices, [updates], dims, whole.tiling, is_reduction=True)
     assert ("all_gather", (2, 1)) in [(each.kind, each.held_shape) for each in found.collectives]

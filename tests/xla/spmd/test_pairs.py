@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.sharding import Mesh
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.rotations import rotated
 from shardy_py.xla.spmd.tiling import Tiling
-from shardy_py.xla.spmd.walk import Block, Step, Value, plan_program
+from shardy_py.xla.spmd.walk import Block, PlannedOp, TiledValue, plan_program
 from shardy_py.xla.spmd.windows import padded, sliced
 from tests.xla.spmd import updates
 from tests.xla.spmd.more_ops import differing
 from tests.xla.spmd.pairs import random_cases
 
 ROWS = Tiling.of(Mesh.of(x=4), [("x",), ()])
-VALUE = Partitioned.of((32, 8), ROWS, "f32", name="%0")
+VALUE = HeldTensor.of((32, 8), ROWS, "f32", name="%0")
 
 
 def test_an_op_leaves_reshards_to_another_where_xla_does() -> None:
@@ -49,7 +49,7 @@ def test_results_that_nothing_uses_send_nothing() -> None:
 
     def block(results: tuple[str, ...]) -> Block:
         end, front = (
-            Step(_slice(type_, *rows), ("a",), (name,), (ROWS,))
+            PlannedOp(_slice(type_, *rows), ("a",), (name,), (ROWS,))
             for name, rows in (("end", (29, 32)), ("front", (0, 29)))
         )
         parts = tuple(each.record.results[0] for each in (end, front))
@@ -57,10 +57,10 @@ def test_results_that_nothing_uses_send_nothing() -> None:
         steps = (
             end,
             front,
-            Step(joined, ("end", "front"), ("roll",), (ROWS,)),
-            Step(pair, ("a", "a"), ("b", "c"), (ROWS, whole)),
+            PlannedOp(joined, ("end", "front"), ("roll",), (ROWS,)),
+            PlannedOp(pair, ("a", "a"), ("b", "c"), (ROWS, whole)),
         )
-        return Block((Value("a", type_, ROWS),), steps, results, (ROWS,) * len(results))
+        return Block((TiledValue("a", type_, ROWS),), steps, results, (ROWS,) * len(results))
 
     kinds = [[each.collective.kind for each in plan_program(block(r)).sent] for r in (("b",), ("roll",), ())]
     assert kinds == [["all_gather"], ["collective_permute"], []]

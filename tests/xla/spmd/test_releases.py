@@ -12,7 +12,7 @@ import pytest
 from shardy_py import Program, propagate
 from shardy_py.base import releases
 from shardy_py.base.releases import Release
-from shardy_py.xla.spmd.model import Plan
+from shardy_py.xla.spmd.model import CollectivePlan
 from tests.xla.spmd.compiled import STOP, Hlo, partitioned
 
 MESHES = {"grid": '<["x"=4, "y"=2]>', "cube": '<["x"=2, "y"=2, "z"=2]>'}
@@ -155,6 +155,6 @@ def test_each_release_sends_what_its_xla_sent(release: Release, name: str) -> No
 
 def test_the_figures_are_those_of_the_installed_xla(release_of_jaxlib: Release) -> None:
     found = partitioned([program.text for program in PROGRAMS.values()])
-    theirs = [Plan(tuple(Hlo(each.after).collectives())).bytes_by_kind for each in found]
+    theirs = [CollectivePlan(tuple(Hlo(each.after).collectives())).bytes_by_kind for each in found]
     ours = {name: program.by(release_of_jaxlib) for name, program in PROGRAMS.items()}
     assert dict(zip(PROGRAMS, theirs, strict=True)) == ours

@@ -8,7 +8,7 @@ import pytest
 
 from shardy_py.sharding import Mesh
 from shardy_py.xla.spmd.all_to_all import exchanges
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.reductions import reduced
 from shardy_py.xla.spmd.reshard import compatible, replicated, reshard
 from shardy_py.xla.spmd.tiling import Tiling
@@ -80,7 +80,7 @@ def test_each_way(name: str) -> None:
 def test_without_another_way_the_whole_tensor_is_gathered() -> None:
     mesh = Mesh.of(x=2, y=2, z=2)
     source, target = Tiling.of(mesh, [("x", "y"), ()]), Tiling.of(mesh, [(), ("z",)])
-    value = Partitioned.of((8, 8), source, "f32")
+    value = HeldTensor.of((8, 8), source, "f32")
     moved = reshard(value, target)
     assert moved.rematerialized == ((source, target),)
     assert moved.collectives == replicated(value).collectives
@@ -100,9 +100,9 @@ def test_replicas_are_dealt_out_in_order() -> None:
     assert compatible(target, partial) is None
 
 
-def value_of(shape: tuple[int, ...], spec: Spec) -> Partitioned:
+def value_of(shape: tuple[int, ...], spec: Spec) -> HeldTensor:
     """A float tensor for which nothing was sent."""
-    return Partitioned.of(shape, tiling(spec), "f32")
+    return HeldTensor.of(shape, tiling(spec), "f32")
 
 
 def tiling(spec: Spec) -> Tiling:
@@ -113,7 +113,7 @@ def tiling(spec: Spec) -> Tiling:
 def test_only_equal_reshards_of_one_value_have_equal_keys() -> None:
     """XLA keeps reshards by what is asked for; starts that two have in common are sent twice."""
     mesh = Mesh.of(x=4, y=2)
-    value = Partitioned.of((16, 16), Tiling.of(mesh, [("x", "y"), ()]), "f32", name="%0")
+    value = HeldTensor.of((16, 16), Tiling.of(mesh, [("x", "y"), ()]), "f32", name="%0")
     targets = [[("x",), ()], [(), ()], [(), ("x", "y")], [(), ("y", "x")]]
     found = [reshard(value, Tiling.of(mesh, target)).collectives for target in targets]
     keys = [[each.key for each in collectives] for collectives in found]
@@ -125,7 +125,7 @@ def test_only_equal_reshards_of_one_value_have_equal_keys() -> None:
 def test_reductions_have_no_earlier_form_of_another_shape() -> None:
     """Reshards go back to an earlier form of a value, which a result of fewer dimensions does not have."""
     by_rows, by_columns = Tiling.of(MESH, [("x",), ()]), Tiling.of(MESH, [(), ("x",)])
-    value = reshard(Partitioned.of((8, 8), by_rows, "f32"), by_columns)
+    value = reshard(HeldTensor.of((8, 8), by_rows, "f32"), by_columns)
     assert value.earlier
     (result,) = reduced([value], [0], ["f32"], [Tiling.of(MESH, [("x",)])])
     assert result.shape == (8,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shardy_py.xla.spmd.model import Plan
+from shardy_py.xla.spmd.model import CollectivePlan
 from tests.xla.spmd.compiled import Hlo, partitioned
 from tests.xla.spmd.hlo_programs import planned
 
@@ -75,5 +75,5 @@ def compiled() -> dict[str, tuple[str, str]]:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_send_what_xla_sends(compiled: dict[str, tuple[str, str]], name: str) -> None:
     before, after = compiled[name]
-    theirs = Plan(tuple(Hlo(after).collectives()))
+    theirs = CollectivePlan(tuple(Hlo(after).collectives()))
     assert planned(before, 8).plan.bytes_by_kind == theirs.bytes_by_kind != {}

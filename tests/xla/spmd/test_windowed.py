@@ -6,7 +6,7 @@ import pytest
 
 from shardy_py.ops.dimensions import Window
 from shardy_py.sharding import Mesh
-from shardy_py.xla.spmd.partitioned import Partitioned
+from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.reshard import reshard
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.windowed import windowed_input
@@ -17,7 +17,7 @@ ROWS = Tiling.of(MESH, [("x",), ()])
 
 def sent_for(window: Window, size: int = 16, source: Tiling = ROWS) -> list[tuple[str, tuple[int, ...]]]:
     """The collectives for a window along the rows of a tensor of 3 columns."""
-    read = windowed_input(Partitioned.of((size, 3), source, "f32"), (window, Window()), ROWS, reshard)
+    read = windowed_input(HeldTensor.of((size, 3), source, "f32"), (window, Window()), ROWS, reshard)
     assert read is not None
     return [(each.kind, each.held_shape) for each in read.value.collectives]
 
@@ -58,14 +58,14 @@ def test_elements_of_one_shard_are_not_sent() -> None:
 
 
 def test_windows_larger_than_the_dimension_are_not_sharded() -> None:
-    value = Partitioned.of((16, 3), ROWS, "f32")
+    value = HeldTensor.of((16, 3), ROWS, "f32")
     window = (Window(size=40, low=10), Window())
     assert windowed_input(value, window, ROWS, reshard) is None
     assert windowed_input(value, window, Tiling.replicated(2, 8), reshard) is None
 
 
 def test_the_local_operand_has_what_a_shard_reads() -> None:
-    value = Partitioned.of((16, 3), ROWS, "f32")
+    value = HeldTensor.of((16, 3), ROWS, "f32")
     read = windowed_input(value, (Window(size=3, low=1, high=1), Window()), ROWS, reshard)
     assert read is not None
     assert (read.value.local, read.window[0].low, read.window[0].high) == ((6, 3), 0, 0)

@@ -12,7 +12,7 @@ from random import Random
 
 from shardy_py.base import releases
 from shardy_py.sharding import Mesh
-from shardy_py.xla.spmd.model import Plan
+from shardy_py.xla.spmd.model import CollectivePlan
 from tests.xla.spmd.compiled import STOP, Hlo, installed, partitioned
 from tests.xla.spmd.hlo_programs import reported
 from tests.xla.spmd.moves import SIZES, UNEVEN_SIZES
@@ -112,7 +112,7 @@ def differing(texts: list[str]) -> tuple[int, list[tuple[str, dict[str, int], di
         if xla.after:
             count += 1
             ours = {kind: bytes_ for kind, bytes_ in reported(text).items() if bytes_}
-            theirs = Plan(tuple(Hlo(xla.after).collectives())).bytes_by_kind
+            theirs = CollectivePlan(tuple(Hlo(xla.after).collectives())).bytes_by_kind
             if ours != theirs:
                 wrong.append((text, ours, theirs))
     return count, wrong

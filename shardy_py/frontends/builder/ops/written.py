@@ -26,7 +26,7 @@ from shardy_py.frontends.builder.types import TensorType, element_of, tensor
 from shardy_py.mlir.dialects.stablehlo.structs import ConvDimensionNumbers, GatherDimensionNumbers
 
 
-def constant(data: Any, element_type: Any = None, shape: tuple[int, ...] | None = None) -> Tensor:
+def constant(data: Operand, element_type: object = None, shape: tuple[int, ...] | None = None) -> Tensor:
     """A constant: an array, or a number broadcast to `shape`."""
     element = None if element_type is None else element_of(element_type)
     return Tensor(broadcasting.constant_value(data, element, shape))
@@ -169,7 +169,7 @@ def dynamic_conv(
     )[0]
 
 
-def bitcast_convert(operand: Tensor, element_type: Any, shape: Sequence[int] | None = None) -> Tensor:
+def bitcast_convert(operand: Tensor, element_type: object, shape: Sequence[int] | None = None) -> Tensor:
     """The bits read as elements of another type; `shape` where the types' widths differ."""
     element = element_of(element_type)
     result = element if shape is None else tensor(shape, element)

@@ -22,7 +22,7 @@ from shardy_py.mlir.text.assembly import (
     read_functional_type,
 )
 from shardy_py.mlir.text.attribute_writer import attribute_text, dictionary_entries, string_literal
-from shardy_py.mlir.text.reader import Argument
+from shardy_py.mlir.text.reader import RegionArgument
 from shardy_py.mlir.text.syntax import AssemblyForm, OpParts
 from shardy_py.mlir.text.type_reader import read_type_or_function
 
@@ -113,7 +113,7 @@ def _read_while(reader: OpReader) -> OpParts:
     if reader.accept("attributes"):
         parts.attributes = reader.attribute_dictionary()
     arguments = [
-        Argument(name, type_, offset, {}) for (name, offset), type_ in zip(inner, types, strict=True)
+        RegionArgument(name, type_, offset, {}) for (name, offset), type_ in zip(inner, types, strict=True)
     ]
     reader.expect("cond")
     condition = reader.region(arguments)

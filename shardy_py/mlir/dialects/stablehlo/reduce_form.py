@@ -23,7 +23,7 @@ from shardy_py.mlir.ir import append_arguments, build_operation
 from shardy_py.mlir.text.assembly import expect_words
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.location_syntax import read_location
-from shardy_py.mlir.text.reader import Argument
+from shardy_py.mlir.text.reader import RegionArgument
 from shardy_py.mlir.text.source import source_location
 from shardy_py.mlir.text.syntax import AssemblyForm, OpParts, syntax_table
 from shardy_py.mlir.text.type_reader import ranked_tensor, read_function_type, read_type_or_function
@@ -108,8 +108,8 @@ def _short_region(op_class: type[Operation], input_type: Any, location: Any) -> 
 def _read_reducer(reader: OpReader) -> Region:
     """`reducer(%a: type, %b: type) (...) { ... }`: an input's and an accumulator's argument in each pair."""
     reader.expect("reducer")
-    inputs: list[Argument] = []
-    accumulators: list[Argument] = []
+    inputs: list[RegionArgument] = []
+    accumulators: list[RegionArgument] = []
     while reader.accept("("):
         inputs.append(_read_argument(reader))
         reader.expect(",")
@@ -118,14 +118,14 @@ def _read_reducer(reader: OpReader) -> Region:
     return reader.region([*inputs, *accumulators])
 
 
-def _read_argument(reader: OpReader) -> Argument:
+def _read_argument(reader: OpReader) -> RegionArgument:
     name, offset = reader.token, reader.offset
     if name[:1] != "%":
         reader.error("expected SSA operand")
     reader.advance()
     reader.expect(":")
     type_ = read_type_or_function(reader)
-    return Argument(name, type_, offset, {}, read_location(reader) if reader.at("loc") else None)
+    return RegionArgument(name, type_, offset, {}, read_location(reader) if reader.at("loc") else None)
 
 
 # ---------------------------------------------------------------------- printing

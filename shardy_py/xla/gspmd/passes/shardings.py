@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, TupleType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -25,6 +25,7 @@ from shardy_py.mlir.symbols import (
     top_level_ops,
 )
 from shardy_py.mlir.text.source import position_of
+from shardy_py.mlir.typed import function_type_of
 from shardy_py.mlir.value_shardings import rank_of
 from shardy_py.passes.import_.meshes import inline_replica_group_meshes
 from shardy_py.passes.options import ExportShardingsOptions, ImportShardingsOptions
@@ -148,7 +149,7 @@ class _Importer:
         self._names = {mesh: self._add(_MESH_NAME, mesh)}
 
     def import_function(self, function: Operation, opened: Mapping[str, tuple[str, ...]]) -> None:
-        type_ = cast(Any, function.properties["function_type"])
+        type_ = function_type_of(function)
         types = {"arg_attrs": type_.inputs.data, "res_attrs": type_.outputs.data}
         block, last = function.regions[0].first_block, ir.terminator_of(function.regions[0])
         values: dict[str, Sequence[SSAValue]] = {
