@@ -51,7 +51,7 @@ def test_readme_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     Path("README.md").write_text(text)
     page = Page(Path("README.md"))
     page.run()
-    assert page.checked == (5 if has_jax else 4)
+    assert page.checked == (7 if has_jax else 6)
 
 
 def demo(*arguments: Path) -> subprocess.CompletedProcess[str]:
@@ -101,7 +101,7 @@ def test_readme_commands_run(root: Path, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_pages_name_files_that_exist(root: Path) -> None:
-    folders = ("shardy_py", "tests", "benchmarks", "docs", "examples")
+    folders = ("shardy_py", "tests", "benchmarks", "docs", "examples", "tools")
     files = [str(path) for folder in folders for path in (root / folder).rglob("*.py")]
     for page in (*root.glob("*.md"), *(root / "docs" / "design").glob("*.md")):
         for name in re.findall(r"`([\w/]+\.py)`", page.read_text()):

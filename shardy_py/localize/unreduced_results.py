@@ -16,7 +16,7 @@ from dataclasses import replace
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.localize.arithmetic.unreduced_terms import common_axes, is_linear, reduced_axes
-from shardy_py.localize.identities import identity_data, is_constant_of
+from shardy_py.localize.identities import encoded, is_constant_of
 from shardy_py.mlir.dialects.sdy import OpShardingRuleAttr
 from shardy_py.mlir.holders import RULE
 from shardy_py.mlir.ir import operands_of
@@ -24,6 +24,7 @@ from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import name_of, record_of
 from shardy_py.mlir.stablehlo_builder import element_of
 from shardy_py.mlir.value_shardings import ShardingReader, set_sharding
+from shardy_py.ops import Identity
 from shardy_py.passes.export.communication_ops import chain_after_result, chain_before_use
 from shardy_py.propagation.rules import derive_rule
 from shardy_py.reshard.steps import ReplicatedToUnreduced, reducing_steps
@@ -60,7 +61,7 @@ def _is_zero(value: SSAValue) -> bool:
     tensor = tensor_type(value.type)
     if tensor is None or tensor.shape:
         return False
-    data = identity_data("stablehlo.add", element_of(value))
+    data = encoded(Identity.ZERO, element_of(value))
     return data is not None and is_constant_of(value, data)
 
 
