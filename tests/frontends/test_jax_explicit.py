@@ -16,6 +16,7 @@ from jax.sharding import AbstractMesh, AxisType, NamedSharding, reshard, use_abs
 from jax.sharding import PartitionSpec as JaxP
 
 from shardy_py import P, Program, Result, propagate
+from shardy_py.search.advising import ResultAdvice
 
 EXPLICIT = AbstractMesh((4, 2), ("data", "model"), axis_types=(AxisType.Explicit,) * 2)
 AUTO = AbstractMesh((4, 2), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
@@ -99,4 +100,4 @@ def test_collectives_of_manual_computations_add_no_mesh() -> None:
     program = Program.from_jax(summed, x)
     assert program.annotate({"x": P("data")})["x"].sharding is not None
     assert program.suggest(tries=2, progress=False).best
-    assert propagate(program).sources is not None
+    assert propagate(program).kept(ResultAdvice).sources is not None

@@ -217,4 +217,4 @@ FILE_TARGETS: tuple[Target, ...] = (
 
 
 def _example() -> tuple[bytes, ...]:
-    return ((ROOT / "tests" / "assignment" / "example.json").read_bytes(), b"[0, 1, 2]")
+    return ((ROOT / "tests" / "search" / "assignment" / "example.json").read_bytes(), b"[0, 1, 2]")
