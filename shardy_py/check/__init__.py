@@ -16,7 +16,7 @@ from shardy_py.check.checking import (
 from shardy_py.check.expectations import Expectation, Met
 from shardy_py.check.finding import LEVELS, Finding, Level
 from shardy_py.check.grouping import FindingGroup, grouped
-from shardy_py.check.rule import FindingLimits, RuleRow
+from shardy_py.check.rule import Limits, RuleRow
 from shardy_py.check.rules import RULES
 from shardy_py.check.sarif import findings_sarif
 from shardy_py.check.shown import Findings
@@ -29,9 +29,9 @@ __all__ = [
     "Expectation",
     "Finding",
     "FindingGroup",
-    "FindingLimits",
     "Findings",
     "Level",
+    "Limits",
     "Met",
     "RuleRow",
     "baseline_text",

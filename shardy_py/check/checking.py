@@ -22,7 +22,7 @@ from shardy_py.base.session import without_collection
 from shardy_py.base.terminal import json_text
 from shardy_py.check.expectations import Expectation, Met, without_expected
 from shardy_py.check.finding import LEVELS, Finding, Level
-from shardy_py.check.rules import RULES, FindingLimits
+from shardy_py.check.rules import RULES, Limits
 from shardy_py.check.shown import Findings
 
 BASELINE_VERSION = 1
@@ -50,7 +50,7 @@ class Choice:
 def check(
     result: Result,
     choice: Choice | None = None,
-    limits: FindingLimits | None = None,
+    limits: Limits | None = None,
     *,
     expected: Iterable[str | Expectation] = (),
 ) -> Findings:
@@ -65,12 +65,10 @@ def check(
 
 
 @without_collection()
-def findings_in(
-    result: Result, choice: Choice | None = None, limits: FindingLimits | None = None
-) -> Findings:
+def findings_in(result: Result, choice: Choice | None = None, limits: Limits | None = None) -> Findings:
     """Returns all findings, also on expected communication."""
     expect(result, Result, "the Result of propagate(program)")
-    choice, limits = choice or Choice(), limits or FindingLimits()
+    choice, limits = choice or Choice(), limits or Limits()
     findings = [
         replace(finding, code=row.code, level=choice.levels.get(row.code, row.level))
         for row in RULES

@@ -15,7 +15,7 @@ from shardy_py.api import Result
 from shardy_py.check.finding import Finding
 from shardy_py.check.loops import body_around, is_invariant, is_only_accumulated
 from shardy_py.check.remedies import effect_of, remedy_of_reshard
-from shardy_py.check.rule import FindingLimits, listed, rule, use_finding
+from shardy_py.check.rule import Limits, listed, rule, use_finding
 from shardy_py.hardware.cost import DEFAULT, CostModel
 from shardy_py.mlir.holders import RULE
 from shardy_py.mlir.ir import operands_of, walk_pre_order, written_name
@@ -47,7 +47,7 @@ _REQUIRED = _REDUCTIONS | {HALO_EXCHANGE}
     why="Two annotations conflict, and the partitioner inserts communication.",
     help="Make the annotations agree, or write the reshard as a constraint if it is intended.",
 )
-def _find_implicit_reshards(result: Result, limits: FindingLimits) -> Iterator[Finding]:
+def _find_implicit_reshards(result: Result, limits: Limits) -> Iterator[Finding]:
     uses = [use for use in _collectives(result, limits) if use.kind not in _REQUIRED]
     advised = _most_expensive(uses)
     known: dict[tuple[object, ...], str] = {}
@@ -68,7 +68,7 @@ def _find_implicit_reshards(result: Result, limits: FindingLimits) -> Iterator[F
     why="A reduction over slow links is expensive: unlike a gather, it moves the whole tensor.",
     help="Shard the contracted dimension along another axis.",
 )
-def _find_slow_reductions(result: Result, limits: FindingLimits) -> Iterator[Finding]:
+def _find_slow_reductions(result: Result, limits: Limits) -> Iterator[Finding]:
     model = limits.model
     if model is None:
         return
@@ -87,7 +87,7 @@ def _find_slow_reductions(result: Result, limits: FindingLimits) -> Iterator[Fin
     why="The loop only adds up what is reduced: one reduction of the sum after the loop moves as much once.",
     help="Accumulate the unreduced terms, and reduce their sum after the loop.",
 )
-def _find_repeated_reductions(result: Result, limits: FindingLimits) -> Iterator[Finding]:
+def _find_repeated_reductions(result: Result, limits: Limits) -> Iterator[Finding]:
     for use in _collectives(result, limits):
         op = use.cause.made_for
         body = None if op is None or use.kind not in _REDUCTIONS else body_around(op)
@@ -104,7 +104,7 @@ def _find_repeated_reductions(result: Result, limits: FindingLimits) -> Iterator
     why="The loop sends the same data in each iteration.",
     help="Reshard the value before the loop, with a sharding constraint.",
 )
-def _find_invariant_collectives(result: Result, limits: FindingLimits) -> Iterator[Finding]:
+def _find_invariant_collectives(result: Result, limits: Limits) -> Iterator[Finding]:
     for use in _collectives(result, limits):
         op, operand = use.cause.made_for, use.cause.operand
         body = None if op is None or use.kind in _REDUCTIONS else body_around(op)
@@ -121,7 +121,7 @@ def _find_invariant_collectives(result: Result, limits: FindingLimits) -> Iterat
     why="Where a slice begins or ends within a shard, its elements move between devices.",
     help="Shard another dimension, or give the parts a dimension of their own: (..., 3, n) instead of 3 * n.",
 )
-def _find_straddling_slices(result: Result, limits: FindingLimits) -> Iterator[Finding]:
+def _find_straddling_slices(result: Result, limits: Limits) -> Iterator[Finding]:
     tried = 0
     for use in _collectives(result, limits):
         if text := _straddling(result, use):
@@ -137,7 +137,7 @@ def _find_straddling_slices(result: Result, limits: FindingLimits) -> Iterator[F
     why="The op gets an operand that is sharded otherwise than its rule relates it to the others.",
     help="Annotate the operand as the finding says, or reshard it before the op.",
 )
-def _find_unaligned_operands(result: Result, limits: FindingLimits) -> Iterator[Finding]:
+def _find_unaligned_operands(result: Result, limits: Limits) -> Iterator[Finding]:
     reader, meshes = ShardingReader(), Symbols(result.program.module).meshes()
     for op, custom in _custom_rules(result):
         values = (*operands_of(op), *op.results)
@@ -167,7 +167,7 @@ def _find_unaligned_operands(result: Result, limits: FindingLimits) -> Iterator[
     why="XLA's partitioner finds no better way between two shardings: every device gets the whole tensor.",
     help="Change one of the shardings as the finding suggests, or reshard in two steps.",
 )
-def _find_rematerializations(result: Result, limits: FindingLimits) -> Iterator[Finding]:
+def _find_rematerializations(result: Result, limits: Limits) -> Iterator[Finding]:
     model = DEFAULT if limits.model is None else limits.model
     report = result.communication(model, partitioner=limits.partitioner)
     for number, each in enumerate(report.rematerialized):
@@ -228,7 +228,7 @@ def _is_fast(model: CostModel, axis: str) -> bool:
     return model.link_of(axis).bytes_per_second >= model.link.bytes_per_second
 
 
-def _other_dimension(result: Result, use: CollectiveUse, limits: FindingLimits) -> str:
+def _other_dimension(result: Result, use: CollectiveUse, limits: Limits) -> str:
     """Says which dimension to shard instead of the one that is sliced; "" if none sends less, as tried."""
     op = use.cause.made_for
     assert op is not None
@@ -319,7 +319,7 @@ def _unaligned(
                 )
 
 
-def _collectives(result: Result, limits: FindingLimits) -> Iterator[CollectiveUse]:
+def _collectives(result: Result, limits: Limits) -> Iterator[CollectiveUse]:
     model = DEFAULT if limits.model is None else limits.model
     report = result.communication(model, partitioner=limits.partitioner)
     return (use for use in report.sending if use.cost.bytes >= limits.reshard_bytes)

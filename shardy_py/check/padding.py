@@ -19,7 +19,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from shardy_py.api import Result, Value
 from shardy_py.check import tensors
 from shardy_py.check.finding import Finding
-from shardy_py.check.rule import FindingLimits, finding_of, listed, rule
+from shardy_py.check.rule import Limits, finding_of, listed, rule
 from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.plain import tensor_type
@@ -69,7 +69,7 @@ class Uneven:
     why="Each device allocates and computes ⌈n / p⌉ elements; the last shards are padded.",
     help="Make the size a multiple of the number of shards.",
 )
-def _find_padded(result: Result, limits: FindingLimits) -> Iterator[Finding]:
+def _find_padded(result: Result, limits: Limits) -> Iterator[Finding]:
     for first, group in _by_cause(result):
         worst = max(group, key=lambda each: each.padding_bytes)
         if worst.padding_bytes >= limits.padding_bytes:

@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 from shardy_py.api import P, Result, Value
 from shardy_py.base.errors import ShardyError
 from shardy_py.check import tensors
-from shardy_py.check.rule import FindingLimits
+from shardy_py.check.rule import Limits
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.report.tables import bytes_text
 from shardy_py.search.advice import MOST_TRIES, MOST_VALUES, spec_text
@@ -83,7 +83,7 @@ def _pays(result: Result, value: Value, dimension: int, axis: str) -> bool:
     return after.bytes - before.bytes <= saved and after.memory_bytes <= before.memory_bytes
 
 
-def effect_of(result: Result, value: SSAValue, spec: Sequence[tuple[str, ...]], limits: FindingLimits) -> str:
+def effect_of(result: Result, value: SSAValue, spec: Sequence[tuple[str, ...]], limits: Limits) -> str:
     """Returns how much less a program sends with a value sharded like this; "" if no less, or it is large."""
     sources = result.kept(ResultAdvice).sources
     entry = None if sources is None else sources.of(value)

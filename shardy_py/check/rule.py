@@ -21,7 +21,7 @@ from shardy_py.report.communication import CollectiveUse, Partitioner
 
 
 @dataclass(frozen=True, slots=True)
-class FindingLimits:
+class Limits:
     """Minimum bytes for findings, of the global tensor or received per device; the costs of links.
 
     partitioner: whose collectives, as for `Result.communication`. padding_bytes: on each device.
@@ -34,7 +34,7 @@ class FindingLimits:
     padding_bytes: int = 1 << 20
 
 
-Find = Callable[[Result, FindingLimits], Iterator[Finding]]
+Find = Callable[[Result, Limits], Iterator[Finding]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from shardy_py.check import communication_rules as communication_rules  # adds i
 from shardy_py.check import padding as padding  # adds its rule
 from shardy_py.check import remedies, tensors
 from shardy_py.check.finding import Finding
-from shardy_py.check.rule import FindingLimits, finding_of, listed, rows, rule
+from shardy_py.check.rule import Limits, finding_of, listed, rows, rule
 from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
 from shardy_py.mlir.dialects.traits import is_constant
 from shardy_py.mlir.holders import RULE
@@ -37,7 +37,7 @@ _GSPMD = frozenset({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"})
     why="Every device holds the whole tensor.",
     help="Shard it as the finding suggests, or close its dimensions if it is intended.",
 )
-def _find_replicated(result: Result, limits: FindingLimits) -> Iterator[Finding]:
+def _find_replicated(result: Result, limits: Limits) -> Iterator[Finding]:
     explained = 0
     for value in result.values:
         size = tensors.global_bytes(value)
@@ -61,7 +61,7 @@ def _find_replicated(result: Result, limits: FindingLimits) -> Iterator[Finding]
     why="Devices along an unused axis do the same work.",
     help="Shard something along it, or remove it from the mesh.",
 )
-def _find_unused_axes(result: Result, limits: FindingLimits) -> Iterator[Finding]:
+def _find_unused_axes(result: Result, limits: Limits) -> Iterator[Finding]:
     used: dict[str, set[str]] = {}
     for value in result.values:
         sharding = value.sharding
@@ -87,7 +87,7 @@ def _find_unused_axes(result: Result, limits: FindingLimits) -> Iterator[Finding
     "separately and may need reshards.",
     help="Add a sharding rule.",
 )
-def _find_calls_withoutrule(result: Result, limits: FindingLimits) -> Iterator[Finding]:
+def _find_calls_withoutrule(result: Result, limits: Limits) -> Iterator[Finding]:
     for value in result.values:
         op, entry = value.entry.op, value.entry
         if entry.index or entry.role != "intermediate" or tensors.is_forwarded(value):
@@ -110,7 +110,7 @@ def _find_calls_withoutrule(result: Result, limits: FindingLimits) -> Iterator[F
     help="Add the sharding that was propagated, with closed dimensions.",
     level="note",
 )
-def _find_open_boundaries(result: Result, limits: FindingLimits) -> Iterator[Finding]:
+def _find_open_boundaries(result: Result, limits: Limits) -> Iterator[Finding]:
     is_jax = result.source.is_by_jax
     for value in result.source.values if result.program.meshes else ():
         function, sharding = value.entry.op, value.sharding

@@ -114,7 +114,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     from shardy_py.check import (
         LEVELS,
         RULES,
-        FindingLimits,
+        Limits,
         baseline_text,
         expected_in,
         findings_in,
@@ -137,7 +137,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     else:
         result = propagate(program, progress=not options.no_progress)
     model = None if options.model is None else read_cost_model(options.model)
-    limits = FindingLimits(
+    limits = Limits(
         *(options.replicated_bytes, options.reshard_bytes, model, options.partitioner),
         padding_bytes=options.padding_bytes,
     )

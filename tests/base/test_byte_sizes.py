@@ -9,7 +9,7 @@ import pytest
 
 from shardy_py import Program, ShardyError
 from shardy_py.base.byte_sizes import byte_size
-from shardy_py.check import FindingLimits
+from shardy_py.check import Limits
 from shardy_py.cli.suggest import main
 from shardy_py.hardware import hardware_of
 
@@ -102,4 +102,4 @@ def test_a_part_is_written_as_a_percentage(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_limits_of_findings_are_in_bytes() -> None:
-    assert FindingLimits().replicated_bytes == byte_size("64M") == byte_size("64MiB")
+    assert Limits().replicated_bytes == byte_size("64M") == byte_size("64MiB")

@@ -11,7 +11,7 @@ import pytest
 from shardy_py import P, Program, Result, ShardyError, propagate
 from shardy_py.base import rows as rows_module
 from shardy_py.base.rows import Tabular, csv_text
-from shardy_py.check import FindingLimits, Findings, check
+from shardy_py.check import Findings, Limits, check
 from shardy_py.cli import main as sdy_opt
 from shardy_py.cli.check import main as sdy_check
 from shardy_py.cli.diff import main as sdy_diff
@@ -27,7 +27,7 @@ def result() -> Result:
 
 @pytest.fixture(scope="module")
 def tables(result: Result) -> tuple[Tabular, ...]:
-    findings = check(result, limits=FindingLimits(replicated_bytes=1, reshard_bytes=1))
+    findings = check(result, limits=Limits(replicated_bytes=1, reshard_bytes=1))
     compared = result.what_if({"%arg0": P(None, None)})
     return result.communication(), result.memory("tpu"), compared, findings
 

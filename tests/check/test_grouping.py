@@ -13,8 +13,8 @@ from shardy_py.check import (
     Choice,
     Expectation,
     Finding,
-    FindingLimits,
     Findings,
+    Limits,
     Met,
     check,
     findings_github,
@@ -27,7 +27,7 @@ from shardy_py.check import (
 )
 from shardy_py.cli.check import main
 
-SMALL = FindingLimits(replicated_bytes=1, reshard_bytes=1)
+SMALL = Limits(replicated_bytes=1, reshard_bytes=1)
 _HEAD = """sdy.mesh @mesh = <["fsdp"=4, "tp"=2]>
 func.func @main(%x0: tensor<8x64xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"fsdp"}, {}]>},
     WEIGHTS)

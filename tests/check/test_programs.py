@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from shardy_py.api import Program, Result, propagate
-from shardy_py.check import Choice, Finding, FindingLimits, check
+from shardy_py.check import Choice, Finding, Limits, check
 from shardy_py.hardware.cost import cost_model
 
 MESH = 'sdy.mesh @mesh = <["x"=2, "slow"=2]>\n'
-LIMITS = FindingLimits(1, 1, cost_model("tpu-v5p,slow=tpu-dcn"), padding_bytes=1)
+LIMITS = Limits(1, 1, cost_model("tpu-v5p,slow=tpu-dcn"), padding_bytes=1)
 
 
 def function(
@@ -241,7 +241,7 @@ def found_in(result: Result, code: str) -> tuple[Finding, ...]:
     limits = (
         LIMITS
         if "slow" in {axis for mesh in result.program.meshes.values() for axis in mesh.sizes}
-        else (FindingLimits(1, 1))
+        else (Limits(1, 1))
     )
     return check(result, Choice(selected=(code,)), limits)
 

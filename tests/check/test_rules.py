@@ -14,7 +14,7 @@ from shardy_py.check import (
     RULES,
     Choice,
     Finding,
-    FindingLimits,
+    Limits,
     baseline_text,
     check,
     findings_sarif,
@@ -24,7 +24,7 @@ from shardy_py.check import (
 from shardy_py.cli.check import main
 from shardy_py.hardware.cost import cost_model
 
-SMALL = FindingLimits(replicated_bytes=1, reshard_bytes=1, padding_bytes=1)
+SMALL = Limits(replicated_bytes=1, reshard_bytes=1, padding_bytes=1)
 
 CLEAN = """
 sdy.mesh @mesh = <["x"=2]>
@@ -149,11 +149,11 @@ func.func @main(%arg0: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{},
 }
 """,
 }
-SLOW = FindingLimits(1, 1, cost_model("tpu-v5p,x=tpu-dcn"))
-LIMITS = {"SDY007": SLOW, "SDY012": FindingLimits(1, 1, partitioner="xla")}
+SLOW = Limits(1, 1, cost_model("tpu-v5p,x=tpu-dcn"))
+LIMITS = {"SDY007": SLOW, "SDY012": Limits(1, 1, partitioner="xla")}
 
 
-def found_in(text: str, code: str, limits: FindingLimits = SMALL) -> tuple[Finding, ...]:
+def found_in(text: str, code: str, limits: Limits = SMALL) -> tuple[Finding, ...]:
     return check(propagate(Program.parse(text, "m.mlir")), Choice(selected=(code,)), limits)
 
 
@@ -188,8 +188,8 @@ def test_padding() -> None:
     assert found[0].message.endswith('is sharded into 4 parts along "x": 2 of 12 elements are padding')
     assert found[0].remedy.startswith("make it a multiple of 4, such as 12; up to 8 B of padding on each")
     assert found[0].bytes == 8
-    assert found_in(BAD["SDY002"], "SDY002", FindingLimits(padding_bytes=9)) == ()
-    assert found_in(BAD["SDY002"], "SDY002", FindingLimits()) == ()
+    assert found_in(BAD["SDY002"], "SDY002", Limits(padding_bytes=9)) == ()
+    assert found_in(BAD["SDY002"], "SDY002", Limits()) == ()
 
 
 def test_padding_has_one_finding_a_cause() -> None:
@@ -548,7 +548,7 @@ def test_remedies_of_jax_are_tried() -> None:
       }
     }"""
     found = check(
-        propagate(Program.parse(text)), None, FindingLimits(replicated_bytes=1 << 20, reshard_bytes=1 << 16)
+        propagate(Program.parse(text)), None, Limits(replicated_bytes=1 << 20, reshard_bytes=1 << 16)
     )
     (gather,) = [each for each in found if each.code == "SDY003"]
     assert gather.remedy.startswith("in_shardings= of w['up']: P(")

@@ -37,7 +37,7 @@ def view_of(count: int, size: Sequence[int], stride: Sequence[int], offset: int)
     """The view of `count` elements with these sizes and strides; None if it is not a slice of a grid.
 
     >>> view_of(12, (4, 3), (1, 4), 0)
-    View(grid=(3, 4, 1), starts=(0, 0, 0), lengths=(3, 4, 1), order=(1, 0))
+    StridedView(grid=(3, 4, 1), starts=(0, 0, 0), lengths=(3, 4, 1), order=(1, 0))
     """
     order = sorted(
         (d for d, (n, s) in enumerate(zip(size, stride, strict=True)) if s and n != 1),

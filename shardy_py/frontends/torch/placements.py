@@ -10,7 +10,7 @@ Uneven splits may differ: in DTensor each mesh dimension splits the parts of the
 `torch.chunk`; sdy splits once, into the product of the axes. 9 elements over 2 and then 4: DTensor gives 5 to
 the first four devices, as 2, 2, 1, 0.
 
->>> steps = (Step("dp", 2, 1), Step("tp", 4, 1))
+>>> steps = (SplitStep("dp", 2, 1), SplitStep("tp", 4, 1))
 >>> difference(9, DimensionSharding((AxisRef("dp"), AxisRef("tp")), is_closed=True), steps)
 'where DTensor and sdy differ: at dp=0, tp=2, DTensor holds [4:5], sdy [4:6]'
 

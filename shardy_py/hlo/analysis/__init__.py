@@ -18,7 +18,7 @@ from shardy_py.hlo.analysis.fusion import function_maps, node_maps
 from shardy_py.hlo.analysis.image import Image, image_of
 from shardy_py.hlo.analysis.maps import Direction, Grid, op_maps
 from shardy_py.hlo.analysis.strided import Progression, StridedBox
-from shardy_py.hlo.analysis.tiles import IndexTile, SymbolicTile, propagate_tile, symbolic_tile
+from shardy_py.hlo.analysis.tiles import SymbolicTile, Tile, propagate_tile, symbolic_tile
 from shardy_py.hlo.analysis.utilization import Utilization, operand_utilization
 
 if TYPE_CHECKING:
@@ -32,11 +32,11 @@ __all__ = [
     "Function",
     "Grid",
     "Image",
-    "IndexTile",
     "Node",
     "Progression",
     "StridedBox",
     "SymbolicTile",
+    "Tile",
     "Utilization",
     "coalescing",
     "communication",

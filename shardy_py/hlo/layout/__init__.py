@@ -14,7 +14,7 @@ from shardy_py.hlo.layout.formats import (
     padding_share,
     unpadded_bytes,
 )
-from shardy_py.hlo.layout.pack import PadStep, ReshapeStep, Step, Transpose, pack, relayout_steps, unpack
+from shardy_py.hlo.layout.pack import Pad, Reshape, Step, Transpose, pack, relayout_steps, unpack
 from shardy_py.hlo.layout.placement import BufferPlacement
 from shardy_py.hlo.layout.text import HloCursor, parse_array, parse_shape, read_shape
 from shardy_py.hlo.layout.tile_level import COMBINE, check_rank, linear_index, linear_index_with_tile
@@ -45,8 +45,8 @@ __all__ = [
     "HloCursor",
     "Layout",
     "OtherShape",
-    "PadStep",
-    "ReshapeStep",
+    "Pad",
+    "Reshape",
     "Shape",
     "SplitConfig",
     "Step",

@@ -218,21 +218,21 @@ class Transpose:
 
 
 @dataclass(frozen=True, slots=True)
-class ReshapeStep:
+class Reshape:
     """dimensions: the sizes after it."""
 
     dimensions: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class PadStep:
+class Pad:
     """high: elements of padding at the end of each dimension; dimensions: the sizes after it."""
 
     high: tuple[int, ...]
     dimensions: tuple[int, ...]
 
 
-Step = Transpose | ReshapeStep | PadStep
+Step = Transpose | Reshape | Pad
 
 
 def relayout_steps(dimensions: Sequence[int], layout: Layout) -> tuple[Step, ...]:
@@ -247,7 +247,7 @@ def relayout_steps(dimensions: Sequence[int], layout: Layout) -> tuple[Step, ...
     for level in place.levels:
         steps += _tile_steps(level)
     whole = prod(place.tiled_dimensions)
-    steps += [ReshapeStep((whole,)), PadStep((place.size - whole,), (place.size,))]
+    steps += [Reshape((whole,)), Pad((place.size - whole,), (place.size,))]
     before = [tuple(dimensions), *(step.dimensions for step in steps)]
     return tuple(step for step, sizes in zip(steps, before, strict=False) if not _is_identity(step, sizes))
 
@@ -258,8 +258,8 @@ def _tile_steps(level: TileLevel) -> list[Step]:
     whole = (*major, *(count * size for count, size in zip(level.counts, level.tile, strict=True)))
     split = (*major, *(part for pair in zip(level.counts, level.tile, strict=True) for part in pair))
     order = (*range(kept), *range(kept, kept + 2 * rank, 2), *range(kept + 1, kept + 2 * rank, 2))
-    pad = PadStep(tuple(new - old for new, old in zip(whole, level.joined, strict=True)), whole)
-    return [ReshapeStep(level.joined), pad, ReshapeStep(split), Transpose(order, level.dimensions)]
+    pad = Pad(tuple(new - old for new, old in zip(whole, level.joined, strict=True)), whole)
+    return [Reshape(level.joined), pad, Reshape(split), Transpose(order, level.dimensions)]
 
 
 def _is_identity(step: Step, dimensions: tuple[int, ...]) -> bool:

@@ -259,7 +259,7 @@ class _BlockBuilder:
         plan.callees |= getattr(run, "callees", frozenset())
         if is_dynamic:
             run = _limited(run, builder.limits)
-        if not isinstance(run, FunctionType):
+        if not isinstance(run, FunctionType | Known | Pure):
             run = cast(Run, run.__call__)  # methods nest without C frames, of which Python 3.12 allows few
         slots = tuple(map(self._slot_of, operands))
         results = tuple(map(self._new_slot, op.results))

@@ -2,7 +2,7 @@
 
 Each says whether new sizes satisfy it, and how one of its variables can be changed so that they do.
 
->>> half = Slice(operand=0, result=1, start=32, limit=64)
+>>> half = SlicedSize(operand=0, result=1, start=32, limit=64)
 >>> old, new = (64, 32), (10, 32)
 >>> half.holds(old.__getitem__, new.__getitem__), list(half.repairs(old.__getitem__, new.__getitem__))
 (False, [(1, 5), (0, 64), (0, 64)])

@@ -9,7 +9,7 @@ How a dimension is sharded stays as it is: `same_split`. Not here: the kinds of 
 
 >>> problem = Problem()
 >>> rows, columns, both = (problem.variable(size) for size in (512, 64, 512 * 64))
->>> problem.relate(Product(both, (rows, columns)))
+>>> problem.relate(ProductOfSizes(both, (rows, columns)))
 >>> problem.split(rows, 16)
 >>> problem.solution()
 (32, 8, 256)

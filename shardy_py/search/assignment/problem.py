@@ -4,8 +4,8 @@ Nodes have a cost for each strategy, edges one for each pair of strategies of th
 its strategy states during its interval. This is the problem of the ASPLOS 2025 contest on intra-operator
 parallelism (`iopddl.py`), and the coarse model of a suggestion of shardings.
 
->>> nodes = (Node((15,), (10,)), Node((55, 65), (25, 25)))
->>> problem = Problem("small", nodes, (Edge(0, 1, (30, 40)),))
+>>> nodes = (StrategyNode((15,), (10,)), StrategyNode((55, 65), (25, 25)))
+>>> problem = AssignmentProblem("small", nodes, (Edge(0, 1, (30, 40)),))
 >>> problem.cost((0, 1))
 120
 

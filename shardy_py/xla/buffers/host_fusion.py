@@ -9,7 +9,6 @@ xla/service/instruction_fusion.cc, xla/service/fusion_node_indexing_evaluation.c
 xla/service/cpu/cpu_instruction_fusion.cc, xla/backends/cpu/transforms/library_rewriter.cc.
 
 >>> from shardy_py.ops import TABLE, Repeat, TensorType
-from shardy_py.ops.elementwise import DIVISIONS
 >>> ops = [HostOp("slice", ("x",), ("s",)), HostOp("reshape", ("s",), ("r",)), HostOp("sort", ("r",), ("y",))]
 >>> types = dict.fromkeys("xsry", TensorType((4,)))
 >>> [(sorted(group.members), [*group.reads]) for group in HostFusion(ops, types, ("y",)).groups()]

@@ -9,7 +9,7 @@ spatial dimensions (`convolutions.py`).
 >>> from shardy_py.sharding import Mesh
 >>> mesh, matmul = Mesh.of(x=4, y=2), ProductDimensions.of_dot(2, 2, contracting=((1,), (0,)))
 >>> rows, columns = Tiling.of(mesh, [("x",), ()]), Tiling.of(mesh, [(), ("x",)])
->>> lhs, rhs = Partitioned.of((64, 128), columns, "f32"), Partitioned.of((128, 32), rows, "f32")
+>>> lhs, rhs = HeldTensor.of((64, 128), columns, "f32"), HeldTensor.of((128, 32), rows, "f32")
 >>> found = dot(Product(matmul, lhs, rhs, (64, 32), Tiling.of(mesh, [(), ()]), "f32"))
 >>> [(each.kind, each.group_size, each.held_shape) for each in found.collectives]
 [('all_reduce', 4, (64, 32))]

@@ -6,7 +6,7 @@ slices at fixed offsets (`windows.py`).
 
 >>> from shardy_py.sharding import Mesh
 >>> rows = Tiling.of(Mesh.of(x=4), [("x",), ()])
->>> row = dynamically_sliced(Partitioned.of((8, 8), rows, "f32"), (1, 8), Tiling.replicated(2, 4))
+>>> row = dynamically_sliced(HeldTensor.of((8, 8), rows, "f32"), (1, 8), Tiling.replicated(2, 4))
 >>> [(each.kind, each.held_shape) for each in row.collectives]
 [('all_gather', (2, 8))]
 """

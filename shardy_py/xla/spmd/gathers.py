@@ -7,10 +7,11 @@ first, the others in the order of the bytes of their largest op.
 Source: openxla/xla, xla/service/spmd/gather_scatter_handler.cc. Not here: what scatters share (`indexed.py`).
 
 >>> from shardy_py.sharding import Mesh
+>>> from shardy_py.ops.dimensions import SliceDimensions
 >>> numbers = SliceDimensions(offsets=(1,), collapsed=(0,), index_map=(0,), vector=1)
 >>> rows = Dimensions((8, 4), (3, 1), 2, numbers)
->>> table = Partitioned.of((8, 4), Tiling.of(Mesh.of(x=4), [("x",), ()]), "f32")
->>> indices = Partitioned.of((3, 1), Tiling.replicated(2, 4), "s32")
+>>> table = HeldTensor.of((8, 4), Tiling.of(Mesh.of(x=4), [("x",), ()]), "f32")
+>>> indices = HeldTensor.of((3, 1), Tiling.replicated(2, 4), "s32")
 >>> found = gathered_at(table, indices, rows, (1, 4), (3, 4), Tiling.replicated(2, 4))
 >>> [(each.kind, each.held_shape) for each in found.collectives]
 [('all_reduce', (3, 4))]

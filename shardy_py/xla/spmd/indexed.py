@@ -5,6 +5,7 @@ indices. The output of a gather is called `slices` here, as are the updates of a
 xla/hlo/utils/hlo_sharding_util.cc and xla/service/spmd/spmd_partitioner_util.cc. Not here: the ways to
 partition (`gathers.py`, `scatters.py`).
 
+>>> from shardy_py.ops.dimensions import SliceDimensions
 >>> numbers = SliceDimensions(offsets=(1,), collapsed=(0,), index_map=(0,), vector=1)
 >>> rows = Dimensions((8, 4), (3, 1), 2, numbers)
 >>> rows.passing((1, 4)), rows.indexed, rows.batches

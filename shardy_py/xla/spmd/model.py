@@ -2,10 +2,10 @@
 
 Not here: shardings by tiles (`tiling.py`), the planners, one module per handler of XLA.
 
->>> gather = Collective("all_gather", 4, "f32", (16, 128), "lhs of dot_general")
+>>> gather = PlannedCollective("all_gather", 4, "f32", (16, 128), "lhs of dot_general")
 >>> gather.held_bytes, gather.bytes
 (8192, 24576)
->>> CollectivePlan((gather, Collective("all_reduce", 2, "bf16", (64,), times=3))).bytes_by_kind
+>>> CollectivePlan((gather, PlannedCollective("all_reduce", 2, "bf16", (64,), times=3))).bytes_by_kind
 {'all_gather': 24576, 'all_reduce': 384}
 """
 

@@ -9,7 +9,7 @@ whole operands on every device and slice the result. Source: openxla/xla, `Handl
 >>> from shardy_py.sharding import Mesh
 >>> mesh = Mesh.of(x=4)
 >>> rows, columns = Tiling.of(mesh, [("x",), ()]), Tiling.of(mesh, [(), ("x",)])
->>> sum_ = elementwise([Partitioned.of((8, 8), tiling, "f32") for tiling in (rows, columns)], "f32", rows)
+>>> sum_ = elementwise([HeldTensor.of((8, 8), tiling, "f32") for tiling in (rows, columns)], "f32", rows)
 >>> [each.kind for each in sum_.collectives]
 ['all_to_all']
 """

@@ -3,7 +3,7 @@
 A plan is a chain of such values. Not here: the choices (`reshard.py` and the module of each kind of op).
 
 >>> from shardy_py.sharding import Mesh
->>> value = Partitioned.of((8, 6), Tiling.of(Mesh.of(x=4), [("x",), ()]), "f32")
+>>> value = HeldTensor.of((8, 6), Tiling.of(Mesh.of(x=4), [("x",), ()]), "f32")
 >>> value.local, value.sent("all_gather", (0, 1, 2, 3), local=(8, 6)).collectives[0].bytes
 ((2, 6), 144)
 """

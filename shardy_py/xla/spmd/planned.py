@@ -8,7 +8,7 @@ walk gives the names of its values. Not here: programs (`walk.py`), handlers (`h
 >>> from shardy_py.sharding import Mesh
 >>> from shardy_py.xla.spmd.reshard import reshard
 >>> rows, whole = Tiling.of(Mesh.of(x=4), [("x",)]), Tiling.replicated(1, 4)
->>> held = tensor_held(Partitioned.of((8,), rows, "f32"))
+>>> held = tensor_held(HeldTensor.of((8,), rows, "f32"))
 >>> (made,) = planned(("sum", id(whole)), [held, held], [0, 0], lambda values: [reshard(values[0], whole)])
 >>> [(each.collective.kind, each.origin) for each in made.needed]
 [('all_gather', 0)]

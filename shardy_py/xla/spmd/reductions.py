@@ -6,7 +6,7 @@ xla/service/spmd/spmd_partitioner.cc. Not here: reductions over windows (`window
 
 >>> from shardy_py.sharding import Mesh
 >>> mesh = Mesh.of(x=4)
->>> value = Partitioned.of((8, 6), Tiling.of(mesh, [("x",), ()]), "f32")
+>>> value = HeldTensor.of((8, 6), Tiling.of(mesh, [("x",), ()]), "f32")
 >>> (found,) = reduced([value], [0], ["f32"], [Tiling.replicated(1, 4)])
 >>> [(each.kind, each.held_shape) for each in found.collectives]
 [('all_reduce', (6,))]

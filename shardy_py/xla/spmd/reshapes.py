@@ -8,7 +8,7 @@ Source: openxla/xla, `HandleReshape` in xla/service/spmd/spmd_partitioner.cc, `R
 >>> from shardy_py.sharding import Mesh
 >>> mesh = Mesh.of(x=4)
 >>> rows, blocks = Tiling.of(mesh, [("x",), ()]), Tiling.of(mesh, [("x",), (), ()])
->>> reshaped(Partitioned.of((8, 6), rows, "f32"), (4, 2, 6), blocks).collectives
+>>> reshaped(HeldTensor.of((8, 6), rows, "f32"), (4, 2, 6), blocks).collectives
 ()
 """
 

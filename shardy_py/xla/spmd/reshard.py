@@ -9,7 +9,7 @@ xla/service/spmd/spmd_partitioner.cc. Not here: which reshards an op needs.
 
 >>> from shardy_py.sharding import Mesh
 >>> mesh = Mesh.of(x=4, y=2)
->>> value = Partitioned.of((8, 6), Tiling.of(mesh, [("x", "y"), ()]), "f32")
+>>> value = HeldTensor.of((8, 6), Tiling.of(mesh, [("x", "y"), ()]), "f32")
 >>> moved = reshard(value, Tiling.of(mesh, [("x",), ()]))
 >>> [(each.kind, each.group_size, each.held_shape) for each in moved.collectives], moved.local
 ([('all_gather', 2, (1, 6))], (2, 6))

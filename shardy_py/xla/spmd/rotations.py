@@ -8,7 +8,7 @@ custom_call_handler.cc there. Not here: other concatenations (`movement.py`).
 
 >>> from shardy_py.sharding import Mesh
 >>> rows = Tiling.of(Mesh.of(x=4), [("x",)])
->>> [each.held_shape for each in rotated(Partitioned.of((32,), rows, "f32"), 0, 10, rows).collectives]
+>>> [each.held_shape for each in rotated(HeldTensor.of((32,), rows, "f32"), 0, 10, rows).collectives]
 [(2,), (6,)]
 """
 

@@ -6,11 +6,12 @@ summed, which needs an update that is a reduction. Source: openxla/xla,
 xla/service/spmd/gather_scatter_handler.cc. Not here: what gathers share (`indexed.py`).
 
 >>> from shardy_py.sharding import Mesh
+>>> from shardy_py.ops.dimensions import SliceDimensions
 >>> numbers = SliceDimensions(offsets=(1,), collapsed=(0,), index_map=(0,), vector=1)
 >>> rows = Dimensions((8, 4), (4, 1), 2, numbers)
 >>> whole = Tiling.replicated(2, 4)
->>> table, updates = Partitioned.of((8, 4), whole, "f32"), Partitioned.of((4, 4), whole, "f32")
->>> indices = Partitioned.of((4, 1), Tiling.of(Mesh.of(x=4), [("x",), ()]), "s32")
+>>> table, updates = HeldTensor.of((8, 4), whole, "f32"), HeldTensor.of((4, 4), whole, "f32")
+>>> indices = HeldTensor.of((4, 1), Tiling.of(Mesh.of(x=4), [("x",), ()]), "s32")
 >>> found, = scattered_at([table], indices, [updates], rows, whole, is_reduction=True)
 >>> [(each.kind, each.held_shape) for each in found.collectives]
 [('all_reduce', (8, 4))]

@@ -5,7 +5,7 @@ custom_call_handler.cc there.
 
 >>> from shardy_py.sharding import Mesh
 >>> rows = Tiling.of(Mesh.of(x=4), [("x",), ()])
->>> sorted_, = sorted_along([Partitioned.of((8, 8), rows, "f32")], 0, [rows])
+>>> sorted_, = sorted_along([HeldTensor.of((8, 8), rows, "f32")], 0, [rows])
 >>> [(each.kind, each.held_shape) for each in sorted_.collectives]
 [('all_to_all', (2, 8)), ('all_to_all', (8, 2))]
 """

@@ -8,9 +8,9 @@ as often as they run. Not here: what each op needs (`handlers.py`), programs of 
 >>> from shardy_py.sharding import Mesh
 >>> rows, whole = Tiling.of(Mesh.of(x=4), [("x",)]), Tiling.replicated(1, 4)
 >>> type_ = TensorType((8,), "f32")
->>> tanh = Step(OpRecord("stablehlo.tanh", (type_,), (type_,)), ("a",), ("b",), (whole,))
+>>> tanh = PlannedOp(OpRecord("stablehlo.tanh", (type_,), (type_,)), ("a",), ("b",), (whole,))
 >>> steps = (tanh, replace(tanh, results=("c",)))
->>> main = Block((Value("a", type_, rows),), steps, ("b", "c"), (whole, whole))
+>>> main = Block((TiledValue("a", type_, rows),), steps, ("b", "c"), (whole, whole))
 >>> [(each.step.results, each.collective.kind) for each in plan_program(main).sent]
 [(('b',), 'all_gather')]
 """

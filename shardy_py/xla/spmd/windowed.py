@@ -6,7 +6,7 @@ and behind its own. Pads and slices are windows of one element. Source: openxla/
 (`halo.py`), the ops with windows (`windows.py`).
 
 >>> from shardy_py.sharding import Mesh
->>> value = Partitioned.of((8, 6), Tiling.of(Mesh.of(x=4), [("x",), ()]), "f32")
+>>> value = HeldTensor.of((8, 6), Tiling.of(Mesh.of(x=4), [("x",), ()]), "f32")
 >>> window = (Window(size=3, low=1, high=1), Window())
 >>> read = windowed_input(value, window, value.tiling, lambda value, tiling: value)
 >>> read.value.local, [each.held_shape for each in read.value.collectives]

@@ -6,7 +6,7 @@ xla/service/spmd/spmd_partitioner.cc. Not here: what the shards read (`windowed.
 
 >>> from shardy_py.sharding import Mesh
 >>> rows = Tiling.of(Mesh.of(x=4), [("x",), ()])
->>> value = Partitioned.of((8, 8), rows, "f32")
+>>> value = HeldTensor.of((8, 8), rows, "f32")
 >>> part = sliced(value, (1, 0), (8, 8), (1, 1), rows)
 >>> part.shape, [(each.kind, each.held_shape) for each in part.collectives]
 ((7, 8), [('collective_permute', (1, 8))])

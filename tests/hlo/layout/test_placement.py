@@ -12,8 +12,8 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.hlo.layout import (
     ArrayShape,
     Layout,
-    PadStep,
-    ReshapeStep,
+    Pad,
+    Reshape,
     Tile,
     Transpose,
     parse_array,
@@ -34,9 +34,9 @@ def moved(shape: ArrayShape) -> np.ndarray:
         match step:
             case Transpose(permutation):
                 array = array.transpose(permutation)
-            case ReshapeStep(dimensions):
+            case Reshape(dimensions):
                 array = array.reshape(dimensions)
-            case PadStep(high):
+            case Pad(high):
                 array = np.pad(array, [(0, n) for n in high], constant_values=-1)
         assert array.shape == step.dimensions
     return array
@@ -107,16 +107,16 @@ def test_maps_read_well() -> None:
 
 def test_steps_of_the_specification() -> None:
     assert relayout_steps((3, 5), Layout((1, 0), (Tile((2, 2)),))) == (
-        PadStep((1, 1), (4, 6)),
-        ReshapeStep((2, 2, 3, 2)),
+        Pad((1, 1), (4, 6)),
+        Reshape((2, 2, 3, 2)),
         Transpose((0, 2, 1, 3), (2, 3, 2, 2)),
-        ReshapeStep((24,)),
+        Reshape((24,)),
     )
     steps = relayout_steps((2, 7, 8, 11, 10), Layout((4, 3, 2, 1, 0), (Tile((-1, -1, 2, -1, 3)),)))
-    assert steps[0] == ReshapeStep((112, 110))
-    assert steps[1] == PadStep((0, 1), (112, 111))
+    assert steps[0] == Reshape((112, 110))
+    assert steps[1] == Pad((0, 1), (112, 111))
     assert relayout_steps((7,), Layout((0,))) == ()
-    assert relayout_steps((7,), Layout((0,), tail_padding_alignment=5)) == (PadStep((3,), (10,)),)
+    assert relayout_steps((7,), Layout((0,), tail_padding_alignment=5)) == (Pad((3,), (10,)),)
 
 
 def test_sizes() -> None:

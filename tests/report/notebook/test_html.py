@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from shardy_py import Mesh, P, Program, Result, Sharding, propagate
-from shardy_py.check import FindingLimits, check
+from shardy_py.check import Limits, check
 from shardy_py.hlo.layout.picture import picture
 from shardy_py.hlo.layout.text import parse_array
 from shardy_py.report.notebook import MOST_ROWS, PALETTE, Html, block, colours_of, preformatted, table_html
@@ -86,7 +86,7 @@ def shown(result: Result) -> Mapping[str, Any]:
         "advice": result.advice(use),
         "record": result.record,
         "local": result.partition(),
-        "findings": check(result, limits=FindingLimits(replicated_bytes=1, reshard_bytes=1)),
+        "findings": check(result, limits=Limits(replicated_bytes=1, reshard_bytes=1)),
         "picture": picture(parse_array("f32[300,500]{1,0:T(8,128)}")),
     }
 

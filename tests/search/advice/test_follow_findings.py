@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import pytest
 
 from shardy_py import Mesh, P, Program, Result, propagate
-from shardy_py.check import Choice, Finding, FindingLimits, check
+from shardy_py.check import Choice, Finding, Limits, check
 from shardy_py.hardware.cost import cost_model
 from tests.check.test_rules import BAD
 
-SMALL = FindingLimits(1, 1, padding_bytes=1)
-XLA = FindingLimits(1, 1, partitioner="xla", padding_bytes=1)
-SLOW = FindingLimits(1, 1, cost_model("tpu-v5p,slow=tpu-dcn"))
+SMALL = Limits(1, 1, padding_bytes=1)
+XLA = Limits(1, 1, partitioner="xla", padding_bytes=1)
+SLOW = Limits(1, 1, cost_model("tpu-v5p,slow=tpu-dcn"))
 _HEAD = 'sdy.mesh @mesh = <["x"=2, "y"=2, "slow"=2]>\n'
 
 
@@ -108,7 +108,7 @@ class Case:
     text: str
     follow: Follow
     subject: str = ""
-    limits: FindingLimits = SMALL
+    limits: Limits = SMALL
 
 
 CASES = {
@@ -124,7 +124,7 @@ CASES = {
 }
 
 
-def costs(result: Result, limits: FindingLimits) -> tuple[int, float, int]:
+def costs(result: Result, limits: Limits) -> tuple[int, float, int]:
     """The bytes and seconds of collectives, and the memory of a device."""
     report = result.communication(limits.model or "tpu-v5p", partitioner="xla")
     return report.total.bytes, report.total.seconds, result.memory("tpu-v5p").estimate.total_bytes
