@@ -188,8 +188,13 @@ class _Importer:
         )
         for leaf, result in zip(leaves, op.results, strict=False):
             _join_group(result, leaf, op)
+        if call_target(op) == SHARDING_TARGET and len(op.operands) != len(op.results):
+            got = f"{len(op.operands)} operands, {len(op.results)} results"
+            raise ShardyError.unexpected(
+                f"call of @{SHARDING_TARGET}", expected="as many operands as results", got=got
+            )
         if call_target(op) == SHARDING_TARGET and leaves[0].type is HloShardingType.UNKNOWN:
-            replace_by_values(op, op.operands[:1])
+            replace_by_values(op, op.operands)
         elif call_target(op) in (SHARDING_TARGET, FULL_TO_SHARD, SHARD_TO_FULL):
             self._mark_manual(op, leaves[0])
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from shardy_py import Program, ShardyError
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.passes import pass_call
@@ -64,3 +65,12 @@ def test_dumps_for_several_numbers_of_devices() -> None:
     module = parse_module(DUMP.replace("{replicated}", "{devices=[4]<=[4]}"))
     with pytest.raises(ShardyError, match=r"expected 8 devices, as of .*, got 4"):
         import_shardings(module)
+
+
+def test_a_sharding_call_without_operands_is_refused() -> None:
+    text = """func.func @main() -> tensor<8xf32> {
+  %0 = stablehlo.custom_call @Sharding() {mhlo.sharding = "{unknown shard_as 4}"} : () -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}"""
+    with pytest.raises(ShardyError, match="expected as many operands as results, got 0 operands, 1 results"):
+        Program.parse(text, imported=False).run("xla-sdy-import-shardings")
