@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from shardy_py import Program, ShardyError
+from shardy_py import Program
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.passes import pass_call
