@@ -80,7 +80,7 @@ def _text(diagnostics: Sequence[Diagnostic]) -> str:
     """
     sources: dict[str, str] = {}
     for name in {diagnostic.where.file for diagnostic in diagnostics if diagnostic.where}:
-        with suppress(OSError, ValueError):  # `<stdin>`, or a text that is no file
+        with suppress(OSError, ValueError):  # `<stdin>`, or text that does not name a file
             text = Path(name).read_text()
             if _SPLIT_MARKER not in text:
                 sources[name] = text

@@ -154,7 +154,7 @@ class Behaviour(Enum):
     )
     SINGLE_DEVICE_IS_THE_WORD = ReferenceChange(
         JAX_0_12,
-        "messages speak of single-device shardings; before, of maximal ones",
+        "messages say single-device sharding; before, maximal sharding",
         "tests/mlir/dialects/sdy/test_releases.py",
     )
     POSITIONS_ARE_NARROW = ReferenceChange(
@@ -170,7 +170,7 @@ class Behaviour(Enum):
     )
     CALLS_ARE_COUNTED = ReferenceChange(
         JAX_0_12,
-        "a call with another number of operands or results than its callee is told both numbers",
+        "the error for a call whose operands or results differ in number from its callee's has both numbers",
         "tests/mlir/dialects/test_invalid_programs.py",
     )
     OPS_ARE_PADDED_INSIDE = ReferenceChange(

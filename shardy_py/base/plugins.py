@@ -43,7 +43,7 @@ def load_plugins(*names: str) -> None:
     """Loads plugins, in order: modules by name, or files (`./name.py`), each with `:function` to be called.
 
     Raises:
-        ShardyError: there is no such module, file or function, or loading it raises an exception.
+        ShardyError: unknown module, file or function, or loading it raises an exception.
     """
     for name in names:
         _load(name, name)

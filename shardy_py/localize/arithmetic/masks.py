@@ -25,7 +25,7 @@ Dimensions = tuple[int, ...]
 
 
 class Fill(Enum):
-    """A scalar that replaces padding and is no identity.
+    """A scalar that replaces padding and is not an identity.
 
     OUT_OF_BOUNDS: an index that is skipped. INITIAL: the initial value of a reduction.
     """

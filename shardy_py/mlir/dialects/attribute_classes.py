@@ -103,7 +103,7 @@ class EnumAttribute(ValueAttribute[str], SpacedOpaqueSyntaxAttribute):
 
     @override
     def verify(self) -> None:
-        """Raises `VerifyException` for a word that is no keyword."""
+        """Raises `VerifyException` for an invalid keyword."""
         if self.data not in self.keywords:
             raise VerifyException(
                 f"{self.name}: expected one of {', '.join(self.keywords)}, got {self.data!r}"
