@@ -170,7 +170,7 @@ class Behaviour(Enum):
     )
     CALLS_ARE_COUNTED = ReferenceChange(
         JAX_0_12,
-        "the error for a call whose operands or results differ in number from its callee's has both numbers",
+        "the error for a call with another number of operands or results than its callee has both numbers",
         "tests/mlir/dialects/test_invalid_programs.py",
     )
     OPS_ARE_PADDED_INSIDE = ReferenceChange(
