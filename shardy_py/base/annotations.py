@@ -14,7 +14,7 @@ from typing import Any, Literal, Union, cast, get_args, get_origin
 
 
 def fits(value: Any, annotation: Any) -> bool:
-    """Returns whether a value is of an annotated type; a string is not a sequence; unknown annotations fit."""
+    """Returns whether a value is of an annotated type; strings are not sequences; unknown annotations fit."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
         return any(fits(value, each) for each in arguments)
