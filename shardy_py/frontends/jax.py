@@ -29,7 +29,7 @@ from shardy_py.base.source_files import EVERYWHERE
 from shardy_py.frontends.jax_wrapped import filtered, is_module, unwrapped
 from shardy_py.mlir.dialects import parse_module
 from shardy_py.mlir.dialects.sdy import MeshOp
-from shardy_py.mlir.typed import dictionaries_in
+from shardy_py.mlir.typed import dictionary_at
 from shardy_py.sharding import AxisRef
 from shardy_py.xla.prepare.taken import take
 
@@ -234,7 +234,7 @@ def _memory_kind(value: Value) -> str | None:
     entries = value.entry.op.properties.get(name) if name else None
     if entries is None:
         return None
-    entry = dictionaries_in(entries)[value.entry.index]
+    entry = dictionary_at(entries, value.entry.index)
     kind = entry.data.get("mhlo.memory_kind")
     return kind.data if isinstance(kind, StringAttr) else None
 

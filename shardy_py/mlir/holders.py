@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, Operation
 
 from shardy_py.mlir.dialects.sdy.attributes import TensorShardingAttr, TensorShardingPerValueAttr
 from shardy_py.mlir.dialects.traits import ShardingProperty, data_flow_trait, required_data_flow
-from shardy_py.mlir.typed import dictionaries_in, function_type_of
+from shardy_py.mlir.typed import dictionaries_in, dictionary_at, function_type_of, of_kind
 from shardy_py.sharding import TensorSharding
 
 SHARDING = "sdy.sharding"
@@ -74,8 +74,7 @@ def read(holder: Holder) -> TensorSharding | None:
         case Place.PROPERTY:
             return _value(op.properties.get(sharding_attributes(type(op))[0]))
         case Place.ARGUMENT | Place.FUNCTION_RESULT:
-            dictionaries = _dictionaries(op.properties.get(_LISTS[holder.place]))
-            return _value(dictionaries[index].data.get(SHARDING)) if index < len(dictionaries) else None
+            return attribute_list_sharding(op.properties.get(_LISTS[holder.place]), index)
         case Place.INNER_ARGUMENT:
             return required_data_flow(op).block_argument_edge_owner_sharding(op, index)
         case Place.OUTER_RESULT:
@@ -139,6 +138,13 @@ def result_shardings(op: Operation) -> tuple[TensorSharding, ...]:
 def attribute_list_shardings(attributes: Attribute | None) -> tuple[TensorSharding | None, ...]:
     """The shardings in `arg_attrs` or `res_attrs`, None for values without; () without the list."""
     return tuple(_value(dictionary.data.get(SHARDING)) for dictionary in _dictionaries(attributes))
+
+
+def attribute_list_sharding(attributes: Attribute | None, index: int) -> TensorSharding | None:
+    """The sharding of one value in `arg_attrs` or `res_attrs`; None without the list or beyond its end."""
+    if attributes is None or index >= len(of_kind(attributes, ArrayAttr).data):
+        return None
+    return _value(dictionary_at(attributes, index).data.get(SHARDING))
 
 
 def _dictionaries(attributes: Attribute | None) -> Sequence[DictionaryAttr]:

@@ -69,6 +69,11 @@ def dictionaries_in(given: Attribute) -> tuple[DictionaryAttr, ...]:
     return tuple(of_kind(each, DictionaryAttr) for each in of_kind(given, ArrayAttr).data)
 
 
+def dictionary_at(given: Attribute, index: int) -> DictionaryAttr:
+    """Returns one dictionary in an array of them, in constant time. Raises `IndexError` beyond its end."""
+    return of_kind(of_kind(given, ArrayAttr).data[index], DictionaryAttr)
+
+
 def element_type_of(type_: Attribute) -> Attribute:
     """Returns the type of the elements of a tensor, vector or complex type."""
     return of_kind(type_, ContainerType).get_element_type()

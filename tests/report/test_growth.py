@@ -40,6 +40,12 @@ def _concatenation(n: int) -> Result:
     return _program(body, "%0", whole)
 
 
+def _arguments(n: int) -> Result:
+    arguments = (f'%a{i}: {ROW} {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}]>}}' for i in range(n))
+    lines = 'sdy.mesh @mesh = <["x"=2]>', f"func.func @main({', '.join(arguments)}) {{", "  return", "}"
+    return propagate(Program.parse("\n".join(lines)))
+
+
 def _branches(n: int) -> Result:
     region = f"{{ %w = stablehlo.tanh %a : {ROW}\n stablehlo.return %w : {ROW} }}"
     body = f"""%c = stablehlo.constant dense<0> : tensor<i32>
@@ -120,6 +126,10 @@ def _why_not_all(result: Result) -> object:
     return [result.why_not(value, 0, "x") for value in result.values if value.shape]
 
 
+def _shardings(result: Result) -> object:
+    return [value.sharding for value in result.values]
+
+
 def executed_lines(work: Callable[[], object], where: str = "") -> int:
     """The lines that are executed in files whose path has a part `where`."""
     count = 0
@@ -143,6 +153,8 @@ def executed_lines(work: Callable[[], object], where: str = "") -> int:
 @pytest.mark.parametrize(
     ("program", "report"),
     [
+        (_arguments, _shardings),
+        (_arguments, _diff),
         (_results, _diff),
         (_results, check),
         (_concatenation, _explain),
