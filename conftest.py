@@ -7,7 +7,7 @@ import pytest
 # Doctests import each module; this one is imported by Model Explorer alone.
 collect_ignore = [] if find_spec("model_explorer") else ["shardy_py/viewer/model_explorer/main.py"]
 
-_NEEDS = {"shardy_py.run.compute.special": "scipy"}
+_NEEDS = {"shardy_py.ops.compute.special": "scipy"}
 """The package whose functions the examples of a module call."""
 
 

@@ -28,9 +28,9 @@ from typing import Any
 
 from shardy_py import Program, propagate
 from shardy_py.hardware.cost import DEFAULT
-from shardy_py.hlo.layout import layout_bytes
 from shardy_py.hlo.text.reader import read_module
 from shardy_py.hlo.text.values import Computation, HloModule, Instruction, Shape
+from shardy_py.indexing.layout import layout_bytes
 from shardy_py.mlir.dialects import parse_module
 from shardy_py.passes.pipelines import before_propagation_passes
 from shardy_py.passes.runner import run_passes

@@ -25,7 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from shardy_py.hlo.layout.element_types import element_type
+from shardy_py.indexing.layout.element_types import element_type
 from shardy_py.mlir.dialects import parse_module
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.reshard.process_grid import Grid

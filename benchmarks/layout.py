@@ -16,7 +16,7 @@ from time import perf_counter
 
 import numpy as np
 
-from shardy_py.hlo.layout import Layout, element_type, pack, parse_array, unpack
+from shardy_py.indexing.layout import Layout, element_type, pack, parse_array, unpack
 
 SHAPES = (
     "f32[4096,4096]{1,0:T(8,128)}",

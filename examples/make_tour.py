@@ -41,7 +41,8 @@ CELLS = (
     ">from shardy_py.check import Limits, check\n\n"
     "check(result, limits=Limits(replicated_bytes=1, reshard_bytes=1))",
     "## Layouts in memory",
-    ">from shardy_py.hlo.layout.picture import picture\nfrom shardy_py.hlo.layout.text import parse_array\n\n"
+    ">from shardy_py.indexing.layout.picture import picture\n"
+    "from shardy_py.indexing.layout.text import parse_array\n\n"
     "picture(parse_array('f32[3,5]{1,0:T(2,2)}'))",
     "## Keeping a run\n\n`result.save(path)` writes it; loaded, it has the same reports and explanations.",
     ">from pathlib import Path\nfrom tempfile import mkdtemp\n\n"

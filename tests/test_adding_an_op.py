@@ -69,10 +69,10 @@ from shardy_py.ops import (
     row_name,
     shape_of,
 )
+from shardy_py.ops.compute import COMPUTE, Array, Compute
 from shardy_py.ops.dimensions import own_windows
 from shardy_py.ops.elementwise import pointwise
 from shardy_py.ops.windowed import adjust_window
-from shardy_py.run.compute import COMPUTE, Array, Compute
 
 T = "tensor<8x4xf32>"
 RULE = "([i, j])->([i, j]) {i=8, j=4}"

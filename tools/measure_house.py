@@ -21,7 +21,7 @@ import networkx
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "shardy_py"
-DESCRIBED = ("ops", "mlir", "run/compute", "hlo")
+DESCRIBED = ("ops", "mlir", "ops/compute", "hlo")
 """Where tables have the names of ops as keys: their rows, dialects, what they compute, HLO's opcodes."""
 
 OPT = """

@@ -24,10 +24,10 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.ops import TensorType
+from shardy_py.ops.compute import Array
+from shardy_py.ops.compute.lanes import TOKEN
+from shardy_py.ops.compute.movement import check_elements
 from shardy_py.reshard.process_grid import Grid, check_devices
-from shardy_py.run.compute import Array
-from shardy_py.run.compute.lanes import TOKEN
-from shardy_py.run.compute.movement import check_elements
 from shardy_py.run.interpret import Executable, Limits, Settings
 from shardy_py.run.interpret.array_files import StoredArray, arrays_in
 from shardy_py.run.interpret.given_values import converted

@@ -15,7 +15,7 @@ from xdsl.ir import Operation
 
 from shardy_py.api.arguments import expect_one_of
 from shardy_py.base.errors import ShardyError
-from shardy_py.hlo.layout import TARGETS
+from shardy_py.indexing.layout import TARGETS
 from shardy_py.passes.propagate.propagating import rule_deriver
 from shardy_py.propagation.graph.from_module import op_graph
 from shardy_py.propagation.op_graph import OpGraph, plain

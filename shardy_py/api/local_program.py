@@ -25,15 +25,15 @@ from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.base.extensions import extension
 from shardy_py.base.session import without_collection
 from shardy_py.hardware.cost import DEFAULT, CostModel, cost_model
-from shardy_py.hlo.layout.formats import TARGETS, Target
+from shardy_py.indexing.layout.formats import TARGETS, Target
 from shardy_py.localize.global_to_local import register_partitioner
-from shardy_py.localize.partitioned import Partitioned
 from shardy_py.mlir.plain import tensor_type
+from shardy_py.ops.compute import Array
+from shardy_py.ops.compute.lanes import TOKEN
+from shardy_py.passes.partitioned import Partitioned
 from shardy_py.report.communication import CommunicationReport
 from shardy_py.report.communication.of_program import local_communication
 from shardy_py.report.memory import MemoryReport, memory_report
-from shardy_py.run.compute import Array
-from shardy_py.run.compute.lanes import TOKEN
 from shardy_py.run.interpret import Executable, Limits, Settings
 from shardy_py.run.interpret.inputs import dtype_of
 from shardy_py.run.interpret.values import expanded, is_array

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from shardy_py.localize.partitioned import partition
 from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.passes import pipelines
+from shardy_py.passes.partitioned import partition
 from shardy_py.passes.pipeline_options import PartitioningOptions
 from shardy_py.passes.runner import run_passes
 from shardy_py.report import summary_of

@@ -26,8 +26,8 @@ from shardy_py.base.extensions import extension
 from shardy_py.base.session import without_collection
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.hardware.cost import DEFAULT, CostModel, cost_model
-from shardy_py.hlo.layout.formats import Target
-from shardy_py.localize.partitioned import partition
+from shardy_py.indexing.layout.formats import Target
+from shardy_py.passes.partitioned import partition
 from shardy_py.passes.pipeline_options import PropagationPipelineOptions
 from shardy_py.propagation.graph.run_record import Lineage, Record
 from shardy_py.report import summary_of

@@ -166,7 +166,7 @@ class Behaviour(Enum):
     DIGAMMA_OF_ZERO_IS_INFINITE = ReferenceChange(
         JAX_0_12,
         "XLA's digamma of 0 is -inf; before, NaN as at its other poles",
-        "tests/run/compute/test_elementwise.py",
+        "tests/ops/compute/test_elementwise.py",
     )
     CALLS_ARE_COUNTED = ReferenceChange(
         JAX_0_12,

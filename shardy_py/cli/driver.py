@@ -23,13 +23,13 @@ from shardy_py.cli.flags import Command
 from shardy_py.cli.reports import Evidence, reports_csv, reports_json, reports_text
 from shardy_py.cli.shell import texts_of
 from shardy_py.cli.understood import say_unread, understood, write_remarks
-from shardy_py.localize.partitioned import Before
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.mlir.text.source import render_all
 from shardy_py.mlir.trip_counts import TripCounts, set_trip_counts
 from shardy_py.passes import PassCall
+from shardy_py.passes.partitioned import Before
 from shardy_py.passes.runner import Observer, progress_observer, recording, run_passes
 from shardy_py.xla.gspmd.understanding import foreign_shardings, require_understood, split_imports
 from shardy_py.xla.prepare.missing import remarks_on_missing

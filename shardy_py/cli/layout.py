@@ -5,7 +5,7 @@
     hlo-layout index 'f32[3,5]{1,0:T(2,2)}' 2,3
     hlo-layout steps 'f32[3,5]{1,0:T(2,2)}'
 
-Not here: the layouts (`hlo/layout/`).
+Not here: the layouts (`indexing/layout/`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sys
 from shardy_py.base.errors import Position, ShardyError, located
 from shardy_py.cli.arguments import EXIT_CODES, ArgumentParser, command_parser
 from shardy_py.cli.shell import SUCCESS, Files, run_command, usage_error
-from shardy_py.hlo import layout
+from shardy_py.indexing import layout
 
 _GIVEN = "<shape>"
 """The name of the shape on the command line in diagnostics."""
@@ -70,8 +70,8 @@ def _array(options: argparse.Namespace) -> layout.ArrayShape:
 
 
 def _draw(options: argparse.Namespace, files: Files) -> str:
-    from shardy_py.hlo.layout.draw import draw, draw_svg
-    from shardy_py.hlo.layout.picture import PictureLimits, picture
+    from shardy_py.indexing.layout.draw import draw, draw_svg
+    from shardy_py.indexing.layout.picture import PictureLimits, picture
 
     shown = picture(_array(options), PictureLimits(options.rows, options.columns, options.panels))
     if options.svg:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from shardy_py.hardware import AxisPlacement
-    from shardy_py.localize.partitioned import Partitioned
+    from shardy_py.passes.partitioned import Partitioned
     from shardy_py.passes.runner import Record
     from shardy_py.report.communication import CommunicationReport, Partitioner
     from shardy_py.report.explain import Explainer

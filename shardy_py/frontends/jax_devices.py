@@ -19,7 +19,7 @@ import numpy as np
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.frontends.jax import INSTALL
-from shardy_py.run.compute import Array
+from shardy_py.ops.compute import Array
 
 Types = tuple[tuple[tuple[int, ...], str], ...]
 """The local shape and numpy type of each tensor."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.hlo.layout.formats import Target
+from shardy_py.indexing.layout.formats import Target
 
 _F32_PASSES: Mapping[str, int] = {"DEFAULT": 1, "HIGH": 3, "HIGHEST": 6}
 """Products of bf16 that a TPU needs for one of f32, by the precision that JAX requests."""

@@ -20,8 +20,8 @@ from typing import Any
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.json_values import JsonObject
 from shardy_py.hardware.cost import Cost
-from shardy_py.hlo.layout import layout_bytes
-from shardy_py.hlo.layout.formats import Target
+from shardy_py.indexing.layout import layout_bytes
+from shardy_py.indexing.layout.formats import Target
 from shardy_py.ops.record import TensorType
 from shardy_py.sharding import TensorSharding, local_shape
 from shardy_py.sharding.meshes import Meshes, mesh_of

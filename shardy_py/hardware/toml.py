@@ -39,7 +39,7 @@ from shardy_py.base.errors import Diagnostic, Position, ShardyError
 from shardy_py.hardware.model import Hardware, Link, NamedLink, Network
 from shardy_py.hardware.names import known_hardware
 from shardy_py.hardware.table import HARDWARE
-from shardy_py.hlo.layout.formats import TARGETS
+from shardy_py.indexing.layout.formats import TARGETS
 
 _TOP = ("name", "base", "memory_gib", "memory_gb_per_second", "vector_tflops", "layouts", "source")
 _MOST = 1e24

@@ -1,5 +1,6 @@
 """Indexing maps: the elements of an operand that each element of a result reads, as symbolic affine maps.
 
+`layout/` has the maps from the elements of an array to memory: element types, tiles, padding, bitcasts.
 Not here: the maps of ops (`ops/`), sharding rules from maps (`propagation/rules/`).
 """
 

@@ -21,7 +21,7 @@ from math import prod
 from xdsl.dialects.builtin import IntegerType, Signedness, i64
 from xdsl.ir import Attribute, Operation
 
-from shardy_py.hlo.layout.element_types import element_type
+from shardy_py.indexing.layout.element_types import element_type
 from shardy_py.localize.arithmetic.random_bits import WORDS, RandomPart, counters, random_part
 from shardy_py.localize.halo_exchange import LocalBuilder, Manual, cut, manual_computation
 from shardy_py.localize.random_rounds import ROUNDS, UI64, joined, scalar, splat

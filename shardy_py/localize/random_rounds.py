@@ -1,7 +1,7 @@
 """The rounds of Threefry-2x32 and Philox-4x32 as StableHLO, on tensors of counters.
 
 Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011). Not here: which counters
-(`localize/arithmetic/random_bits.py`); the rounds in numpy (`run/compute/random.py`), against which tests
+(`localize/arithmetic/random_bits.py`); the rounds in numpy (`ops/compute/random.py`), against which tests
 compare these.
 """
 

@@ -3,7 +3,7 @@
     set_trip_counts(module, TripCounts(default=100, at=(("model.py:12", 8),)))
 
 They are an attribute of the loop, which passes keep. Not here: counts that follow from the program
-(`run/loops.py`).
+(`mlir/loops.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Ops as data: the record of an op, and the table with one row an op (docs/design/ops.md).
 
-Imports `indexing` and `sharding` only. Sharding rules are derived in `propagation/rules/`.
+`compute/` has what ops compute, as functions of numpy arrays, and is loaded on use. Imports
+`indexing` and `sharding` only. Sharding rules are derived in `propagation/rules/`.
 """
 
 from shardy_py.ops import custom_calls

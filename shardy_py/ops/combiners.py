@@ -2,7 +2,7 @@
 
 The row of an op has its combiner (`OpSpec.combiner`). Engines ask it for what they need: the interpreter for
 the ufunc, the partitioner for the identity and the all-reduce that continues a reduction on other devices.
-Not here: identities as scalars of an element type (`localize/identities.py`, `run/compute/combining.py`), the
+Not here: identities as scalars of an element type (`localize/identities.py`, `ops/compute/combining.py`), the
 search for the combiner of a region (`mlir/record.py`).
 
 >>> row = COMBINERS["max"]

@@ -29,7 +29,7 @@ import networkx
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.terminal import without_controls
-from shardy_py.hlo.layout import ArrayShape, default_layout, element_type, padded_bytes
+from shardy_py.indexing.layout import ArrayShape, default_layout, element_type, padded_bytes
 from shardy_py.ops import OpRecord
 from shardy_py.propagation.flat import StepKind
 from shardy_py.sharding import Mesh, TensorSharding, local_shape

@@ -1,5 +1,5 @@
-"""Programs as numbers: what ops compute (`compute/`), the interpreter (`interpret/`), the proof (`proof/`).
+"""Programs as numbers: the interpreter (`interpret/`), the proof (`proof/`).
 
-`loops.py` and `scalars.py` compute what is known without running: trip counts and scalars. Not here: what a
-program costs (`report/`), XLA's folds (`xla/prepare/`).
+Not here: what ops compute (`ops/compute/`), scalars and trip counts that are known without a run
+(`mlir/scalars.py`, `mlir/loops.py`), what a program costs (`report/`), XLA's folds (`xla/prepare/`).
 """

@@ -8,7 +8,7 @@ import pytest
 
 from shardy_py.base.cursor import MAX_TOKEN_NESTING, NumberedText, TokenCursor, token_expression
 from shardy_py.base.errors import Diagnostic, Position, ShardyError
-from shardy_py.hlo.layout.text import HloCursor
+from shardy_py.indexing.layout.text import HloCursor
 
 
 class Lists(TokenCursor):

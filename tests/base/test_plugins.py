@@ -16,8 +16,8 @@ from shardy_py.base.plugins import load_installed_plugins, load_plugins
 from shardy_py.cli import check, diff, explorer, interpret, main, suggest
 from shardy_py.mlir.dialects import parse_module
 from shardy_py.ops import TABLE
+from shardy_py.ops.compute import COMPUTE
 from shardy_py.propagation.rules.derive import derive_rule
-from shardy_py.run.compute import COMPUTE
 
 PASS = """
 from shardy_py.passes import register_pass

@@ -10,9 +10,9 @@ from dataclasses import fields
 import pytest
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.localize.partitioned import Partitioned, run_partitioner
 from shardy_py.mlir.dialects import parse_module
 from shardy_py.passes import pass_call
+from shardy_py.passes.partitioned import Partitioned, run_partitioner
 from shardy_py.reshard.process_grid import Grid
 from shardy_py.run.proof import prove
 

@@ -1,6 +1,6 @@
 """Generators of random bits on simulated devices: parts have the bits of the whole program, states advance.
 
-The oracle is the interpreter on the whole op (tests/run/compute/test_random.py compares it with XLA).
+The oracle is the interpreter on the whole op (tests/ops/compute/test_random.py compares it with XLA).
 """
 
 from __future__ import annotations

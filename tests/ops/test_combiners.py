@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import f32, i1, i8
 
 from shardy_py.localize.identities import encoded
 from shardy_py.ops import COMBINERS, REDUCTIONS, TABLE, Combiner, Identity
-from shardy_py.run.compute.combining import identity_of
+from shardy_py.ops.compute.combining import identity_of
 
 FLOATS = ("sum", "product", "max", "min")
 VALUES = {

@@ -17,7 +17,7 @@ WITHOUT_CLASS = {"linalg.generic"}
 
 DESCRIPTIONS = (
     "ops/",
-    "run/compute/",
+    "ops/compute/",
     "mlir/dialects/",
     "mlir/text/builtin_forms.py",
     "hlo/text/opcodes.py",

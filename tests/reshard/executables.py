@@ -28,7 +28,7 @@ from xdsl.ir import Operation
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.mlir.symbols import function_name, functions_of
-from shardy_py.run.compute import Array
+from shardy_py.ops.compute import Array
 from shardy_py.run.interpret import Executable, Settings
 from shardy_py.run.interpret.machine import Devices
 from shardy_py.run.interpret.values import Value

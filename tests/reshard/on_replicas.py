@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.run.compute import Array
+from shardy_py.ops.compute import Array
 
 
 def run_on_replicas(text: str, function: str, parts: Sequence[Array], count: int) -> list[Array]:

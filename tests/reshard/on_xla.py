@@ -27,7 +27,7 @@ from shardy_py import Program, propagate
 from shardy_py.api.execution import RunResults
 from shardy_py.base.errors import ShardyError
 from shardy_py.frontends.jax_devices import run_on_devices
-from shardy_py.run.compute import Array
+from shardy_py.ops.compute import Array
 from shardy_py.run.interpret.values import is_array
 from tests.conftest import corpus_names, corpus_text
 from tests.reshard.executables import Execution, executions

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.hlo.layout import HloCursor, check_rank
+from shardy_py.indexing.layout import HloCursor, check_rank
 
 _MAX_DEVICES = 1 << 20
 AxisPart = tuple[str, int, int]

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from shardy_py.hlo.layout import HloCursor
 from shardy_py.hlo.text.attributes import read_attribute
 from shardy_py.hlo.text.opcodes import OPCODES
 from shardy_py.hlo.text.values import ELEMENTS, Computation, HloModule, Instruction, read_shape
+from shardy_py.indexing.layout import HloCursor
 from shardy_py.ops import names
 
 _TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")

@@ -1,6 +1,6 @@
 """HLO modules as plain frozen values: module, computation, instruction, shape.
 
-Not here: layouts (`hlo/layout/`), the reader (`reader.py`), instructions as `OpRecord`s (`record.py`).
+Not here: layouts (`indexing/layout/`), the reader (`reader.py`), instructions as `OpRecord`s (`record.py`).
 
 >>> print(read_shape(HloCursor("(bf16[2,?]{0,1}, pred[])", "-")))
 (bf16[2,?]{0,1}, pred[])
@@ -14,8 +14,8 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from shardy_py.base.errors import Position, ShardyError
-from shardy_py.hlo import layout as layouts
-from shardy_py.hlo.layout import (
+from shardy_py.indexing import layout as layouts
+from shardy_py.indexing.layout import (
     ELEMENT_TYPES,
     UNBOUNDED,
     ArrayShape,

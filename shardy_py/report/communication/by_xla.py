@@ -16,6 +16,7 @@ from shardy_py.base.errors import Position
 from shardy_py.hardware.cost import CostModel
 from shardy_py.mlir.ir import blocks_of, operands_of, written_name
 from shardy_py.mlir.location_names import location_text
+from shardy_py.mlir.loops import run_counts
 from shardy_py.mlir.symbols import function_name
 from shardy_py.mlir.text.source import position_of
 from shardy_py.mlir.value_shardings import ShardingReader
@@ -23,7 +24,6 @@ from shardy_py.ops import TABLE, TensorType
 from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.collect import Axes, CollectiveUse, collect_collectives
 from shardy_py.report.communication.scattered import cost_of, is_scattered
-from shardy_py.run.loops import run_counts
 from shardy_py.xla.spmd.device_groups import UNKNOWN_AXIS, axes_of_collective
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.model import PlannedCollective

@@ -17,6 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.hardware.cost import AxisSize, Cost, CostModel
 from shardy_py.hardware.tensor_bytes import tensor_size
 from shardy_py.mlir.ir import op_names, operands_of
+from shardy_py.mlir.loops import run_counts
 from shardy_py.mlir.plain import plain, tensor_type
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.mlir.value_table import ValueEntry, ValueTable
@@ -25,7 +26,6 @@ from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.halos import KIND as HALO
 from shardy_py.report.communication.halos import Halo, Halos
 from shardy_py.report.surroundings import manual_computations_around
-from shardy_py.run.loops import run_counts
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 from shardy_py.sharding.meshes import is_single_device, mesh_of, resolve
 from shardy_py.xla.spmd.device_groups import UNKNOWN_AXIS, axes_of_devices

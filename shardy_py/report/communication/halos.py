@@ -20,8 +20,8 @@ import numpy as np
 from xdsl.ir import Operation
 
 from shardy_py.hardware.cost import AxisSize
-from shardy_py.hlo.layout import layout_bytes
 from shardy_py.indexing import IndexMap, Interval, bounds_of, extent
+from shardy_py.indexing.layout import layout_bytes
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.value_shardings import ShardingReader

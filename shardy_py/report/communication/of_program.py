@@ -15,12 +15,12 @@ from xdsl.ir import SSAValue
 
 from shardy_py.base.errors import ShardyError, collected_warnings
 from shardy_py.hardware.cost import DEFAULT, CostModel
-from shardy_py.localize.partitioned import Partitioned, partition, rules_restored
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.ir import walk_pre_order
 from shardy_py.mlir.movements import carried_over, recorded
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.passes import pipelines
+from shardy_py.passes.partitioned import Partitioned, partition, rules_restored
 from shardy_py.passes.runner import run_passes
 from shardy_py.report.communication.reconciled import reconciled, rejected
 from shardy_py.report.communication.report import CommunicationReport, Partitioner, communication_report

@@ -3,12 +3,12 @@
     IR -> collect.py -> liveness.py -> report.py
 
 docs/memory.md describes the model. Not here: local shapes of one sharding (`sharding/slices.py`), layouts and
-their padding (`hlo/layout/`).
+their padding (`indexing/layout/`).
 
     print(memory_report(module, "tpu"))
 """
 
-from shardy_py.hlo.layout.formats import TARGETS, Target
+from shardy_py.indexing.layout.formats import TARGETS, Target
 from shardy_py.report.memory.report import (
     SCHEMA,
     EntryMemory,

@@ -6,13 +6,13 @@ Reading order: `build.py` makes a plan of every block, `plan.py` executes it, `h
 each op; `control.py`, `collectives.py`, `manual.py`, `effects.py` do what needs the state of a run.
 docs/design/interpret.md describes the design.
 
-Not here: what an op computes from its operands (`run/compute/`).
+Not here: what an op computes from its operands (`ops/compute/`).
 """
 
 from __future__ import annotations
 
+from shardy_py.ops.compute import register_custom_call
 from shardy_py.reshard.process_grid import Grid
-from shardy_py.run.compute import register_custom_call
 from shardy_py.run.interpret.machine import Limits
 from shardy_py.run.interpret.run import Executable, Settings
 

@@ -23,7 +23,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 import numpy as np
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.run.compute import Array
+from shardy_py.ops.compute import Array
 
 FIRST = "0"
 """The name of the first argument by its position."""

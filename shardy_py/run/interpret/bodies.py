@@ -9,10 +9,10 @@ from functools import partial
 import numpy as np
 
 from shardy_py.mlir.record import record_of
+from shardy_py.ops.compute import COMPUTE, Array
+from shardy_py.ops.compute.lanes import RegionTerm, lanes_of
+from shardy_py.ops.compute.quantization import is_quantized
 from shardy_py.ops.table import is_elementwise, row_name
-from shardy_py.run.compute import COMPUTE, Array
-from shardy_py.run.compute.lanes import RegionTerm, lanes_of
-from shardy_py.run.compute.quantization import is_quantized
 from shardy_py.run.interpret.build import NestedRegion
 from shardy_py.run.interpret.machine import Devices
 from shardy_py.run.interpret.plan import BlockPlan

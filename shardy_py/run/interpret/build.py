@@ -5,7 +5,7 @@ An op runs by the first that applies:
 1. a function of its own in `handlers.py`, by name (collectives, tokens, constants, ...);
 2. its row's control flow (`ops/`, column `control`);
 3. its row's storage: an alias passes operands on;
-4. its function in `run/compute/`.
+4. its function in `ops/compute/`.
 
 Not here: execution (`plan.py`).
 """
@@ -32,7 +32,7 @@ from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.text.naming import ValueNames
 from shardy_py.mlir.typed import of_kind
-from shardy_py.run.compute import Array
+from shardy_py.ops.compute import Array
 from shardy_py.run.interpret.machine import Devices, Limits, Run
 from shardy_py.run.interpret.plan import BlockPlan, RunStep, execute
 from shardy_py.run.interpret.values import Value, is_array, is_tuple

@@ -21,9 +21,9 @@ from shardy_py.mlir.ir import type_of
 from shardy_py.mlir.op_errors import place_of
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.typed import integer_of
+from shardy_py.ops.compute import Array
+from shardy_py.ops.compute.lanes import dtype_of, in_lanes
 from shardy_py.reshard.process_grid import MOVING, REDUCING, Grid, Strategy, cross_replica, whole
-from shardy_py.run.compute import Array
-from shardy_py.run.compute.lanes import dtype_of, in_lanes
 from shardy_py.run.interpret import exchange
 from shardy_py.run.interpret.bodies import body_maker
 from shardy_py.run.interpret.build import Builder, Handler, NestedRegion

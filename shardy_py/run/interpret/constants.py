@@ -14,9 +14,9 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.hlo.layout.element_types import element_type
+from shardy_py.indexing.layout.element_types import element_type
 from shardy_py.mlir.text.dense import element_size, elements_type
-from shardy_py.run.compute import Array
+from shardy_py.ops.compute import Array
 
 
 def array_of(attribute: Attribute) -> Array:

@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 
 from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.mlir.op_errors import place_of
-from shardy_py.run.compute.lanes import TOKEN
+from shardy_py.ops.compute.lanes import TOKEN
 from shardy_py.run.interpret.build import Builder, NestedRegion
 from shardy_py.run.interpret.collectives import channel_of
 from shardy_py.run.interpret.machine import Devices, Run

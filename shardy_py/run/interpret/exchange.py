@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shardy_py.run.compute import Array
+from shardy_py.ops.compute import Array
 
 Combine = Callable[[Array, Array], Array]
 """The computation of a reduction, on arrays of equal shapes."""

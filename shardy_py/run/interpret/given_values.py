@@ -27,7 +27,7 @@ from typing import Any, cast
 import ml_dtypes
 import numpy as np
 
-from shardy_py.run.compute import Array
+from shardy_py.ops.compute import Array
 
 _PLAIN = (bool, int, float, complex)
 

@@ -1,4 +1,4 @@
-"""Handlers of ops: control flow and collectives by name or column, all others by `run/compute/`."""
+"""Handlers of ops: control flow and collectives by name or column, all others by `ops/compute/`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from shardy_py.mlir.dialects.traits import is_constant, is_dead_when_unused
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.typed import integer_of
 from shardy_py.ops import OpRecord
+from shardy_py.ops.compute import COMPUTE, IN_PLACE, Compute, compute_of
+from shardy_py.ops.compute.custom_calls import check_call, guarded
+from shardy_py.ops.compute.lanes import TOKEN
+from shardy_py.ops.compute.windowed import dynamic_reduce_window
 from shardy_py.ops.custom_calls import CALL
 from shardy_py.ops.spec import Control, Storage
 from shardy_py.ops.table import call_target, row_of
-from shardy_py.run.compute import COMPUTE, IN_PLACE, Compute, compute_of
-from shardy_py.run.compute.custom_calls import check_call, guarded
-from shardy_py.run.compute.lanes import TOKEN
-from shardy_py.run.compute.windowed import dynamic_reduce_window
 from shardy_py.run.interpret import collectives, effects, instruments
 from shardy_py.run.interpret.bodies import body_maker
 from shardy_py.run.interpret.build import Builder, Handler, Known, NestedRegion, Pure

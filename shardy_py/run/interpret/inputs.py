@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.hlo.layout.element_types import element_type
+from shardy_py.indexing.layout.element_types import element_type
 from shardy_py.ops import TensorType
-from shardy_py.run.compute import Array
-from shardy_py.run.compute.quantization import quantization
+from shardy_py.ops.compute import Array
+from shardy_py.ops.compute.quantization import quantization
 
 
 def dtype_of(type_: TensorType) -> np.dtype[Any]:

@@ -21,8 +21,8 @@ from shardy_py.base.rows import csv_text
 from shardy_py.mlir.dialects import check, interpreter
 from shardy_py.mlir.ir import operands_of, type_of
 from shardy_py.mlir.typed import element_type_of, text_of
+from shardy_py.ops.compute import Array
 from shardy_py.ops.custom_calls import CALL
-from shardy_py.run.compute import Array
 from shardy_py.run.interpret.build import Builder, Handler, NestedRegion
 from shardy_py.run.interpret.constants import array_of
 from shardy_py.run.interpret.machine import Devices, Run

@@ -12,8 +12,8 @@ import numpy as np
 from xdsl.ir import Operation
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.ops.compute.movement import check_elements
 from shardy_py.reshard.process_grid import Grid
-from shardy_py.run.compute.movement import check_elements
 from shardy_py.run.interpret.rendezvous import Rendezvous
 from shardy_py.run.interpret.values import Lanes, Value
 

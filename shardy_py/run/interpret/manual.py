@@ -20,9 +20,9 @@ from xdsl.ir import Operation
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.dialects.sdy import ManualComputationOp
 from shardy_py.mlir.typed import of_kind
+from shardy_py.ops.compute import Array
+from shardy_py.ops.compute.lanes import in_lanes
 from shardy_py.reshard.process_grid import Grid, check_devices
-from shardy_py.run.compute import Array
-from shardy_py.run.compute.lanes import in_lanes
 from shardy_py.run.interpret.build import Builder, NestedRegion
 from shardy_py.run.interpret.control import region_once
 from shardy_py.run.interpret.machine import Devices, Run, World

@@ -21,8 +21,8 @@ from xdsl.ir import Attribute
 
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.dense import element_printer
-from shardy_py.run.compute import Array
-from shardy_py.run.compute.precision import SMALL_INTEGERS
+from shardy_py.ops.compute import Array
+from shardy_py.ops.compute.precision import SMALL_INTEGERS
 
 
 def array_text(array: Array, type_: Any) -> str:

@@ -12,9 +12,9 @@ from xdsl.ir import Operation
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.op_errors import error_at
 from shardy_py.mlir.text.deep_stack import deep_stack
+from shardy_py.ops.compute.movement import limited
+from shardy_py.ops.compute.random import seeded
 from shardy_py.reshard.process_grid import Grid
-from shardy_py.run.compute.movement import limited
-from shardy_py.run.compute.random import seeded
 from shardy_py.run.interpret.build import Builder
 from shardy_py.run.interpret.machine import Devices, Limits, Machine, Observe
 from shardy_py.run.interpret.plan import execute

@@ -1,6 +1,6 @@
 """Values at run time: arrays with lanes, tuples, tokens.
 
-An array is (lanes, *shape), as in `run/compute/`. Here: lanes are taken apart where devices diverge, and
+An array is (lanes, *shape), as in `ops/compute/`. Here: lanes are taken apart where devices diverge, and
 joined.
 """
 
@@ -11,8 +11,8 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from shardy_py.run.compute import Array
-from shardy_py.run.compute.lanes import in_lanes
+from shardy_py.ops.compute import Array
+from shardy_py.ops.compute.lanes import in_lanes
 
 Value = Any
 """An array with lanes, a tuple of values, or `TOKEN`."""

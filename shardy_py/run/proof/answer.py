@@ -11,10 +11,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from shardy_py.base.errors import Diagnostic, Position, ShardyError
-from shardy_py.localize.partitioned import Partitioned
 from shardy_py.mlir.dialects.registry import syntax_table
 from shardy_py.mlir.op_errors import place_of
 from shardy_py.mlir.text.naming import ValueNames
+from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.comparison import Tally, Wrong
 from shardy_py.run.proof.rounding import ROUNDINGS
 

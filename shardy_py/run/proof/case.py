@@ -14,12 +14,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from shardy_py.localize.partitioned import Partitioned
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.ir import operands_of, terminator_of, type_of
 from shardy_py.mlir.movements import LocalSignature
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import MAIN, function_name, functions_of
+from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.correspondences import Counterpart, counterparts, through_clone
 from shardy_py.run.proof.shards import Shards
 from shardy_py.run.proof.widening import widen

@@ -18,8 +18,8 @@ from xdsl.ir import Operation, SSAValue
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.ops import COMBINERS
+from shardy_py.ops.compute import Array
 from shardy_py.reshard.device_groups import replica_groups
-from shardy_py.run.compute import Array
 from shardy_py.run.interpret.machine import Devices
 from shardy_py.run.interpret.values import is_array
 from shardy_py.run.proof.correspondences import Counterpart

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.ir import Operation, SSAValue
 
-from shardy_py.run.compute import Array
+from shardy_py.ops.compute import Array
 from shardy_py.run.interpret.machine import Devices
 from shardy_py.run.interpret.values import is_array
 from shardy_py.run.proof.correspondences import Counterpart

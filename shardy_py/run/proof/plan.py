@@ -17,13 +17,13 @@ from math import prod
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.localize.partitioned import Partitioned
 from shardy_py.mlir.ir import find_ops_where
+from shardy_py.mlir.loops import run_counts
 from shardy_py.mlir.record import record_of
+from shardy_py.ops.compute import Array
 from shardy_py.ops.reads import shape_of
+from shardy_py.passes.partitioned import Partitioned
 from shardy_py.propagation.rules import derive_rule
-from shardy_py.run.compute import Array
-from shardy_py.run.loops import run_counts
 from shardy_py.run.proof.answer import Answer
 from shardy_py.run.proof.case import Case
 from shardy_py.run.proof.proving import DEFAULT, ProofOptions, prove_as_is

@@ -15,13 +15,13 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import OpResult, SSAValue
 
-from shardy_py.localize.partitioned import Partitioned
 from shardy_py.mlir.ir import type_of
 from shardy_py.mlir.op_errors import place_of
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import function_name
-from shardy_py.run.compute import Array
-from shardy_py.run.compute.lanes import TOKEN
+from shardy_py.ops.compute import Array
+from shardy_py.ops.compute.lanes import TOKEN
+from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.interpret import Executable, Limits, Settings
 from shardy_py.run.interpret.inputs import random_array
 from shardy_py.run.interpret.values import is_array

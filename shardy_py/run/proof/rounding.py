@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shardy_py.run.compute import Array
+from shardy_py.ops.compute import Array
 
 ROUNDINGS = 1 << 12
 """The allowed difference, in errors that one rounding of the inputs causes: see `allowed`."""

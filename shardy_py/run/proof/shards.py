@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.ops import COMBINERS
+from shardy_py.ops.compute import Array
 from shardy_py.reshard.device_groups import replica_groups, shard_indices
-from shardy_py.run.compute import Array
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import total_size
 from shardy_py.sharding.slices import local_shape as even_local_shape

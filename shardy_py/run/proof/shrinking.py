@@ -18,8 +18,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.localize.partitioned import Partitioned
 from shardy_py.mlir.ir import walk_pre_order
+from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.case import Case
 from shardy_py.run.proof.resizing import Resizing
 from shardy_py.run.proof.sizes import KEPT

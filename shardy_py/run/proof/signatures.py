@@ -13,12 +13,12 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.localize.partitioned import Partitioned
 from shardy_py.mlir.dialects.sdy import ManualComputationOp
 from shardy_py.mlir.dialects.traits import data_flow, is_constant
 from shardy_py.mlir.ir import operands_of, walk_pre_order
 from shardy_py.mlir.numbering import number_of
 from shardy_py.mlir.record import signature_of
+from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.answer import Answer
 from shardy_py.run.proof.case import Case
 from shardy_py.run.proof.comparison import Tally

@@ -15,12 +15,12 @@ from xdsl.dialects.builtin import ModuleOp
 from shardy_py.hardware.cost import Cost
 from shardy_py.hardware.tensor_bytes import tensor_size
 from shardy_py.mlir.ir import operands_of
+from shardy_py.mlir.loops import run_counts
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.mlir.value_table import ValueTable
 from shardy_py.report.communication import CollectiveUse
-from shardy_py.run.loops import run_counts
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import total_size
 from shardy_py.sharding.meshes import mesh_of

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.json_values import Json, JsonObject
 from shardy_py.base.terminal import without_controls
-from shardy_py.hlo.layout import element_type
+from shardy_py.indexing.layout import element_type
 from shardy_py.mlir.ir import written_name
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.plain import tensor_type

@@ -14,7 +14,7 @@ from math import prod
 
 from xdsl.ir import Attribute
 
-from shardy_py.hlo.layout import element_type
+from shardy_py.indexing.layout import element_type
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.report.explain import WhyNot
 from shardy_py.sharding import Mesh, TensorSharding

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-from shardy_py.hlo.layout import element_type
+from shardy_py.indexing.layout import element_type
 from shardy_py.mlir.value_table import ValueTable
 from shardy_py.ops.record import TensorType
 from shardy_py.report.local_shapes import LocalValue, local_values

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from shardy_py.hlo.layout import element_type
+from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TABLE, OpRecord, TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
 from shardy_py.xla.spmd.program import Name, PlannedOp

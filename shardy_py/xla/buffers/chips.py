@@ -16,7 +16,7 @@ from shardy_py.hardware import (
     placement_of,
     unknown_hardware,
 )
-from shardy_py.hlo.layout.formats import TARGETS, Target
+from shardy_py.indexing.layout.formats import TARGETS, Target
 
 Chip = Hardware
 """A device as JAX counts them."""

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
-from shardy_py.hlo.layout.formats import Target
+from shardy_py.indexing.layout.formats import Target
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.ops import TensorType

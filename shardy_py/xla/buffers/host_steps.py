@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from shardy_py.hlo.layout import element_type
+from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TABLE, TensorType
 from shardy_py.xla.buffers.canonical import PRODUCTS, is_narrowed_after, is_widened
 from shardy_py.xla.buffers.host_compute import compute

@@ -11,8 +11,8 @@ from functools import lru_cache
 from itertools import permutations
 from math import prod
 
-from shardy_py.hlo.layout import element_type, layout_bytes
-from shardy_py.hlo.layout.formats import Target
+from shardy_py.indexing.layout import element_type, layout_bytes
+from shardy_py.indexing.layout.formats import Target
 from shardy_py.ops import TensorType
 from shardy_py.xla.spmd.tiling import Tiling
 

@@ -14,8 +14,8 @@ from functools import partial
 from itertools import accumulate
 from typing import cast
 
-from shardy_py.hlo.layout import element_type
-from shardy_py.hlo.layout.formats import Target
+from shardy_py.indexing.layout import element_type
+from shardy_py.indexing.layout.formats import Target
 from shardy_py.ops import TABLE, Control, Memory, Storage, TensorType, row_of
 from shardy_py.xla.buffers.canonical import COPIED, Added, canonical, is_narrowed_after
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies

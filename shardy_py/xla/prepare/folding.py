@@ -17,7 +17,7 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, i64
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 
-from shardy_py.hlo.layout.element_types import element_type
+from shardy_py.indexing.layout.element_types import element_type
 from shardy_py.mlir.dialects.stablehlo import op_class
 from shardy_py.mlir.dialects.traits import is_constant_class
 from shardy_py.mlir.ir import build_operation, operands_of, place_before, type_of
@@ -34,7 +34,7 @@ from shardy_py.mlir.text.dense import (
 )
 from shardy_py.mlir.text.float_formats import FORMATS
 from shardy_py.ops import TABLE
-from shardy_py.run.compute import compute_of
+from shardy_py.ops.compute import compute_of
 
 
 class FillRule(Enum):

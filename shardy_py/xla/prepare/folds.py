@@ -19,7 +19,7 @@ from shardy_py.mlir.text.builtin_attributes import is_integral
 from shardy_py.mlir.text.dense import element_size, elements_type, store_integer
 from shardy_py.mlir.typed import element_type_of
 from shardy_py.ops import TABLE
-from shardy_py.run.compute import compute_of
+from shardy_py.ops.compute import compute_of
 from shardy_py.xla.prepare import folding
 
 

@@ -5,7 +5,7 @@
 
 Ends of groups may be within a shard, so the ragged dimension and that of the groups must be whole. A ragged
 batch dimension is like any other. Source: openxla/xla, xla/service/spmd/shardy/extensions (the rule of
-`mhlo.ragged_dot`). Not here: what the op computes (`run/compute/contraction.py`).
+`mhlo.ragged_dot`). Not here: what the op computes (`ops/compute/contraction.py`).
 """
 
 from __future__ import annotations

@@ -25,14 +25,14 @@ from shardy_py.mlir.dialects.stablehlo.structs import ReplicaGroupMeshAxes
 from shardy_py.mlir.dialects.traits import is_constant
 from shardy_py.mlir.holders import attribute_list_shardings
 from shardy_py.mlir.ir import blocks_of, operands_of, type_of
+from shardy_py.mlir.loops import iterations
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of, signature_of
+from shardy_py.mlir.scalars import Scalars
 from shardy_py.mlir.symbols import MAIN, Symbols, function_name, functions_of
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.mlir.value_table import ValueTable
 from shardy_py.ops import TABLE, Control, OpRecord, TensorType
-from shardy_py.run.loops import iterations
-from shardy_py.run.scalars import Scalars
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.xla.spmd.device_groups import axes_of_devices

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from shardy_py.hardware.cost import DEFAULT
-from shardy_py.hlo.layout import element_type
+from shardy_py.indexing.layout import element_type
 
 KINDS = ("all_gather", "all_reduce", "all_to_all", "collective_permute", "reduce_scatter")
 """The collectives of XLA, each a method of `CostModel`."""

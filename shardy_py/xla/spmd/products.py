@@ -16,7 +16,7 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING
 
-from shardy_py.hlo.layout import element_type
+from shardy_py.indexing.layout import element_type
 from shardy_py.xla.spmd.matching import merged, transposed
 from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.tiling import Shape, Tiling

@@ -9,9 +9,9 @@ import tracemalloc
 import pytest
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.hlo.layout import HloCursor, Layout, Tile
 from shardy_py.hlo.text import Shape, read_module
 from shardy_py.hlo.text.attributes import read_attribute
+from shardy_py.indexing.layout import HloCursor, Layout, Tile
 
 MODULE = """\
 HloModule jit_step, is_scheduled=true, entry_computation_layout={(f32[4,8]{1,0})->f32[8]{0}}, num_partitions=2

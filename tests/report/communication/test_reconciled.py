@@ -99,7 +99,7 @@ def test_a_program_that_the_partitioner_rejects_is_forecast_with_a_warning(
     def reject(*_: object) -> None:
         raise ShardyError("an op has no local form")
 
-    monkeypatch.setattr("shardy_py.localize.partitioned.run_partitioner", reject)
+    monkeypatch.setattr("shardy_py.passes.partitioned.run_partitioner", reject)
     result = propagate(Program.parse(wide_program(random.Random(150), WIDTH)))
     with pytest.raises(ShardyError, match="an op has no local form"):
         result.partition()

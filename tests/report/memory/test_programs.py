@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.hlo.layout.formats import Target
+from shardy_py.indexing.layout.formats import Target
 from shardy_py.mlir.dialects import parse_module
 from shardy_py.report.memory import EntryMemory, MemoryReport, memory_report
 

@@ -12,8 +12,8 @@ import pytest
 
 from shardy_py import Mesh, P, Program, Result, Sharding, propagate
 from shardy_py.check import Limits, check
-from shardy_py.hlo.layout.picture import picture
-from shardy_py.hlo.layout.text import parse_array
+from shardy_py.indexing.layout.picture import picture
+from shardy_py.indexing.layout.text import parse_array
 from shardy_py.report.notebook import MOST_ROWS, PALETTE, Html, block, colours_of, preformatted, table_html
 from shardy_py.report.notebook.palette import ink_and_fill
 from shardy_py.sharding import MeshAxis

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from shardy_py.run.compute import Array
+from shardy_py.ops.compute import Array
 
 TIMEOUT_SECONDS = 600
 

@@ -12,12 +12,12 @@ import numpy as np
 
 from shardy_py import Program
 from shardy_py.base.errors import InternalError, ShardyError
-from shardy_py.hlo.layout.element_types import element_type
+from shardy_py.indexing.layout.element_types import element_type
 from shardy_py.mlir.ir import terminator_of
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import function_name, functions_of
 from shardy_py.ops import TensorType
-from shardy_py.run.compute import Array
+from shardy_py.ops.compute import Array
 from shardy_py.run.interpret.values import is_array
 from tests.conftest import corpus_names, corpus_text
 from tests.run.interpret.compiled import compiled_results

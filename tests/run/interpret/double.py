@@ -12,7 +12,7 @@ import re
 
 import numpy as np
 
-from shardy_py.run.compute import Array
+from shardy_py.ops.compute import Array
 
 _NARROW = re.compile(r"(?<=[x<])(f32)(?=>)")
 _RESULT = re.compile(r"^(\s*)(%\w+) = (.*) (tensor<[^>]*?f32>+)(.*)$")

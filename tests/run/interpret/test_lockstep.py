@@ -11,8 +11,8 @@ import pytest
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.dialects import parse_module
 from shardy_py.mlir.dialects.verification import verify_module
+from shardy_py.ops.compute import COMPUTE, register_custom_call
 from shardy_py.reshard.process_grid import Grid
-from shardy_py.run.compute import COMPUTE, register_custom_call
 from shardy_py.run.interpret import Executable, Limits, Settings
 
 Array = np.ndarray[Any, Any]

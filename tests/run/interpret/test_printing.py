@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from shardy_py.api.pipeline import read
-from shardy_py.hlo.layout.element_types import element_type
+from shardy_py.indexing.layout.element_types import element_type
 from shardy_py.run.interpret.printing import array_text
 
 

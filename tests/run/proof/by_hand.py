@@ -8,10 +8,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from shardy_py import Program
-from shardy_py.localize.partitioned import Partitioned
 from shardy_py.mlir.dialects import parse_module
 from shardy_py.mlir.movements import Copies, Localized
 from shardy_py.mlir.symbols import meshes_of
+from shardy_py.passes.partitioned import Partitioned
 from shardy_py.sharding import TensorSharding
 
 
