@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.mlir.dialects.traits import data_flow
 from shardy_py.mlir.ir import find_ops, operands_of, written_name
 from shardy_py.mlir.plain import tensor_type
+from shardy_py.ops import TensorType
 from shardy_py.propagation.flat import Direction
 from shardy_py.propagation.graph.run_record import Propagation
 from shardy_py.propagation.journal import FUNCTION_RESULT
@@ -31,6 +32,8 @@ from shardy_py.sharding.rule import FactorType, factor_symbol
 
 Beyond = tuple[Operation, NamedPlace]
 """An op without a rule, and a tensor of it that has the axis."""
+_Sharded = tuple[SSAValue, TensorType, int, tuple[int, ...]]
+"""A tensor of an op, its type and slot, and its dimensions that are sharded along an axis."""
 
 _TYPES = {
     FactorType.REDUCTION: ", a reduction factor",
@@ -51,6 +54,7 @@ class Stopping:
         self._names_without_rule = {op.name for op, _ in self._program.without_rule}
         self._reasons: dict[tuple[Crossing, AxisRef], Reason] = {}
         self._around: dict[int, tuple[tuple[Operation, SSAValue], ...]] = {}
+        self._sharded: dict[tuple[Operation, AxisRef], tuple[_Sharded, ...]] = {}
         self._beyond: dict[tuple[Region, AxisRef], dict[tuple[int, int], Beyond]] = {}
 
     def own_reasons(self, slot: int, dimension: int, axis: AxisRef) -> Iterator[Reason]:
@@ -191,17 +195,33 @@ class Stopping:
 
         In a tensor of the same shape the dimension has to be the same, else any of the same size counts.
         """
-        slot_of, own = self._program.slots.of, tensor_type(value.type)
-        for other in (*op.operands, *op.results):
-            slot, type_ = slot_of.get(id(other)), tensor_type(other.type)
-            sharding = None if slot is None or other is value else self._view.journal.sharding(slot)
-            if own is None or type_ is None or slot is None or sharding is None:
+        own = tensor_type(value.type)
+        for other, type_, slot, dimensions in self._sharded_around(op, axis):
+            if own is None or other is value:
                 continue
-            for at, given in enumerate(sharding.dimensions):
-                is_there = at == dimension if type_ == own else type_.shape[at] == own.shape[dimension]
-                if is_there and any(axis.overlaps(found) for found in given.axes):
-                    return self._view.place(slot)
+            if type_ == own and dimension in dimensions:
+                return self._view.place(slot)
+            size = own.shape[dimension]
+            if type_ != own and any(type_.shape[at] == size for at in dimensions):
+                return self._view.place(slot)
         return None
+
+    def _sharded_around(self, op: Operation, axis: AxisRef) -> tuple[_Sharded, ...]:
+        """The tensors of an op that are sharded along an axis; found once, as each of its tensors may ask."""
+        found = self._sharded.get((op, axis))
+        if found is None:
+            found = self._sharded[op, axis] = tuple(self._find_sharded(op, axis))
+        return found
+
+    def _find_sharded(self, op: Operation, axis: AxisRef) -> Iterator[_Sharded]:
+        for value in (*op.operands, *op.results):
+            slot, type_ = self._program.slots.of.get(id(value)), tensor_type(value.type)
+            sharding = None if slot is None else self._view.journal.sharding(slot)
+            if type_ is None or slot is None or sharding is None:
+                continue
+            dimensions = [at for at, d in enumerate(sharding.dimensions) if any(map(axis.overlaps, d.axes))]
+            if dimensions:
+                yield value, type_, slot, tuple(dimensions)
 
     @cached_property
     def _beside_unruled(self) -> frozenset[int]:
