@@ -128,12 +128,19 @@ class HostSteps:
     def _reuse(self, operands: list[Name], again: Sequence[Sent]) -> None:
         """Replaces operands by what was sent of them before."""
         sizes = self.program.sizes
+        places: dict[Name, list[int]] = {}
+        for index, name in enumerate(operands):
+            places.setdefault(name, []).append(index)
         for each in again:
             made = self.program.known.get(each.collective.key)
-            roots = self._roots(each)
-            for index, name in enumerate(operands):
-                if made is not None and name in roots and sizes[made] >= sizes.get(name, 0):
-                    operands[index] = made
+            if made is None:
+                continue
+            for name in places.keys() & self._roots(each):
+                if sizes[made] >= sizes.get(name, 0):
+                    indices = places.pop(name)
+                    places.setdefault(made, []).extend(indices)
+                    for index in indices:
+                        operands[index] = made
 
     def _roots(self, each: Sent) -> set[Name]:
         """The values that a collective sends."""
