@@ -1,6 +1,6 @@
 """The passes of Shardy and what runs passes: the list of all passes, pipelines, options, the runner.
 
-    table.py -> pipelines.py -> runner.py -> partitioned.py
+    table/ -> pipelines.py -> runner.py -> partitioned.py
 
 Shardy's own are here by phase (`import_/`, `propagate/`, `export/`, `rewrites/` for canonicalization), its
 partitioner's in `localize/`, XLA's in `xla/prepare/`, those of XLA's dumps in `xla/gspmd/passes/`. Importing

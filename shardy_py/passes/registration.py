@@ -1,7 +1,7 @@
 """Passes as the command line and the pipelines see them without loading any: `PassRow` and `PassCall`.
 
 A pass is a function on modules, called by the name of the pass. Loading one loads xDSL, which `sdy-opt
---help` must not wait for. Not here: the rows (`table.py`), their options (`options.py`), the
+--help` must not wait for. Not here: the rows (`table/`), their options (`options.py`), the
 classes of passes for xDSL (`universe.py`).
 
 >>> row = PassRow("sdy-lift-inlined-meshes", "Converts inlined meshes.", "passes.import_.meshes")
@@ -29,6 +29,13 @@ MODULE, FUNCTION = "builtin.module", "func.func"
 
 ANY = ""
 """The anchor of passes that run on any op."""
+
+NO_OPS = frozenset[str]()
+
+
+def ops_of(*names: str) -> frozenset[str]:
+    """The ops of these names, which a pass needs or may add."""
+    return frozenset(names)
 
 
 @dataclass(frozen=True, slots=True)

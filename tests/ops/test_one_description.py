@@ -21,7 +21,7 @@ DESCRIPTIONS = (
     "mlir/dialects/",
     "mlir/text/builtin_forms.py",
     "hlo/text/opcodes.py",
-    "passes/table.py",
+    "passes/table/",
 )
 """Where ops are described: rows, computations, classes, syntax, verifiers; HLO opcodes; what passes need."""
 

@@ -1,0 +1,220 @@
+"""Passes of Shardy after propagation, those of its partitioner included."""
+
+from __future__ import annotations
+
+from shardy_py.passes import options
+from shardy_py.passes.registration import ANY, FUNCTION, NO_OPS, PassRow, ops_of
+
+EXPORT = (
+    PassRow(
+        "sdy-export-named-computations",
+        "Converts named computations back to functions and calls.",
+        "passes.import_.named_computations",
+        needs=ops_of("sdy.named_computation"),
+        adds=ops_of("func.func", "func.call", "func.return"),
+    ),
+    PassRow(
+        "sdy-propagate-to-func-results",
+        "Copies the shardings of returned values to function results.",
+        "passes.export.function_shardings",
+        adds=NO_OPS,
+    ),
+    PassRow(
+        "sdy-unflatten-call-graph",
+        "Merges clones of a function whose shardings agree.",
+        "passes.import_.call_graph",
+        options.UnflattenCallGraphOptions,
+        adds=NO_OPS,
+    ),
+    PassRow(
+        "sdy-auto-partition",
+        "Runs the registered auto-partitioner, which may change shardings only.",
+        "passes.propagate.auto_partition",
+    ),
+    PassRow(
+        "sdy-insert-func-call-reshards",
+        "Inserts reshards where the result shardings of a call and its function differ.",
+        "passes.export.function_shardings",
+        needs=ops_of("func.call"),
+        adds=ops_of("sdy.reshard"),
+    ),
+    PassRow(
+        "sdy-constant-or-scalar-merger",
+        "Merges equal constants and broadcast scalars that have the same sharding.",
+        "passes.export.equal_constants",
+        anchor=FUNCTION,
+        adds=NO_OPS,
+    ),
+    PassRow(
+        "sdy-sink-data-flow-edges",
+        "Erases data-flow edges and moves their shardings to their inputs.",
+        "passes.import_.data_flow_edges",
+        options.SinkDataFlowEdgesOptions,
+        anchor=FUNCTION,
+        needs=ops_of("sdy.data_flow_edge"),
+        adds=NO_OPS,
+    ),
+    PassRow(
+        "sdy-sink-func-data-flow-edges",
+        "Erases the edges between calls and functions and moves their shardings to their inputs.",
+        "passes.import_.data_flow_edges",
+        anchor=FUNCTION,
+        needs=ops_of("sdy.func_data_flow_edge"),
+        adds=NO_OPS,
+    ),
+    PassRow(
+        "sdy-remove-sharding-groups",
+        "Erases all sharding groups.",
+        "passes.export.removal",
+        needs=ops_of("sdy.sharding_group"),
+        adds=NO_OPS,
+    ),
+    PassRow(
+        "sdy-sharding-constraint-to-reshard",
+        "Converts sharding constraints to reshards.",
+        "passes.export.reshards",
+        anchor=FUNCTION,
+        needs=ops_of("sdy.sharding_constraint"),
+        adds=ops_of("sdy.reshard"),
+    ),
+    PassRow(
+        "sdy-update-non-divisible-input-output-shardings",
+        "Truncates shardings of function arguments and results to axes that divide the dimensions evenly.",
+        "passes.export.function_shardings",
+        adds=NO_OPS,
+    ),
+    PassRow(
+        "sdy-remove-sub-axes-in-input-output-shardings",
+        "Truncates shardings of function arguments and results before the first sub-axis.",
+        "passes.export.function_shardings",
+        adds=NO_OPS,
+    ),
+    PassRow(
+        "sdy-close-shardings",
+        "Closes all dimensions and drops replicated axes.",
+        "passes.export.removal",
+        adds=NO_OPS,
+    ),
+    PassRow(
+        "sdy-verify-unreduced-axes",
+        "Verifies that no unreduced axis is lost between ops.",
+        "passes.export.verify_unreduced_axes",
+        anchor=FUNCTION,
+        adds=NO_OPS,
+    ),
+    PassRow(
+        "sdy-insert-explicit-reshards",
+        "Inserts reshards where the shardings of the operands and results of an op are incompatible.",
+        "passes.export.reshard_insertion",
+        options.InsertExplicitReshardsOptions,
+        anchor=FUNCTION,
+    ),
+    PassRow(
+        "sdy-resolve-permutation-factors",
+        "Exchanges elements between devices, or replicates, where windows, pads and slices are sharded.",
+        "localize.permutation_factors",
+        options.ResolvePermutationFactorsOptions,
+    ),
+    PassRow(
+        "sdy-reshard-to-collectives",
+        "Converts reshards to sequences of collectives.",
+        "passes.export.reshards",
+        options.ReshardToCollectivesOptions,
+        anchor=FUNCTION,
+    ),
+    PassRow(
+        "sdy-optimize-collectives",
+        "Erases collective permutes that prepare a dimension for all-to-alls.",
+        "passes.export.optimize_collectives",
+        anchor=FUNCTION,
+    ),
+    PassRow(
+        "canonicalize",
+        "Folds ops, erases dead ops and applies the canonicalization patterns of all ops.",
+        "passes.rewrites",
+        options.CanonicalizeOptions,
+        anchor=ANY,
+    ),
+    PassRow(
+        "sdy-propagate-through-expanded-ops",
+        "Propagates shardings through ops that XLA expands, where Shardy's propagation stopped.",
+        "localize.expanded_ops",
+    ),
+    PassRow(
+        "sdy-gather-whole-tensors",
+        "Replicates tensors of ops that reshards cannot make local.",
+        "localize.whole_tensors",
+        options.GatherWholeTensorsOptions,
+    ),
+    PassRow(
+        "sdy-resolve-reduction-factors",
+        "Makes all-reduces combine as the reductions before them do.",
+        "localize.reduction_factors",
+    ),
+    PassRow(
+        "sdy-split-mesh-changes",
+        "Gathers tensors on one mesh before they are sharded on another.",
+        "localize.whole_tensors",
+    ),
+    PassRow(
+        "sdy-pad-for-divisibility",
+        "Pads dimensions to sizes that their shardings divide.",
+        "localize.pad_for_divisibility",
+        options.PadForDivisibilityOptions,
+    ),
+    PassRow(
+        "sdy-per-instruction-partitioning",
+        "Partitions single ops, each within a manual computation.",
+        "localize.per_instruction",
+        options.PerInstructionOptions,
+    ),
+    PassRow(
+        "sdy-resolve-single-device-sharding",
+        "Runs ops on a single device there, and sends their results to all devices.",
+        "localize.single_device",
+        options.ResolveSingleDeviceOptions,
+        anchor=FUNCTION,
+    ),
+    PassRow(
+        "sdy-remove-all-gather-reduce-scatter-for-cmv1",
+        "Removes all-gathers before and reduce-scatters after dot_general, for collective matmul.",
+        "passes.export.reshards",
+        anchor=FUNCTION,
+    ),
+    PassRow(
+        "sdy-convert-global-to-local",
+        "Converts the program on whole tensors to the one that each device runs on its parts.",
+        "localize.global_to_local",
+        options.ConvertGlobalToLocalOptions,
+    ),
+    PassRow(
+        "sdy-drop-sharding-rules",
+        "Removes all sharding rules.",
+        "passes.export.removal",
+        anchor=FUNCTION,
+        adds=NO_OPS,
+    ),
+    PassRow(
+        "sdy-drop-sharding-and-mesh",
+        "Removes all shardings and meshes.",
+        "passes.export.removal",
+        options.DropShardingAndMeshOptions,
+    ),
+    PassRow(
+        "sdy-inline-meshes",
+        "Replaces mesh symbols in shardings by the meshes themselves.",
+        "passes.import_.meshes",
+    ),
+    PassRow(
+        "sdy-save-module",
+        "Writes the module to a file for debugging.",
+        "passes.propagate.propagating",
+        options.SaveModuleOptions,
+    ),
+    PassRow(
+        "sdy-remove-propagation-debug-info",
+        "Removes the debug information of propagation.",
+        "passes.export.removal",
+    ),
+)
+"""Prepares the propagated program for a partitioner, and partitions it."""
