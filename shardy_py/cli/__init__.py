@@ -9,7 +9,8 @@ does the work, `shell.py` prints failures.
 from __future__ import annotations
 
 from shardy_py.base import releases
-from shardy_py.cli.flags import Command, help_text, parse_command
+from shardy_py.cli.flags import Command, parse_command
+from shardy_py.cli.help import help_text
 from shardy_py.cli.shell import FAILURE, STANDARD, SUCCESS, Files, log, run_command
 from shardy_py.cli.version import version_text
 

@@ -1,7 +1,8 @@
-"""Parses the command line of `sdy-opt` into a `Command`; the table of its flags, and their help.
+"""Parses the command line of `sdy-opt` into a `Command`; the table of its flags.
 
 Follows LLVM's command-line library: one or two dashes, `--flag=value` or `--flag value`, passes as flags that
-run in the order written. Not here: effects of the flags (`driver.py`).
+run in the order written. Not here: effects of the flags (`driver.py`), their help
+(`help.py`).
 
 >>> parse_command(["x.mlir", "-symbol-dce", "--mlir-print-op-generic"]).is_generic
 True
@@ -9,39 +10,24 @@ True
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from shardy_py.base.errors import ShardyError, closest, suggestion
 from shardy_py.base.plugins import load_plugins
 from shardy_py.base.releases import Release, named
-from shardy_py.cli.arguments import EXIT_CODES, LOAD
+from shardy_py.cli.arguments import LOAD
 from shardy_py.cli.as_compiled import AS_COMPILED, AS_WRITTEN, JAX, JAX_RELEASES, TRIP_COUNTS
 from shardy_py.cli.pass_text import PipelineElement, build_step, is_pass_or_pipeline, parse_pipeline
 from shardy_py.cli.reports import REPORTS, ReportRow, Request, with_request
-from shardy_py.cli.shell import MOST_COLUMNS, argument, usage_error
+from shardy_py.cli.shell import argument, usage_error
 from shardy_py.passes import PassCall, known_passes, pass_by_name
-from shardy_py.passes.options import Option
 from shardy_py.passes.pipelines import PIPELINES
 
 SPLIT_MARKER = "// -----"
-_SUMMARY = 34
-"""The column at which summaries of flags begin."""
-_LONGEST_CHOICES = 60
-"""Characters of the choices of an option that are shown as its value."""
 _PROOF = "prove"
 """The report that proves the local program."""
-
-_OVERVIEW = """\
-OVERVIEW: sdy-opt parses StableHLO with the sdy dialect, runs passes on it, and prints it.
-
-USAGE: sdy-opt [options] <input file>      (- or no file: standard input)
-
-Passes run in the order written. Options of a pass: --sdy-some-pass='option=value other=value'.
-Flags take one or two dashes.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +232,7 @@ def parse_command(arguments: list[str]) -> Command:
     words = _words(arguments)
     for word in words:
         if word.flag is not None and word.flag.reads == "plugin":
-            with argument(_dashed(word.flag.name)):
+            with argument(dashed(word.flag.name)):
                 load_plugins(word.value or "")
     command, inputs = Command(), list[str]()
     has_passes = has_text = False
@@ -307,7 +293,7 @@ def _words(arguments: list[str]) -> list[_Word]:
         flag = _BY_NAME.get(name)
         if flag and flag.value is None and flag.reads != "nothing" and not equals:
             if not waiting:
-                raise usage_error(f"for the {_dashed(name)} option: requires a value!")
+                raise usage_error(f"for the {dashed(name)} option: requires a value!")
             equals, value = "=", waiting.pop()
         words.append(_Word(text, name, value if equals else None))
     return words
@@ -332,11 +318,11 @@ def _read(flag: Flag, text: str) -> Any:
         case "counts":
             from shardy_py.mlir.trip_counts import TripCounts  # xDSL takes time to load
 
-            with argument(_dashed(flag.name)):
+            with argument(dashed(flag.name)):
                 TripCounts.parse([text])
             return text
         case "release":
-            with argument(_dashed(flag.name)):
+            with argument(dashed(flag.name)):
                 return named(text)
         case "plugin":
             return text
@@ -358,7 +344,7 @@ def _read(flag: Flag, text: str) -> Any:
 
 
 def _invalid(flag: Flag, fact: str) -> ShardyError:
-    return usage_error(f"for the {_dashed(flag.name)} option: {fact}")
+    return usage_error(f"for the {dashed(flag.name)} option: {fact}")
 
 
 def _unknown_value(flag: Flag, text: str, known: Sequence[str]) -> ShardyError:
@@ -370,62 +356,11 @@ def _unknown_value(flag: Flag, text: str, known: Sequence[str]) -> ShardyError:
 def _add_step(command: Command, argument: str, name: str, options: str) -> Command:
     if not is_pass_or_pipeline(name):
         close = closest(name, [row.name for row in (*FLAGS, *known_passes(), *PIPELINES)])
-        hint = f"\nsdy-opt: Did you mean '{_dashed(close[0])}'?" if close else ""
+        hint = f"\nsdy-opt: Did you mean '{dashed(close[0])}'?" if close else ""
         raise usage_error(f"Unknown command line argument '{argument}'.  Try: 'sdy-opt --help'{hint}")
     return replace(command, steps=(*command.steps, build_step(name, options)))
 
 
-def _dashed(name: str) -> str:
+def dashed(name: str) -> str:
+    """Returns a flag as it is written on the command line."""
     return f"-{name}" if len(name) == 1 else f"--{name}"
-
-
-def help_text() -> str:
-    """Returns the text of `sdy-opt --help`, from the tables of flags, passes and pipelines; loads no pass."""
-    return "\n".join((_OVERVIEW, *_help_lines()))
-
-
-def _help_lines() -> Iterator[str]:
-    for title, flags in GROUPS:
-        yield f"{title}:"
-        for flag in flags:
-            yield from _wrapped(f"  {_flag_usage(flag):<{_SUMMARY - 4}}  ", flag.summary, _SUMMARY)
-        yield ""
-    for title, rows in (("PASSES", known_passes()), ("PIPELINES", PIPELINES)):
-        yield f"{title}:"
-        for row in rows:
-            yield f"  --{row.name}"
-            yield from _wrapped(" " * 6, row.summary, 6)
-            for option in row.options:
-                yield from _wrapped(" " * 8, _option_usage(option), 12)
-        yield ""
-    yield EXIT_CODES
-
-
-def _wrapped(start: str, text: str, indent: int) -> Iterator[str]:
-    """Lines of at most `MOST_COLUMNS`; the first begins with `start`, or follows it where that is longer."""
-    if len(start) > max(indent, 8):
-        yield start.rstrip()
-        start = " " * indent
-    yield from textwrap.wrap(
-        text,
-        MOST_COLUMNS,
-        initial_indent=start,
-        subsequent_indent=" " * indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def _flag_usage(flag: Flag) -> str:
-    value = f"=<{flag.placeholder}>" if flag.placeholder else ""
-    return _dashed(flag.name) + (value if flag.value is None else value and f"[{value}]")
-
-
-def _option_usage(option: Option) -> str:
-    types = {bool: "bool", int: "int", str: "text", tuple: "list"}
-    choices = "|".join(option.choices)
-    kind, listed = choices or types[type(option.default)], ""
-    if len(choices) > _LONGEST_CHOICES:
-        kind, listed = "name", f": {', '.join(option.choices)}"
-    default = option.text(option.default)
-    return f"{option.name}=<{kind}>  {option.summary}{listed}" + (f" (default: {default})" if default else "")

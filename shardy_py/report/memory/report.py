@@ -4,7 +4,7 @@
     report.entries[0].peak.bytes.padded_bytes
     report.largest(10)                          rows, largest first
 
-Not here: computing sizes and liveness (`collect.py`, `liveness.py`).
+Not here: its rows (`rows.py`), computing sizes and liveness (`collect.py`, `liveness.py`).
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.mlir.value_table import RESULT_INFO
 from shardy_py.ops import record
 from shardy_py.report.memory import pickled, shown
+from shardy_py.report.memory.rows import EntryMemory, PeakOp, TensorRow, Total
 from shardy_py.report.tables import bytes_text, meshes_text, omission, table, type_text
-from shardy_py.sharding import Mesh, TensorSharding
+from shardy_py.sharding import Mesh
 from shardy_py.xla.buffers import collect
 from shardy_py.xla.buffers.chips import CHIPS, Chip, target_of
 from shardy_py.xla.buffers.estimate import MemoryEstimate, estimate_memory
@@ -50,90 +51,6 @@ from shardy_py.xla.spmd.from_program import SpmdProgram
 SCHEMA = 1
 _ROWS_SHOWN = 20
 _TOTALS, _LABELS = shown.TOTALS, shown.LABELS
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """A number of tensors and the sum of their bytes."""
-
-    count: int
-    bytes: TensorBytes
-
-    def cells(self) -> tuple[str, ...]:
-        """Returns count, global, local and padded bytes, and the share of padding."""
-        size = self.bytes
-        sizes = map(bytes_text, (size.global_bytes, size.local_bytes, size.padded_bytes))
-        return f"{self.count:,}", *sizes, f"{size.waste:.1%}"
-
-
-@dataclass(frozen=True, slots=True)
-class PeakOp:
-    """An op at the peak: its function, op name, the name of its first result ("" if none), location."""
-
-    function: str
-    op: str
-    name: str
-    location: str
-
-    def __str__(self) -> str:
-        name = f"{self.name} = " if self.name else ""
-        location = f" ({self.location})" if self.location else ""
-        return f"{name}{self.op} of @{self.function}{location}"
-
-
-@dataclass(frozen=True, slots=True)
-class TensorRow:
-    """One array of the program.
-
-    name: `%3`, `%arg0`, `result 0`; `copy to %3` of a copy that becomes %3.
-    op: the op that defines it; of an argument or a copied result the function.
-    shape, local_shape: global, and on each device; None for a dynamic size without a bound.
-    not_counted: the reason why its bytes are not counted, "" if they are.
-    """
-
-    name: str
-    function: str
-    op: str
-    element_type: str
-    shape: tuple[int | None, ...]
-    local_shape: tuple[int | None, ...]
-    sharding: TensorSharding | None
-    bytes: TensorBytes
-    location: str
-    not_counted: str = ""
-
-    def cells(self, *, has_one_mesh: bool) -> tuple[str, ...]:
-        """Returns name, sharding (without its mesh if there is one only), types, bytes and location."""
-        sharding = "-" if self.sharding is None else str(self.sharding)
-        prefix = "" if self.sharding is None else f"<@{self.sharding.mesh}, "
-        if prefix and has_one_mesh and sharding.startswith(prefix):
-            sharding = sharding[len(prefix) : -1]
-        name = self.name if self.function in ("", "main") else f"@{self.function}:{self.name}"
-        types = (type_text(shape, self.element_type) for shape in (self.shape, self.local_shape))
-        size = bytes_text(self.bytes.padded_bytes), f"{self.bytes.waste:.1%}"
-        return name, sharding, *types, *size, self.location
-
-
-@dataclass(frozen=True, slots=True)
-class EntryMemory:
-    """The memory on each device while an entry function of the program runs.
-
-    constants: of all functions that may run.
-    peak: of the padded bytes of values alive at once, with the other bytes of the same moment.
-    place: the op at which the peak is, then the one nested in it, and so on; empty: on entry.
-    alive: the numbers of the tensors alive at the peak, largest first.
-    """
-
-    function: str
-    arguments: Total
-    results: Total
-    constants: Total
-    peak: Total
-    place: tuple[PeakOp, ...]
-    alive: tuple[int, ...]
-
-    def __repr__(self) -> str:
-        return shown.short_entry(self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,8 @@ from shardy_py.report.notebook import (
 from shardy_py.report.tables import bytes_text, type_text
 
 if TYPE_CHECKING:
-    from shardy_py.report.memory.report import EntryMemory, MemoryReport, TensorRow
+    from shardy_py.report.memory.report import MemoryReport
+    from shardy_py.report.memory.rows import EntryMemory, TensorRow
 
 COLUMNS = (
     *("name", "function", "op", "element_type", "shape", "local_shape", "sharding"),
