@@ -7,6 +7,7 @@
 from shardy_py.ops import custom_calls
 from shardy_py.ops.combiners import COMBINERS, REDUCTIONS, Combiner, Identity
 from shardy_py.ops.directions import input_to_output, is_exact, output_to_input, reads_everything
+from shardy_py.ops.facets import Facet
 from shardy_py.ops.movement import linear_index
 from shardy_py.ops.policy import BY_MAPS, DimensionRead, Policy, Relation, Treat, Treatment
 from shardy_py.ops.reads import (
@@ -22,7 +23,18 @@ from shardy_py.ops.reads import (
 )
 from shardy_py.ops.record import OpRecord, TensorType, matching_attributes
 from shardy_py.ops.sketch import Atom, Digit, Sketch, TensorDim
-from shardy_py.ops.spec import Collective, Control, Linear, Memory, OpSpec, Repeat, Role, RuleSource, Storage
+from shardy_py.ops.spec import (
+    Collective,
+    Control,
+    Family,
+    Linear,
+    Memory,
+    OpSpec,
+    Repeat,
+    Role,
+    RuleSource,
+    Storage,
+)
 from shardy_py.ops.table import (
     TABLE,
     call_target,
@@ -49,6 +61,8 @@ __all__ = [
     "Digit",
     "DimensionRead",
     "Domain",
+    "Facet",
+    "Family",
     "Identity",
     "Linear",
     "Memory",

@@ -26,7 +26,7 @@ from shardy_py.ops.reads import (
 )
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.reduction import whole_dimensions
-from shardy_py.ops.spec import Collective, Linear, OpSpec, RuleSource, Storage
+from shardy_py.ops.spec import Collective, Family, Linear, OpSpec, RuleSource, Storage
 from shardy_py.ops.work import each_element
 
 
@@ -88,7 +88,7 @@ def _received(record: OpRecord, number: int) -> IndexMap:
 def _sdy(name: str, axes: str = "", kind: str = "") -> OpSpec:
     row = Collective(kind or name, axes)
     work = each_element if name == "all_reduce" else None
-    return OpSpec(f"sdy.{name}", closer=each_its_own, collective=row, work=work)
+    return OpSpec(f"sdy.{name}", closer=each_its_own, collective=row, work=work, family=Family.COLLECTIVE)
 
 
 def _user(name: str, closer: Maps = each_its_own, *moved: str) -> OpSpec:
@@ -100,6 +100,7 @@ def _user(name: str, closer: Maps = each_its_own, *moved: str) -> OpSpec:
         policy=Policy(set_apart, moved_last(*moved)) if moved else BY_MAPS,
         collective=Collective(name, names_devices=True),
         work=each_element if name == "all_reduce" else None,
+        family=Family.COLLECTIVE,
     )
 
 

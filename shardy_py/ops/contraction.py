@@ -9,7 +9,7 @@ from shardy_py.indexing import Expr, IndexMap, Variable, dim, range_var
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.ops.reads import Domain, Reads, all_results, domain_of, extents, integers, shape_of, structure
 from shardy_py.ops.record import OpRecord
-from shardy_py.ops.spec import Linear, OpSpec
+from shardy_py.ops.spec import Family, Linear, OpSpec
 from shardy_py.ops.work import Work, products_of
 
 
@@ -112,11 +112,18 @@ def ragged_products(record: OpRecord) -> Work:
     return Work(2 * prod(lhs) * prod(columns), is_product=True)
 
 
+_PRODUCT = Family.PRODUCT
 ROWS = (
-    OpSpec("stablehlo.dot_general", dot_general, linear=Linear.ONE, work=products_of(dot_general)),
-    OpSpec("stablehlo.dot", dot, linear=Linear.ONE, work=products_of(dot)),
-    OpSpec("stablehlo.einsum", closer=einsum, work=products_of(einsum)),
+    OpSpec(
+        "stablehlo.dot_general",
+        dot_general,
+        linear=Linear.ONE,
+        work=products_of(dot_general),
+        family=_PRODUCT,
+    ),
+    OpSpec("stablehlo.dot", dot, linear=Linear.ONE, work=products_of(dot), family=_PRODUCT),
+    OpSpec("stablehlo.einsum", closer=einsum, work=products_of(einsum), family=_PRODUCT),
     OpSpec("stablehlo.unary_einsum", closer=einsum),
     OpSpec("linalg.generic", generic),
-    OpSpec("chlo.ragged_dot", work=ragged_products),
+    OpSpec("chlo.ragged_dot", work=ragged_products, family=_PRODUCT),
 )

@@ -14,7 +14,7 @@ from shardy_py.ops import combiners
 from shardy_py.ops.policy import DimensionRead, Policy, Treatment, by_relation
 from shardy_py.ops.reads import Maps, Reads, all_results, coordinates, domain_of, names, read_whole, shape_of
 from shardy_py.ops.record import OpRecord
-from shardy_py.ops.spec import Linear, OpSpec, Repeat, RuleSource
+from shardy_py.ops.spec import Family, Linear, OpSpec, Repeat, RuleSource
 from shardy_py.ops.work import all_functions, decomposed, each_function, each_region
 
 
@@ -171,7 +171,7 @@ ROWS = (
     OpSpec("stablehlo.map", pointwise, rule_source=RuleSource.UNKNOWN, work=each_region),
     *(_chlo(name, is_elementwise=True, arity=1) for name in CHLO_IN_HLO),
     *(_chlo(name, is_elementwise=True) for name in CHLO_UNARY),
-    *(_chlo(name) for name in CHLO_WITHOUT_TRAIT),
+    *(_chlo(name, family=Family.ELEMENTWISE) for name in CHLO_WITHOUT_TRAIT),
     *(_chlo(f"broadcast_{name}", broadcasting, is_elementwise=True) for name in CHLO_BROADCASTING),
     _chlo("mulhi", arity=2),
 )

@@ -38,7 +38,7 @@ from shardy_py.ops.reads import (
     shape_of,
 )
 from shardy_py.ops.record import OpRecord
-from shardy_py.ops.spec import OpSpec, Repeat, Role, Storage
+from shardy_py.ops.spec import Family, OpSpec, Repeat, Role, Storage
 from shardy_py.ops.work import look_ups, updates
 
 
@@ -212,13 +212,17 @@ def torch_index_select(record: OpRecord) -> tuple[Reads, ...]:
     return (Reads((0,), (domain.reading(point), domain.reading(where))),)
 
 
+_INDEXED = Family.INDEXED
 ROWS = (
-    OpSpec("stablehlo.dynamic_broadcast_in_dim", closer=_with_sizes(broadcast_in_dim)),
-    OpSpec("stablehlo.dynamic_iota", closer=dynamic_iota),
-    OpSpec("stablehlo.dynamic_reshape", closer=_with_sizes(reshape)),
-    OpSpec("stablehlo.torch_index_select", closer=torch_index_select),
-    *(OpSpec(f"stablehlo.{name}") for name in ("dynamic_gather", "dynamic_pad", "real_dynamic_slice")),
-    OpSpec("stablehlo.dynamic_slice", dynamic_slice, role=Role.SLICE, moves_elements=True),
+    OpSpec("stablehlo.dynamic_broadcast_in_dim", closer=_with_sizes(broadcast_in_dim), family=_INDEXED),
+    OpSpec("stablehlo.dynamic_iota", closer=dynamic_iota, family=_INDEXED),
+    OpSpec("stablehlo.dynamic_reshape", closer=_with_sizes(reshape), family=_INDEXED),
+    OpSpec("stablehlo.torch_index_select", closer=torch_index_select, family=_INDEXED),
+    *(
+        OpSpec(f"stablehlo.{name}", family=_INDEXED)
+        for name in ("dynamic_gather", "dynamic_pad", "real_dynamic_slice")
+    ),
+    OpSpec("stablehlo.dynamic_slice", dynamic_slice, role=Role.SLICE, moves_elements=True, family=_INDEXED),
     OpSpec(
         "stablehlo.dynamic_update_slice",
         dynamic_update_slice,
@@ -228,8 +232,16 @@ ROWS = (
         policy=Policy(updated, carrier_first=True),
         context="context.constant_indices",
         storage=Storage.IN_PLACE,
+        family=_INDEXED,
     ),
-    OpSpec("stablehlo.gather", gather, policy=Policy(gathered), repeat=Repeat.EXPENSIVE, work=look_ups),
+    OpSpec(
+        "stablehlo.gather",
+        gather,
+        policy=Policy(gathered),
+        repeat=Repeat.EXPENSIVE,
+        work=look_ups,
+        family=_INDEXED,
+    ),
     OpSpec(
         "stablehlo.scatter",
         scatter,
@@ -237,5 +249,6 @@ ROWS = (
         context="context.combiner",
         storage=Storage.IN_PLACE,
         work=updates,
+        family=_INDEXED,
     ),
 )

@@ -15,7 +15,7 @@ from shardy_py.ops.policy import MOVED_ALONG, PASS, WHOLE, DimensionRead, Policy
 from shardy_py.ops.reads import Domain, Maps, Reads, coordinates, domain_of, extents, shape_of
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.sketch import Sketch, TensorDim
-from shardy_py.ops.spec import Linear, OpSpec, Repeat, Role, RuleSource
+from shardy_py.ops.spec import Family, Linear, OpSpec, Repeat, Role, RuleSource
 
 
 def transpose(record: OpRecord) -> tuple[Reads, ...]:
@@ -209,7 +209,7 @@ def _padding_value(record: OpRecord) -> frozenset[int]:
 
 
 def _row(name: str, maps: Maps, **columns: Any) -> OpSpec:
-    return OpSpec(f"stablehlo.{name}", maps, **columns)
+    return OpSpec(f"stablehlo.{name}", maps, family=Family.MOVEMENT, **columns)
 
 
 _MOVED: dict[str, Any] = {"moves_elements": True}

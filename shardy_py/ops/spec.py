@@ -84,6 +84,23 @@ class Storage(Enum):
     ELEMENT = auto()
 
 
+class Family(Enum):
+    """What an op does with the elements that it reads: the default of its facets (`ops/facets.py`).
+
+    ELEMENTWISE: computes each from the same one of the operands. MOVEMENT: moves them to other places.
+    INDEXED: the same, where places or sizes are values. PRODUCT: sums products of two. WINDOW: combines those
+    in a window at each place. COLLECTIVE: sends them to other devices. OTHER: anything else.
+    """
+
+    ELEMENTWISE = auto()
+    MOVEMENT = auto()
+    INDEXED = auto()
+    PRODUCT = auto()
+    WINDOW = auto()
+    COLLECTIVE = auto()
+    OTHER = auto()
+
+
 class Linear(Enum):
     """The operands in which an op is linear, so that it maps terms of a sum to terms of its result.
 
@@ -145,6 +162,7 @@ class OpSpec:
 
     name: as in MLIR; a custom call's is "stablehlo.custom_call@TARGET", that of an op that only HLO has
         "hlo.OPCODE".
+    family: see `Family`; ask `kind`.
 
     Indexing:
     maps: makes the maps of a record; None: what the op reads is not stated.
@@ -208,6 +226,12 @@ class OpSpec:
     memory: Memory = Memory.SAME
     repeat: Repeat = Repeat.CHEAP
     work: WorkOf | None = None
+    family: Family = Family.OTHER
+
+    @property
+    def kind(self) -> Family:
+        """Returns its family; one that is elementwise for all types needs none."""
+        return Family.ELEMENTWISE if self.is_elementwise is True else self.family
 
     def elementwise(self, record: OpRecord) -> bool:
         """Returns whether each element of a result depends on the same element of the operands only."""

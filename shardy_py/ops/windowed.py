@@ -19,7 +19,7 @@ from shardy_py.ops.reads import (
 )
 from shardy_py.ops.record import OpRecord
 from shardy_py.ops.sketch import Atom, Sketch, TensorDim
-from shardy_py.ops.spec import Linear, OpSpec
+from shardy_py.ops.spec import Family, Linear, OpSpec
 from shardy_py.ops.work import products_of, selections, window_folds
 
 
@@ -206,6 +206,7 @@ ROWS = (
         "stablehlo.reduce_window",
         reduce_window,
         policy=Policy(adjust=adjust_window),
+        family=Family.WINDOW,
         work=window_folds,
     ),
     OpSpec(
@@ -213,6 +214,7 @@ ROWS = (
         select_and_scatter,
         closer=_SELECTED,
         policy=Policy(adjust=adjust_selection),
+        family=Family.WINDOW,
         work=selections,
     ),
     OpSpec(
@@ -220,8 +222,9 @@ ROWS = (
         convolution,
         closer=convolved,
         policy=_CONVOLVED,
+        family=Family.PRODUCT,
         linear=Linear.ONE,
         work=products_of(convolution),
     ),
-    OpSpec("stablehlo.dynamic_conv"),
+    OpSpec("stablehlo.dynamic_conv", family=Family.PRODUCT),
 )
