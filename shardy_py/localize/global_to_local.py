@@ -6,8 +6,8 @@
               %0 = stablehlo.tanh %arg0 {sdy.sharding = ...<[<@mesh, [{"x"}, {}]>]>} : tensor<4x16xf32>
 
 First all values get the types of their parts, in place. Then the ops are converted whose attributes hold
-sizes or positions, or that communicate: rows of tables (`local_*.py`). For all others a device's part of the
-results is the op on its parts of the operands.
+sizes or positions, or that communicate: those with a local form (`facet.py`). For all others a device's part
+of the results is the op on its parts of the operands.
 
 Requires explicit reshards (`sdy-insert-explicit-reshards` in its full version), local permutations
 (`sdy-resolve-permutation-factors`), collectives (`sdy-reshard-to-collectives`) and sizes that their parts
@@ -16,7 +16,7 @@ divide (`sdy-pad-for-divisibility`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,25 +26,16 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import Diagnostic, ShardyError
-from shardy_py.base.plugins import call_of_user, claim
-from shardy_py.localize import (
-    local_collectives,
-    local_indexed,
-    local_ops,
-    local_terms,
-    local_windows,
-)
+from shardy_py.base.plugins import call_of_user
 from shardy_py.localize.asynchronous import inline_several
-from shardy_py.localize.local_random import rng_bit_generator
+from shardy_py.localize.facet import LOCAL, Form, local_row
 from shardy_py.localize.localizer import (
     Localizer,
     Site,
     Whole,
-    forget_sharding,
     replace_result,
 )
 from shardy_py.mlir import ir
-from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.holders import attribute_list_shardings
 from shardy_py.mlir.movements import (
     Localized,
@@ -52,7 +43,6 @@ from shardy_py.mlir.movements import (
     inserting_for,
     is_recording,
     note,
-    note_copies,
 )
 from shardy_py.mlir.op_errors import error_at, errors_at, place_of
 from shardy_py.mlir.plain import tensor_type
@@ -62,12 +52,9 @@ from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.passes.export.module_shardings import write_module_shardings
 from shardy_py.passes.options import ConvertGlobalToLocalOptions
-from shardy_py.reshard.compare import is_equivalent
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.axis_lists import total_size
 from shardy_py.sharding.meshes import mesh_of
-
-Row = Callable[[Localizer, Site], None]
 
 
 def convert_global_to_local(module: ModuleOp, options: ConvertGlobalToLocalOptions) -> None:
@@ -78,11 +65,13 @@ def convert_global_to_local(module: ModuleOp, options: ConvertGlobalToLocalOptio
         write_module_shardings(module, main, local.meshes)
     keeps_empty = Behaviour.GROUPS_ARE_AXES.holds and not options.device_id_arithmetic
     for site in LocalTypes(local).assign(module):
-        row = empty_collective if _is_empty_collective(site) and not keeps_empty else _row(site.op)
-        assert row is not None
+        row = local_row(site.op)
+        is_empty = row.is_collective and 0 in site.results[0].shape
+        form = empty_collective if is_empty and not keeps_empty else row.form
+        assert form is not None
         try:
             with inserting_for(site.op):
-                row(local, site)
+                form(local, site)
         except ShardyError as error:
             what = f"failed to legalize operation '{site.op.name}' that was explicitly marked illegal"
             following = Diagnostic(what, place_of(site.op))
@@ -100,7 +89,7 @@ class LocalTypes:
         self._known: dict[tuple[int, int], tuple[Whole, Attribute]] = {}
 
     def assign(self, module: ModuleOp) -> list[Site]:
-        """Sets the types; returns the ops that have rows, in program order, each before its nested ops."""
+        """Sets the types; returns the ops with local forms, in program order, each before its nested ops."""
         sites: list[Site] = []
         wholes = self._wholes
         for op in ir.walk_pre_order(module):
@@ -110,7 +99,7 @@ class LocalTypes:
                 for block in ir.blocks_of(op):
                     for argument in block.args:
                         self._localize(argument, op)
-            if _row(op) is not None:
+            if local_row(op).form is not None:
                 operands = [wholes.get(value) or Whole(ir.type_of(value)) for value in ir.operands_of(op)]
                 results = [wholes.get(value) or Whole(ir.type_of(value)) for value in op.results]
                 sites.append(Site(op, operands, results))
@@ -182,82 +171,17 @@ class LocalTypes:
             function.properties["function_type"] = FunctionType.from_lists(inputs, outputs)
 
 
-# ---------------------------------------------------------------------- ops with bodies elsewhere
-
-
-def call(local: Localizer, site: Site) -> None:
-    """Checks that operands and results have the shardings with which the callee became local; forgets them.
-
-    Raises ShardyError if one differs.
-    """
-    function = local.symbols.callee(site.op)
-    for name, kind, wholes in (
-        ("arg_attrs", "operand", site.operands),
-        ("res_attrs", "result", site.results),
-    ):
-        given = attribute_list_shardings(function.properties.get(name)) or (None,) * len(wholes)
-        for index, (whole, sharding) in enumerate(zip(wholes, given, strict=True)):
-            if not is_equivalent(whole.sharding, sharding):
-                raise ShardyError.unexpected(
-                    f"sharding of {kind} {index}",
-                    expected=f"that of the function: {sharding or 'replicated'}",
-                    got=str(whole.sharding or "replicated"),
-                    remedy="run sdy-insert-func-call-reshards and sdy-insert-explicit-reshards before",
-                )
-    if not local.counts.is_narrow:
-        forget_sharding(site.op)
-
-
-def manual_computation(local: Localizer, site: Site) -> None:
-    """Inlines the body: it is local along the manual axes, and by now along the others, too."""
-    op, region = site.op, site.op.regions[0]
-    end = ir.terminator_of(region)
-    assert end is not None
-    if is_recording():
-        note_copies(dict(zip(region.blocks[0].args, site.values, strict=True)))
-        note_copies(dict(zip(op.results, ir.operands_of(end), strict=True)))
-    ir.inline_region(op, region, site.values)
-
-
 def empty_collective(local: Localizer, site: Site) -> None:
     """Replaces a collective of a tensor without elements by a constant: nothing is sent, and few verify."""
     (result,) = site.op.results
     replace_result(site.op, StablehloBuilder(site.op).dense(ir.type_of(result), b""))
 
 
-def _is_empty_collective(site: Site) -> bool:
-    return site.op.name in local_collectives.ROWS and 0 in site.results[0].shape
+def register_partitioner(name: str, form: Form) -> None:
+    """Registers the local form of an op of users, or of a custom call: `stablehlo.custom_call@target`.
 
-
-ROWS: Mapping[str, Row] = {
-    **local_collectives.ROWS,
-    **local_ops.ROWS,
-    "stablehlo.rng_bit_generator": rng_bit_generator,
-    **local_terms.ROWS,
-    **local_windows.ROWS,
-    **local_indexed.ROWS,
-    CallOp.name: call,
-    sdy.ManualComputationOp.name: manual_computation,
-}
-"""The conversion of each op that does not only change its types."""
-_REGISTERED: dict[str, Row] = {}
-
-
-def register_partitioner(name: str, row: Row) -> None:
-    """Registers the conversion of an op of users, or of a custom call: `stablehlo.custom_call@target`.
-
-    row: called with the `Localizer` and the `Site` of each such op, after values have local types: it changes
+    form: called with the `Localizer` and the `Site` of each such op, after values have local types: changes
         the op in place, or replaces its results. docs/extending.md has an example.
     """
-    claim("local form of", name)
-    _REGISTERED[name] = row
-
-
-def _row(op: Operation) -> Row | None:
-    """The conversion of an op; None: its types only."""
-    if _REGISTERED:
-        target: Any = op.properties.get("call_target_name")
-        name = op.name if target is None else f"{op.name}@{target.data}"
-        if name in _REGISTERED:
-            return partial(call_of_user, "local form", _REGISTERED[name])
-    return ROWS.get(op.name)
+    row = replace(LOCAL.of(name), form=partial(call_of_user, "local form", form))
+    LOCAL.register(name, row, replaces=True)

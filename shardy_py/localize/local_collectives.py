@@ -9,7 +9,7 @@ A collective without axes is erased. Not here: which collectives a reshard needs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any, cast
@@ -375,14 +375,3 @@ def reduce_scatter(local: Localizer, site: Site) -> None:
         value = reduced(local, build, "all_reduce", value, value.type, on, reduction)
         value = local.slice_along(build, value, mesh, by_dimension, shape_of(site.op.results[0]))
     replace_result(site.op, value)
-
-
-ROWS: Mapping[str, Callable[[Localizer, Site], None]] = {
-    "sdy.all_gather": all_gather,
-    "sdy.all_slice": all_slice,
-    "sdy.all_to_all": all_to_all,
-    "sdy.collective_permute": collective_permute,
-    "sdy.all_reduce": all_reduce,
-    "sdy.reduce_scatter": reduce_scatter,
-}
-"""The conversion of each op."""

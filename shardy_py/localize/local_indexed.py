@@ -7,7 +7,7 @@ scatter skips them, because they are out of bounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, i1, i64
@@ -340,10 +340,3 @@ def _keep_others(local: Localizer, site: Site, dims: Sequence[int]) -> None:
     holds = _holds_first(local, build, site.operands[0], dims, ())
     pairs = zip(made.results, ir.operands_of(made), strict=False)
     replace_by_values(site.op, [build.select(holds, result, given) for result, given in pairs])
-
-
-ROWS: Mapping[str, Callable[[Localizer, Site], None]] = {
-    "stablehlo.gather": gather,
-    "stablehlo.scatter": scatter,
-}
-"""The conversion of each op."""

@@ -5,7 +5,7 @@ Not here: gather and scatter (`local_indexed.py`), collectives (`local_collectiv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,9 @@ from shardy_py.localize.localizer import (
     replace_result,
 )
 from shardy_py.mlir import ir
+from shardy_py.mlir.dialects import chlo
 from shardy_py.mlir.dialects.encoding import integers
+from shardy_py.mlir.dialects.stablehlo import ConstantOp
 from shardy_py.mlir.dialects.traits import constant_of
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import combiner_of
@@ -75,12 +77,12 @@ def constant(local: Localizer, site: Site) -> None:
     op, whole, result = site.op, site.results[0], site.op.results[0]
     given: Any = op.properties["value"]
     is_whole = result.type == whole.type
-    if is_whole and op.name == "chlo.constant" and local.counts.is_narrow:
+    if is_whole and op.name == chlo.ConstantOp.name and local.counts.is_narrow:
         return
     build = StablehloBuilder(op)
     if is_whole or is_splat(given):
         value = given if is_whole else make_dense(result.type, given.data.data)
-        if op.name == "stablehlo.constant":
+        if isinstance(op, ConstantOp):
             op.properties["value"] = value
             return
         replace_result(op, build.one("constant", (), result.type, value=value))
@@ -342,24 +344,3 @@ def get_dimension_size(local: Localizer, site: Site) -> None:
     if parts > 1:
         build, part = StablehloBuilder(site.op), renewed(site.op).results[0]
         replace_result(site.op, build.binary("multiply", part, build.integer(parts, element_of(part))))
-
-
-ROWS: Mapping[str, Callable[[Localizer, Site], None]] = {
-    "sdy.constant": constant,
-    "stablehlo.constant": constant,
-    "chlo.constant": constant,
-    "stablehlo.iota": iota,
-    "stablehlo.slice": slice_,
-    "stablehlo.dynamic_slice": dynamic_slice,
-    "stablehlo.dynamic_update_slice": dynamic_update_slice,
-    "stablehlo.concatenate": concatenate,
-    "stablehlo.pad": pad,
-    "stablehlo.broadcast": broadcast,
-    "stablehlo.reduce": reduce,
-    "stablehlo.rng": sized_by_operand(2),
-    "stablehlo.dynamic_iota": dynamic_iota,
-    "stablehlo.dynamic_broadcast_in_dim": sized_by_operand(1),
-    "stablehlo.dynamic_reshape": sized_by_operand(1),
-    "stablehlo.get_dimension_size": get_dimension_size,
-}
-"""The conversion of each op."""

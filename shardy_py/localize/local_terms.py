@@ -5,8 +5,6 @@ Not here: the collectives of sdy (`local_collectives.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 from shardy_py.localize.device_ids import device_id
 from shardy_py.localize.identities import identity
 from shardy_py.localize.local_collectives import AxesByDimension, data_of, target_of
@@ -83,19 +81,3 @@ def forwarded(local: Localizer, site: Site) -> None:
             "run sdy-reshard-to-collectives before",
         )
     replace_result(site.op, site.values[0])
-
-
-ROWS: Mapping[str, Callable[[Localizer, Site], None]] = {
-    "sdy.replicated_to_unreduced": replicated_to_unreduced,
-    "sdy.sharded_to_unreduced": sharded_to_unreduced,
-    "stablehlo.all_to_all": among_partitions,
-    "stablehlo.collective_broadcast": among_partitions,
-    "stablehlo.collective_permute": among_partitions,
-    "stablehlo.partition_id": partition_id,
-    "sdy.reshard": forwarded,
-    "sdy.sharding_constraint": forwarded,
-    "sdy.propagation_barrier": forwarded,
-    "sdy.data_flow_edge": forwarded,
-    "sdy.func_data_flow_edge": forwarded,
-}
-"""The conversion of each op."""

@@ -5,13 +5,12 @@ Not here: windows that reach into other parts (`sdy-resolve-permutation-factors`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 from xdsl.dialects.builtin import IntegerAttr, i64
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.localize.local_ops import PERMUTE, RESHARD
 from shardy_py.localize.localizer import Localizer, Site, forget_sharding, not_local
+from shardy_py.mlir.dialects.stablehlo import SelectAndScatterOp
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.stablehlo_builder import shape_of
 from shardy_py.mlir.typed import integer_of
@@ -22,7 +21,7 @@ def windowed(local: Localizer, site: Site) -> None:
     """Windows within a part. Raises ShardyError if windows along a sharded dimension reach beyond it."""
     op, given = site.op, site.operands[0]
     windows = own_windows(record_of(op).attributes, len(given.shape))
-    outer = op.results[0] if op.name == "stablehlo.reduce_window" else site.values[1]
+    outer = site.values[1] if isinstance(op, SelectAndScatterOp) else op.results[0]
     sizes, parts = shape_of(outer), shape_of(site.values[0])
     for dim in given.sharded:
         if not _is_apart(windows[dim], sizes[dim], parts[dim]):
@@ -79,11 +78,3 @@ def _check_spatial(site: Site, numbers: ConvolutionDimensions) -> None:
         is_product = result == site.results[0].shape[dims[2]] == 1 and window.dilated_size == part
         if not (_is_apart(window, result, part) or (is_product and _is_plain(window))):
             raise not_local(f"windows along sharded dimension {dims[0]} that overlap other parts", PERMUTE)
-
-
-ROWS: Mapping[str, Callable[[Localizer, Site], None]] = {
-    "stablehlo.reduce_window": windowed,
-    "stablehlo.select_and_scatter": windowed,
-    "stablehlo.convolution": convolution,
-}
-"""The conversion of each op."""

@@ -5,7 +5,7 @@
             %1 = stablehlo.pad %0, %cst, low = [0], high = [1], interior = [0] : ... -> tensor<8xf32>
             %2 = sdy.all_slice [{"x"}] %1 out_sharding=<@mesh, [{"x"}]> : tensor<8xf32>
 
-Types change in place; what an op must do about it is a row of `padded_ops.py`. Padding may hold anything,
+Types change in place; what an op must do about it is in its row of `facet.py`. Padding may hold anything,
 except where `localize/arithmetic/masks.py` lists what an op must find in it. Shapes: `reshard/divisible.py`.
 """
 
@@ -19,7 +19,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, OpResult, SSAValue
 
 from shardy_py.base.errors import Diagnostic, ShardyError
-from shardy_py.localize.padded_ops import ROWS, Padded
+from shardy_py.localize.facet import local_row
+from shardy_py.localize.padded_ops import Padded
 from shardy_py.localize.uneven_collectives import realign_collectives
 from shardy_py.mlir.dialects.sdy import PropagationBarrierOp
 from shardy_py.mlir.holders import attribute_list_shardings
@@ -122,10 +123,10 @@ class _Padding:
         if self.true_shapes:
             view = Padded(self.true_shapes, self.reader, masks_all=masks_all)
             for op in [op for function in functions for op in walk_pre_order(function)]:
-                row = ROWS.get(op.name)
-                if row is not None and any(map(view.is_padded, (*operands_of(op), *op.results))):
+                adapt = local_row(op).padding
+                if adapt is not None and any(map(view.is_padded, (*operands_of(op), *op.results))):
                     with errors_at(op):
-                        row(op, view)
+                        adapt(op, view)
 
     def _pad(self, value: SSAValue) -> None:
         old = value.type

@@ -1,4 +1,4 @@
-"""What an op must do about padding of its operands and results: one row an op.
+"""What an op must do about padding of its operands and results.
 
     sdy collectives         pad what they slice, trim what they gather
     pad, slice, gather      attributes with sizes follow the padded types
@@ -10,7 +10,7 @@ Any other op takes padding for data: what it computes from it is padding of its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any, cast
 
@@ -20,8 +20,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
-from shardy_py.localize.arithmetic.masks import ROWS as MASKS
-from shardy_py.localize.arithmetic.masks import Fill, Mask, reduce_masks
+from shardy_py.localize.arithmetic.masks import Fill, Mask, Masks, convolution_masks, reduce_masks
 from shardy_py.localize.padding_masks import masked, scalar
 from shardy_py.localize.window_exchange import is_zero_constant
 from shardy_py.mlir import ir
@@ -38,11 +37,13 @@ from shardy_py.mlir.record import combiners_of, record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.mlir.text.dense import element_size, is_splat, make_dense
 from shardy_py.mlir.value_shardings import ShardingReader
-from shardy_py.ops import Identity
+from shardy_py.ops import Identity, OpRecord
 from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions
 from shardy_py.sharding import TensorSharding
 
 Sizes = tuple[int, ...]
+Padding = Callable[["Operation", "Padded"], None]
+"""What an op does about padding of its operands and results."""
 
 
 class Padded:
@@ -125,14 +126,14 @@ class Padded:
         replace_by_values(op, (value,))
 
 
-def _slicing(op: Operation, padded: Padded) -> None:
+def slicing(op: Operation, padded: Padded) -> None:
     """A collective after which dimensions are sharded further."""
     result = op.results[0]
     if padded.grow(op, shape_of(result)):
         padded.zeros.add(result)
 
 
-def _gathering(op: Operation, padded: Padded) -> None:
+def gathering(op: Operation, padded: Padded) -> None:
     """A collective after which some dimensions are sharded less: their padding is trimmed."""
     result = op.results[0]
     wanted = shape_of(result)
@@ -169,17 +170,17 @@ def _gathered(op: Operation) -> Iterator[int]:
         yield from (dimension for dimension, axes in enumerate(op.gathering_axes.data) if axes)
 
 
-def _masked(op: Operation, padded: Padded) -> None:
-    for mask in MASKS[op.name](record_of(op)):
-        padded.mask(op, mask)
+def masking(masks: Callable[[OpRecord], Masks], *, beyond_shardy: bool = False) -> Padding:
+    """What an op does that combines elements; beyond_shardy: whether Shardy leaves the padding."""
+
+    def mask_padding(op: Operation, padded: Padded) -> None:
+        for mask in masks(record_of(op)) if padded.masks_all or not beyond_shardy else ():
+            padded.mask(op, mask)
+
+    return mask_padding
 
 
-def _masked_beyond_shardy(op: Operation, padded: Padded) -> None:
-    if padded.masks_all:
-        _masked(op, padded)
-
-
-def _reduce(op: Operation, padded: Padded) -> None:
+def reduce(op: Operation, padded: Padded) -> None:
     """Shardy masks with the initial value, whatever combines the values."""
     if padded.masks_all or padded.adapts:
         combiners = combiners_of(op) if padded.masks_all else (None,) * len(op.results)
@@ -187,11 +188,11 @@ def _reduce(op: Operation, padded: Padded) -> None:
             padded.mask(op, mask)
 
 
-def _convolution(op: Operation, padded: Padded) -> None:
+def convolution(op: Operation, padded: Padded) -> None:
     """The result has the sizes that follow from padded operands, and is trimmed to those it should have."""
     if Behaviour.PADDED_OPS_ADAPT.holds:
         _add_groups(op, padded)
-    _masked(op, padded)
+    masking(convolution_masks)(op, padded)
     result = op.results[0]
     wanted = shape_of(result)
     try:
@@ -237,7 +238,7 @@ def _set(op: Operation, **attributes: Sequence[int] | int) -> None:
         op.properties[name] = slots[name].encode(given)
 
 
-def _pad(op: Operation, padded: Padded) -> None:
+def pad(op: Operation, padded: Padded) -> None:
     """The trailing padding is what is left of the result.
 
     Elements of the operand's padding that land in the result must hold the padding value. Shardy replaces
@@ -265,7 +266,8 @@ def _pad(op: Operation, padded: Padded) -> None:
     _set(op, edge_padding_high=left)
 
 
-def _slice(op: Operation, padded: Padded) -> None:
+def slice_(op: Operation, padded: Padded) -> None:
+    """The limits are those of the padded result."""
     result = op.results[0]
     if not padded.is_padded(result):
         return
@@ -281,11 +283,12 @@ def _slice(op: Operation, padded: Padded) -> None:
     _set(op, limit_indices=new)
 
 
-def _dynamic_slice(op: Operation, padded: Padded) -> None:
+def dynamic_slice(op: Operation, padded: Padded) -> None:
+    """The sizes are those of the padded result."""
     _set(op, slice_sizes=shape_of(op.results[0]))
 
 
-def _dynamic_update_slice(op: Operation, padded: Padded) -> None:
+def dynamic_update_slice(op: Operation, padded: Padded) -> None:
     """The start indices of slices of dimensions with padding are clamped to the tensor without it."""
     value, update = operands_of(op)[:2]
     if not padded.masks_all:
@@ -297,7 +300,7 @@ def _dynamic_update_slice(op: Operation, padded: Padded) -> None:
             replace_operand(op, dimension + 2, _clamped(op, start, [true - part], 0, padded))
 
 
-def _gather(op: Operation, padded: Padded) -> None:
+def gather(op: Operation, padded: Padded) -> None:
     """Slices of whole dimensions grow with them; start indices are clamped to the tensor without padding."""
     operand, indices = operands_of(op)[:2]
     numbers = GatherDimensions.of(record_of(op).attributes)
@@ -329,7 +332,7 @@ def _clamped(op: Operation, indices: Value, last: Sequence[int], vector: int, pa
     return build.one("clamp", (zero, indices, high), indices.type)
 
 
-def _constant(op: Operation, padded: Padded) -> None:
+def constant(op: Operation, padded: Padded) -> None:
     """A constant that is not one repeated value gets zeros at the end of its dimensions."""
     result = op.results[0]
     value = cast("DenseIntOrFPElementsAttr", op.properties["value"])
@@ -344,13 +347,15 @@ def _constant(op: Operation, padded: Padded) -> None:
     op.properties["value"] = make_dense(result.type, data)
 
 
-def _dimension_size(op: Operation, padded: Padded) -> None:
+def dimension_size(op: Operation, padded: Padded) -> None:
+    """The size without padding."""
     dimension = cast(int, plain(op.properties["dimension"]))
     size = padded.true_shape(operands_of(op)[0])[dimension]
     replace_by_values(op, (StablehloBuilder(op).integer(size, i32),))
 
 
-def _reshape(op: Operation, padded: Padded) -> None:
+def reshape(op: Operation, padded: Padded) -> None:
+    """Raises ShardyError if padding would be elsewhere than at the end of dimensions."""
     operand, result = operands_of(op)[0], op.results[0]
     if prod(shape_of(operand)) != prod(shape_of(result)):
         raise ShardyError.unexpected(
@@ -359,28 +364,3 @@ def _reshape(op: Operation, padded: Padded) -> None:
             got=f"{list(padded.true_shape(operand))} to {list(padded.true_shape(result))}",
             remedy="run sdy-resolve-permutation-factors before",
         )
-
-
-ROWS: Mapping[str, Callable[[Operation, Padded], None]] = {
-    sdy.AllSliceOp.name: _slicing,
-    sdy.ReduceScatterOp.name: _slicing,
-    sdy.AllGatherOp.name: _gathering,
-    sdy.AllToAllOp.name: _gathering,
-    sdy.ShardedToUnreducedOp.name: _gathering,
-    sdy.ConstantOp.name: _constant,
-    "chlo.constant": _constant,
-    "stablehlo.constant": _constant,
-    "stablehlo.convolution": _convolution,
-    "stablehlo.dot": _masked_beyond_shardy,
-    "stablehlo.dot_general": _masked,
-    "stablehlo.dynamic_slice": _dynamic_slice,
-    "stablehlo.dynamic_update_slice": _dynamic_update_slice,
-    "stablehlo.gather": _gather,
-    "stablehlo.get_dimension_size": _dimension_size,
-    "stablehlo.pad": _pad,
-    "stablehlo.reduce": _reduce,
-    "stablehlo.reshape": _reshape,
-    "stablehlo.scatter": _masked_beyond_shardy,
-    "stablehlo.slice": _slice,
-}
-"""The ops that cannot take padding for data."""

@@ -14,37 +14,17 @@ from xdsl.ir import Operation
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.localize.device_ids import DeviceCounts, next_channel
+from shardy_py.localize.facet import local_row
 from shardy_py.localize.fallbacks import warn_whole
 from shardy_py.localize.halo_exchange import Devices
-from shardy_py.localize.permutation_convolutions import convolution_windows, with_whole_kernels
+from shardy_py.localize.permutation_convolutions import with_whole_kernels
 from shardy_py.localize.permutation_groups import insert_smaller_sum, sum_of_replicas, whole_factors
-from shardy_py.localize.permutation_joins import concatenated_parts, erase_unused
-from shardy_py.localize.permutation_moves import (
-    exchange_pad,
-    exchange_slice,
-    is_local_pad,
-    is_local_slice,
-    is_local_update,
-    reverse_mesh,
-)
-from shardy_py.localize.permutation_reshapes import resolve_reshape
-from shardy_py.localize.permutation_selects import selecting_windows
-from shardy_py.localize.permutation_windows import EXCHANGED, NOT_SHARDED
-from shardy_py.localize.random_parts import resolve_random_bits
+from shardy_py.localize.permutation_joins import erase_unused
+from shardy_py.localize.permutation_windows import NOT_SHARDED, Description
 from shardy_py.localize.resolution import Resolution
 from shardy_py.localize.window_exchange import exchange_windows
 from shardy_py.mlir.dialects.sdy import ReshardOp
-from shardy_py.mlir.dialects.stablehlo import (
-    ConcatenateOp,
-    ConvolutionOp,
-    DynamicUpdateSliceOp,
-    PadOp,
-    ReshapeOp,
-    ReverseOp,
-    RngBitGeneratorOp,
-    SelectAndScatterOp,
-    SliceOp,
-)
+from shardy_py.mlir.dialects.stablehlo import ConvolutionOp, PadOp, ReverseOp
 from shardy_py.mlir.dialects.traits import is_terminator
 from shardy_py.mlir.ir import operands_of, walk_post_order
 from shardy_py.mlir.movements import inserting_for
@@ -53,39 +33,8 @@ from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.passes.export.reshard_insertion import insert_reshards
 from shardy_py.passes.options import ResolvePermutationFactorsOptions
 from shardy_py.reshard import reshard_plan as plans
-from shardy_py.sharding import ShardingRule, TensorSharding
+from shardy_py.sharding import ShardingRule
 from shardy_py.sharding.meshes import common_mesh, resolve
-
-_EXCHANGES: dict[str, Callable[[Operation, Resolution], bool]] = {
-    PadOp.name: exchange_pad,
-    ReverseOp.name: reverse_mesh,
-    SliceOp.name: exchange_slice,
-}
-"""Resolves an op; returns whether it did, so that it needs no replication."""
-
-_DESCRIPTIONS = {
-    **EXCHANGED,
-    ConcatenateOp.name: concatenated_parts,
-    ConvolutionOp.name: convolution_windows,
-    SelectAndScatterOp.name: selecting_windows,
-}
-"""The elements that the windows of an op read."""
-
-_WITHOUT_FACTORS: dict[str, Callable[[Operation, Resolution], None]] = {
-    ReshapeOp.name: resolve_reshape,
-    RngBitGeneratorOp.name: resolve_random_bits,
-}
-"""Resolves an op whose parts do not follow from the factors of its rule."""
-
-_LOCAL: dict[str, Callable[[Operation, TensorSharding, int, Resolution], bool]] = {
-    DynamicUpdateSliceOp.name: is_local_update,
-    PadOp.name: is_local_pad,
-    SliceOp.name: is_local_slice,
-}
-"""True if an op reads elements of its own part only, along a dimension."""
-
-_LOCAL_FORMS = (DynamicUpdateSliceOp.name,)
-"""Ops whose local form takes parts, at any start: what they need whole is (`whole_tensors.py`)."""
 
 
 def resolve_permutation_factors(module: ModuleOp, options: ResolvePermutationFactorsOptions) -> None:
@@ -111,35 +60,40 @@ def resolve_permutation_factors(module: ModuleOp, options: ResolvePermutationFac
 
 
 def _resolve(op: Operation, state: Resolution) -> None:
-    own = _WITHOUT_FACTORS.get(op.name)
-    if own is not None and not state.has_reversals_only:
-        own(op, state)
+    row = local_row(op)
+    if row.own is not None and not state.has_reversals_only:
+        row.own(op, state)
         return
     rule = state.rule(op)
     if rule is None or rule.is_custom:
         return
-    if state.options.enable_windowed_halo_exchange and op.name in _DESCRIPTIONS:
-        reason = exchange_described(op, rule, state)
+    if state.options.enable_windowed_halo_exchange and row.windows is not None:
+        reason = exchange_described(op, row.windows, rule, state)
         if reason:
             _replicate(op, rule, state, reason)
         return
     if not whole_factors(op, rule):
         return
-    if state.options.enable_windowed_halo_exchange and op.name in _LOCAL_FORMS:
+    if state.options.enable_windowed_halo_exchange and row.takes_any_part:
         return
     has_exchange = state.options.enable_halo_exchange
     if state.has_reversals_only:
         has_exchange = has_exchange and op.name == ReverseOp.name
-    exchange = _EXCHANGES.get(op.name) if has_exchange else None
+    exchange = row.exchange if has_exchange else None
     if exchange is None or not exchange(op, state):
         _replicate(op, rule, state, "its parts need elements of other parts")
 
 
-def exchange_described(op: Operation, rule: ShardingRule, state: Resolution) -> str:
+def exchange_described(
+    op: Operation,
+    windows: Callable[[Operation, Resolution], Description],
+    rule: ShardingRule,
+    state: Resolution,
+) -> str:
     """Exchanges what the windows of an op read; returns why that is not done, or an empty string."""
     if op.name == ConvolutionOp.name:
         op = with_whole_kernels(op, rule, state)
-    description = _DESCRIPTIONS[op.name](op, state)
+    description = windows(op, state)
     if description is NOT_SHARDED:
         return ""
     if isinstance(description, str):
@@ -163,7 +117,7 @@ def _replicate(op: Operation, rule: ShardingRule, state: Resolution, reason: str
         return
     tensors = plans.OpShardings(rule, operands, results, (), name, mesh)
     before = after = tensors.project()
-    is_local = None if state.has_reversals_only and op.name == PadOp.name else _LOCAL.get(op.name)
+    is_local = None if state.has_reversals_only and op.name == PadOp.name else local_row(op).is_local
     whole = whole_factors(op, rule)
     for number in sorted(whole):
         if is_local is not None and operands[0] is not None:

@@ -18,7 +18,6 @@ from shardy_py.localize.identities import identity_data, is_constant_of
 from shardy_py.localize.permutation_moves import integers, is_local_pad, is_local_slice
 from shardy_py.localize.resolution import Resolution, parts_of
 from shardy_py.localize.window_exchange import Exchanges, Operand, Parts, Windowed
-from shardy_py.mlir.dialects.stablehlo import PadOp, ReduceWindowOp, ReverseOp, SliceOp
 from shardy_py.mlir.ir import blocks_of, operands_of, walk_pre_order
 from shardy_py.mlir.record import combiners_of, record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
@@ -229,12 +228,3 @@ def inserted(
     regions = [op.detach_region(0) for _ in op.regions]
     name = op.name.removeprefix("stablehlo.")
     return inner.build_for(shardings[0]).insert(name, operands, types, regions, **properties).results
-
-
-EXCHANGED: dict[str, Callable[[Operation, Resolution], Description]] = {
-    PadOp.name: pad_windows,
-    ReduceWindowOp.name: reduction_windows,
-    ReverseOp.name: reverse_windows,
-    SliceOp.name: slice_windows,
-}
-"""The descriptions by op."""

@@ -37,7 +37,7 @@ from shardy_py.localize.unreduced_results import resolve_unreduced_results
 from shardy_py.mlir import ir
 from shardy_py.mlir.cloning import clone_region_into
 from shardy_py.mlir.dialects import sdy
-from shardy_py.mlir.dialects.stablehlo import OPS
+from shardy_py.mlir.dialects.stablehlo import OPS, ReduceOp, ScatterOp
 from shardy_py.mlir.dialects.traits import constant_of, data_flow
 from shardy_py.mlir.ir import (
     find_ops,
@@ -60,7 +60,6 @@ from shardy_py.sharding import DimensionSharding, TensorSharding
 from shardy_py.sharding.axis_lists import total_size
 from shardy_py.sharding.meshes import Meshes, mesh_of
 
-_SCATTER = "stablehlo.scatter"
 _CLOSED = DimensionSharding(is_closed=True)
 
 
@@ -73,12 +72,12 @@ def resolve_reduction_factors(module: ModuleOp) -> None:
         if not (is_sdy or isinstance(op, CallOp) or data_flow(op) is not None):
             with inserting_for(op):
                 resolve_unreduced_results(op, reader, meshes)
-    for op in find_ops(module, "stablehlo.reduce", _SCATTER):
+    for op in find_ops(module, ReduceOp.name, ScatterOp.name):
         all_reduces = [_all_reduce_of(result) for result in op.results]
         if None in all_reduces:
             continue
         found = cast("list[Operation]", all_reduces)
-        if op.name == _SCATTER:
+        if isinstance(op, ScatterOp):
             _set_reduction(found, combiner_of(op))
             continue
         combiners = combiners_of(op)

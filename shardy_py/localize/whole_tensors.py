@@ -17,7 +17,7 @@ their decompositions. Runs before `sdy-insert-explicit-reshards`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -27,24 +27,20 @@ from xdsl.ir import Operation, SSAValue
 
 from shardy_py.localize.arithmetic.unreduced_terms import without_unreduced
 from shardy_py.localize.composites import inline_composites
+from shardy_py.localize.facet import LocalRow, local_row
 from shardy_py.localize.fallbacks import warn_whole
 from shardy_py.localize.manual_borders import align_manual_borders
-from shardy_py.localize.random_parts import unsupported_generator
-from shardy_py.localize.window_exchange import is_zero_constant
 from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.dialects.sdy import OpShardingRuleAttr
-from shardy_py.mlir.dialects.stablehlo import ConcatenateOp, SelectAndScatterOp
 from shardy_py.mlir.dialects.traits import data_flow, is_terminator
 from shardy_py.mlir.holders import RULE
 from shardy_py.mlir.ir import find_ops, operands_of, replace_operand, terminator_of, walk_pre_order
 from shardy_py.mlir.movements import Movement, note, replace_by_values
 from shardy_py.mlir.op_errors import errors_at
-from shardy_py.mlir.record import combiner_of, record_of
+from shardy_py.mlir.record import record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder
 from shardy_py.mlir.symbols import meshes_of
 from shardy_py.mlir.value_shardings import ShardingReader, set_sharding
-from shardy_py.ops import call_target
-from shardy_py.ops.dimensions import ScatterDimensions
 from shardy_py.passes.export.communication_ops import chain_after_result, chain_before_use, sizes_of
 from shardy_py.passes.options import GatherWholeTensorsOptions
 from shardy_py.propagation.rules import derive_rule, pointwise_rule
@@ -61,16 +57,6 @@ from shardy_py.sharding.meshes import (
 )
 from shardy_py.sharding.rule import FactorType
 
-_RESHAPE, _SCATTER = "stablehlo.reshape", "stablehlo.scatter"
-_SELECTING = frozenset({"chlo.top_k", "mhlo.topk"})
-"""Ops, and targets of custom calls, that select along the last dimension, even if they select all."""
-_SEARCHING = frozenset({"ApproxTopK", "PartialReduce"})
-"""Targets whose rules shard the dimension that is searched: each device would return the best of its part."""
-_RANDOM: Mapping[str, Callable[[Operation], str]] = {
-    "stablehlo.rng_bit_generator": unsupported_generator,
-    "stablehlo.rng": lambda _op: "each device needs the random numbers of the whole tensor",
-}
-"""Why a generator of random numbers is whole; empty if parts are generated (`random_parts.py`)."""
 _PASSED_OVER = (FuncOp, CallOp, sdy.MeshOp)
 
 
@@ -100,11 +86,11 @@ class _Rule:
     compound: frozenset[int]
 
     @staticmethod
-    def of(given: ShardingRule | None, names: Collection[str]) -> _Rule | None:
+    def of(given: ShardingRule | None, row: LocalRow) -> _Rule | None:
         """The corrected rule; None for an op without one."""
         if given is None:
             return None
-        rule = _corrected(given, names)
+        rule = _corrected(given, row)
         return _Rule(rule, None if rule is given else OpShardingRuleAttr(rule), compound_factors(rule))
 
 
@@ -129,35 +115,35 @@ class _Gathering:
             return
         if self._has_single_devices and any(is_single_device(s, self.meshes) for s in shardings):
             return
-        if op.name in _RANDOM:
-            reason = _RANDOM[op.name](op)
+        row = local_row(op)
+        if row.unsupported is not None:
+            reason = row.unsupported(op)
             if reason and not self._keeps_random:
                 self._gather(op, reason)
-        elif (rule := self._rule(op)) is None:
+        elif (rule := self._rule(op, row)) is None:
             if operands_of(op):  # constants and iotas are local as they are
                 self._gather(op, "the op has no sharding rule")
         elif self._has_meshes and mesh_to_work_in(shardings, self.meshes) is None:
             self._bring_to_one_mesh(op)
         else:
-            if op.name == _SCATTER and combiner_of(op) == "stablehlo.multiply":
-                updates = range(len(op.results), len(operands_of(op)))
-                self._replicate(op, updates, "sdy has no product over devices")
-            row = _WHOLE_DIMENSIONS.get(op.name)
-            if row is not None:
-                whole, reason = row
+            if row.whole_operands is not None:
+                indices, reason = row.whole_operands
+                self._replicate(op, indices(op), reason)
+            if row.whole is not None:
+                whole, reason = row.whole
                 self._reshard(op, tuple(map(_without_axes, self._shardings(op), whole(op))), reason)
             unreduced = shardings[-1].unreduced_axes if op.results and shardings[-1] is not None else ()
             if unreduced:
                 operands = self._shardings(op)[: len(operands_of(op))]
                 found = without_unreduced(rule.rule, operands, unreduced)
                 self._reshard(op, found, "the result is unreduced along the axes of a dimension")
-            if rule.compound and op.name != _RESHAPE:
+            if rule.compound and not row.is_uneven:
                 shardings = self._shardings(op)
                 mesh = mesh_to_work_in(shardings, self.meshes)
                 if mesh is not None:
                     found = evenly_divided(rule.rule, shardings, rule.compound, resolve(mesh, self.meshes))
                     self._reshard(op, found, "its compound dimensions are uneven")
-            if op.name not in _LOOKED_THROUGH:
+            if not row.is_looked_through:
                 self._warn_of_factors(op, rule.rule)
 
     def _shardings(self, op: Operation) -> Shardings:
@@ -194,7 +180,7 @@ class _Gathering:
         if gathered:
             warn_whole(op, "each part needs whole dimensions", gathered)
 
-    def _rule(self, op: Operation) -> _Rule | None:
+    def _rule(self, op: Operation, row: LocalRow) -> _Rule | None:
         """The sharding rule of an op; the op gets the corrected one, unless that is the derived one."""
         given = op.attributes.get(RULE)
         record = record_of(op)
@@ -206,11 +192,10 @@ class _Gathering:
             else:
                 with errors_at(op):
                     rule = derive_rule(record)
-            names = {record.name, call_target(record) or ""}
             if rule is None and (own := pointwise_rule(record)) is not None:
-                found = replace(cast(_Rule, _Rule.of(own, names)), attribute=OpShardingRuleAttr(own))
+                found = replace(cast(_Rule, _Rule.of(own, row)), attribute=OpShardingRuleAttr(own))
             else:
-                found = _Rule.of(rule, names)
+                found = _Rule.of(rule, row)
             known = self._rules[key] = found, (record, given)
         rule, _ = known
         if rule is not None and rule.attribute is not None:
@@ -270,22 +255,21 @@ class _Gathering:
         return gathered
 
 
-def _corrected(rule: ShardingRule, names: Collection[str]) -> ShardingRule:
+def _corrected(rule: ShardingRule, row: LocalRow) -> ShardingRule:
     """The rule, in which factors must be whole that Shardy leaves to its partitioner or shards wrongly.
 
     Those of custom rules and of searches that are in no operand, or in no result, and the last dimension of
-    a selection. names: of the op, and of the target of a custom call.
+    a selection.
     """
-    is_selecting = not _SELECTING.isdisjoint(names)
-    is_one_sided = rule.is_custom or not _SEARCHING.isdisjoint(names)
-    if not is_one_sided and not is_selecting:
+    is_one_sided = rule.is_custom or row.searches
+    if not is_one_sided and not row.selects:
         return rule
     sides = [
         {factor for tensor in side for dimension in tensor for factor in dimension}
         for side in (rule.operands, rule.results)
     ]
     whole = set(range(len(rule.factors))) - (sides[0] & sides[1]) if is_one_sided else set[int]()
-    if is_selecting:
+    if row.selects:
         whole |= set(rule.operands[0][-1])
     factors = tuple(
         replace(factor, type=FactorType.NEED_REPLICATION)
@@ -303,51 +287,6 @@ def _without_axes(old: TensorSharding | None, whole: Collection[int]) -> TensorS
     kept = tuple(replace(d, axes=()) if i in whole else d for i, d in enumerate(old.dimensions))
     return replace(old, dimensions=kept)
 
-
-def _unit_dimensions(op: Operation) -> list[Collection[int]]:
-    """The dimensions of one element, on all but one device padding, which the op would mix with data."""
-    values = (*operands_of(op), *op.results)
-    return [[dim for dim, size in enumerate(sizes_of(value)) if size == 1] for value in values]
-
-
-def _partly_updated(op: Operation) -> list[Collection[int]]:
-    """The dimensions of an update that are smaller than those of the operand."""
-    operand, update, *starts = operands_of(op)
-    pairs = enumerate(zip(sizes_of(operand), sizes_of(update), strict=True))
-    return [(), [dim for dim, (size, part) in pairs if part != size], *(() for _ in starts), ()]
-
-
-def _indexed_windows(op: Operation) -> list[Collection[int]]:
-    """The dimensions along which windows of updates begin at an index: they may reach out of any part.
-
-    Windows of whole dimensions at constant indices of zero stay within their parts.
-    """
-    count = len(op.results)
-    shape, updated = sizes_of(operands_of(op)[0]), sizes_of(operands_of(op)[count + 1])
-    begins_at_zero = is_zero_constant(operands_of(op)[count])
-    numbers = ScatterDimensions.of(record_of(op).attributes)
-    indexed = [
-        (own, its)
-        for own, its in numbers.windowed(len(shape))
-        if own in numbers.index_map and not (begins_at_zero and shape[own] == updated[its])
-    ]
-    inputs, updates = [dim for dim, _ in indexed], [dim for _, dim in indexed]
-    return [*[inputs] * count, (), *[updates] * count, *[inputs] * count]
-
-
-_UNIT = _unit_dimensions, "dimensions of one element are whole"
-_WHOLE_DIMENSIONS: Mapping[str, tuple[Callable[[Operation], Sequence[Collection[int]]], str]] = {
-    "stablehlo.broadcast_in_dim": _UNIT,
-    "stablehlo.convolution": _UNIT,
-    "stablehlo.dynamic_update_slice": (_partly_updated, "updates of slices are whole"),
-    "stablehlo.pad": _UNIT,
-    _RESHAPE: _UNIT,
-    _SCATTER: (_indexed_windows, "windows of updates begin at an index"),
-}
-"""By op, the dimensions of each operand, then of each result, that are whole whatever the rule says; why."""
-
-_LOOKED_THROUGH = (ConcatenateOp.name, SelectAndScatterOp.name)
-"""Ops that undo gathers by explicit reshards: `sdy-resolve-permutation-factors` warns where it does not."""
 
 _PASS = "sdy-gather-whole-tensors"
 

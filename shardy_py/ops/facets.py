@@ -17,7 +17,7 @@ engines read is a column of `OpSpec`. docs/design/facets.md lists the facets and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Generic, TypeVar
 
 from shardy_py.base.errors import ShardyError
@@ -34,7 +34,7 @@ class Facet(Generic[T]):
     A target without a row has that of `stablehlo.custom_call`.
 
     what: the name in messages. default: the row of ops that nothing else is said of.
-    families: the rows of ops of a family.
+    families: the rows of ops of a family. rows: of single ops.
     """
 
     def __init__(
@@ -47,17 +47,17 @@ class Facet(Generic[T]):
         self.what = what
         self.default = default
         self.families: Mapping[Family, T] = families or {}
-        self._rows: dict[str, T] = dict(rows or {})
+        self.rows: dict[str, T] = dict(rows or {})
 
     def of(self, name: str) -> T:
         """Returns the row of an op."""
-        row = self._rows.get(name)
+        row = self.rows.get(name)
         return self._unregistered(name) if row is None else row
 
     def _unregistered(self, name: str) -> T:
         call, _, target = name.partition("@")
-        if target and call in self._rows:
-            return self._rows[call]
+        if target and call in self.rows:
+            return self.rows[call]
         spec = TABLE.get(name) if self.families else None
         return self.default if spec is None else self.families.get(spec.kind, self.default)
 
@@ -70,18 +70,11 @@ class Facet(Generic[T]):
             ShardyError: the op has a row and `replaces` is not set, or another plugin has registered one.
         """
         claim(self.what, name)
-        if name in self._rows and not replaces:
+        if name in self.rows and not replaces:
             raise ShardyError.unexpected(
                 f"{self.what} '{name}'",
                 expected="one row",
                 got="two",
                 remedy="give replaces=True to replace the first",
             )
-        self._rows[name] = row
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._rows
-
-    def __iter__(self) -> Iterator[str]:
-        """The ops that have rows of their own."""
-        return iter(self._rows)
+        self.rows[name] = row

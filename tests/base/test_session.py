@@ -33,7 +33,6 @@ PROCESS_WIDE = {
     "mlir/dialects/verification/rules.py:_REGISTERED": "ops of registered dialects",
     "frontends/aten/__init__.py:_REGISTERED": "rows that users registered",
     "passes/propagate/auto_partition.py:_registered": "the one auto-partitioner",
-    "localize/global_to_local.py:_REGISTERED": "local forms that users registered",
     "mlir/text/attribute_writer.py:_mentioned": "a stack, empty between calls",
     "mlir/text/syntax.py:_names": "one entry an op class",
     "mlir/text/syntax.py:_providers": "one entry a package that provides dialects",

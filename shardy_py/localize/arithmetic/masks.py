@@ -13,7 +13,6 @@ Not here: inserting masks (`localize/padding_masks.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -46,18 +45,21 @@ class Mask:
 Masks = tuple[Mask, ...]
 
 
-def _dot_general(record: OpRecord) -> Masks:
+def dot_general_masks(record: OpRecord) -> Masks:
+    """Contracted dimensions."""
     contracting = DotDimensions.of(record.attributes).contracting
     return tuple(Mask(index, dimensions) for index, dimensions in enumerate(contracting))
 
 
-def _dot(record: OpRecord) -> Masks:
+def dot_masks(record: OpRecord) -> Masks:
+    """The last dimension of lhs and the first of rhs."""
     lhs = record.operands[0]
     assert lhs is not None
     return Mask(0, (lhs.rank - 1,)), Mask(1, (0,))
 
 
-def _convolution(record: OpRecord) -> Masks:
+def convolution_masks(record: OpRecord) -> Masks:
+    """Features and spatial dimensions."""
     numbers = ConvolutionDimensions.of(record.attributes)
     return (
         Mask(0, (numbers.feature, *numbers.spatial)),
@@ -65,7 +67,8 @@ def _convolution(record: OpRecord) -> Masks:
     )
 
 
-def _scatter(record: OpRecord) -> Masks:
+def scatter_masks(record: OpRecord) -> Masks:
+    """Indices, or updates if indices have no components."""
     numbers = ScatterDimensions.of(record.attributes)
     position = len(record.results)
     indices = record.operands[position]
@@ -89,15 +92,6 @@ def _everywhere_updated(record: OpRecord, numbers: ScatterDimensions) -> Masks:
         for index, update in enumerate(updates)
         if update is not None
     )
-
-
-ROWS: Mapping[str, Callable[[OpRecord], Masks]] = {
-    "stablehlo.dot_general": _dot_general,
-    "stablehlo.dot": _dot,
-    "stablehlo.convolution": _convolution,
-    "stablehlo.scatter": _scatter,
-}
-"""The masks of each op but reduce, whose combiner is a region."""
 
 
 def reduce_masks(record: OpRecord, combiners: tuple[str | None, ...]) -> Masks:

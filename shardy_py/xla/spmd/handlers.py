@@ -1,8 +1,7 @@
-"""The handler of each op: from an op record, operands and tilings of results to what is sent.
+"""The handlers of ops: from an op record, operands and tilings of results to what is sent.
 
-XLA's partitioner has a handler an opcode; each of its kind has a row here, elementwise ops share one, and all
-others get whole operands on every device. Not here: control flow (`walk.py`), the decisions (a module a
-handler).
+XLA's partitioner has a handler an opcode. Not here: which op has which (`facet.py`), control flow
+(`walk.py`), the decisions (a module a handler).
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from dataclasses import replace
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.ops import TABLE, Memory, row_of
 from shardy_py.ops.dimensions import DotDimensions, Window, own_windows
-from shardy_py.xla.spmd.application import Application, Handler
+from shardy_py.xla.spmd import dots
+from shardy_py.xla.spmd.application import Application
 from shardy_py.xla.spmd.convolutions import Convolution
-from shardy_py.xla.spmd.dots import dot
 from shardy_py.xla.spmd.dynamic_slices import dynamically_sliced, dynamically_updated
-from shardy_py.xla.spmd.indexed_handlers import copied, gather, scatter
+from shardy_py.xla.spmd.indexed_handlers import copied
 from shardy_py.xla.spmd.movement import (
     along_batch,
     bitcast,
@@ -39,38 +38,7 @@ from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.windows import padded, selected_and_scattered, sliced, windows_reduced
 
 
-def partition(application: Application) -> tuple[HeldTensor, ...]:
-    """The results of an op in the tilings that are wanted, with all that was sent for them.
-
-    XLA makes constants of results without elements before.
-    """
-    if _is_made_in_place(application):
-        return tuple(
-            HeldTensor.of(application.shape(i), target, application.element(i))
-            for i, target in enumerate(application.targets)
-        )
-    record = application.record
-    handler = HANDLERS.get(record.name)
-    row = TABLE.get(record.name)
-    if handler is None and row is not None:
-        is_explicit = row.collective is not None and row.collective.names_devices
-        handler = _explicit if is_explicit else _elementwise if row.elementwise(record) else _whole
-    handler = handler or _whole
-    made = handler(application)
-    if record.name in PRODUCTS:
-        return tuple(made)
-    pairs = zip(made, application.targets, strict=True)
-    return tuple(replace(value, tiling=value.tiling.like(target)) for value, target in pairs)
-
-
-def _is_made_in_place(application: Application) -> bool:
-    if application.operands:
-        types = application.record.results
-        return bool(types) and all(type_ is not None and 0 in type_.shape for type_ in types)
-    return application.record.name not in HANDLERS
-
-
-def _elementwise(application: Application) -> list[HeldTensor]:
+def elementwise_op(application: Application) -> list[HeldTensor]:
     """Scalars among the operands are broadcast first, as HLO has it."""
     rank = len(application.shape())
     operands = [value for value in application.operands if len(value.shape) == rank]
@@ -78,7 +46,7 @@ def _elementwise(application: Application) -> list[HeldTensor]:
     return [elementwise(operands, application.element(), target)]
 
 
-def _whole(application: Application) -> list[HeldTensor]:
+def whole(application: Application) -> list[HeldTensor]:
     """Each operand is gathered once."""
     found: list[HeldTensor] = []
     operands: Sequence[HeldTensor] = application.operands
@@ -88,7 +56,7 @@ def _whole(application: Application) -> list[HeldTensor]:
     return found
 
 
-def _explicit(application: Application) -> list[HeldTensor]:
+def explicit(application: Application) -> list[HeldTensor]:
     """A collective of the program itself, on what each device or group of devices holds."""
     record = application.record
     collective = TABLE[record.name].collective
@@ -106,30 +74,31 @@ def _explicit(application: Application) -> list[HeldTensor]:
     return found
 
 
-def _constant(application: Application) -> list[HeldTensor]:
+def constant(application: Application) -> list[HeldTensor]:
     """Its number is known if it is a scalar of integers."""
     made = HeldTensor.of(application.shape(), application.targets[0], application.element())
     return [replace(made, number=application.attributes.get("value"))]
 
 
-def _in_place(application: Application) -> list[HeldTensor]:
+def in_place(application: Application) -> list[HeldTensor]:
     """Each device makes its part of an unreduced tensor: its tile among zeros."""
     (value,), (target,) = application.operands, application.targets
     return [result_of([value], application.shape(), target, application.element())]
 
 
-def _copies(application: Application) -> list[HeldTensor]:
+def copies(application: Application) -> list[HeldTensor]:
     """Result i is a copy of operand i."""
     pairs = zip(application.operands, application.targets, strict=True)
     return [elementwise([value], value.element, target) for value, target in pairs]
 
 
-def _dot_general(application: Application) -> list[HeldTensor]:
+def dot_general(application: Application) -> list[HeldTensor]:
+    """A product along the dimensions that the op names."""
     numbers = DotDimensions.of(application.attributes)
     return _product(application, contracting=numbers.contracting, batch=numbers.batching)
 
 
-def _dot(application: Application) -> list[HeldTensor]:
+def dot(application: Application) -> list[HeldTensor]:
     """The last dimension of lhs and the first of rhs are contracted."""
     return _product(application, contracting=((len(application.operands[0].shape) - 1,), (0,)))
 
@@ -146,7 +115,7 @@ def _product(
         len(lhs.shape), len(rhs.shape), contracting=contracting, batch=batch
     )
     product = Product(dimensions, lhs, rhs, application.shape(), target, application.element())
-    return [dot(replace(product, is_unreduced=application.is_unreduced))]
+    return [dots.dot(replace(product, is_unreduced=application.is_unreduced))]
 
 
 def _without_axes(application: Application) -> tuple[HeldTensor, HeldTensor, Tiling]:
@@ -155,31 +124,35 @@ def _without_axes(application: Application) -> tuple[HeldTensor, HeldTensor, Til
     return lhs, rhs, application.targets[0].by(None)
 
 
-def _convolution(application: Application) -> list[HeldTensor]:
+def convolution(application: Application) -> list[HeldTensor]:
+    """A product that sums over windows."""
     lhs, rhs, target = _without_axes(application)
     own = Convolution.of(application.attributes, rhs.shape)
     dimensions = own.dimensions(lhs.shape)
     product = Product(dimensions, lhs, rhs, application.shape(), target, application.element())
-    return [dot(replace(product, convolution=own))]
+    return [dots.dot(replace(product, convolution=own))]
 
 
-def _rng(application: Application) -> list[HeldTensor]:
+def rng(application: Application) -> list[HeldTensor]:
     """Random numbers that several devices hold are drawn on one of them, and sent to the others by a sum."""
     found = HeldTensor.of(application.shape(), application.targets[0], application.element())
     return [found.summed(found.tiling, [found.tiling.rank])]
 
 
-def _transpose(application: Application) -> list[HeldTensor]:
+def transpose(application: Application) -> list[HeldTensor]:
+    """The dimensions in another order."""
     (value,), (target,) = application.operands, application.targets
     return [transposed(value, application.attributes["permutation"], target)]
 
 
-def _bitcast_convert(application: Application) -> list[HeldTensor]:
+def bitcast_convert(application: Application) -> list[HeldTensor]:
+    """The bits as another element type."""
     (value,), (target,) = application.operands, application.targets
     return [bitcast(value, application.shape(), application.element(), target)]
 
 
-def _reshape(application: Application) -> list[HeldTensor]:
+def reshape(application: Application) -> list[HeldTensor]:
+    """The elements in another shape."""
     return [reshaped(application.operands[0], application.shape(), application.targets[0])]
 
 
@@ -196,7 +169,7 @@ def _dropped(value: HeldTensor, kept: Sequence[int]) -> HeldTensor:
     )
 
 
-def _broadcast(application: Application) -> list[HeldTensor]:
+def broadcast_in_dim(application: Application) -> list[HeldTensor]:
     """Dimensions of size one that grow are dropped first, in a new tensor: its reshards are not shared."""
     (value,), (target,) = application.operands, application.targets
     shape = application.shape()
@@ -210,7 +183,7 @@ def _broadcast(application: Application) -> list[HeldTensor]:
     return [broadcast(value, dimensions, shape, target)]
 
 
-def _reduce(application: Application) -> list[HeldTensor]:
+def reduce(application: Application) -> list[HeldTensor]:
     """The second half of the operands are initial values."""
     inputs = application.operands[: len(application.targets)]
     elements = [application.element(i) for i in range(len(inputs))]
@@ -219,7 +192,8 @@ def _reduce(application: Application) -> list[HeldTensor]:
     return reduced(inputs, dimensions, elements, application.targets, is_unreduced=is_unreduced)
 
 
-def _slice(application: Application) -> list[HeldTensor]:
+def slice_(application: Application) -> list[HeldTensor]:
+    """Every so many of the elements between two bounds."""
     (value,), (target,) = application.operands, application.targets
     starts, limits, strides = (
         application.attributes[name] for name in ("start_indices", "limit_indices", "strides")
@@ -227,48 +201,54 @@ def _slice(application: Application) -> list[HeldTensor]:
     return [sliced(value, starts, limits, strides, target)]
 
 
-def _pad(application: Application) -> list[HeldTensor]:
+def pad(application: Application) -> list[HeldTensor]:
+    """The elements with others around and between them."""
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
     low, high, interior = (application.attributes[name] for name in names)
     return [padded(application.operands[0], low, high, interior, application.targets[0])]
 
 
-def _concatenate(application: Application) -> list[HeldTensor]:
+def concatenate(application: Application) -> list[HeldTensor]:
+    """The operands behind each other: along that dimension they are whole."""
     dimension = application.attributes["dimension"]
     (target,) = application.targets
     return [with_whole_dimensions(application.operands, [dimension], application.shape(), target)]
 
 
-def _reverse(application: Application) -> list[HeldTensor]:
+def reverse(application: Application) -> list[HeldTensor]:
+    """The elements in reverse order along dimensions."""
     (value,), (target,) = application.operands, application.targets
     return [reversed_along(value, application.attributes["dimensions"], target)]
 
 
-def _dynamic_slice(application: Application) -> list[HeldTensor]:
+def dynamic_slice(application: Application) -> list[HeldTensor]:
+    """A slice that starts at values."""
     return [dynamically_sliced(application.operands[0], application.shape(), application.targets[0])]
 
 
-def _dynamic_update_slice(application: Application) -> list[HeldTensor]:
+def dynamic_update_slice(application: Application) -> list[HeldTensor]:
+    """The operand with a slice replaced that starts at values."""
     value, update, *starts = application.operands
     numbers = [start.number for start in starts]
     return [dynamically_updated(value, update, numbers, application.targets[0])]
 
 
-def _fft(application: Application) -> list[HeldTensor]:
+def fft(application: Application) -> list[HeldTensor]:
     """The last dimensions are transformed, as many as `fft_length` has."""
     (value,), (target,) = application.operands, application.targets
     transformed = target.dimensions[target.rank - len(application.attributes["fft_length"]) :]
     if not Behaviour.FFT_KEEPS_BATCHES.holds or any(tiles > 1 for tiles in transformed):
-        return _whole(application)
+        return whole(application)
     return [result_of([reshard(value, target)], application.shape(), target, application.element())]
 
 
-def _sort(application: Application) -> list[HeldTensor]:
+def sort(application: Application) -> list[HeldTensor]:
+    """Sorted along a dimension."""
     dimension = application.attributes.get("dimension", -1) % len(application.shape())
     return sorted_along(application.operands, dimension, application.targets)
 
 
-def _matrices(application: Application) -> list[HeldTensor]:
+def matrices(application: Application) -> list[HeldTensor]:
     """The last two dimensions are whole."""
     rank = len(application.shape())
     whole = [rank - 2, rank - 1]
@@ -279,77 +259,37 @@ def _window(application: Application, rank: int) -> Sequence[Window]:
     return own_windows(application.attributes, rank)
 
 
-def _custom_call(application: Application) -> Sequence[HeldTensor]:
+def custom_call(application: Application) -> Sequence[HeldTensor]:
     """Calls with batch dimensions (of LAPACK) stay sharded along those of the first result."""
-    target = application.attributes.get("call_target_name")
     if row_of(application.record).memory is not Memory.SAME:
-        return _copies(application)
-    if target == "TopK" and len(application.operands[0].shape) == 2:
-        return largest(
-            application.operands[0],
-            application.shape()[-1],
-            application.targets,
-            [application.is_used(i) for i in range(2)],
-        )
+        return copies(application)
     given: dict[str, str] = application.attributes.get("mhlo.frontend_attributes") or {}
     batch = range(int(given.get("num_batch_dims") or 0))
     first = application.targets[0]
     near = first.replicated_except(batch)
     if near.is_replicated:
-        return _whole(application)
+        return whole(application)
     return along_batch(application.operands, [*batch], near, application.results, application.targets)
 
 
-def _reduce_window(application: Application) -> list[HeldTensor]:
+def top_k(application: Application) -> Sequence[HeldTensor]:
+    """The largest elements of each row of a matrix."""
+    value = application.operands[0]
+    if len(value.shape) != 2:
+        return custom_call(application)
+    used = [application.is_used(i) for i in range(2)]
+    return largest(value, application.shape()[-1], application.targets, used)
+
+
+def reduce_window(application: Application) -> list[HeldTensor]:
     """The second half of the operands are initial values."""
     inputs = application.operands[: len(application.targets)]
     shape = application.shape()
     return windows_reduced(inputs, _window(application, len(shape)), shape, application.targets)
 
 
-def _select_and_scatter(application: Application) -> list[HeldTensor]:
+def select_and_scatter(application: Application) -> list[HeldTensor]:
+    """The sums of what windows select."""
     operand, source = application.operands[:2]
     window = _window(application, len(operand.shape))
     return [selected_and_scattered(operand, source, window, application.targets[0])]
-
-
-PRODUCTS = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
-HANDLERS: dict[str, Handler] = {
-    "stablehlo.constant": _constant,
-    "sdy.constant": _constant,
-    "stablehlo.dot_general": _dot_general,
-    "stablehlo.dot": _dot,
-    "stablehlo.convolution": _convolution,
-    "stablehlo.transpose": _transpose,
-    "stablehlo.reshape": _reshape,
-    "stablehlo.bitcast_convert": _bitcast_convert,
-    "stablehlo.broadcast_in_dim": _broadcast,
-    "stablehlo.reduce": _reduce,
-    "stablehlo.slice": _slice,
-    "stablehlo.pad": _pad,
-    "stablehlo.concatenate": _concatenate,
-    "stablehlo.reverse": _reverse,
-    "stablehlo.dynamic_slice": _dynamic_slice,
-    "stablehlo.dynamic_update_slice": _dynamic_update_slice,
-    "stablehlo.custom_call": _custom_call,
-    "stablehlo.fft": _fft,
-    "stablehlo.sort": _sort,
-    "stablehlo.gather": gather,
-    "stablehlo.scatter": scatter,
-    "stablehlo.cholesky": _matrices,
-    "stablehlo.triangular_solve": _matrices,
-    "stablehlo.reduce_window": _reduce_window,
-    "stablehlo.select_and_scatter": _select_and_scatter,
-    "stablehlo.rng": _rng,
-    "sdy.all_reduce": _explicit,
-    "sdy.reduce_scatter": _explicit,
-    "sdy.replicated_to_unreduced": _in_place,
-    "sdy.sharded_to_unreduced": _in_place,
-    "chlo.next_after": _elementwise,  # XLA expands these
-    "chlo.polygamma": _elementwise,
-    "chlo.zeta": _elementwise,
-    "stablehlo.optimization_barrier": _copies,
-    "hlo.opt-barrier": _copies,
-    "hlo.copy": _copies,
-}
-"""By the name of the op."""

@@ -11,14 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from shardy_py.mlir.dialects.stablehlo import PadOp
 from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
 from shardy_py.xla.spmd.rotations import rotated, rotation, wrap, wrapped
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.windows import padded, slice_of_pad
-
-_COPIES = frozenset({"hlo.copy", "sdy.reshard", "sdy.sharding_constraint"})
-"""Ops that are copies in HLO, whose sharding is that of the result."""
 
 
 @dataclass(frozen=True)
@@ -39,30 +37,24 @@ class Pattern:
         return self.tiling is None or self.tiling == source
 
 
-def patterns_of(block: Block) -> dict[Name, Pattern]:
-    """The patterns in a block, by the results of their steps, which are used nowhere else."""
-    inside = _Uses({step.results[0]: step for step in block.steps if step.results}, Counter(used(block)))
-    found: dict[Name, Pattern] = {}
-    for step in block.steps:
-        for recognize in _RECOGNIZED.get(step.record.name, ()):
-            match = recognize(step, inside)
-            if match is not None:
-                pattern, steps = match
-                found |= dict.fromkeys((each.results[0] for each in (step, *steps)), pattern)
-    return found
-
-
 @dataclass(frozen=True)
-class _Uses:
-    """The steps of a block by their results, and how often each value is used."""
+class Uses:
+    """The steps of a block by their results, how often each value is used, and which steps are copies."""
 
     made: Mapping[Name, PlannedOp]
     count: Mapping[Name, int]
+    is_copy: Callable[[PlannedOp], bool]
+
+    @staticmethod
+    def of(block: Block, is_copy: Callable[[PlannedOp], bool]) -> Uses:
+        """Those of a block."""
+        made = {step.results[0]: step for step in block.steps if step.results}
+        return Uses(made, Counter(used(block)), is_copy)
 
     def behind_copies(self, name: Name) -> tuple[Name, tuple[PlannedOp, ...]]:
         """The value of which copies, used once each, make a value, and these copies."""
         copies: tuple[PlannedOp, ...] = ()
-        while name in self.made and self.count[name] == 1 and _is_copy(self.made[name]):
+        while name in self.made and self.count[name] == 1 and self.is_copy(self.made[name]):
             copies = (*copies, self.made[name])
             name = self.made[name].operands[0]
         return name, copies
@@ -75,14 +67,14 @@ class _Uses:
         return (self.made[name], *copies)
 
 
-def _is_copy(step: PlannedOp) -> bool:
-    return step.record.name in _COPIES
+Match = tuple[Pattern, tuple[PlannedOp, ...]]
+"""A pattern, and its other steps than the last."""
+Recognizer = Callable[[PlannedOp, "Uses"], Match | None]
+"""Finds a pattern that a step ends."""
 
 
-_Match = tuple[Pattern, tuple[PlannedOp, ...]]
-
-
-def _rotation(step: PlannedOp, inside: _Uses) -> _Match | None:
+def rotation_of_slices(step: PlannedOp, inside: Uses) -> Match | None:
+    """The end of a tensor before its front."""
     (target,) = step.targets
     parts = [inside.only(name) for name in step.operands]
     if len(parts) != 2 or target is None or parts[0] is None or parts[1] is None:
@@ -99,7 +91,8 @@ def _rotation(step: PlannedOp, inside: _Uses) -> _Match | None:
     return Pattern(step, end.operands[0], plan, target), (*parts[0], *parts[1])
 
 
-def _wrap(step: PlannedOp, inside: _Uses) -> _Match | None:
+def wrap_of_slices(step: PlannedOp, inside: Uses) -> Match | None:
+    """A tensor between its own ends."""
     (target,) = step.targets
     if len(step.operands) != 3 or target is None:
         return None
@@ -113,13 +106,14 @@ def _wrap(step: PlannedOp, inside: _Uses) -> _Match | None:
     return Pattern(step, middle, lambda value: wrapped(value, found, target)), (*front, *behind, *copies)
 
 
-def _slice_of_pad(step: PlannedOp, inside: _Uses) -> _Match | None:
+def slice_of_padding(step: PlannedOp, inside: Uses) -> Match | None:
+    """A slice of a padded tensor."""
     (target,) = step.targets
     steps = inside.only(step.operands[0])
     if steps is None or target is None or target.is_replicated:
         return None
     padding = steps[0]
-    if padding.record.name != "stablehlo.pad" or padding.targets != (target,):
+    if padding.record.name != PadOp.name or padding.targets != (target,):
         return None
     edges = slice_of_pad(padding.record, step.record, target)
     if edges is None:
@@ -130,10 +124,3 @@ def _slice_of_pad(step: PlannedOp, inside: _Uses) -> _Match | None:
         return padded(value, *edges, none, target)
 
     return Pattern(step, padding.operands[0], plan), steps
-
-
-_RECOGNIZED: dict[str, tuple[Callable[[PlannedOp, _Uses], _Match | None], ...]] = {
-    "stablehlo.concatenate": (_rotation, _wrap),
-    "stablehlo.slice": (_slice_of_pad,),
-}
-"""By the op that ends the pattern."""

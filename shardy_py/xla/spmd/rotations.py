@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from shardy_py.mlir.dialects.stablehlo import SliceOp
 from shardy_py.ops import OpRecord
 from shardy_py.xla.spmd.movement import result_of
 from shardy_py.xla.spmd.partitioned import HeldTensor
@@ -24,15 +25,15 @@ from shardy_py.xla.spmd.reshard import reshard
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.windows import padded
 
-_JOINED, _PART = "stablehlo.concatenate", "stablehlo.slice"
+_SLICES = [SliceOp.name] * 2
 
 
 def rotation(joined: OpRecord, parts: Sequence[OpRecord]) -> tuple[int, int] | None:
     """The dimension and amount by which the end of a tensor moves to its front; None: another op.
 
-    joined: of the results of `parts`, slices of one tensor.
+    joined: the concatenation of `parts`, slices of one tensor.
     """
-    if joined.name != _JOINED or [part.name for part in parts] != [_PART, _PART]:
+    if [part.name for part in parts] != _SLICES:
         return None
     end, front = parts
     dimension: int = joined.attributes["dimension"]
@@ -57,8 +58,8 @@ class Wrap:
 
 
 def wrap(joined: OpRecord, parts: tuple[OpRecord, OpRecord]) -> Wrap | None:
-    """The padding of a tensor with its own slices, the `parts`; None: another op."""
-    if joined.name != _JOINED or [part.name for part in parts] != [_PART, _PART]:
+    """The padding of a tensor with its own slices, the `parts` of a concatenation; None: another op."""
+    if [part.name for part in parts] != _SLICES:
         return None
     dimension: int = joined.attributes["dimension"]
     if any(part.attributes["strides"][dimension] != 1 for part in parts):

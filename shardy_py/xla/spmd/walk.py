@@ -2,7 +2,7 @@
 
 A program is a block of steps: op records with names of values, and the tilings of results. Reshards of one
 value that start alike are sent once: XLA keeps resharded values, and merges equal ops. Bodies of loops count
-as often as they run. Not here: what each op needs (`handlers.py`), programs of IR as blocks.
+as often as they run. Not here: what each op needs (`facet.py`), programs of IR as blocks.
 
 >>> from shardy_py.ops import OpRecord, TensorType
 >>> from shardy_py.sharding import Mesh
@@ -24,10 +24,10 @@ from operator import is_
 from shardy_py.base.session import SESSION
 from shardy_py.ops import TABLE, Control
 from shardy_py.xla.spmd.application import Application, static_shape
-from shardy_py.xla.spmd.handlers import PRODUCTS, partition
+from shardy_py.xla.spmd.facet import partition, sent_row
 from shardy_py.xla.spmd.model import CollectivePlan, PlannedCollective
 from shardy_py.xla.spmd.partitioned import HeldTensor, Rematerialization, without_axes
-from shardy_py.xla.spmd.patterns import Pattern, patterns_of
+from shardy_py.xla.spmd.patterns import Pattern, Uses
 from shardy_py.xla.spmd.planned import Needed, Planned, known_plan, planned, positions_of, tensor_held
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue, used
 from shardy_py.xla.spmd.reshard import reshard
@@ -148,8 +148,9 @@ class _Walk:
                 key, holds = (step.plan_key, used), (step.record, step.targets)
                 found = self._planned(key, names, lambda operands: _applied(step, operands, flags), holds)
             self.plans[id(step)] = step, used, operands, found
+        row = sent_row(step.record)
         for name, result in zip(results, found, strict=True):
-            if result.made is not None and step.record.name == _SLICE:
+            if result.made is not None and row.is_merged:
                 self._note_slice(name, result, names)
             if result.needed or result.rematerialized:
                 if result.before is None or name in live:
@@ -157,7 +158,7 @@ class _Walk:
                 else:
                     self._emit(*result.before, names, step, times)
             values[name] = result.held
-        if step.record.name in PRODUCTS:
+        if row.is_product:
             for name in names:
                 values[name] = tensor_held(without_axes(values[name]))
 
@@ -262,9 +263,18 @@ def _operand(step: PlannedOp, names: Sequence[Name], origin: int) -> int:
     return step.operands.index(names[origin]) if origin >= 0 and names[origin] in step.operands else -1
 
 
-_SLICE = "stablehlo.slice"
-_BARRIERS = frozenset({"stablehlo.optimization_barrier", "hlo.opt-barrier"})
-"""Ops that need all their operands for each of their results."""
+def patterns_of(block: Block) -> dict[Name, Pattern]:
+    """The patterns in a block, by the results of their steps, which are used nowhere else."""
+    found: dict[Name, Pattern] = {}
+    inside: Uses | None = None
+    for step in block.steps:
+        for recognize in sent_row(step.record).patterns:
+            inside = inside or Uses.of(block, lambda step: sent_row(step.record).is_copy)
+            match = recognize(step, inside)
+            if match is not None:
+                pattern, steps = match
+                found |= dict.fromkeys((each.results[0] for each in (step, *steps)), pattern)
+    return found
 
 
 def _live(block: Block) -> set[Name]:
@@ -273,7 +283,7 @@ def _live(block: Block) -> set[Name]:
     for step in reversed(block.steps):
         if not step.results or not live.isdisjoint(step.results):
             live.update(step.operands)
-            if step.record.name in _BARRIERS:
+            if sent_row(step.record).needs_all:
                 live.update(step.results)
             for inner in step.blocks:
                 live.update(used(inner))

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shardy_py.localize.arithmetic.masks import ROWS, Fill, Mask, reduce_masks
+from shardy_py.localize.arithmetic.masks import (
+    Fill,
+    Mask,
+    dot_general_masks,
+    dot_masks,
+    reduce_masks,
+)
 from shardy_py.ops import COMBINERS, Combiner, Identity, OpRecord, TensorType
 
 Array = NDArray[np.int64]
@@ -72,10 +78,7 @@ def test_the_padding_of_dots_is_neutral(sizes: tuple[int, int, int], more: tuple
         "lhs_contracting_dimensions": (1,),
         "rhs_contracting_dimensions": (0,),
     }
-    for name, attributes in (
-        ("stablehlo.dot", {}),
-        ("stablehlo.dot_general", {"dot_dimension_numbers": numbers}),
-    ):
-        masks = ROWS[name](OpRecord(name, kinds, (), attributes))
+    for masks_of, attributes in ((dot_masks, {}), (dot_general_masks, {"dot_dimension_numbers": numbers})):
+        masks = masks_of(OpRecord("", kinds, (), attributes))
         made = padded(lhs, kinds[0].shape, masks, 0) @ padded(rhs, kinds[1].shape, masks, 1)  # pyright: ignore
         assert (made[:i, :j] == lhs @ rhs).all()

@@ -9,7 +9,7 @@ import pytest
 from shardy_py import Program, propagate
 from shardy_py.api.local_program import LocalProgram, register_partitioner
 from shardy_py.base.errors import ShardyError
-from shardy_py.localize import global_to_local
+from shardy_py.localize.facet import LOCAL
 from shardy_py.localize.localizer import Localizer, Site
 from shardy_py.mlir.dialects import parse_module
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder
@@ -50,7 +50,7 @@ def wrong_tanh() -> Iterator[None]:
 
     register_partitioner("stablehlo.tanh", convert)
     yield
-    del global_to_local._REGISTERED["stablehlo.tanh"]
+    del LOCAL.rows["stablehlo.tanh"]
 
 
 def test_each_op_is_proven_once() -> None:
