@@ -13,11 +13,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from shardy_py.indexing.layout import element_type
+from shardy_py.mlir.dialects.stablehlo import (
+    ConvertOp,
+    ConvolutionOp,
+    DotGeneralOp,
+    IotaOp,
+    ReduceWindowOp,
+    SelectAndScatterOp,
+    TransposeOp,
+)
 from shardy_py.ops import TABLE, OpRecord, TensorType
 from shardy_py.ops.dimensions import ConvolutionDimensions, DotDimensions
+from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.spmd.program import Name, PlannedOp
-
-_TRANSPOSE = "stablehlo.transpose"
 
 
 def copied_order(
@@ -34,16 +42,12 @@ def copied_order(
     return None if is_canonical or wanted == tuple(range(rank)) else wanted
 
 
-PRODUCTS = frozenset(("stablehlo.convolution", "stablehlo.dot_general"))
-_SELECTION = "stablehlo.select_and_scatter"
-COPIED = PRODUCTS | {_SELECTION}
-"""Ops to which something is added."""
 _NARROW = frozenset(("bf16", "f16"))
 
 
 def is_widened(step: PlannedOp) -> bool:
     """True if the host computes a product in f32 instead of fewer bits."""
-    type_ = step.record.operands[0] if step.record.name in PRODUCTS else None
+    type_ = step.record.operands[0] if STORED.of(step.record.name).is_product else None
     return type_ is not None and type_.element in _NARROW
 
 
@@ -91,12 +95,12 @@ def canonical(step: PlannedOp, sent: Sequence[int], *, on_host: bool, is_entry: 
     sent: the indices of operands that are sent, so that a copy of them is made anyway. is_entry: whether it
     is in the entry computation.
     """
-    if on_host and step.record.name == _SELECTION:
+    if on_host and step.record.name == SelectAndScatterOp.name:
         return _expanded(step)
     orders: list[tuple[int, ...] | None] = []
-    if step.record.name == "stablehlo.dot_general":
+    if step.record.name == DotGeneralOp.name:
         orders = _orders_of_product(step.record)
-    elif step.record.name == "stablehlo.convolution" and on_host and is_entry:
+    elif step.record.name == ConvolutionOp.name and on_host and is_entry:
         orders = _orders_of_convolution(step.record)
     operands, results = list(step.operands), list(step.results)
     before: list[Added] = []
@@ -156,11 +160,11 @@ def _expanded(step: PlannedOp) -> Canonical:
     type_ = step.record.operands[0]
     rank = 0 if type_ is None else type_.rank
     integer = 32 / (32 if type_ is None else element_type(type_.element).bits)
-    bare = OpRecord("stablehlo.reduce_window", (), ())
+    bare = OpRecord(ReduceWindowOp.name, (), ())
     numbers = tuple((id(step), "index", i) for i in range(rank))
     chosen, places, start = ((id(step), name) for name in ("chosen", "places", "start"))
     indices = (
-        Added(PlannedOp(OpRecord("stablehlo.iota", (), ()), (), (name,), (None,)), operand, integer)
+        Added(PlannedOp(OpRecord(IotaOp.name, (), ()), (), (name,), (None,)), operand, integer)
         for name in numbers
     )
     before = (
@@ -173,11 +177,11 @@ def _expanded(step: PlannedOp) -> Canonical:
 
 
 def _converted(type_: TensorType, source: Name, made: Name, *, to: str) -> PlannedOp:
-    record = OpRecord("stablehlo.convert", (type_,), (replace(type_, element=to),))
+    record = OpRecord(ConvertOp.name, (type_,), (replace(type_, element=to),))
     return PlannedOp(record, (source,), (made,), (None,))
 
 
 def _copy(type_: TensorType, source: Name, made: Name, order: Sequence[int]) -> PlannedOp:
     result = replace(type_, shape=tuple(type_.shape[i] for i in order))
-    record = OpRecord(_TRANSPOSE, (type_,), (result,), {"permutation": tuple(order)})
+    record = OpRecord(TransposeOp.name, (type_,), (result,), {"permutation": tuple(order)})
     return PlannedOp(record, (source,), (made,), (None,))

@@ -13,17 +13,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from shardy_py.ops import TABLE, Repeat, Role
+from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
-
-_MOVES = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        *("broadcast_in_dim", "iota", "reshape", "transpose", "slice", "pad", "concatenate", "reverse"),
-        *("dynamic_slice", "convert", "bitcast_convert", "select", "clamp", "compare"),
-    )
-)
-"""Ops that XLA fuses into consumers although they are not elementwise."""
 
 
 class FusedStep(NamedTuple):
@@ -73,7 +65,7 @@ class Fusion:
             into = _some(roots[id(each)] for each in consumers)
             once = len(into) == 1 or not self._is_expensive(step)
             is_plain = TABLE[kind].elementwise(step.record) and broadcast.isdisjoint(step.operands)
-            if kind == "stablehlo.constant" or (
+            if STORED.of(kind).is_always_fused or (
                 once and all(self._is_fused_into(kind, each, is_plain=is_plain) for each in consumers)
             ):
                 found.add(name)
@@ -125,13 +117,13 @@ class Fusion:
         return TABLE[step.record.name].repeat is Repeat.EXPENSIVE
 
     def _is_consumer(self, step: PlannedOp) -> bool:
-        is_reduction = step.record.name == "stablehlo.reduce"
-        return not step.blocks and (is_cheap(step) or is_reduction) and not self._gathers(step)
+        takes = is_cheap(step) or STORED.of(step.record.name).takes_plain
+        return not step.blocks and takes and not self._gathers(step)
 
     def _is_fused_into(self, kind: str, step: PlannedOp, *, is_plain: bool) -> bool:
         """True if an op is fused into a step; an expensive one not where its elements are read repeatedly."""
-        row = TABLE[step.record.name]
-        if step.record.name == "stablehlo.reduce" and not is_plain and TABLE[kind].repeat is not Repeat.FREE:
+        row, is_free = TABLE[step.record.name], TABLE[kind].repeat is Repeat.FREE
+        if STORED.of(step.record.name).takes_plain and not (is_plain or is_free):
             return False
         is_repeated = row.role is Role.BROADCAST and TABLE[kind].repeat is Repeat.EXPENSIVE
         return self._is_consumer(step) and not is_repeated
@@ -170,9 +162,7 @@ class Fusion:
 
 def is_cheap(step: PlannedOp) -> bool:
     """True if XLA fuses a step with others: elementwise ops, and those that move elements."""
-    row = TABLE[step.record.name]
-    is_constant = step.record.name == "stablehlo.constant"
-    return is_constant or step.record.name in _MOVES or row.elementwise(step.record)
+    return STORED.of(step.record.name).is_fused or TABLE[step.record.name].elementwise(step.record)
 
 
 def _some(sets: Iterable[frozenset[int]]) -> frozenset[int]:

@@ -11,12 +11,12 @@ from shardy_py.mlir.record import combiners_of
 from shardy_py.ops import TABLE, TensorType
 from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.ops.reads import integers
+from shardy_py.xla.buffers.facet import host_row
 from shardy_py.xla.buffers.host_program import (
     LIBRARY_REDUCTION,
     HostOp,
     HostProgram,
     elements,
-    is_movable,
     is_pointwise,
     kind_of,
 )
@@ -28,8 +28,6 @@ _RUN = 16
 """The elements of a running sum that the host makes at once."""
 _LIBRARY_ELEMENTS = 4096
 """The elements from which on the host reduces by a library."""
-_WIDENED = frozenset(("sort", "scatter", "reduce_window", "select_and_scatter"))
-"""Ops that the host runs in f32 instead of bf16."""
 
 
 def compute(
@@ -59,7 +57,7 @@ def compute(
         if axis >= 0:
             _running(program, step, reads[0], axis, makes[0])
             return
-    if kind in _WIDENED and any(map(program.is_narrow, reads)):
+    if host_row(kind).is_wide and any(map(program.is_narrow, reads)):
         reads = [program.widened(name, step) if program.is_narrow(name) else name for name in reads]
         made = [_wide(program, name) for name in makes]
     if not reads and not others and len(makes) == 1 and _is_known(program, step, makes[0]):
@@ -80,7 +78,7 @@ def _wide(program: HostProgram, name: Name) -> Name:
 def _is_known(program: HostProgram, step: PlannedOp, made: Name) -> bool:
     """True if an equal op without operands has made the value: XLA merges them."""
     kind = kind_of(step)
-    if not (is_movable(kind) or is_pointwise(HostOp(kind, (), (made,), computed=step))):
+    if not (host_row(kind).is_movable or is_pointwise(HostOp(kind, (), (made,), computed=step))):
         return False
     first = program.known.setdefault((kind, id(step.record), program.types.get(made)), made)
     if first != made:

@@ -24,25 +24,18 @@ from heapq import heappop, heappush
 from shardy_py.ops import TABLE, Repeat, TensorType
 from shardy_py.ops.elementwise import DIVISIONS
 from shardy_py.xla.buffers.canonical import is_narrowed
+from shardy_py.xla.buffers.facet import StoredRow, host_row
 from shardy_py.xla.buffers.host_program import (
     LIBRARY_REDUCTION,
     HostOp,
     elements,
     is_in_place,
-    is_movable,
     is_pointwise,
 )
 from shardy_py.xla.spmd.program import Name
 
 _POLYNOMIALS = ("sine", "cosine", "tan")
 """Functions of reals that the host computes by few operations; of complex numbers they are expensive."""
-_CONDITIONAL = frozenset(("concatenate", "dynamic_update_slice", "pad", "reduce", "reduce_window"))
-"""Ops whose code has branches or loops: it is in a fusion only once."""
-_IN_LIBRARY = frozenset(("broadcast_in_dim", "reshape", "transpose", "pad", "iota"))
-_NOT_IN_LIBRARY = frozenset(
-    ("select", "clamp", "compare", "remainder", "and", "or", "xor", "not", "real", "imag")
-)
-"""Ops that a reduction of the library computes with it, and elementwise ones that it does not."""
 _MOST_REPETITIONS = 15
 """The most times that code of an op may be in a fusion."""
 _MOST_REDUCTIONS = 5
@@ -113,6 +106,7 @@ class HostFusion:
     _elements: list[int] = field(init=False)
     _results: list[int] = field(init=False, default_factory=list[int])
     _pointwise: list[bool] = field(init=False)
+    _rows: list[StoredRow] = field(init=False)
     _fusible: list[bool] = field(init=False)
     _expensive: list[bool] = field(init=False)
     _kept: set[int] = field(init=False, default_factory=set[int])
@@ -136,8 +130,9 @@ class HostFusion:
             self.users[number][_OUTSIDE] = None
         self.shared = [len(users) > 1 for users in self.users]
         self._pointwise = [*map(is_pointwise, self.ops)]
-        kinds = zip(self.ops, self._pointwise, strict=True)
-        self._fusible = [len(op.makes) == 1 and (same or is_movable(op.kind)) for op, same in kinds]
+        self._rows = [host_row(op.kind) for op in self.ops]
+        kinds = zip(self.ops, self._pointwise, self._rows, strict=True)
+        self._fusible = [len(op.makes) == 1 and (same or row.is_movable) for op, same, row in kinds]
         self._expensive = [*map(self._is_expensive, range(len(self.ops)))]
         self._kept = stored if len(self.returned) == 1 else set()
 
@@ -230,7 +225,7 @@ class HostFusion:
             given, made = self._elements[value], self._elements[self._results[number]]
             is_whole = given < 0 or made < 0 or given == made
             return _REPEATED if not is_whole else _SAME if pointwise else _OTHER
-        is_index = kind in ("pad", "reduce", "dynamic_slice", "gather") and value != self.reads[number][0]
+        is_index = self._rows[number].repeats_others and value != self.reads[number][0]
         return _REPEATED if is_index else _OTHER
 
     def _joins(self, group: _Growing, number: int) -> bool:
@@ -253,7 +248,7 @@ class HostFusion:
         if kind == "broadcast_in_dim":
             return False
         count = self._count(group, value)
-        if kind not in _CONDITIONAL:
+        if not self._rows[number].is_conditional:
             return count > _MOST_REPETITIONS
         others = sum(self.read_by.get((value, user), 1) for user in self.users[number] if user != group.root)
         return count > 1 or group.readers[value] + others > 1
@@ -262,8 +257,9 @@ class HostFusion:
         """True if a group with a root may have an op that makes what it reads in an order."""
         op, last = self.ops[number], self.ops[root]
         if last.kind == LIBRARY_REDUCTION:
-            is_known = self._pointwise[number] and len(op.reads) <= 2 and op.kind not in _NOT_IN_LIBRARY
-            return not self.shared[number] and (is_known or op.kind in _IN_LIBRARY)
+            is_in_library = self._rows[number].is_in_library
+            is_known = self._pointwise[number] and len(op.reads) <= 2
+            return not self.shared[number] and (is_known if is_in_library is None else is_in_library)
         if self._is_copied(number) or self._is_copied(root):
             return False
         if self._expensive[number] and (order == _REPEATED or len(self.users[number]) > 1):

@@ -16,21 +16,12 @@ from math import prod
 from typing import NamedTuple
 
 from shardy_py.ops import TABLE, Storage, TensorType
+from shardy_py.xla.buffers.facet import host_row
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
 LIBRARY_REDUCTION = "library_reduce"
 """The kind of a reduction that a library computes."""
-_POINTWISE = frozenset(
-    ("select", "clamp", "compare", "convert", "bitcast_convert", "complex", "real", "imag")
-)
-"""Ops that XLA counts as elementwise, beside those whose rows say so."""
-_MOVES = frozenset(
-    (
-        *("broadcast_in_dim", "concatenate", "copy", "dynamic_slice", "dynamic_update_slice", "gather"),
-        *("iota", "pad", "reduce", "reshape", "reverse", "slice", "transpose"),
-    )
-)
 
 
 class HostOp(NamedTuple):
@@ -62,14 +53,9 @@ def elements(type_: TensorType) -> int:
 def is_pointwise(op: HostOp) -> bool:
     """True if each element that it makes depends on the same element of its operands only."""
     step = op.computed
-    return op.kind in _POINTWISE or (
+    return host_row(op.kind).is_pointwise or (
         step is not None and bool(TABLE[step.record.name].elementwise(step.record))
     )
-
-
-def is_movable(kind: str) -> bool:
-    """True if an op is fused like elementwise ones although it moves, repeats or reduces elements."""
-    return kind in _MOVES
 
 
 def is_in_place(op: HostOp) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from shardy_py.ops import TensorType
-from shardy_py.xla.buffers.host_program import HostProgram, elements, kind_of
+from shardy_py.xla.buffers.host_program import HostProgram, elements
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
@@ -83,16 +83,6 @@ def _made_shape(collective: PlannedCollective) -> tuple[int, ...]:
     shape = collective.made_shape or collective.held_shape
     is_unknown = collective.kind == "all_gather" and not collective.made_shape and bool(shape)
     return (shape[0] * collective.group_size, *shape[1:]) if is_unknown else shape
-
-
-_HALOS = frozenset(
-    ("concatenate", "convolution", "pad", "reduce_window", "reverse", "select_and_scatter", "slice")
-)
-
-
-def has_halo(step: PlannedOp) -> bool:
-    """True if the op reads slices of neighbours beside its own part."""
-    return kind_of(step) in _HALOS
 
 
 def halo_axis(

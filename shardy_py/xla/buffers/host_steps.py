@@ -13,10 +13,11 @@ from typing import cast
 
 from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TABLE, TensorType
-from shardy_py.xla.buffers.canonical import PRODUCTS, is_narrowed_after, is_widened
+from shardy_py.xla.buffers.canonical import is_narrowed_after, is_widened
+from shardy_py.xla.buffers.facet import STORED, host_row
 from shardy_py.xla.buffers.host_compute import compute
-from shardy_py.xla.buffers.host_program import HostProgram, elements, is_movable, kind_of
-from shardy_py.xla.buffers.host_sends import cut, halo_axis, has_halo, masked, sent, with_halo
+from shardy_py.xla.buffers.host_program import HostProgram, elements, kind_of
+from shardy_py.xla.buffers.host_sends import cut, halo_axis, masked, sent, with_halo
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
@@ -116,11 +117,15 @@ class HostSteps:
     def _axis(
         self, step: PlannedOp, collective: PlannedCollective, source: Name, last: int | None
     ) -> int | None:
-        return halo_axis(self.program, collective, source, last) if has_halo(step) else None
+        return (
+            halo_axis(self.program, collective, source, last)
+            if STORED.of(step.record.name).has_halo
+            else None
+        )
 
     def _halos(self, step: PlannedOp, operands: Sequence[Name], again: Sequence[Sent]) -> Iterable[Sent]:
         """The slices that are sent again to neighbours for a step: XLA does not merge those."""
-        for each in again if has_halo(step) else ():
+        for each in again if STORED.of(step.record.name).has_halo else ():
             index = next((i for i, name in enumerate(operands) if name in self._roots(each)), -1)
             if index >= 0 and halo_axis(self.program, each.collective, operands[index], None) is not None:
                 yield Sent(each.step, each.collective, index)
@@ -249,5 +254,6 @@ class HostSteps:
 
 def _is_whole(step: PlannedOp) -> bool:
     """True if the op makes a value like its operand, of which a device may keep a part only."""
-    is_other = is_movable(kind_of(step)) or has_halo(step) or step.record.name in PRODUCTS
+    row = STORED.of(step.record.name)
+    is_other = host_row(kind_of(step)).is_movable or row.has_halo or row.is_product
     return not is_other and not step.blocks

@@ -17,8 +17,9 @@ from typing import cast
 from shardy_py.indexing.layout import element_type
 from shardy_py.indexing.layout.formats import Target
 from shardy_py.ops import TABLE, Control, Memory, Storage, TensorType, row_of
-from shardy_py.xla.buffers.canonical import COPIED, Added, canonical, is_narrowed_after
+from shardy_py.xla.buffers.canonical import Added, canonical, is_narrowed_after
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
+from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.fusion import Fusion
 from shardy_py.xla.buffers.host import host_events
 from shardy_py.xla.buffers.host_program import HostProgram
@@ -30,8 +31,6 @@ from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
-
-_WINDOWED = frozenset(("stablehlo.convolution", "stablehlo.reduce_window", "stablehlo.select_and_scatter"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,7 @@ class StoredBlock:
                 self._list_with_copies(step)
 
     def _list_with_copies(self, step: PlannedOp) -> None:
-        if step.record.name not in COPIED:
+        if not STORED.of(step.record.name).is_rewritten:
             self.steps.append(step)
             return
         sent = self.sent_for(step)
@@ -171,8 +170,8 @@ class StoredBlock:
     def _is_alias(self, step: PlannedOp) -> bool:
         """True if each result is its operand under another name."""
         row = TABLE[step.record.name]
-        is_reshape = step.record.name == "stablehlo.reshape" and not self.setting.on_host
-        is_free = row.is_wire or row.storage is Storage.ALIAS or is_reshape
+        is_renamed = STORED.of(step.record.name).is_free and not self.setting.on_host
+        is_free = row.is_wire or row.storage is Storage.ALIAS or is_renamed
         pairs = zip(step.operands, step.results, strict=False)
         same = all(self.sizes.get(name) == self.sizes[result] for name, result in pairs)
         return is_free and same and not self.sent_for(step) and bool(step.results)
@@ -295,7 +294,7 @@ class StoredBlock:
                 sent.append(name)
                 chains[operand] = name
             parts = [(name, "parts") for name in step.results] if sums else [*step.results]
-            if sent and step.record.name in _WINDOWED:
+            if sent and STORED.of(step.record.name).joins_halo:
                 # What comes from neighbours and the operand are put together in memory of their own.
                 joined = (id(step), "joined")
                 self.sizes[joined] = sum(self.sizes[name] for name in (*needs[id(step)][:1], *sent))

@@ -1,0 +1,120 @@
+"""How XLA's backends store the results of each op: what is fused with what, copied before, written over.
+
+    STORED.of("stablehlo.transpose").is_fused
+
+An op without a row has a buffer of its own, and nothing is fused into it. Where results lie, and how XLA
+counts computing an op again, are columns of its row in `ops/` (`storage`, `memory`, `repeat`).
+Source: openxla/xla, xla/service/instruction_fusion.cc, xla/service/cpu/cpu_instruction_fusion.cc.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shardy_py.ops import Facet, Family
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRow:
+    """How XLA's backends treat an op.
+
+    is_rewritten: whether copies are added to it before it runs (`canonical.py`).
+    is_product: whether the host computes it in f32.
+    has_halo: whether slices of neighbours are put together with the operand; joins_halo: in memory of their
+        own, on chips.
+
+    On chips (`fusion.py`):
+    is_fused: whether it is fused into others, and others into it. is_always_fused: into any.
+    takes_plain: whether elementwise ops are fused into it, although it is not fused itself.
+    is_free: whether the result is the operand under another name.
+
+    On the host (`host_fusion.py`):
+    is_pointwise: whether it counts as elementwise for all types. is_movable: whether it is fused although it
+        moves, repeats or reduces elements.
+    is_conditional: whether its code has branches or loops: it is in a fusion only once.
+    is_in_library: whether a reduction of the library computes it; None: if it is elementwise.
+    is_wide: whether it runs in f32 instead of bf16.
+    repeats_others: whether it reads elements of other operands than the first repeatedly.
+    """
+
+    is_rewritten: bool = False
+    is_product: bool = False
+    has_halo: bool = False
+    joins_halo: bool = False
+    is_fused: bool = False
+    is_always_fused: bool = False
+    takes_plain: bool = False
+    is_free: bool = False
+    is_pointwise: bool = False
+    is_movable: bool = False
+    is_conditional: bool = False
+    is_in_library: bool | None = None
+    is_wide: bool = False
+    repeats_others: bool = False
+
+
+_ELEMENTWISE = StoredRow(is_fused=True, is_pointwise=True)
+_NOT_IN_LIBRARY = StoredRow(is_fused=True, is_pointwise=True, is_in_library=False)
+_MOVED = StoredRow(is_fused=True, is_movable=True)
+_IN_LIBRARY = StoredRow(is_fused=True, is_movable=True, is_in_library=True)
+_PRODUCT = StoredRow(is_rewritten=True, is_product=True)
+_WINDOWED = StoredRow(has_halo=True, joins_halo=True, is_wide=True)
+
+STORED = Facet(
+    "storage of",
+    StoredRow(),
+    {Family.ELEMENTWISE: _ELEMENTWISE, Family.MOVEMENT: _MOVED, Family.WINDOW: _WINDOWED},
+    {
+        "stablehlo.constant": StoredRow(is_fused=True, is_always_fused=True),
+        "stablehlo.iota": _IN_LIBRARY,
+        **dict.fromkeys(
+            (
+                *("stablehlo.and", "stablehlo.clamp", "stablehlo.compare", "stablehlo.imag", "stablehlo.not"),
+                *("stablehlo.or", "stablehlo.real", "stablehlo.remainder", "stablehlo.select"),
+                "stablehlo.xor",
+            ),
+            _NOT_IN_LIBRARY,
+        ),
+        "stablehlo.bitcast_convert": _ELEMENTWISE,
+        "hlo.copy": StoredRow(is_movable=True),
+        "stablehlo.transpose": _IN_LIBRARY,
+        "stablehlo.broadcast_in_dim": _IN_LIBRARY,
+        "stablehlo.reshape": StoredRow(is_fused=True, is_movable=True, is_in_library=True, is_free=True),
+        "stablehlo.slice": StoredRow(is_fused=True, is_movable=True, has_halo=True),
+        "stablehlo.reverse": StoredRow(is_fused=True, is_movable=True, has_halo=True),
+        "stablehlo.concatenate": StoredRow(
+            is_fused=True, is_movable=True, has_halo=True, is_conditional=True
+        ),
+        "stablehlo.pad": StoredRow(
+            is_fused=True,
+            is_movable=True,
+            has_halo=True,
+            is_conditional=True,
+            is_in_library=True,
+            repeats_others=True,
+        ),
+        "stablehlo.dynamic_slice": StoredRow(is_fused=True, is_movable=True, repeats_others=True),
+        "stablehlo.dynamic_update_slice": StoredRow(is_movable=True, is_conditional=True),
+        "stablehlo.gather": StoredRow(is_movable=True, repeats_others=True),
+        "stablehlo.scatter": StoredRow(is_wide=True),
+        "stablehlo.sort": StoredRow(is_wide=True),
+        "stablehlo.reduce": StoredRow(
+            takes_plain=True, is_movable=True, is_conditional=True, repeats_others=True
+        ),
+        "stablehlo.dot_general": _PRODUCT,
+        "stablehlo.convolution": StoredRow(
+            is_rewritten=True, is_product=True, has_halo=True, joins_halo=True
+        ),
+        "stablehlo.reduce_window": StoredRow(
+            has_halo=True, joins_halo=True, is_wide=True, is_conditional=True
+        ),
+        "stablehlo.select_and_scatter": StoredRow(
+            is_rewritten=True, has_halo=True, joins_halo=True, is_wide=True
+        ),
+    },
+)
+
+
+def host_row(kind: str) -> StoredRow:
+    """Returns the row of an op as HLO names it, without its dialect."""
+    return STORED.of("hlo.copy" if kind == "copy" else f"stablehlo.{kind}")
