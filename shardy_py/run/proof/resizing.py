@@ -5,7 +5,7 @@
 Types, attributes with sizes and constants change together; constants keep their first elements. Ops whose
 verifier rejects the new sizes keep theirs, and the others are chosen again.
 
-Not here: choosing the sizes (`sizes.py`), what ops require of them (`sized_ops.py`).
+Not here: choosing the sizes (`sizes.py`), what ops require of them (`facet.py`).
 """
 
 from __future__ import annotations
@@ -42,11 +42,12 @@ from shardy_py.mlir.record import record_of
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.text.dense import element_size, elements_type, is_splat, make_dense
 from shardy_py.mlir.text.type_reader import ranked_tensor
-from shardy_py.ops import OpRecord
+from shardy_py.ops import OpRecord, row_name
 from shardy_py.propagation.rules import derive_rule
 from shardy_py.run.interpret.constants import array_of
 from shardy_py.run.proof.correspondences import all_values
-from shardy_py.run.proof.sized_ops import Shape, SizedOp, Variables, relate, resized_attributes
+from shardy_py.run.proof.facet import EXACT
+from shardy_py.run.proof.sized_ops import Shape, SizedOp, Variables, relate_alike, relate_by_rule
 from shardy_py.run.proof.sizes import KEPT, Problem
 from shardy_py.sharding import ShardingRule
 
@@ -124,7 +125,13 @@ class Resizing:
             operands, results = (
                 tuple(self._variables[value] for value in side) for side in (operands_of(op), op.results)
             )
-            relate(SizedOp(record, operands, results, factors), rule, self._problem)
+            row, sized = EXACT.of(row_name(record)), SizedOp(record, operands, results, factors)
+            if row.relate is not None:
+                row.relate(sized, self._problem)
+            if rule is not None:
+                relate_by_rule(sized, rule, self._problem, is_described=row.relate is not None)
+            elif row.relate is None:
+                relate_alike(sized, self._problem)
 
     def _relate_call(self, call: Operation, callee: Operation) -> None:
         (block, *_) = callee.regions[0].blocks
@@ -176,7 +183,9 @@ class Resizing:
                 _set_function_type(copy)
             elif op in self._factors:
                 sides = [[shape(value) for value in side] for side in (operands_of(op), op.results)]
-                _set_integers(copy, resized_attributes(record_of(op), *sides))
+                record = record_of(op)
+                resize = EXACT.of(row_name(record)).resize
+                _set_integers(copy, {} if resize is None else resize(record, *sides))
                 given = copy.attributes.get(RULE)
                 if isinstance(given, OpShardingRuleAttr):
                     sizes = [solution[variable] for variable in self._factors[op]]

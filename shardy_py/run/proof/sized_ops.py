@@ -1,14 +1,15 @@
 """How the sizes of an op's operands, results and attributes depend on one another.
 
-A row an op whose dimensions differ in size, or whose attributes hold sizes; all other relations follow from
-the sharding rule, in which dimensions of one factor have its size.
+For ops whose dimensions differ in size, or whose attributes hold sizes; all other relations follow from the
+sharding rule, in which dimensions of one factor have its size.
 
-Not here: solving the relations (`sizes.py`), changing the program (`resizing.py`).
+Not here: which op has which (`facet.py`), solving the relations (`sizes.py`), changing the program
+(`resizing.py`).
 
 >>> from shardy_py.ops import TensorType
 >>> half = OpRecord("stablehlo.slice", (TensorType((64,)),), (TensorType((32,)),),
 ...                 {"start_indices": (32,), "limit_indices": (64,), "strides": (1,)})
->>> resized_attributes(half, [(10,)], [(5,)])
+>>> slice_attributes(half, [(10,)], [(5,)])
 {'start_indices': (5,), 'limit_indices': (10,)}
 """
 
@@ -62,38 +63,14 @@ class SizedOp:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SizeRow:
-    """What the rule does not say of an op.
-
-    relate: adds the relations of its dimensions. attributes: those with sizes, for new shapes of operands and
-    results; None: it has none.
-    """
-
-    relate: Callable[[SizedOp, Problem], None]
-    attributes: Callable[[OpRecord, Sequence[Shape], Sequence[Shape]], Mapping[str, Shape]] | None = None
+Relate = Callable[[SizedOp, Problem], None]
+"""Adds relations of the dimensions of an op."""
+Resize = Callable[[OpRecord, Sequence[Shape], Sequence[Shape]], Mapping[str, Shape]]
+"""The attributes of an op with sizes, for new shapes of its operands and results."""
 
 
-def relate(op: SizedOp, rule: ShardingRule | None, problem: Problem) -> None:
-    """Adds all relations of an op. Sizes of dimensions that nothing describes stay."""
-    row = SIZE_ROWS.get(op.record.name)
-    if row is not None:
-        row.relate(op, problem)
-    if rule is not None:
-        _relate_by_rule(op, rule, problem, is_described=row is not None)
-    elif row is None:
-        _relate_alike(op, problem)
-
-
-def resized_attributes(
-    record: OpRecord, operands: Sequence[Shape], results: Sequence[Shape]
-) -> Mapping[str, Shape]:
-    """Returns the attributes of an op that change with the shapes of its operands and results."""
-    row = SIZE_ROWS.get(record.name)
-    return {} if row is None or row.attributes is None else row.attributes(record, operands, results)
-
-
-def _relate_by_rule(op: SizedOp, rule: ShardingRule, problem: Problem, *, is_described: bool) -> None:
+def relate_by_rule(op: SizedOp, rule: ShardingRule, problem: Problem, *, is_described: bool) -> None:
+    """Relates dimensions to the factors of the rule. Sizes of dimensions that nothing describes stay."""
     tensors = (*op.operands, *op.results)
     for variables, mapping in zip(tensors, rule.tensors, strict=True):
         for variable, factors in zip(variables, mapping, strict=True):
@@ -110,7 +87,7 @@ def _relate_by_rule(op: SizedOp, rule: ShardingRule, problem: Problem, *, is_des
                 problem.relate(ProductOfSizes(variable, of_factors))
 
 
-def _relate_alike(op: SizedOp, problem: Problem) -> None:
+def relate_alike(op: SizedOp, problem: Problem) -> None:
     """An op without a rule, as a collective: operands as their results, or of a multiple of their sizes."""
     if not op.operands:
         return
@@ -132,7 +109,8 @@ def _at_most(part: int, whole: int, problem: Problem) -> None:
 # ---------------------------------------------------------------------- slices, pads, concatenations
 
 
-def _slice(op: SizedOp, problem: Problem) -> None:
+def slice_(op: SizedOp, problem: Problem) -> None:
+    """The result has the elements between two bounds."""
     bounds = (op.record.attributes[name] for name in ("start_indices", "limit_indices", "strides"))
     for operand, result, *row in zip(op.operands[0], op.results[0], *bounds, strict=True):
         if row == [0, problem.sizes[operand], 1]:
@@ -141,9 +119,10 @@ def _slice(op: SizedOp, problem: Problem) -> None:
             problem.relate(SlicedSize(operand, result, *row))
 
 
-def _slice_attributes(
+def slice_attributes(
     record: OpRecord, operands: Sequence[Shape], results: Sequence[Shape]
 ) -> Mapping[str, Shape]:
+    """Bounds at the same places of a smaller operand."""
     old = shape_of(record.operands[0])
     given = zip(record.attributes["start_indices"], record.attributes["limit_indices"], strict=True)
     bounds = [
@@ -161,7 +140,8 @@ def _padding(record: OpRecord) -> list[tuple[int, int, int]]:
     return list(zip(*(record.attributes[name] for name in names), strict=True))
 
 
-def _pad(op: SizedOp, problem: Problem) -> None:
+def pad(op: SizedOp, problem: Problem) -> None:
+    """The result has elements around and between those of the operand."""
     for operand, result, edges in zip(op.operands[0], op.results[0], _padding(op.record), strict=True):
         if any(edges):
             problem.relate(PaddedSize(operand, result, *edges))
@@ -169,9 +149,10 @@ def _pad(op: SizedOp, problem: Problem) -> None:
             problem.tie(operand, result)
 
 
-def _pad_attributes(
+def pad_attributes(
     record: OpRecord, operands: Sequence[Shape], results: Sequence[Shape]
 ) -> Mapping[str, Shape]:
+    """Edges that smaller tensors leave."""
     old = shape_of(record.results[0])
     edges = [
         PaddedSize(0, 1, *given).edges(size, new) or given[:2]
@@ -183,7 +164,8 @@ def _pad_attributes(
     }
 
 
-def _concatenate(op: SizedOp, problem: Problem) -> None:
+def concatenate(op: SizedOp, problem: Problem) -> None:
+    """The result has the elements of all operands along a dimension."""
     along = integer(op.record.attributes, "dimension")
     for operand in op.operands:
         for dimension, pair in enumerate(zip(operand, op.results[0], strict=True)):
@@ -195,38 +177,44 @@ def _concatenate(op: SizedOp, problem: Problem) -> None:
 # ---------------------------------------------------------------------- slices at run-time offsets
 
 
-def _dynamic_slice(op: SizedOp, problem: Problem) -> None:
+def dynamic_slice(op: SizedOp, problem: Problem) -> None:
+    """The result is at most as large as the operand."""
     for operand, result in zip(op.operands[0], op.results[0], strict=True):
         _at_most(result, operand, problem)
 
 
-def _result_shape(
+def result_shape(
     record: OpRecord, operands: Sequence[Shape], results: Sequence[Shape]
 ) -> Mapping[str, Shape]:
+    """A slice has the sizes of the result."""
     return {"slice_sizes": results[0]}
 
 
-def _dynamic_update_slice(op: SizedOp, problem: Problem) -> None:
+def dynamic_update_slice(op: SizedOp, problem: Problem) -> None:
+    """The update is at most as large as the operand."""
     for operand, update in zip(op.operands[0], op.operands[1], strict=True):
         _at_most(update, operand, problem)
 
 
-def _gather(op: SizedOp, problem: Problem) -> None:
+def gather(op: SizedOp, problem: Problem) -> None:
+    """Windows are at most as large as the operand."""
     numbers = GatherDimensions.of(op.record.attributes)
     for dimension, offset in numbers.windowed(len(op.operands[0])):
         _at_most(op.results[0][offset], op.operands[0][dimension], problem)
 
 
-def _gather_attributes(
+def gather_attributes(
     record: OpRecord, operands: Sequence[Shape], results: Sequence[Shape]
 ) -> Mapping[str, Shape]:
+    """Windows have the sizes of the result."""
     sizes = list(record.attributes["slice_sizes"])
     for dimension, offset in GatherDimensions.of(record.attributes).windowed(len(sizes)):
         sizes[dimension] = results[0][offset]
     return {"slice_sizes": tuple(sizes)}
 
 
-def _scatter(op: SizedOp, problem: Problem) -> None:
+def scatter(op: SizedOp, problem: Problem) -> None:
+    """Updates are at most as large as what they update."""
     windowed = ScatterDimensions.of(op.record.attributes).windowed(len(op.operands[0]))
     count = len(op.results)
     for operand, update in zip(op.operands[:count], op.operands[count + 1 :], strict=True):
@@ -256,7 +244,8 @@ _FARTHEST = 8
 """Windows larger than that read all parts anyhow, as those of the gradients of kernels."""
 
 
-def _convolution(op: SizedOp, problem: Problem) -> None:
+def convolution(op: SizedOp, problem: Problem) -> None:
+    """The windows are those of the kernel."""
     numbers = ConvolutionDimensions.of(op.record.attributes)
     kernel = [op.operands[1][d] for d in numbers.kernel_spatial]
     operands = [op.operands[0][d] for d in numbers.spatial]
@@ -265,7 +254,8 @@ def _convolution(op: SizedOp, problem: Problem) -> None:
     _relate_windows(list(zip(operands, kernel, results, strict=True)), windows, problem)
 
 
-def _reduce_window(op: SizedOp, problem: Problem) -> None:
+def reduce_window(op: SizedOp, problem: Problem) -> None:
+    """The windows are those that the op states."""
     windows = own_windows(op.record.attributes, len(op.operands[0]))
     for operand, result in zip(op.operands, op.results, strict=False):
         _relate_windows([(a, None, b) for a, b in zip(operand, result, strict=True)], windows, problem)
@@ -274,7 +264,7 @@ def _reduce_window(op: SizedOp, problem: Problem) -> None:
             problem.tie(*pair)
 
 
-def _select_and_scatter(op: SizedOp, problem: Problem) -> None:
+def select_and_scatter(op: SizedOp, problem: Problem) -> None:
     """The source has an element for each window; the result is as large as the operand."""
     operand, source, *_ = op.operands
     windows = own_windows(op.record.attributes, len(operand))
@@ -286,11 +276,12 @@ def _select_and_scatter(op: SizedOp, problem: Problem) -> None:
 # ---------------------------------------------------------------------- sizes in attributes and operands
 
 
-def _fixed(op: SizedOp, problem: Problem) -> None:
+def fixed(op: SizedOp, problem: Problem) -> None:
+    """All sizes stay: they are values, or in other places."""
     problem.pin(*op.variables)
 
 
-def _fft(op: SizedOp, problem: Problem) -> None:
+def fft(op: SizedOp, problem: Problem) -> None:
     """A spectrum of n real elements has n // 2 + 1."""
     operand, result = op.operands[0], op.results[0]
     ties = list(zip(operand, result, strict=True))
@@ -303,48 +294,20 @@ def _fft(op: SizedOp, problem: Problem) -> None:
         problem.tie(*pair)
 
 
-def _fft_length(record: OpRecord, operands: Sequence[Shape], results: Sequence[Shape]) -> Mapping[str, Shape]:
+def fft_length(record: OpRecord, operands: Sequence[Shape], results: Sequence[Shape]) -> Mapping[str, Shape]:
+    """The sizes of the real side."""
     real = results[0] if record.attributes["fft_type"] == "IRFFT" else operands[0]
     return {"fft_length": real[-len(record.attributes["fft_length"]) :]}
 
 
-def _top_k(op: SizedOp, problem: Problem) -> None:
+def top_k(op: SizedOp, problem: Problem) -> None:
+    """At most as many are found as there are."""
     for result in op.results:
         _at_most(result[-1], op.operands[0][-1], problem)
         for pair in zip(result[:-1], op.operands[0][:-1], strict=True):
             problem.tie(*pair)
 
 
-def _found_count(
-    record: OpRecord, operands: Sequence[Shape], results: Sequence[Shape]
-) -> Mapping[str, Shape]:
+def found_count(record: OpRecord, operands: Sequence[Shape], results: Sequence[Shape]) -> Mapping[str, Shape]:
+    """As many as the result has."""
     return {"k": results[0][-1:]}
-
-
-SIZE_ROWS: Mapping[str, SizeRow] = {
-    "chlo.top_k": SizeRow(_top_k, _found_count),
-    "stablehlo.concatenate": SizeRow(_concatenate),
-    "stablehlo.convolution": SizeRow(_convolution),
-    "stablehlo.dynamic_slice": SizeRow(_dynamic_slice, _result_shape),
-    "stablehlo.dynamic_update_slice": SizeRow(_dynamic_update_slice),
-    "stablehlo.fft": SizeRow(_fft, _fft_length),
-    "stablehlo.gather": SizeRow(_gather, _gather_attributes),
-    "stablehlo.pad": SizeRow(_pad, _pad_attributes),
-    "stablehlo.reduce_window": SizeRow(_reduce_window),
-    "stablehlo.scatter": SizeRow(_scatter),
-    "stablehlo.select_and_scatter": SizeRow(_select_and_scatter),
-    "stablehlo.slice": SizeRow(_slice, _slice_attributes),
-    **dict.fromkeys(
-        (
-            "stablehlo.dynamic_broadcast_in_dim",
-            "stablehlo.dynamic_conv",
-            "stablehlo.dynamic_gather",
-            "stablehlo.dynamic_iota",
-            "stablehlo.dynamic_pad",
-            "stablehlo.dynamic_reshape",
-            "stablehlo.real_dynamic_slice",
-        ),
-        SizeRow(_fixed),
-    ),
-}
-"""By op. Those whose sizes are values, or in other places, keep them."""

@@ -15,26 +15,17 @@ from typing import Any
 from xdsl.dialects.builtin import ComplexType, ModuleOp
 from xdsl.ir import Attribute, Operation
 
+from shardy_py.mlir.dialects.stablehlo import BitcastConvertOp, ConvertOp
 from shardy_py.mlir.ir import operands_of, replace_operand, walk_pre_order
 from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.record import record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, shape_of
 from shardy_py.mlir.text.dense import element_size
 from shardy_py.mlir.text.float_formats import FORMATS
 from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.mlir.typed import element_type_of
-from shardy_py.ops import TABLE
-
-_TELL_APART = frozenset(
-    (
-        *("stablehlo.atan2", "stablehlo.divide", "stablehlo.power", "stablehlo.rsqrt"),
-        *("chlo.broadcast_atan2", "chlo.broadcast_divide", "chlo.broadcast_power"),
-        *("chlo.digamma", "chlo.lgamma", "chlo.next_after", "chlo.broadcast_next_after"),
-        *("chlo.polygamma", "chlo.broadcast_polygamma", "chlo.zeta", "chlo.broadcast_zeta"),
-        *("chlo.top_k", "stablehlo.bitcast_convert", "stablehlo.custom_call", "stablehlo.sort"),
-    )
-)
-"""The ops whose results differ for zeros of both signs in more than the sign of a zero."""
-
+from shardy_py.ops import TABLE, row_name
+from shardy_py.run.proof.facet import EXACT
 
 _EXPONENT_BITS, _MANTISSA_BITS = 11, 23
 """The numbers of bits of f64 and of f32: integers are made of floats as exact as those of the program."""
@@ -43,9 +34,9 @@ _EXPONENT_BITS, _MANTISSA_BITS = 11, 23
 def drop_zero_signs(module: ModuleOp) -> None:
     """Makes zeros positive before ops that tell them apart; elementwise ones on complex numbers, too."""
     for op in list(walk_pre_order(module)):
-        if op.name == "stablehlo.convert" and _is_float(operands_of(op)[0].type) and _is_integer(op):
+        if isinstance(op, ConvertOp) and _is_float(operands_of(op)[0].type) and _is_integer(op):
             _round_operand(op)
-        if op.name in _TELL_APART or _is_on_complex(op):
+        if EXACT.of(row_name(record_of(op))).tells_zeros_apart or _is_on_complex(op):
             for index, value in enumerate(operands_of(op)):
                 if _is_float(value.type):
                     build = StablehloBuilder(op)
@@ -70,7 +61,7 @@ def _is_integer(op: Operation) -> bool:
 
 def _with_one_nan(build: StablehloBuilder, value: Any, zero: Any, op: Operation) -> Any:
     """The value with the same bits for all NaNs before an op that shows bits: StableHLO leaves them open."""
-    if op.name != "stablehlo.bitcast_convert" or _is_complex(value.type):
+    if not isinstance(op, BitcastConvertOp) or _is_complex(value.type):
         return value
     nan = build.broadcast(build.binary("divide", zero, zero), shape_of(value))
     return build.select(build.compare("NE", value, value), nan, value)

@@ -1,0 +1,70 @@
+"""What a proof needs to know about each op: how its sizes are related, and whether it tells zeros apart.
+
+    EXACT.of("stablehlo.slice").resize(record, operands, results)
+
+By default sizes are related as the sharding rule says, no attribute holds any, and zeros of both signs give
+the same result. Not here: the relations (`sized_ops.py`), zeros (`zero_signs.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shardy_py.ops import Facet, Family
+from shardy_py.run.proof import sized_ops as sizes
+
+
+@dataclass(frozen=True, slots=True)
+class ExactRow:
+    """What a proof needs to know about an op.
+
+    relate: adds the relations of its dimensions that its rule does not state. resize: its attributes with
+    sizes, for other shapes. tells_zeros_apart: whether its results differ for zeros of both signs in more
+    than the sign of a zero.
+    """
+
+    relate: sizes.Relate | None = None
+    resize: sizes.Resize | None = None
+    tells_zeros_apart: bool = False
+
+
+_FIXED = ExactRow(sizes.fixed)
+_TELLS = ExactRow(tells_zeros_apart=True)
+
+EXACT = Facet(
+    "proof of",
+    ExactRow(),
+    {Family.WINDOW: ExactRow(sizes.reduce_window), Family.INDEXED: _FIXED},
+    {
+        "stablehlo.slice": ExactRow(sizes.slice_, sizes.slice_attributes),
+        "stablehlo.pad": ExactRow(sizes.pad, sizes.pad_attributes),
+        "stablehlo.concatenate": ExactRow(sizes.concatenate),
+        "stablehlo.dynamic_slice": ExactRow(sizes.dynamic_slice, sizes.result_shape),
+        "stablehlo.dynamic_update_slice": ExactRow(sizes.dynamic_update_slice),
+        "stablehlo.gather": ExactRow(sizes.gather, sizes.gather_attributes),
+        "stablehlo.scatter": ExactRow(sizes.scatter),
+        "stablehlo.convolution": ExactRow(sizes.convolution),
+        "stablehlo.dynamic_conv": _FIXED,
+        "stablehlo.select_and_scatter": ExactRow(sizes.select_and_scatter),
+        "stablehlo.fft": ExactRow(sizes.fft, sizes.fft_length),
+        "chlo.top_k": ExactRow(sizes.top_k, sizes.found_count, tells_zeros_apart=True),
+        "stablehlo.atan2": _TELLS,
+        "stablehlo.bitcast_convert": _TELLS,
+        "stablehlo.custom_call": _TELLS,
+        "stablehlo.divide": _TELLS,
+        "stablehlo.power": _TELLS,
+        "stablehlo.rsqrt": _TELLS,
+        "stablehlo.sort": _TELLS,
+        "chlo.broadcast_atan2": _TELLS,
+        "chlo.broadcast_divide": _TELLS,
+        "chlo.broadcast_next_after": _TELLS,
+        "chlo.broadcast_polygamma": _TELLS,
+        "chlo.broadcast_power": _TELLS,
+        "chlo.broadcast_zeta": _TELLS,
+        "chlo.digamma": _TELLS,
+        "chlo.lgamma": _TELLS,
+        "chlo.next_after": _TELLS,
+        "chlo.polygamma": _TELLS,
+        "chlo.zeta": _TELLS,
+    },
+)
