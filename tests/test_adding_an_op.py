@@ -69,7 +69,7 @@ from shardy_py.ops import (
     row_name,
     shape_of,
 )
-from shardy_py.ops.compute import COMPUTE, Array, Compute
+from shardy_py.ops.compute import COMPUTED, Array, Compute, ComputedRow
 from shardy_py.ops.dimensions import own_windows
 from shardy_py.ops.elementwise import pointwise
 from shardy_py.ops.windowed import adjust_window
@@ -308,7 +308,7 @@ def kind(request: pytest.FixtureRequest) -> Iterator[Kind]:
                 opcode = elementwise_opcode(spec)
                 patch.setitem(OPCODES, opcode.opcode, opcode)
             if new.compute:
-                patch.setitem(COMPUTE, spec.name, new.compute)
+                patch.setitem(COMPUTED.rows, spec.name, ComputedRow(new.compute))
         _forget_unknown_ops()
         yield new
     _forget_unknown_ops()

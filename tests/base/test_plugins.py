@@ -16,7 +16,7 @@ from shardy_py.base.plugins import load_installed_plugins, load_plugins
 from shardy_py.cli import check, diff, explorer, interpret, main, suggest
 from shardy_py.mlir.dialects import parse_module
 from shardy_py.ops import TABLE
-from shardy_py.ops.compute import COMPUTE
+from shardy_py.ops.compute import COMPUTED
 from shardy_py.propagation.rules.derive import derive_rule
 
 PASS = """
@@ -42,9 +42,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[Path]:
     monkeypatch.setattr(plugins, "_called", set())
     monkeypatch.syspath_prepend(tmp_path / "site")
     (tmp_path / "program.mlir").write_text(PROGRAM)
-    rows, functions = dict(TABLE), dict(COMPUTE)
+    rows, functions = dict(TABLE), dict(COMPUTED.rows)
     yield tmp_path
-    for table, before in ((TABLE, rows), (COMPUTE, functions)):
+    for table, before in ((TABLE, rows), (COMPUTED.rows, functions)):
         table.clear()
         table.update(before)  # pyright: ignore
     for name, module in [*sys.modules.items()]:

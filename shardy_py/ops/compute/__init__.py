@@ -9,7 +9,8 @@ has one lane. Behind it are the dimensions of the tensor type, with the numpy ty
 the caller, who turns them off once: `np.errstate(all="ignore")`.
 
 The functions of a family are in one module, and listed in its table `COMPUTE` by the name of the op's row
-(`ops/table.py`): "stablehlo.add", "stablehlo.custom_call@Eigh". Those of ops with regions take the regions as
+(`ops/table.py`): "stablehlo.add", "stablehlo.custom_call@Eigh"; the tables make the facet `COMPUTED`
+(`facet.py`). Those of ops with regions take the regions as
 callables between record and operands. Sections of StableHLO's specification are named in the docstrings.
 
 Not here: control flow, calls, communication and effects, which need the state of a run (`run/interpret/`).
@@ -23,27 +24,18 @@ array([[3., 2., 1.]], dtype=float32)
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from shardy_py.base.errors import ShardyError
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute import quantization
-from shardy_py.ops.compute.custom_calls import CustomCall, register_custom_call
-from shardy_py.ops.compute.indexed import IN_PLACE
+from shardy_py.ops.compute.custom_calls import CustomCall
+from shardy_py.ops.compute.facet import COMPUTED, ComputedRow, register_custom_call
 from shardy_py.ops.compute.lanes import Array, Compute, RegionFunction
-from shardy_py.ops.reads import names
 from shardy_py.ops.table import row_name
-
-_FAMILIES = names("""chlo contraction conversion convolution custom_calls elementwise indexed linear_algebra
-    movement normalization order quantization random reduction scan scatter windowed""")
-_TABLES = (import_module(f"{__name__}.{family}").COMPUTE for family in _FAMILIES)
-COMPUTE: dict[str, Compute] = {name: row for table in _TABLES for name, row in table.items()}
-"""The function of every op that computes results from operands alone."""
 
 
 def compute_of(record: OpRecord) -> Compute:
     """Returns the function of an op. Raises `ShardyError` if there is none."""
-    function = COMPUTE.get(row_name(record))
+    function = COMPUTED.of(row_name(record)).function
     if function is None:
         raise ShardyError.unsupported(f"running '{row_name(record)}'")
     is_plain = not any(map(quantization.is_quantized, (*record.operands, *record.results)))
@@ -51,10 +43,10 @@ def compute_of(record: OpRecord) -> Compute:
 
 
 __all__ = [
-    "COMPUTE",
-    "IN_PLACE",
+    "COMPUTED",
     "Array",
     "Compute",
+    "ComputedRow",
     "CustomCall",
     "RegionFunction",
     "compute_of",

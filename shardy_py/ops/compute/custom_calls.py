@@ -1,6 +1,6 @@
 """What custom calls compute, by target: those that JAX and XLA emit, and those that users register.
 
-    register_custom_call("my_scale", lambda call, x: x * call.attributes["factor"])
+    register_custom_call("my_scale", lambda call, x: x * call.attributes["factor"])        # facet.py
 
 Not here: LAPACK's routines (`lapack.py`), targets that need the state of a run (`run/interpret/`).
 """
@@ -15,7 +15,6 @@ from typing import Any, cast
 import numpy as np
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.base.plugins import claim
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.compute import lapack
 from shardy_py.ops.compute.lanes import TOKEN, Array, Compute, dtype_of, in_lanes, lanes_of
@@ -55,21 +54,9 @@ def call_of(record: OpRecord) -> CustomCall:
     return CustomCall(attributes.get("call_target_name", ""), attributes, record.results)
 
 
-def register_custom_call(target: str, function: Function, *, lanes: bool = False) -> None:
-    """Registers what the custom calls of a target compute, in place of an earlier function.
+def function_of_user(function: Function, *, has_lanes: bool) -> Compute:
+    """Returns the function of a target from one of users; see `register_custom_call`."""
 
-    function: `function(call, *arrays)` returns an array, or a sequence of as many as the call has results of
-        tensor types. It must not write to its arguments. Tokens are passed on without it.
-    lanes: whether the function takes and returns arrays of all devices, (devices, *shape), with 1 instead of
-        the number of devices if they hold the same value. Otherwise it is called once for each device.
-    """
-    from shardy_py.ops.compute import COMPUTE
-
-    claim("function of custom call", target)
-    COMPUTE[f"{CALL}@{target}"] = _registered(function, has_lanes=lanes)
-
-
-def _registered(function: Function, *, has_lanes: bool) -> Compute:
     def arrays(call: CustomCall, operands: Sequence[Array]) -> tuple[Array, ...]:
         if has_lanes:
             return _checked(call, _sequence(call, function(call, *operands)), 1)

@@ -232,5 +232,3 @@ COMPUTE: dict[str, Compute] = {
     "stablehlo.torch_index_select": torch_index_select,
 }
 """The function of each op."""
-IN_PLACE: dict[str, Compute] = {"stablehlo.dynamic_update_slice": write_slice}
-"""Functions that write the result into the first operand: contiguous, with all lanes, used nowhere else."""

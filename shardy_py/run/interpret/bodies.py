@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from shardy_py.mlir.record import record_of
-from shardy_py.ops.compute import COMPUTE, Array
+from shardy_py.ops.compute import COMPUTED, Array
 from shardy_py.ops.compute.lanes import RegionTerm, lanes_of
 from shardy_py.ops.compute.quantization import is_quantized
 from shardy_py.ops.table import is_elementwise, row_name
@@ -45,8 +45,10 @@ class Form:
         ):
             return Form("", terms)
         record = first.record
-        function = partial(COMPUTE[row_name(record)], record) if is_elementwise(record) else None
-        return Form(row_name(record), terms, function)
+        function = COMPUTED.of(row_name(record)).function
+        if function is None or not is_elementwise(record):
+            return Form(row_name(record), terms)
+        return Form(row_name(record), terms, partial(function, record))
 
 
 def _terms(plan: BlockPlan) -> Terms:
@@ -59,7 +61,8 @@ def _terms(plan: BlockPlan) -> Terms:
         if step.op.regions or len(step.results) != 1:
             return ()
         record = record_of(step.op)
-        if row_name(record) not in COMPUTE or not all(slot in known for slot in step.operands):
+        is_known = COMPUTED.of(row_name(record)).function is not None
+        if not (is_known and all(slot in known for slot in step.operands)):
             return ()
         if any(map(is_quantized, record.operands)):
             # Its function is not that of the stored integers.

@@ -17,13 +17,13 @@ from shardy_py.mlir.dialects.traits import is_constant, is_dead_when_unused
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.typed import integer_of
 from shardy_py.ops import OpRecord
-from shardy_py.ops.compute import COMPUTE, IN_PLACE, Compute, compute_of
+from shardy_py.ops.compute import COMPUTED, Compute, compute_of
 from shardy_py.ops.compute.custom_calls import check_call, guarded
 from shardy_py.ops.compute.lanes import TOKEN
 from shardy_py.ops.compute.windowed import dynamic_reduce_window
 from shardy_py.ops.custom_calls import CALL
 from shardy_py.ops.spec import Control, Storage
-from shardy_py.ops.table import call_target, row_of
+from shardy_py.ops.table import call_target, row_name, row_of
 from shardy_py.run.interpret import collectives, effects, instruments
 from shardy_py.run.interpret.bodies import body_maker
 from shardy_py.run.interpret.build import Builder, Handler, Known, NestedRegion, Pure
@@ -98,7 +98,7 @@ def handler_of(op: Operation) -> Handler:
         return _by_control()[row.control]
     if row.storage is Storage.ELEMENT:
         return _element
-    if row.name in COMPUTE:
+    if COMPUTED.of(row.name).function is not None:
         return _computed
     is_logical = row.collective is not None and not row.collective.names_devices
     if row.storage is Storage.ALIAS or is_logical:
@@ -135,7 +135,7 @@ def _computed(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]
     bodies = [body_maker(region) for region in regions]
     if bodies:
         return _with_bodies(record, function, bodies, len(op.operands))
-    write = IN_PLACE.get(record.name)
+    write = COMPUTED.of(row_name(record)).write
     if write is not None:
         return partial(_in_place, record, function, write)
     if len(op.results) == 1 and is_dead_when_unused(op):

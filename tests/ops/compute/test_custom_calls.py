@@ -12,7 +12,7 @@ import pytest
 from shardy_py.api.pipeline import read
 from shardy_py.base.errors import ShardyError
 from shardy_py.ops import OpRecord
-from shardy_py.ops.compute import COMPUTE, Array, compute_of, register_custom_call
+from shardy_py.ops.compute import COMPUTED, Array, compute_of, register_custom_call
 from shardy_py.run.interpret import Executable
 from tests.ops.compute.against_jax import compare, run_text
 from tests.ops.compute.test_linear_algebra import random_array
@@ -75,10 +75,10 @@ def test_failure_is_nan() -> None:
 @pytest.fixture
 def registered() -> Any:
     """Removes what a test registers."""
-    before = dict(COMPUTE)
+    before = dict(COMPUTED.rows)
     yield
-    COMPUTE.clear()
-    COMPUTE.update(before)
+    COMPUTED.rows.clear()
+    COMPUTED.rows.update(before)
 
 
 TEXT = """func.func @main(%x: tensor<3xf32>, %y: tensor<f32>) -> (tensor<3xf32>, tensor<i32>) {

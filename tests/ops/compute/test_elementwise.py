@@ -15,7 +15,6 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.indexing.layout.element_types import element_type_of
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.compute import (
-    COMPUTE,
     Array,
     chlo,
     compute_of,
@@ -375,7 +374,7 @@ def test_lanes_are_independent(name: str) -> None:
     bodies = (Doubling(),) if name == "stablehlo.map" else ()
 
     def apply(*arrays: Array) -> tuple[Array, ...]:
-        results = COMPUTE[name](found, *bodies, *arrays)
+        results = ROWS[name](found, *bodies, *arrays)
         return results if isinstance(results, tuple) else (results,)
 
     try:

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from shardy_py.ops.compute import Array
-from shardy_py.ops.compute.custom_calls import CustomCall, register_custom_call
+from shardy_py.ops.compute import Array, CustomCall, register_custom_call
 
 _FUNCTIONS = """
   func.func private @attend(%q: QKV, %k: QKV, %v: QKV) -> QKV {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.dialects import parse_module
 from shardy_py.mlir.dialects.verification import verify_module
-from shardy_py.ops.compute import COMPUTE, register_custom_call
+from shardy_py.ops.compute import COMPUTED, Compute, register_custom_call
 from shardy_py.reshard.process_grid import Grid
 from shardy_py.run.interpret import Executable, Limits, Settings
 
@@ -248,8 +249,10 @@ def test_a_loop_fills_an_array_in_place(start: str, copies: int, monkeypatch: py
     """The first update copies, because the array belongs to the program or the caller; the others write."""
     copied: list[int] = []
     name = "stablehlo.dynamic_update_slice"
-    update = COMPUTE[name]
-    monkeypatch.setitem(COMPUTE, name, lambda *given: (copied.append(1), update(*given))[1])
+    row = COMPUTED.of(name)
+    update = cast("Compute", row.function)
+    noting = replace(row, function=lambda *given: (copied.append(1), update(*given))[1])
+    monkeypatch.setitem(COMPUTED.rows, name, noting)
     results = "tensor<10xf32>, tensor<10xf32>"
     text = function(FILLED.replace("START", start), "%x: tensor<10xf32>", results)
     filled, kept = run(text, np.zeros((1, 10), np.float32))
