@@ -17,6 +17,7 @@ from shardy_py.check.loops import body_around, is_invariant, is_only_accumulated
 from shardy_py.check.remedies import effect_of, remedy_of_reshard
 from shardy_py.check.rule import Limits, listed, rule, use_finding
 from shardy_py.hardware.cost import DEFAULT, CostModel
+from shardy_py.mlir.dialects.stablehlo import SliceOp
 from shardy_py.mlir.holders import RULE
 from shardy_py.mlir.ir import operands_of, walk_pre_order, written_name
 from shardy_py.mlir.location_names import location_text, name_stack
@@ -255,7 +256,7 @@ def _other_dimension(result: Result, use: CollectiveUse, limits: Limits) -> str:
 def _straddling(result: Result, use: CollectiveUse) -> str:
     """Says how the slice that a collective is made for straddles shards; "" if it is none, or does not."""
     op = use.cause.made_for
-    if op is None or op.name != "stablehlo.slice" or use.cause.is_explicit:
+    if not isinstance(op, SliceOp) or use.cause.is_explicit:
         return ""
     operand = operands_of(op)[0]
     type_, sharding = tensor_type(operand.type), ShardingReader().of(operand)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
+from shardy_py.mlir.dialects.stablehlo import RngBitGeneratorOp, RngOp
 from shardy_py.mlir.ir import operands_of
 from shardy_py.ops import TABLE, Control, Linear, Storage
 from shardy_py.ops.combiners import ADD
@@ -35,7 +36,7 @@ def is_invariant(value: SSAValue, body: Block, depth: int = 0) -> bool:
     assert isinstance(op, Operation)
     if not _is_inside(op.parent_block(), body):
         return True
-    if op.regions or depth > _DEEPEST or op.name.startswith("stablehlo.rng"):
+    if op.regions or depth > _DEEPEST or isinstance(op, (RngOp, RngBitGeneratorOp)):
         return False
     return all(is_invariant(operand, body, depth + 1) for operand in operands_of(op))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from types import ModuleType
 
 from shardy_py.ops import Facet
 from shardy_py.ops.compute.custom_calls import Function, function_of_user
@@ -18,7 +19,7 @@ from shardy_py.ops.compute.lanes import Compute
 from shardy_py.ops.custom_calls import CALL
 from shardy_py.ops.reads import names
 
-_FAMILIES = names("""chlo contraction conversion convolution custom_calls elementwise indexed linear_algebra
+FAMILIES = names("""chlo contraction conversion convolution custom_calls elementwise indexed linear_algebra
     movement normalization order quantization random reduction scan scatter windowed""")
 
 
@@ -35,7 +36,12 @@ class ComputedRow:
     write: Compute | None = None
 
 
-_TABLES = (import_module(f"{__package__}.{family}").COMPUTE for family in _FAMILIES)
+def family(name: str) -> ModuleType:
+    """Returns the module of a family."""
+    return import_module(f"{__package__}.{name}")
+
+
+_TABLES = (family(name).COMPUTE for name in FAMILIES)
 _WRITTEN: dict[str, Compute] = {"stablehlo.dynamic_update_slice": write_slice}
 
 COMPUTED = Facet(

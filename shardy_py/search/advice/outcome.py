@@ -20,6 +20,7 @@ from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.mlir.value_table import ValueTable
+from shardy_py.ops import TABLE, Family
 from shardy_py.report.communication import CollectiveUse
 from shardy_py.sharding import Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import total_size
@@ -95,7 +96,7 @@ def _work(table: ValueTable, reader: ShardingReader, meshes: Mapping[str, Mesh])
         values = (entry.op.results[0], *operands_of(entry.op))
         shardings = [reader.of(value) for value in values]
         work = float(_elements(type_.shape))
-        if entry.op.name in ("stablehlo.dot_general", "stablehlo.convolution"):
+        if TABLE[entry.op.name].kind is Family.PRODUCT:
             types = [tensor_type(value.type) for value in values]
             work = sqrt(prod(_elements(each.shape) for each in types if each is not None))
         total += work * runs(entry.op)[0] / _shards(shardings, meshes)
