@@ -1,7 +1,7 @@
 """Rows define an op, as CONTRIBUTING.md promises: one op of each kind in its table is added and used.
 
 An elementwise op, one with attributes, a windowed one and a target of custom calls go all the way: read,
-verified, propagated, partitioned, run, proven, and estimated.
+verified, propagated, partitioned, run, proven, and estimated, by their rows and facets alone.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import pytest
 from xdsl.dialects import test
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 
 from shardy_py.api import Program, Result, pipeline, propagate
 from shardy_py.base.errors import ShardyError
@@ -27,6 +28,10 @@ from shardy_py.hlo import text as hlo
 from shardy_py.hlo.text import OPCODES
 from shardy_py.hlo.text.opcodes import elementwise_opcode
 from shardy_py.indexing import dim, range_var
+from shardy_py.localize.facet import LOCAL, LocalRow
+from shardy_py.localize.permutation_windows import Description, one_operand, with_parts
+from shardy_py.localize.resolution import Resolution
+from shardy_py.localize.window_exchange import Parts
 from shardy_py.mlir.dialects import chlo, parse_module, print_module, stablehlo, syntax_table
 from shardy_py.mlir.dialects import kinds as k
 from shardy_py.mlir.dialects.definition import (
@@ -56,9 +61,12 @@ from shardy_py.mlir.dialects.verification import find_faults
 from shardy_py.mlir.dialects.verification.rules import rules as verifier_rules
 from shardy_py.mlir.plain import plain
 from shardy_py.mlir.record import record_of
+from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, resized
 from shardy_py.ops import (
     TABLE,
     Control,
+    Facet,
+    Family,
     OpRecord,
     OpSpec,
     Policy,
@@ -73,6 +81,8 @@ from shardy_py.ops.compute import COMPUTED, Array, Compute, ComputedRow
 from shardy_py.ops.dimensions import own_windows
 from shardy_py.ops.elementwise import pointwise
 from shardy_py.ops.windowed import adjust_window
+from shardy_py.xla.spmd.facet import SENT, SentRow
+from shardy_py.xla.spmd.handlers import elementwise_op, reduce_window
 
 T = "tensor<8x4xf32>"
 RULE = "([i, j])->([i, j]) {i=8, j=4}"
@@ -117,7 +127,21 @@ def _window_sums(record: OpRecord) -> tuple[Reads, ...]:
 def _sum_windows(record: OpRecord, array: Array) -> Array:
     (low, high), taps = record.attributes["padding"][1], record.attributes["window_dimensions"][1]
     wide = np.pad(array, ((0, 0), (0, 0), (low, high)))
-    return sum((wide[..., k : k + array.shape[-1]] for k in range(taps)), start=np.zeros_like(array))
+    size = wide.shape[-1] - taps + 1
+    return sum((wide[..., k : k + size] for k in range(1, taps)), start=wide[..., :size])
+
+
+def _exchanged_sums(op: Operation, state: Resolution) -> Description:
+    """A window reads elements of neighbours, which are exchanged; beyond the ends are zeros."""
+    windows = own_windows(record_of(op).attributes, 2)
+
+    def insert(build: StablehloBuilder, parts: Parts) -> Value:
+        padding = [(window.low, window.high) for window in with_parts(windows, parts.exchanges[0])]
+        type_ = resized(op.results[0], [8, 2])
+        sizes = tuple(window.size for window in windows)
+        return build.one("blur", parts.gathered, type_, window_dimensions=sizes, padding=padding)
+
+    return one_operand(op, state, windows, None, insert)
 
 
 def _soft_clip(record: OpRecord, array: Array) -> Array:
@@ -146,6 +170,7 @@ class Kind:
     rule: its sharding rule; empty: the values that shardings flow between have edges instead.
     built: the function that builds it. has_effect: whether it stays without users.
     compute: what it computes, on arrays with an axis of lanes; None: it is not run here.
+    local, sent: its other facets; None: it has the default.
     """
 
     rows: tuple[OpRow, ...]
@@ -157,6 +182,19 @@ class Kind:
     has_effect: bool = False
     dialect: OpTable = stablehlo.OPS
     compute: Compute | None = None
+    local: LocalRow | None = None
+    sent: SentRow | None = None
+
+    @property
+    def facets(self) -> Iterator[tuple[Facet[Any], object]]:
+        """The rows of the op in the engines."""
+        computed = None if self.compute is None else ComputedRow(self.compute)
+        pairs: list[tuple[Facet[Any], object]] = [
+            (COMPUTED, computed),
+            (LOCAL, self.local),
+            (SENT, self.sent),
+        ]
+        return ((facet, row) for facet, row in pairs if row is not None)
 
 
 KINDS = {
@@ -212,16 +250,17 @@ KINDS = {
                 attributes=slots(window_dimensions=k.INTEGERS, padding=k.TABLE),
                 results=slots(result=t.TENSOR),
                 traits=(NO_EFFECT,),
-                infer=infer_operand,
             ),
         ),
-        (OpSpec("stablehlo.blur", _window_sums, policy=Policy(adjust=adjust_window)),),
+        (OpSpec("stablehlo.blur", _window_sums, policy=Policy(adjust=adjust_window), family=Family.WINDOW),),
         f'%0 = "stablehlo.blur"(%arg0) <{{padding = dense<[[0, 0], [1, 1]]> : tensor<2x2xi64>, '
         f"window_dimensions = array<i64: 1, 3>}}> : ({T}) -> {T}",
         ("f32", "i32", "operand #0 must be ranked tensor"),
         f"{RULE} permutation={{j}}",
-        lambda x: emit("blur", x, window_dimensions=(1, 3), padding=((0, 0), (1, 1)))[0],
+        lambda x: emit("blur", x, results=x.type, window_dimensions=(1, 3), padding=((0, 0), (1, 1)))[0],
         compute=_sum_windows,
+        local=LocalRow(windows=_exchanged_sums),
+        sent=SentRow(reduce_window),
     ),
     "op with regions": Kind(
         (
@@ -287,6 +326,7 @@ KINDS = {
         RULE,
         lambda x: ops.custom_call("my.gelu", [x], x.type)[0],
         compute=_soft_clip,
+        sent=SentRow(elementwise_op),
     ),
 }
 
@@ -307,8 +347,8 @@ def kind(request: pytest.FixtureRequest) -> Iterator[Kind]:
             if spec.arity:
                 opcode = elementwise_opcode(spec)
                 patch.setitem(OPCODES, opcode.opcode, opcode)
-            if new.compute:
-                patch.setitem(COMPUTED.rows, spec.name, ComputedRow(new.compute))
+            for facet, row in new.facets:
+                patch.setitem(facet.rows, spec.name, row)
         _forget_unknown_ops()
         yield new
     _forget_unknown_ops()
@@ -379,11 +419,11 @@ def test_it_is_partitioned_run_and_proven(kind: Kind) -> None:
 
 
 def test_its_costs_are_estimated(kind: Kind) -> None:
-    """Each device stores and computes its half. XLA sends the operands of ops that it has no handler for."""
+    """Each device stores and computes its half. XLA sends whole operands by default."""
     if kind.compute is None:
         pytest.skip("ops of this kind are run by handlers of their own")
     result = _propagated(kind)
-    sent = [() if kind.specs[0].is_elementwise else ("all_gather",), ()]
+    sent = [() if kind.specs[0].is_elementwise or kind.sent else ("all_gather",), ()]
     for partitioner, kinds in zip(("xla", "shardy"), sent, strict=True):
         report = result.communication(partitioner=partitioner)
         assert tuple(use.kind for use in report.sending) == kinds
@@ -391,6 +431,17 @@ def test_its_costs_are_estimated(kind: Kind) -> None:
     assert memory.alive_bytes == 2 * 4 * 4 * 4
     assert memory.memory_bytes >= memory.alive_bytes
     assert result.time().seconds[0] > 0
+
+
+def test_parts_that_need_elements_of_others(kind: Kind) -> None:
+    """Sharded along the windows, or what is rolled: exchanged if its row says how, else gathered."""
+    if kind.compute is None or "permutation" not in kind.rule:
+        pytest.skip("no op of this kind reads elements of others")
+    text = PROGRAM.replace("BODY", kind.use).replace('[{"x"}, {}]', '[{}, {"x"}]')
+    local = propagate(Program.parse(text)).partition()
+    sent = [name for name in ("collective_permute", "all_gather") if name in local.text()]
+    assert sent == (["collective_permute"] if kind.local else ["all_gather"])
+    assert local.prove().is_equal
 
 
 def test_its_hlo_opcode(kind: Kind) -> None:

@@ -44,7 +44,7 @@ def moved_along(
     return {d: found for d, found in reads.items() if found.parts > 1 and not found.is_elementwise}
 
 
-def _one_operand(
+def one_operand(
     op: Operation,
     state: Resolution,
     windows: Sequence[Window],
@@ -91,7 +91,7 @@ def slice_windows(op: Operation, state: Resolution) -> Description:
         is_whole = not any(first) and last == list(sizes) and set(strides) == {1}
         return value if is_whole else build.slice(value, first, last, strides)
 
-    return _one_operand(op, state, windows, None, insert)
+    return one_operand(op, state, windows, None, insert)
 
 
 def pad_windows(op: Operation, state: Resolution) -> Description:
@@ -114,7 +114,7 @@ def pad_windows(op: Operation, state: Resolution) -> Description:
         (value,), (filler,) = parts.gathered, parts.fillers
         return build.pad(value, filler, low, high, interior) if any((*low, *high, *interior)) else value
 
-    return _one_operand(op, state, windows, operands_of(op)[1], insert)
+    return one_operand(op, state, windows, operands_of(op)[1], insert)
 
 
 def _is_all_local(
@@ -171,7 +171,7 @@ def reduction_windows(op: Operation, state: Resolution) -> Description:
         return NOT_SHARDED
 
     def local(inner: LocalBuilder, parts: Parts) -> Sequence[Value]:
-        changed = _with_parts(windows, parts.exchanges[0])
+        changed = with_parts(windows, parts.exchanges[0])
         properties = {
             **op.properties,
             "padding": [(window.low, window.high) for window in changed],
@@ -197,7 +197,7 @@ def _identity(op: Operation, index: int, initial: Value) -> Value:
     return StablehloBuilder(op).dense(ranked_tensor((), element), data)
 
 
-def _with_parts(windows: Sequence[Window], exchanges: Exchanges) -> list[Window]:
+def with_parts(windows: Sequence[Window], exchanges: Exchanges) -> list[Window]:
     """The windows of the op on parts, by dimension."""
     return [exchanges[d].window if d in exchanges else window for d, window in enumerate(windows)]
 

@@ -89,7 +89,8 @@ class Family(Enum):
 
     ELEMENTWISE: computes each from the same one of the operands. MOVEMENT: moves them to other places.
     INDEXED: the same, where places or sizes are values. PRODUCT: sums products of two. WINDOW: combines those
-    in a window at each place. COLLECTIVE: sends them to other devices. OTHER: anything else.
+    in a window at each place, by the attributes that `own_windows` reads. COLLECTIVE: sends them to other
+    devices. OTHER: anything else.
     """
 
     ELEMENTWISE = auto()

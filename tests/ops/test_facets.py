@@ -12,8 +12,8 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.base.plugins import load_plugins
 from shardy_py.localize.facet import LOCAL, LocalRow
 from shardy_py.ops import TABLE, Facet, Family, OpSpec
-from shardy_py.run.compute import COMPUTED, ComputedRow
-from shardy_py.run.compute import facet as computed
+from shardy_py.ops.compute import COMPUTED, ComputedRow
+from shardy_py.ops.compute import facet as computed
 from shardy_py.run.proof.facet import EXACT, ExactRow
 from shardy_py.xla.buffers.facet import STORED, StoredRow
 from shardy_py.xla.spmd.facet import SENT, SentRow
