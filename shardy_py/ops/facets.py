@@ -22,7 +22,7 @@ from typing import Generic, TypeVar
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.plugins import claim
-from shardy_py.ops.spec import Family
+from shardy_py.ops.spec import Family, OpSpec
 from shardy_py.ops.table import TABLE
 
 T = TypeVar("T")
@@ -48,18 +48,27 @@ class Facet(Generic[T]):
         self.default = default
         self.families: Mapping[Family, T] = families or {}
         self.rows: dict[str, T] = dict(rows or {})
+        self._defaults: dict[str, tuple[OpSpec, T]] = {}
+        """By the op: the row in `ops/` that its default follows from, and that."""
 
     def of(self, name: str) -> T:
         """Returns the row of an op."""
         row = self.rows.get(name)
-        return self._unregistered(name) if row is None else row
+        if row is not None:
+            return row
+        spec = TABLE.get(name)
+        known = self._defaults.get(name)
+        return known[1] if known is not None and known[0] is spec else self._default(name, spec)
 
-    def _unregistered(self, name: str) -> T:
+    def _default(self, name: str, spec: OpSpec | None) -> T:
         call, _, target = name.partition("@")
         if target and call in self.rows:
             return self.rows[call]
-        spec = TABLE.get(name) if self.families else None
-        return self.default if spec is None else self.families.get(spec.kind, self.default)
+        if spec is None:
+            return self.default
+        row = self.families.get(spec.kind, self.default)
+        self._defaults[name] = spec, row
+        return row
 
     def register(self, name: str, row: T, *, replaces: bool = False) -> None:
         """Adds the row of an op: one of a plugin, or of a user.

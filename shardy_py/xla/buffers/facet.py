@@ -76,6 +76,7 @@ STORED = Facet(
             _NOT_IN_LIBRARY,
         ),
         "stablehlo.bitcast_convert": _ELEMENTWISE,
+        "stablehlo.set_dimension_size": StoredRow(),
         "hlo.copy": StoredRow(is_movable=True),
         "stablehlo.transpose": _IN_LIBRARY,
         "stablehlo.broadcast_in_dim": _IN_LIBRARY,

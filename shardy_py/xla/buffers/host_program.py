@@ -16,7 +16,7 @@ from math import prod
 from typing import NamedTuple
 
 from shardy_py.ops import TABLE, Storage, TensorType
-from shardy_py.xla.buffers.facet import host_row
+from shardy_py.xla.buffers.facet import STORED, host_row
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Name, PlannedOp
 
@@ -54,7 +54,8 @@ def is_pointwise(op: HostOp) -> bool:
     """True if each element that it makes depends on the same element of its operands only."""
     step = op.computed
     return host_row(op.kind).is_pointwise or (
-        step is not None and bool(TABLE[step.record.name].elementwise(step.record))
+        step is not None
+        and (STORED.of(step.record.name).is_pointwise or TABLE[step.record.name].elementwise(step.record))
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from shardy_py.ops import Facet, Family, OpRecord, row_name
+from shardy_py.ops.custom_calls import CALL
 from shardy_py.xla.spmd import handlers as plans
 from shardy_py.xla.spmd.application import Application, Handler
 from shardy_py.xla.spmd.indexed_handlers import gather, scatter
@@ -96,7 +97,7 @@ SENT = Facet(
 
 def sent_row(record: OpRecord) -> SentRow:
     """Returns the row of an op; a custom call's target counts as part of its name."""
-    return SENT.of(row_name(record))
+    return SENT.of(record.name if record.name != CALL else row_name(record))
 
 
 def partition(application: Application) -> tuple[HeldTensor, ...]:

@@ -46,6 +46,15 @@ def test_what_is_done_to_a_gathered_value_is_in_its_memory() -> None:
     assert temporaries(body, arguments, "tensor<1024x64xf32>", LINE) == 0
 
 
+@pytest.mark.parametrize("op", ["next_after", "polygamma", "zeta"])
+def test_what_xla_makes_elementwise_is_fused(op: str) -> None:
+    body = f"""
+      %0 = stablehlo.multiply %a, %a : tensor<512xf32>
+      %1 = chlo.{op} %0, %a : tensor<512xf32>, tensor<512xf32> -> tensor<512xf32>
+      %r = stablehlo.tanh %1 : tensor<512xf32>"""
+    assert temporaries(body, "%a: tensor<512xf32>", "tensor<512xf32>") == 0
+
+
 @pytest.mark.parametrize(("element", "piece"), [("f32", 8192), ("bf16", 8192)])
 def test_an_exchange_has_pieces_before_and_after_it(element: str, piece: int) -> None:
     """One of the 16 pieces is in the memory of the result, which holds one value; bf16 is sent as f32."""
