@@ -53,6 +53,7 @@ class StoredRow:
     repeats_others: bool = False
 
 
+_STORED = StoredRow()
 _ELEMENTWISE = StoredRow(is_fused=True, is_pointwise=True)
 _NOT_IN_LIBRARY = StoredRow(is_fused=True, is_pointwise=True, is_in_library=False)
 _MOVED = StoredRow(is_fused=True, is_movable=True)
@@ -62,7 +63,7 @@ _WINDOWED = StoredRow(has_halo=True, joins_halo=True, is_wide=True)
 
 STORED = Facet(
     "storage of",
-    StoredRow(),
+    _STORED,
     {Family.ELEMENTWISE: _ELEMENTWISE, Family.MOVEMENT: _MOVED, Family.WINDOW: _WINDOWED},
     {
         "stablehlo.constant": StoredRow(is_fused=True, is_always_fused=True),
@@ -76,7 +77,8 @@ STORED = Facet(
             _NOT_IN_LIBRARY,
         ),
         "stablehlo.bitcast_convert": _ELEMENTWISE,
-        "stablehlo.set_dimension_size": StoredRow(),
+        "stablehlo.broadcast": _STORED,
+        "stablehlo.set_dimension_size": _STORED,
         "hlo.copy": StoredRow(is_movable=True),
         "stablehlo.transpose": _IN_LIBRARY,
         "stablehlo.broadcast_in_dim": _IN_LIBRARY,
