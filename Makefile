@@ -40,11 +40,12 @@ test: pytest filecheck ## run the tests, but for surveys and long comparisons
 
 test-references: reference ## compare with the Shardy of another release of JAX, in a Python that has its jaxlib
 	@if [ -x $(REFERENCE)/bin/python ]; then \
-	  SHARDY_REFERENCE_PYTHON=$(REFERENCE)/bin/python $(BIN)/python -m pytest $(PYTEST_FLAGS) -m "other_release and not slow"; \
+	  SHARDY_REFERENCE_PYTHON=$(REFERENCE)/bin/python $(BIN)/python -m pytest $(PYTEST_FLAGS) -m "other_release and not slow" \
+	    $$(grep -rlwE "process" tests --include="test_*.py"); \
 	fi
 
 test-torch: torch ## install PyTorch, and run the tests that are skipped without it
-	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m "torch and not slow"
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m "torch and not slow" $$(grep -rl "mark[.]torch" tests --include="test_*.py")
 
 test-all: torch filecheck ## run all tests, the slow ones too, with PyTorch
 	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m ""

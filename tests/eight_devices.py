@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-
 _UNOPTIMIZED = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 
 

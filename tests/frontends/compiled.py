@@ -47,7 +47,7 @@ class Compared:
 
 
 def quick_flags(devices: int = 8) -> str:
-    """XLA's flags for shardings only: those of `compile_flags`, and kernels without MLIR where there is a choice.
+    """XLA's flags for shardings only: as `compile_flags`, and without MLIR for kernels if there is a choice.
 
     The flag is jaxlib 0.10's; 0.12 does not start with it.
     """

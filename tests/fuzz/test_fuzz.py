@@ -19,7 +19,7 @@ ALL = frozenset(target.name for target in TARGETS)
 SLOW = "bytecode"
 """The target whose inputs are read in processes of their own, a second each."""
 SAMPLES = [(ALL - {SLOW}, 600), (frozenset({SLOW}), 3)]
-"""Targets that share a process, since starting one takes longer than most of them, and inputs of all together."""
+"""Targets that share a process, since to start one takes longer than most of them; inputs in all."""
 
 
 def test_each_fault_is_reported_for_each_input(root: Path) -> None:
