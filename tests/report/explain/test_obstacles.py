@@ -20,7 +20,7 @@ from tests.propagation.random_programs import random_program
 from tests.report.explain.obstacles import Question, Study, questions
 from tests.report.explain.removing import explained
 
-QUESTIONS = int(os.environ.get("WHY_NOT_QUESTIONS", "720"))
+QUESTIONS = int(os.environ.get("WHY_NOT_QUESTIONS", "1500"))
 MOST_EDITS = 12
 
 
