@@ -12,7 +12,9 @@ REFERENCE ?= .venv-reference
 JAXLIB := import tomllib; print(tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["reference"][0])
 BIN ?= $(VENV)/bin
 OUT ?= build
-PYTEST_FLAGS ?= -n auto
+# The tests of a file run in one process, so that what they share is made once. Files stay in order: at the end are the
+# doctests, which are short, and processes end together.
+PYTEST_FLAGS ?= -n auto --dist loadfile --no-loadscope-reorder
 FUZZ_SECONDS ?= 60
 # The numbers in the last lines that pytest and lit print.
 PYTEST_TOTAL := s/^=* ?([0-9]+ (passed|failed|errors?|skipped).*) in [0-9.]+s.*/\1/p
