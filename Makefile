@@ -12,7 +12,9 @@ REFERENCE ?= .venv-reference
 JAXLIB := import tomllib; print(tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["reference"][0])
 BIN ?= $(VENV)/bin
 OUT ?= build
-PYTEST_FLAGS ?= -n auto
+# The tests of a file run in one process, so that what they share is made once. Files stay in order: at the end are the
+# doctests, which are short, and processes end together.
+PYTEST_FLAGS ?= -n auto --dist loadfile --no-loadscope-reorder
 FUZZ_SECONDS ?= 60
 # The numbers in the last lines that pytest and lit print.
 PYTEST_TOTAL := s/^=* ?([0-9]+ (passed|failed|errors?|skipped).*) in [0-9.]+s.*/\1/p
@@ -40,11 +42,12 @@ test: pytest filecheck ## run the tests, but for surveys and long comparisons
 
 test-references: reference ## compare with the Shardy of another release of JAX, in a Python that has its jaxlib
 	@if [ -x $(REFERENCE)/bin/python ]; then \
-	  SHARDY_REFERENCE_PYTHON=$(REFERENCE)/bin/python $(BIN)/python -m pytest $(PYTEST_FLAGS) -m "other_release and not slow"; \
+	  SHARDY_REFERENCE_PYTHON=$(REFERENCE)/bin/python $(BIN)/python -m pytest $(PYTEST_FLAGS) -m "other_release and not slow" \
+	    $$(grep -rlwE "process" tests --include="test_*.py"); \
 	fi
 
 test-torch: torch ## install PyTorch, and run the tests that are skipped without it
-	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m "torch and not slow"
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m "torch and not slow" $$(grep -rl "mark[.]torch" tests --include="test_*.py")
 
 test-all: torch filecheck ## run all tests, the slow ones too, with PyTorch
 	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m ""

@@ -38,17 +38,17 @@ def corpus_names() -> list[str]:
 
 
 NO_PARAMETERS = SimpleNamespace(params={})
-REPEATED = "transformer_train_48"
-"""The layers of transformer_train_12 over again."""
+REPEATED = ("transformer_train_12", "transformer_train_48")
+"""The layers of transformer_train over again."""
 WHOLE_CORPUS = ("tests/test_corpus.py::test_propagation",)
 """The tests that run over it each time."""
 
 
 def corpus_params(*, is_whole: bool = False) -> list[Any]:
-    """The names as parameters of a test; the program of repeated layers is for slow tests."""
+    """The names as parameters of a test; the programs of repeated layers are for slow tests."""
     slow = pytest.mark.slow
     return [
-        pytest.param(name, marks=slow) if name == REPEATED and not is_whole else name
+        pytest.param(name, marks=slow) if name in REPEATED and not is_whole else name
         for name in corpus_names()
     ]
 

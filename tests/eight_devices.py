@@ -11,13 +11,26 @@ from typing import Any
 
 import pytest
 
+_UNOPTIMIZED = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+
+
+def compile_flags(devices: int = 8) -> str:
+    """XLA's flags for so many devices of the host, and programs that are compiled but not run.
+
+    Machine code is not optimized; HLO, of which shardings, collectives and buffers are read, is the same.
+    """
+    return f"--xla_force_host_platform_device_count={devices} {_UNOPTIMIZED}"
+
 
 def run_on_eight_devices(script: str, given: Any = None) -> Any:
-    """What `script` prints, as JSON; `given` is what it reads. Skips without JAX."""
+    """What `script`, which compiles programs but runs none, prints, as JSON; `given` is what it reads.
+
+    Skips without JAX.
+    """
     pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
     environment = {
         **os.environ,
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
+        "XLA_FLAGS": compile_flags(),
         "JAX_PLATFORMS": "cpu",
         "PYTHONPATH": str(Path(__file__).parents[1]),
     }

@@ -24,7 +24,7 @@ CHANGED = {"0.10": "", "0.12": "jax_0_12/"}
 @pytest.mark.parametrize("release", CHANGED)
 def test_propagation(corpus_program: str, release: str, corpus: Corpus) -> None:
     changed = CORPUS / f"{CHANGED[release]}{corpus_program}.propagated.mlir"
-    if CHANGED[release] and not changed.exists() and corpus_program == REPEATED:
+    if CHANGED[release] and not changed.exists() and corpus_program == REPEATED[-1]:
         pytest.skip("as in the oldest release, with the layers of another program")
     expected = changed.read_text() if changed.exists() else corpus(f"{corpus_program}.propagated")
     with releases.of(release):

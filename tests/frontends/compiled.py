@@ -15,12 +15,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from importlib.metadata import version
 from math import prod
 from pathlib import Path
 from typing import Any
 
+from tests.eight_devices import compile_flags
+
 ROOT = Path(__file__).parents[2]
-FLAG = "--xla_force_host_platform_device_count={}"
 TIMEOUT_SECONDS = 600
 
 
@@ -44,11 +46,20 @@ class Compared:
     unbuilt: str = ""
 
 
+def quick_flags(devices: int = 8) -> str:
+    """XLA's flags for shardings only: as `compile_flags`, and without MLIR for kernels if there is a choice.
+
+    The flag is jaxlib 0.10's; 0.12 does not start with it.
+    """
+    has_choice = version("jaxlib").startswith("0.10.")
+    return compile_flags(devices) + (" --xla_cpu_use_fusion_emitters=false" if has_choice else "")
+
+
 def run_apart(module: str, *arguments: str) -> dict[str, Compared]:
     """What `python -m tests.frontends.MODULE` finds, by the name of the function."""
     environment = {
         **os.environ,
-        "XLA_FLAGS": FLAG.format(8),
+        "XLA_FLAGS": quick_flags(),
         "JAX_PLATFORMS": "cpu",
         "TF_CPP_MIN_LOG_LEVEL": "3",
     }

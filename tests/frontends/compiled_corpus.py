@@ -14,7 +14,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from tests.frontends.compiled import FLAG, OtherApiError, print_compared
+from tests.frontends.compiled import OtherApiError, print_compared, quick_flags
 
 
 def scaled(sizes: dict[str, int], limit: int) -> dict[str, int]:
@@ -33,7 +33,7 @@ def programs(folder: str, devices: int) -> dict[str, Callable[[], Any]]:
     import jax
 
     # The import above has set a number of its own; the backend, which reads it, is not running yet.
-    os.environ["XLA_FLAGS"] = FLAG.format(devices)
+    os.environ["XLA_FLAGS"] = quick_flags(devices)
     original = corpus_tools.make_mesh
 
     def make_mesh(*types: Any, **sizes: int) -> Any:

@@ -17,7 +17,7 @@ from shardy_py.indexing import (
 )
 from tests.indexing.test_simplify import maps
 
-FAST = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FAST = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @FAST

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from shardy_py.indexing import IndexMap, inverse, parse_map, reads, reverse
 from tests.indexing.test_simplify import maps
 
-FAST = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FAST = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def pairs(index_map: IndexMap) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:

@@ -82,7 +82,7 @@ def maps(draw: Any) -> IndexMap:
     return IndexMap(results, (interval(), interval()), (interval(),), (), tuple(constraints))
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(maps())
 def test_the_simple_map_reads_the_same(index_map: IndexMap) -> None:
     simple = index_map.simplified
@@ -93,7 +93,7 @@ def test_the_simple_map_reads_the_same(index_map: IndexMap) -> None:
     assert reads(index_map.tidied) == reads(index_map)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(maps())
 def test_bounds_hold_every_value(index_map: IndexMap) -> None:
     for result in index_map.results:

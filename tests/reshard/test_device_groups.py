@@ -68,7 +68,7 @@ def index_along(mesh: Mesh, axes: Axes, point: dict[str, int]) -> int:
 
 
 @given(axes_of_meshes())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_each_device(case: tuple[Mesh, Axes]) -> None:
     mesh, axes = case
     expected = {device: index_along(mesh, axes, point) for device, point in coordinates(mesh).items()}

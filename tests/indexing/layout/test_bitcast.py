@@ -17,7 +17,7 @@ from shardy_py.ops import OpRecord, TensorType, indexing_maps
 from tests.indexing.layout.strategies import arrays, elements, points
 from tests.indexing.layout.test_placement import moved
 
-MANY = settings(max_examples=300, deadline=None)
+MANY = settings(max_examples=120, deadline=None)
 
 
 def op_map(

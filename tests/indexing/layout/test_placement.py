@@ -22,8 +22,8 @@ from shardy_py.indexing.layout import (
 )
 from tests.indexing.layout.strategies import arrays, elements, points
 
-MANY = settings(max_examples=500, deadline=None)
-SOME = settings(max_examples=200, deadline=None)
+MANY = settings(max_examples=200, deadline=None)
+SOME = settings(max_examples=100, deadline=None)
 
 
 def moved(shape: ArrayShape) -> np.ndarray:

@@ -125,7 +125,7 @@ def test_values() -> None:
     assert COMBINE == -1
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(shapes())
 def test_round_trip(shape: Shape) -> None:
     assert parse_shape(str(shape)) == shape

@@ -110,7 +110,7 @@ def test_random_shapes() -> None:
     """Several hundred shapes, printed by us, read and printed by XLA."""
     texts: list[str] = []
 
-    @settings(max_examples=400, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=200, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(shapes(sparse=False))
     def collect(shape: Shape) -> None:
         texts.append(str(shape))

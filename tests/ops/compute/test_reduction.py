@@ -67,7 +67,7 @@ UFUNCS = {"add": (np.add, 0), "maximum": (np.maximum, -(10**9)), "multiply": (np
 
 
 @given(SEEDS, st.sampled_from((*UFUNCS, "")))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_reduce_window(seed: int, name: str) -> None:
     random, rng = Random(seed), np.random.default_rng(seed)
     rank = random.randint(1, 2)

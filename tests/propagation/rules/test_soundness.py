@@ -168,7 +168,7 @@ def _expressions(draw: Any, rank: int, ranges: int) -> Expr:
     return total
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(random_reads())
 def test_maps_of_nobodys_op_give_a_sound_rule(op: tuple[OpRecord, tuple[Reads, ...]]) -> None:
     record, groups = op

@@ -37,7 +37,7 @@ def test_an_argument(role: str) -> None:
 
 def test_random_programs() -> None:
     count = 0
-    for seed in range(120):
+    for seed in range(40):
         width = Width(unreduced=0.1, replicated=0.2, named=seed % 2 == 0)
         try:
             explainer = explained(parse_module(wide_program(random.Random(seed), width)))

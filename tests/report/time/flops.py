@@ -125,11 +125,10 @@ def comparisons(texts: dict[str, str]) -> dict[str, Compared]:
         chosen = [name for name, text in texts.items() if device_count(text) == devices]
         modules |= zip(chosen, partitioned([texts[name] for name in chosen], devices), strict=True)
     names = [name for name in texts if modules[name].after]
-    before = analyzed(modules[name].before for name in names)
-    after = analyzed(modules[name].after for name in names)
+    both = analyzed(text for name in names for text in (modules[name].before, modules[name].after))
     return {
         name: Compared((mine[0], whole), (mine[1], local))
-        for name, whole, local in zip(names, before, after, strict=True)
+        for name, whole, local in zip(names, both[::2], both[1::2], strict=True)
         for mine in [ours(texts[name])]
     }
 
