@@ -27,6 +27,7 @@ class StoredRow:
     is_fused: whether it is fused into others, and others into it. is_always_fused: into any.
     takes_plain: whether elementwise ops are fused into it, although it is not fused itself.
     is_free: whether the result is the operand under another name.
+    holds_back: whether what reads a result runs after all operands are made.
 
     On the host (`host_fusion.py`):
     is_pointwise: whether it counts as elementwise for all types. is_movable: whether it is fused although it
@@ -45,6 +46,7 @@ class StoredRow:
     is_always_fused: bool = False
     takes_plain: bool = False
     is_free: bool = False
+    holds_back: bool = False
     is_pointwise: bool = False
     is_movable: bool = False
     is_conditional: bool = False
@@ -80,6 +82,8 @@ STORED = Facet(
         "stablehlo.broadcast": _STORED,
         "stablehlo.set_dimension_size": _STORED,
         "hlo.copy": StoredRow(is_movable=True),
+        "stablehlo.optimization_barrier": StoredRow(holds_back=True),
+        "hlo.opt-barrier": StoredRow(holds_back=True),
         "stablehlo.transpose": _IN_LIBRARY,
         "stablehlo.broadcast_in_dim": _IN_LIBRARY,
         "stablehlo.reshape": StoredRow(is_fused=True, is_movable=True, is_in_library=True, is_free=True),
@@ -98,7 +102,7 @@ STORED = Facet(
         ),
         "stablehlo.dynamic_slice": StoredRow(is_fused=True, is_movable=True, repeats_others=True),
         "stablehlo.dynamic_update_slice": StoredRow(is_movable=True, is_conditional=True),
-        "stablehlo.gather": StoredRow(is_movable=True, repeats_others=True),
+        "stablehlo.gather": StoredRow(is_fused=True, is_movable=True, repeats_others=True),
         "stablehlo.scatter": StoredRow(is_wide=True),
         "stablehlo.sort": StoredRow(is_wide=True),
         "stablehlo.reduce": StoredRow(

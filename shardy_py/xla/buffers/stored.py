@@ -19,6 +19,7 @@ from shardy_py.indexing.layout.formats import Target
 from shardy_py.ops import TABLE, Control, Memory, Storage, TensorType, row_of
 from shardy_py.xla.buffers.canonical import Added, canonical, is_narrowed_after
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
+from shardy_py.xla.buffers.events import events_of
 from shardy_py.xla.buffers.facet import STORED
 from shardy_py.xla.buffers.fusion import Fusion
 from shardy_py.xla.buffers.host import host_events
@@ -72,6 +73,8 @@ class StoredBlock:
     originals: dict[int, int] = field(default_factory=dict[int, int])
     host_bytes: int = 0
     is_entry: bool = True
+    _passed: dict[Name, Name] = field(default_factory=dict[Name, Name], init=False)
+    """By the result of a step that holds back what reads it: the name of no bytes that it makes."""
     _copies: dict[Hashable, tuple[Name, ...]] = field(
         default_factory=dict[Hashable, "tuple[Name, ...]"], init=False
     )
@@ -107,10 +110,24 @@ class StoredBlock:
                 self.alias |= zip(step.results, inner.results, strict=False)
             elif self._is_alias(step):
                 self.alias |= zip(step.results, step.operands, strict=False)
-                if row.storage is Storage.ALIAS and not row.is_wire:
+                holds_back = STORED.of(step.record.name).holds_back and not self.setting.on_host
+                if holds_back:
+                    self._passed |= dict.fromkeys(step.results, self._passing(step))
+                if holds_back or (row.storage is Storage.ALIAS and not row.is_wire):
                     self.steps.append(step)
             else:
                 self._list_with_copies(step)
+
+    def _passing(self, step: PlannedOp) -> Name:
+        """The name that a step makes, and what it holds back reads."""
+        name = (id(step), "passed")
+        self.sizes[name] = 0
+        return name
+
+    def makes(self, step: PlannedOp) -> tuple[Name, ...]:
+        """The values that a step makes: of one that holds back others only the name that lets them pass."""
+        passed = self._passed.get(step.results[0]) if step.results else None
+        return step.results if passed is None else (passed,)
 
     def _list_with_copies(self, step: PlannedOp) -> None:
         if not STORED.of(step.record.name).is_rewritten:
@@ -179,14 +196,14 @@ class StoredBlock:
     def scheduled(self) -> tuple[list[Event], dict[int, list[PlannedOp]]]:
         """The events in program order; and by the identity of a step, what is computed in it."""
         live = self._live()
-        steps = [step for step in self.steps if not step.results or not live.isdisjoint(step.results)]
+        steps = [step for step in self.steps if not step.results or not live.isdisjoint(self.makes(step))]
         setting = self.setting
         fusion = Fusion(self.sizes, self.sent_for, self.results, self._reads, setting.saves_reads)
         fused = fusion.fused(steps)
         groups = fusion.groups(steps, fused)
         stored = [step for step in steps if id(step) in groups]
         needs = {number: group.needs for number, group in groups.items()}
-        return self._events(stored, needs), {number: group.members for number, group in groups.items()}
+        return events_of(self, stored, needs), {number: group.members for number, group in groups.items()}
 
     def temporaries(
         self, results: Sequence[int], carried: Sequence[Name | None] = ()
@@ -272,49 +289,6 @@ class StoredBlock:
             return breadth_first_combined(events)
         return least_memory(events, self.sizes)
 
-    def _events(self, steps: Sequence[PlannedOp], needs: Mapping[int, list[Name]]) -> list[Event]:
-        """The events in program order: what is sent of operands before a step, sums of results after it."""
-        events: list[Event] = []
-        for step in steps:
-            sent: list[Name] = []
-            chains: dict[int, Name] = {}
-            sums: list[PlannedCollective] = []
-            for number, each in enumerate(self.sent_for(step)):
-                if each.collective.kind == "all_reduce":
-                    sums.append(each.collective)
-                    continue
-                name = (id(step), "sent", number)
-                operand = each.operand
-                source = [self.stored_name(step.operands[operand])] if operand >= 0 else needs[id(step)]
-                # What is sent of an operand does not wait for the others, which may be made much later.
-                before = [chains[operand]] if operand in chains else sent if operand < 0 else []
-                reads = (*source, *before)
-                self.sizes[name] = _received(each.collective)
-                events.append(Event(step, reads, (name,), each.collective))
-                sent.append(name)
-                chains[operand] = name
-            parts = [(name, "parts") for name in step.results] if sums else [*step.results]
-            if sent and STORED.of(step.record.name).joins_halo:
-                # What comes from neighbours and the operand are put together in memory of their own.
-                joined = (id(step), "joined")
-                self.sizes[joined] = sum(self.sizes[name] for name in (*needs[id(step)][:1], *sent))
-                events.append(Event(None, (*needs[id(step)], *sent), (joined,)))
-                reads = (joined, *needs[id(step)][1:])
-            else:
-                reads = (*needs[id(step)], *sent)
-            over = reads if self._in_place(step) else ()
-            events.append(Event(step, reads, tuple(parts), over=over))
-            if sums:
-                # A sum of which a device keeps a part is computed whole, and the part taken where it is used.
-                whole = [self.sizes[name] for name in step.results]
-                if len(parts) == 1:
-                    whole = [max(sums[0].held_bytes, *whole)]
-                self.sizes |= zip(parts, whole, strict=True)
-                self.sizes |= zip(step.results, whole, strict=True)
-                kind = (sums[0].kind, sums[0].element_type, sums[0].group, sums[0].group_size)
-                events.append(Event(None, tuple(parts), step.results, kind=kind, sums=tuple(sums)))
-        return events
-
     def _needed_until(self, sent: PlannedCollective, moment: int, moments: Mapping[int, int]) -> int:
         """The event up to which the buffer of a collective is needed."""
         return max(moment, moments.get(self.again.get(sent.key, 0), 0))
@@ -322,7 +296,7 @@ class StoredBlock:
     def _live(self) -> set[Name]:
         live = set[Name](self.results)
         for step in reversed(self.steps):
-            if not step.results or not live.isdisjoint(step.results):
+            if not step.results or not live.isdisjoint(self.makes(step)):
                 live.update(self._reads(step))
         return live
 
@@ -335,14 +309,17 @@ class StoredBlock:
                 names = (*names, *(name for inner in step.blocks for name in _captured(inner)))
             alias = self.alias
             found = [self.stored_name(name) if name in alias else name for name in names]
+            found += self._waited_for(names)
             self._known_reads[id(step)] = found
         return found
 
-    def _in_place(self, step: PlannedOp | None) -> bool:
-        if step is None:
-            return False
-        row = TABLE[step.record.name]
-        return row.storage is Storage.IN_PLACE or row.control is Control.LOOP or row.elementwise(step.record)
+    def _waited_for(self, names: Iterable[Name]) -> Iterable[Name]:
+        """What lets the readers of these values pass."""
+        for name in names if self._passed else ():
+            while name in self.alias:
+                if name in self._passed:
+                    yield self._passed[name]
+                name = self.alias[name]
 
     def _inner(self, step: PlannedOp) -> tuple[int, tuple[Buffer, ...]]:
         """The temporaries of the regions of a step, one of which runs at a time."""
@@ -376,12 +353,6 @@ def _moments(events: Sequence[Event]) -> list[int]:
     """When each event runs, and the end: after one that makes several values, XLA takes them one by one."""
     counts = (1 + (len(event.makes) if len(event.makes) > 1 else 0) for event in events)
     return [0, *accumulate(counts)]
-
-
-def _received(collective: PlannedCollective) -> int:
-    """The bytes of the buffer that a collective writes."""
-    gathers = collective.kind == "all_gather"
-    return collective.held_bytes * (collective.group_size if gathers else 1)
 
 
 def _captured(block: Block) -> Iterable[Name]:

@@ -99,6 +99,78 @@ def test_checkpointed_layers_need_less_on_a_chip() -> None:
     assert checkpointed.temporaries < plain.temporaries
 
 
+def test_what_reads_a_barrier_waits_for_all_its_operands() -> None:
+    def program(source: str) -> str:
+        body, last = "", "a"
+        for n in range(6):
+            body += f"""
+      %b{n}:2 = stablehlo.optimization_barrier %a, %{last} : tensor<64x64xf32>, tensor<64x64xf32>
+      %x{n} = stablehlo.dot_general %{source.format(n)}, %w, contracting_dims = [1] x [0]
+        : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+      %y{n} = stablehlo.dot_general %x{n}, %v, contracting_dims = [1] x [0]
+        : (tensor<64x64xf32>, tensor<64x1024xf32>) -> tensor<64x1024xf32>
+      %z{n} = stablehlo.dot_general %y{n}, %v, contracting_dims = [1] x [1]
+        : (tensor<64x1024xf32>, tensor<64x1024xf32>) -> tensor<64x64xf32>
+      %g{n} = stablehlo.dot_general %z{n}, %{last}, contracting_dims = [1] x [0]
+        : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>"""
+            last = f"g{n}"
+        types = "%a: tensor<64x64xf32>, %w: tensor<64x64xf32>, %v: tensor<64x1024xf32>"
+        return (
+            f"func.func @main({types}) -> tensor<64x64xf32> {{{body}\nreturn %{last} : tensor<64x64xf32>\n}}"
+        )
+
+    early, late = (
+        propagate(Program.parse(program(source))).memory("h100").estimate.temporaries
+        for source in ("a", "b{}#0")
+    )
+    matrix = 64 * 64 * 4
+    assert late == (1 + 16 + 1) * matrix  # x, y and what the barrier holds back for
+    assert early == late + 4 * matrix  # further x are made before the first y
+
+
+def on_chip(body: str, arguments: str, result: str, target: str = "h100") -> int:
+    """The temporaries of a program on a mesh of eight devices, as XLA compiles it for a chip."""
+    type_ = result.partition(" {")[0].removeprefix("(")
+    text = f"""sdy.mesh @mesh = <["x"=8]>
+    func.func @main({arguments}) -> {result} {{
+      {body}
+      return %r : {type_}
+    }}"""
+    return propagate(Program.parse(text, as_compiled=True)).memory(target).estimate.temporaries
+
+
+ROWS = '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}'
+COLUMNS = '{sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}'
+WHOLE = "{sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>}"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "temporaries"),
+    [
+        (WHOLE, 0),  # in the memory of the result
+        (ROWS, 64 * 64 * 4),  # of which each device keeps a part
+    ],
+)
+def test_sums_are_written_over_what_is_added_up(wanted: str, temporaries: int) -> None:
+    body = """
+      %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+        : (tensor<64x512xf32>, tensor<512x64xf32>) -> tensor<64x64xf32>
+      %r = stablehlo.optimization_barrier %0 : tensor<64x64xf32>
+    """
+    arguments = f"%a: tensor<64x512xf32> {COLUMNS}, %b: tensor<512x64xf32> {ROWS}"
+    assert on_chip(body, arguments, f"(tensor<64x64xf32> {wanted})") == temporaries
+
+
+@pytest.mark.parametrize(("given", "temporaries"), [(ROWS, 0), (COLUMNS, 4096 * 64 * 4)])
+def test_what_is_gathered_along_a_minor_dimension_is_transposed(given: str, temporaries: int) -> None:
+    body = """
+      %0 = sdy.sharding_constraint %a <@mesh, [{}, {}]> : tensor<4096x64xf32>
+      %r = stablehlo.sine %0 : tensor<4096x64xf32>
+    """
+    arguments = f"%a: tensor<4096x64xf32> {given}"
+    assert on_chip(body, arguments, f"(tensor<4096x64xf32> {WHOLE})") == temporaries
+
+
 def test_memory_of_the_host_is_apart() -> None:
     found = estimate(
         "%r = stablehlo.negate %b : tensor<64xf32>",

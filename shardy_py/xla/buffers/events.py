@@ -1,0 +1,110 @@
+"""The events of the steps of a block on chips, in program order: what is sent, the steps, and sums.
+
+What comes from others is sent before a step, and sums of results come after it. Some are written over what
+they are made of. Source: openxla/xla, the collectives of xla/service/gpu/ and what XLA allocates for small
+programs on H100 and TPU. Not here: the events on the host (`host_steps.py`), their order (`schedule.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from shardy_py.ops import TABLE, Control, Storage
+from shardy_py.xla.buffers.facet import STORED
+from shardy_py.xla.buffers.schedule import Event
+from shardy_py.xla.spmd.model import PlannedCollective
+from shardy_py.xla.spmd.program import Name, PlannedOp
+
+if TYPE_CHECKING:
+    from shardy_py.xla.buffers.stored import StoredBlock
+
+
+def events_of(block: StoredBlock, steps: Sequence[PlannedOp], needs: Mapping[int, list[Name]]) -> list[Event]:
+    """Returns the events of the steps; notes the sizes of what they make.
+
+    needs: what each stored step reads, with all that is fused into it, by its identity.
+    """
+    events: list[Event] = []
+    for step in steps:
+        events += _events(block, step, needs[id(step)])
+    return events
+
+
+def _events(block: StoredBlock, step: PlannedOp, needs: list[Name]) -> list[Event]:
+    events, transposed, sums = _sends(block, step, needs)
+    sent = [name for event in events for name in event.makes]
+    parts = [(name, "parts") for name in step.results] if sums else block.makes(step)
+    reads = (*needs, *sent)
+    if sent and STORED.of(step.record.name).joins_halo:
+        # What comes from neighbours and the operand are put together in memory of their own.
+        joined = (id(step), "joined")
+        block.sizes[joined] = sum(block.sizes[name] for name in (*needs[:1], *sent))
+        events.append(Event(None, reads, (joined,)))
+        reads = (joined, *needs[1:])
+    over = tuple(name for name in _written_over(step, reads, sent) if name not in transposed)
+    events.append(Event(step, reads, tuple(parts), over=over))
+    if sums:
+        events.append(_sum(block, step, sums, tuple(parts)))
+    return events
+
+
+def _sends(
+    block: StoredBlock, step: PlannedOp, needs: list[Name]
+) -> tuple[list[Event], set[Name], list[PlannedCollective]]:
+    """The events that send something for a step, what is received in another order of dimensions, and sums.
+
+    XLA gathers along the most major dimension and exchanges along it; what reads the result transposes it.
+    """
+    events: list[Event] = []
+    chains: dict[int, Name] = {}
+    transposed, sums = set[Name](), list[PlannedCollective]()
+    for number, each in enumerate(block.sent_for(step)):
+        collective, operand = each.collective, each.operand
+        if collective.kind == "all_reduce":
+            sums.append(collective)
+            continue
+        name = (id(step), "sent", number)
+        source = [block.stored_name(step.operands[operand])] if operand >= 0 else needs
+        # What is sent of an operand does not wait for the others, which may be made much later.
+        earlier = [event.makes[0] for event in events]
+        before = [chains[operand]] if operand in chains else earlier if operand < 0 else []
+        block.sizes[name] = _received(collective)
+        events.append(Event(step, (*source, *before), (name,), collective))
+        if collective.is_strided or collective.kind == "all_to_all":
+            transposed.add(name)
+        chains[operand] = name
+    return events, transposed, sums
+
+
+def _written_over(step: PlannedOp, reads: tuple[Name, ...], sent: Sequence[Name]) -> tuple[Name, ...]:
+    """What a step reads in whose memory its result may be.
+
+    What a collective of the program itself receives is its result; a sum is written over its operand.
+    """
+    row = TABLE[step.record.name]
+    if row.collective is not None:
+        return tuple(sent) or reads
+    in_place = row.storage is Storage.IN_PLACE or row.control is Control.LOOP or row.elementwise(step.record)
+    return reads if in_place else ()
+
+
+def _sum(
+    block: StoredBlock, step: PlannedOp, sums: Sequence[PlannedCollective], parts: tuple[Name, ...]
+) -> Event:
+    """The sum of what all devices made, over that if they keep all of it; a part has memory of its own.
+
+    Notes the size of what is added up.
+    """
+    own = [block.sizes[name] for name in step.results]
+    whole = [max(sums[0].held_bytes, *own)] if len(parts) == 1 else own
+    block.sizes |= zip(parts, whole, strict=True)
+    kind = (sums[0].kind, sums[0].element_type, sums[0].group, sums[0].group_size)
+    over = parts if whole == own else ()
+    return Event(None, parts, step.results, kind=kind, sums=tuple(sums), over=over)
+
+
+def _received(collective: PlannedCollective) -> int:
+    """The bytes of the buffer that a collective writes."""
+    gathers = collective.kind == "all_gather"
+    return collective.held_bytes * (collective.group_size if gathers else 1)
