@@ -23,6 +23,7 @@ from shardy_py.report.communication.collect import CollectiveUse, collectives_by
 from shardy_py.report.time.counted import by_step, equal_steps, tilings_of
 from shardy_py.report.time.local_work import DeviceWork, local_work, read_shares, total_work
 from shardy_py.report.time.roofline import Roofline, roofline
+from shardy_py.xla.buffers.collect import donated_arguments
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.stored import CompileSetting, StoredBlock
@@ -108,6 +109,9 @@ class _Timer:
         self.sent = by_step(self.plan.sent)
         self.by_collective = {id(each.collective): each for each in self.plan.sent}
         self.timed: set[int] = set()
+        given = zip(self.main.arguments, donated_arguments(function), strict=True)
+        self.kept = frozenset(value.name for value, is_donated in given if not is_donated)
+        """The arguments that the caller keeps."""
 
     def block(self) -> TimedBlock:
         again = {each.collective.key: id(each.step) for each in self.plan.merged}
@@ -120,9 +124,11 @@ class _Timer:
         events, members = block.scheduled()
         makers: dict[Name, int] = {}
         found: list[TimedNode] = []
+        last = {name: event.step for event in events for name in event.reads}
+        last |= dict.fromkeys((*block.results, *(self.kept if block.is_entry else ())), None)
         for event in events:
             after = tuple(sorted({makers[name] for name in event.reads if name in makers}))
-            for node in self._event(block, event, members, runs):
+            for node in self._event(block, event, members, runs, last):
                 found.append(_after(node, after))
                 after = (len(found) - 1,)
             makers |= dict.fromkeys(event.makes, len(found) - 1)
@@ -134,8 +140,14 @@ class _Timer:
         return TimedBlock(tuple(found))
 
     def _event(
-        self, block: StoredBlock, event: Event, members: Mapping[int, list[PlannedOp]], runs: int
+        self,
+        block: StoredBlock,
+        event: Event,
+        members: Mapping[int, list[PlannedOp]],
+        runs: int,
+        last: Mapping[Name, object],
     ) -> Iterable[TimedNode]:
+        """The nodes of an event. last: by name, the step that reads it last; None: it is kept."""
         if event.sent is not None:
             yield self._collective(self.by_collective[id(event.sent)], runs)
         elif event.step is None:
@@ -148,6 +160,10 @@ class _Timer:
             if own and not block.sent_for(step):
                 yield from (collective_node(use, 1.0) for use in own)
             if not _is_collective(step):
+                copied = 2.0 * _copied(block, step, last)
+                if copied:
+                    seconds = copied / self.hardware.memory_bytes_per_second
+                    yield TimedNode("copy", "memory", seconds, bytes=copied)
                 yield self._step(block, event, inside, runs)
             elif not own or block.sent_for(step):
                 yield TimedNode(step.record.name, "memory", 0.0)
@@ -192,7 +208,7 @@ class _Timer:
         if TABLE[step.record.name].storage is Storage.IN_PLACE:
             changed = len(step.results)
             updates = sum(sizes.get(name, 0) for name in step.operands[changed:])
-            replaced = {block.stored_name(name) for name in step.operands[:changed]}
+            replaced = set(_replaced(block, step))
             others = [name for name in event.reads if name not in replaced]
             return updates + sum(sizes.get(n, 0) * parts.get(n, 1.0) for n in dict.fromkeys(others))
         reads = (name for name in dict.fromkeys(event.reads) if name not in gathered)
@@ -213,6 +229,17 @@ class _Timer:
             return node
         size = self.uses.model.reduce_scatter(use.axes, use.held_bytes).bytes
         return replace(node, name="reduce_scatter", bytes=size)
+
+
+def _replaced(block: StoredBlock, step: PlannedOp) -> list[Name]:
+    """The values that a step writes over, if it may."""
+    is_in_place = TABLE[step.record.name].storage is Storage.IN_PLACE
+    return [block.stored_name(name) for name in step.operands[: len(step.results)]] if is_in_place else []
+
+
+def _copied(block: StoredBlock, step: PlannedOp, last: Mapping[Name, object]) -> int:
+    """The bytes of what a step must copy before it writes over it: something else reads it, or it is kept."""
+    return sum(block.sizes.get(name, 0) for name in _replaced(block, step) if last.get(name) is not step)
 
 
 def _is_collective(step: PlannedOp) -> bool:
