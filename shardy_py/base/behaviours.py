@@ -179,6 +179,12 @@ class Behaviour(Enum):
         "an op of main, and hands padded results on; before, the op itself was padded, of any function",
         "tests/localize/test_releases.py",
     )
+    CALLS_AND_COLLECTIVES_ARE_PARTITIONED = ReferenceChange(
+        JAX_0_12,
+        "sdy-per-instruction-partitioning partitions calls, with copies of their callees, and collectives, "
+        "an all-reduce with the convolution before it; before, both stay",
+        "tests/localize/test_per_instruction.py",
+    )
     CONVOLUTION_GROUPS_ARE_WHOLE = ReferenceChange(
         JAX_0_12,
         "sdy-resolve-permutation-factors replicates the dimensions of a convolution's groups and windows, "

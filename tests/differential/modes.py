@@ -6,6 +6,7 @@ Not here: why C++ crashes (`explained.py`), the programs (`programs.py`).
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -144,9 +145,9 @@ class Outcome:
         return f"{self.kind} ({self.cause})" if self.cause else self.kind
 
 
-INVALID_RESULT = "see current operation"
-"""In messages of C++ on an op that its own passes made: those here may make another invalid one. Some of its
-passes fail without a message."""
+_OF_ITS_MAKING = re.compile(r"see current operation|error: \"[^\"]*\":\d+:\d+: (?!'[\w.]+' op)")
+"""In messages of C++ on an op that its own passes made, or could not make as its types cannot be inferred:
+those here may make another invalid one. Some of its passes fail without a message."""
 
 
 def compare(mode: Mode, text: str, reference: ReferenceProcess, *, explains: bool = True) -> Outcome:
@@ -175,7 +176,7 @@ def compare(mode: Mode, text: str, reference: ReferenceProcess, *, explains: boo
         if ours is not None:
             return Outcome(ONLY_REFERENCE, refusal_cause(theirs), text, f"theirs: {theirs}")
         first = message.splitlines()[0].partition("error: ")[2]
-        is_same = first in theirs or INVALID_RESULT in theirs or "error:" not in theirs
+        is_same = first in theirs or _OF_ITS_MAKING.search(theirs) or "error:" not in theirs
         return Outcome(REFUSED if is_same else DIFFERENT, "", text, f"ours: {message}\ntheirs: {theirs}")
     if ours == theirs:
         return Outcome(SAME)
