@@ -241,7 +241,7 @@ class _Partitioning:
             cast(Operation, inner).location = op.location
         is_reduced = any(True for _ in find_ops(module, *_REDUCTIONS))
         counts = {name: getattr(self._options, name) for name in ("replica_count", "partition_count")}
-        halo = self._options.enable_halo_exchange
+        halo, masks = self._options.enable_halo_exchange, not Behaviour.OPS_ARE_PADDED_INSIDE.holds
         for call in (
             *((pass_call("sdy-gather-whole-tensors"),) if gathers else ()),
             pass_call("sdy-insert-explicit-reshards", enable_full_version=True, keep_reductions=is_reduced),
@@ -250,9 +250,7 @@ class _Partitioning:
             pass_call("sdy-resolve-permutation-factors", enable_halo_exchange=halo, **counts),
             pass_call("sdy-reshard-to-collectives"),
             *((pass_call("canonicalize", enable_patterns=("sdy-collective",)),) if is_inside else ()),
-            pass_call(
-                "sdy-pad-for-divisibility", pad_inputs_and_outputs=True, mask_all_padding=not is_inside
-            ),
+            pass_call("sdy-pad-for-divisibility", pad_inputs_and_outputs=True, mask_all_padding=masks),
             pass_call("sdy-convert-global-to-local", **counts),
             *((pass_call("sdy-drop-sharding-and-mesh"),) if callees else ()),
         ):
