@@ -1,7 +1,7 @@
 """Callees of a call that is partitioned alone: they are partitioned with it, as copies.
 
     before  %0 = call @f(%a) : (tensor<8xf32>) -> tensor<8xf32>
-    after   %0 = sdy.manual_computation(%a) ... { %1 = func.call @f_0(%arg0) : (tensor<4xf32>) -> tensor<4xf32> }
+    after   %0 = sdy.manual_computation(%a) ... (%arg0: tensor<4xf32>) { %1 = func.call @f_0(%arg0) ... }
             func.func private @f_0(%arg0: tensor<4xf32>) -> tensor<4xf32>
 
 Other calls of a function may be partitioned in another way, or not at all.

@@ -26,8 +26,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from shardy_py.base.behaviours import Behaviour, at_least
 from shardy_py.base.errors import ShardyError
-from shardy_py.localize.instruction_filter import Filter
 from shardy_py.localize.identities import identity_data, is_constant_of
+from shardy_py.localize.instruction_filter import Filter
 from shardy_py.localize.outlined_calls import callees_of, move_callees, unused_name
 from shardy_py.localize.padding_masks import scalar
 from shardy_py.mlir import ir
@@ -111,9 +111,8 @@ class _Partitioning:
         """True if the op has a sharded operand or result, and is one that can be partitioned alone."""
         if is_terminator(op) or (isinstance(op, CallOp) and not _partitions_all()):
             return False
-        if op.name.startswith("sdy.") and not isinstance(op, _SDY):
-            if not (_partitions_all() and isinstance(op, _COLLECTIVES)) or _is_summed_within(op):
-                return False
+        if op.name.startswith("sdy.") and not isinstance(op, _SDY) and not _is_partitioned_collective(op):
+            return False
         target = op.properties.get("call_target_name")
         if target is not None and plain(target) in _GSPMD_TARGETS:
             return False
@@ -292,9 +291,12 @@ def _sum_of(op: Operation) -> Operation | None:
     return use if sharding is not None and sharding.unreduced_axes else None
 
 
-def _is_summed_within(op: Operation) -> bool:
+def _is_partitioned_collective(op: Operation) -> bool:
+    """Whether `op` is a collective that is partitioned by itself."""
+    if not isinstance(op, _COLLECTIVES) or not _partitions_all():
+        return False
     maker = operands_of(op)[0].owner
-    return isinstance(maker, Operation) and _sum_of(maker) is op
+    return not isinstance(maker, Operation) or _sum_of(maker) is not op
 
 
 def _is_padded_inside(op: Operation) -> bool:

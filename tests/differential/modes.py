@@ -117,9 +117,10 @@ MODES: tuple[Mode, ...] = (
 )
 
 SAME, REFUSED, DIFFERENT = "same", "both refuse", "different"
-CRASH, ONLY_REFERENCE = "C++ crashes", "C++ refuses"
-OUTCOMES = (SAME, REFUSED, CRASH, ONLY_REFERENCE, DIFFERENT)
-"""`ONLY_REFERENCE`: C++ refuses what has a result here; `CRASH`: its process ends, whatever happens here."""
+CRASH, ONLY_REFERENCE, EARLIER = "C++ crashes", "C++ refuses", "not reached"
+OUTCOMES = (SAME, REFUSED, EARLIER, CRASH, ONLY_REFERENCE, DIFFERENT)
+"""`ONLY_REFERENCE`: C++ refuses what has a result here; `CRASH`: its process ends, whatever happens here;
+`EARLIER`: it refuses the program before the passes of the mode."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ class Outcome:
     @property
     def is_explained(self) -> bool:
         """Whether nothing is left to look at."""
-        return self.kind in (SAME, REFUSED) or self.cause not in ("", UNKNOWN)
+        return self.kind in (SAME, REFUSED, EARLIER) or self.cause not in ("", UNKNOWN)
 
     def __str__(self) -> str:
         return f"{self.kind} ({self.cause})" if self.cause else self.kind
@@ -159,7 +160,7 @@ def compare(mode: Mode, text: str, reference: ReferenceProcess, *, explains: boo
                 CRASH, _crash_cause(mode.shared, text, shared, reference) if explains else "", text, shared
             )
         if status == FAILED:
-            return Outcome(REFUSED, "", text, shared)
+            return Outcome(EARLIER, "", text, shared)
         text = shared
     status, theirs = reference.run(text, spelled(mode.steps))
     try:
@@ -192,9 +193,15 @@ def made_small(mode: Mode, text: str, outcome: Outcome, reference: ReferenceProc
 
     def fails(smaller: str) -> bool:
         found = compare(mode, smaller, reference)
-        return (found.kind, found.cause) == (outcome.kind, outcome.cause)
+        is_alike = (found.kind, found.cause) == (outcome.kind, outcome.cause)
+        return is_alike and (found.kind != CRASH or _last_check(found) == _last_check(outcome))
 
     return compare(mode, shrink(text, fails), reference)
+
+
+def _last_check(crash: Outcome) -> str:
+    """The signal and the check that ended C++, without the time."""
+    return re.sub(r"F\d{4} \S+ +\d+ ", "", crash.detail)
 
 
 def _crash_cause(steps: tuple[Step, ...], text: str, words: str, reference: ReferenceProcess) -> str:
