@@ -175,7 +175,8 @@ def compare(mode: Mode, text: str, reference: ReferenceProcess, *, explains: boo
         )
     if status == FAILED:
         if ours is not None:
-            return Outcome(ONLY_REFERENCE, refusal_cause(theirs), text, f"theirs: {theirs}")
+            cause = _refusal_cause(mode.steps, text, theirs, reference) if explains else ""
+            return Outcome(ONLY_REFERENCE, cause, text, f"theirs: {theirs}")
         first = message.splitlines()[0].partition("error: ")[2]
         is_same = first in theirs or _OF_ITS_MAKING.search(theirs) or "error:" not in theirs
         return Outcome(REFUSED if is_same else DIFFERENT, "", text, f"ours: {message}\ntheirs: {theirs}")
@@ -206,6 +207,14 @@ def _last_check(crash: Outcome) -> str:
 
 def _crash_cause(steps: tuple[Step, ...], text: str, words: str, reference: ReferenceProcess) -> str:
     return crash_cause(text, words, lambda other: reference.run(other, spelled(steps))[0] == CRASHED)
+
+
+def _refusal_cause(steps: tuple[Step, ...], text: str, message: str, reference: ReferenceProcess) -> str:
+    def refusal(other: str) -> str:
+        status, output = reference.run(other, spelled(steps))
+        return output if status == FAILED else ""
+
+    return refusal_cause(text, message, refusal)
 
 
 def _difference_cause(mode: Mode, text: str, reference: ReferenceProcess) -> str:

@@ -158,5 +158,5 @@ def test_pipeline_of_named_computations(seed: int) -> None:
 def test_a_refusal_of_what_c_plus_plus_made() -> None:
     fact = "error: 'stablehlo.floor' op result - duplicate axis ref: \"a\""
     message = f'{fact}\n note: "-":4:10: see current operation: %0 '
-    assert "come to shard it" in refusal_cause(f'{message}<@mesh, [{{"a"}}], unreduced={{"a"}}>')
-    assert refusal_cause(message) == UNKNOWN
+    assert "come to shard it" in refusal_cause("", f'{message}<@mesh, [{{"a"}}], unreduced={{"a"}}>', str)
+    assert refusal_cause("", message, str) == UNKNOWN
