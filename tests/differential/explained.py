@@ -156,6 +156,7 @@ _CASTS = "found unrealized_conversion_cast after pad-for-div"
 _TYPES = (
     r"inferred (shape|type\(s\)) [^\n]* (is|are) incompatible with return type"
     r"|requires compatible types|rhs group dimension is expected"
+    r"|Expects that for each dim in operand_batching_dims"
 )
 REFUSAL_CAUSES = (
     RefusalCause(
@@ -172,18 +173,44 @@ REFUSAL_CAUSES = (
         "its partitioner leaves sizes in the attributes or operands of an op as they are",
         _TYPES,
         _without_ops(
-            _named("stablehlo.rng", "stablehlo.dynamic_slice", "stablehlo.broadcast", "chlo.ragged_dot")
+            _named(
+                "stablehlo.rng",
+                "stablehlo.dynamic_slice",
+                "stablehlo.broadcast",
+                "chlo.ragged_dot",
+                "stablehlo.gather",
+            )
         ),
     ),
 )
 """Refusals of the partitioner."""
 INVALID_COLLECTIVE = "'sdy.collective_permute' op sharded size of result doesn't match"
-CONTRADICTION = r"(duplicate axis ref|sub-ax[ei]s)[^\n]*\n[^\n]*see current operation: (?s:.)*unreduced="
-REFUSALS = {
-    INVALID_COLLECTIVE: "its reshard-to-collectives makes a collective_permute that does not verify",
-    CONTRADICTION: "its full explicit reshards leave a result unreduced along axes that come to shard it",
-}
-"""What C++ says of an op that it made and that no program may have, as an expression, and why it made it."""
+_TWICE = re.compile(r"(duplicate axis ref|sub-ax[ei]s)[^\n]*\n[^\n]*see current operation: ")
+_BOTH = re.compile(r"<@\w+, (\[[^\]]*\])[^<>]*, unreduced=\w*\{([^}]*)\}")
+
+
+def _is_unreduced_and_sharded(message: str) -> bool:
+    """Whether an op that C++ made has a result unreduced along an axis that shards it."""
+    found = _TWICE.search(message)
+    shardings = _BOTH.findall(message[found.end() :]) if found else ()
+    return any(not _names(sharding).isdisjoint(_names(unreduced)) for sharding, unreduced in shardings)
+
+
+def _names(axes: str) -> set[str]:
+    return set(re.findall(r'"(\w+)"', axes))
+
+
+INVALID: tuple[tuple[str, Callable[[str], bool]], ...] = (
+    (
+        "its reshard-to-collectives makes a collective_permute that does not verify",
+        lambda message: INVALID_COLLECTIVE in message,
+    ),
+    (
+        "its full explicit reshards leave a result unreduced along axes that come to shard it",
+        _is_unreduced_and_sharded,
+    ),
+)
+"""What no program may have and C++ made, as its message says."""
 
 
 _SIZE = re.compile(r"stablehlo\.get_dimension_size [^\n]*-> (tensor<i32>)")
@@ -230,8 +257,8 @@ def refusal_cause(text: str, message: str, refusal: Callable[[str], str]) -> str
 
     refusal: what C++ says of another program; empty if it has a result.
     """
-    for words, name in REFUSALS.items():
-        if re.search(words, message):
+    for name, is_meant in INVALID:
+        if is_meant(message):
             return name
     for cause in REFUSAL_CAUSES:
         if re.search(cause.words, message):
