@@ -118,26 +118,32 @@ CHECKS = {
     "different meshes": "unreduced axes over different meshes",
     "incompatible sharding along reduction factors": "a result is unreduced, operands are not sharded alike",
     "inShardings[0] == outShardings[0]": "a pad or slice resharded without halo exchange",
+    "isFullyReplicated(inSharding) == isFullyReplicated(outSharding)": "a reshape of which only "
+    "operand or result is sharded, which explicit reshards left",
     "isCommunicationFreeSliceDim": "padding of a slice whose elements are of other devices",
 }
 """What a check says that is meant to end C++ for good, and what it is about."""
 
 
-def crash_cause(text: str, last_words: str, crashes: Callable[[str], bool]) -> str:
+def crash_cause(text: str, last_words: str, crash: Callable[[str], str]) -> str:
     """The cause whose absence saves C++; `SEVERAL` if it takes the absence of all, else `UNKNOWN`.
 
-    Unless what C++ says at last tells.
+    Unless what C++ says at last tells. crash: its last words on another program; empty if it survives.
     """
-    for words, cause in CHECKS.items():
-        if words in last_words:
-            return cause
+    if found := _told(last_words):
+        return found
     for cause in CRASH_CAUSES:
         saved = cause.without(text)
-        if saved != text and not crashes(saved):
+        if saved != text and not crash(saved):
             return cause.name
     for cause in CRASH_CAUSES:
         text = cause.without(text)
-    return UNKNOWN if crashes(text) else SEVERAL
+    words = crash(text)
+    return SEVERAL if not words or _told(words) else UNKNOWN
+
+
+def _told(last_words: str) -> str:
+    return next((cause for words, cause in CHECKS.items() if words in last_words), "")
 
 
 @dataclass(frozen=True)
@@ -235,6 +241,12 @@ IMITATIONS = (
     Imitation(
         "its reshard-to-collectives ends after two rounds, though axes are not where they are to be",
         lambda: mock.patch("shardy_py.reshard.collectives._Sequence._start_over", return_value=()),
+    ),
+    Imitation(
+        "its scatters offset indices into dimensions that they update whole",
+        lambda: mock.patch(
+            "shardy_py.localize.local_indexed._is_shifted", lambda dim, _o, _u, to: dim in to.index_map
+        ),
     ),
 )
 

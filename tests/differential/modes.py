@@ -206,7 +206,11 @@ def _last_check(crash: Outcome) -> str:
 
 
 def _crash_cause(steps: tuple[Step, ...], text: str, words: str, reference: ReferenceProcess) -> str:
-    return crash_cause(text, words, lambda other: reference.run(other, spelled(steps))[0] == CRASHED)
+    def crash(other: str) -> str:
+        status, output = reference.run(other, spelled(steps))
+        return output if status == CRASHED else ""
+
+    return crash_cause(text, words, crash)
 
 
 def _refusal_cause(steps: tuple[Step, ...], text: str, message: str, reference: ReferenceProcess) -> str:
