@@ -194,7 +194,8 @@ class Behaviour(Enum):
     PADDED_OPS_ADAPT = ReferenceChange(
         JAX_0_12,
         "sdy-pad-for-divisibility replaces padding that a reduce reads by its initial value, makes groups of "
-        "padded features and batches, and slices all that is gathered from uneven dimensions",
+        "padded features and batches, slices all that is gathered from uneven dimensions, and limits "
+        "indices of gathers to what is not padding",
         "tests/localize/test_padding.py",
     )
     LAYOUTS_MERGE_SUB_AXES = ReferenceChange(
@@ -226,7 +227,7 @@ class Behaviour(Enum):
     )
     EXPORT_OPTIMIZES = ReferenceChange(
         JAX_0_12,
-        "sdy-export-pipeline optimizes the collectives that it inserts",
+        "sdy-export-pipeline and sdy-per-instruction-partitioning optimize the collectives that they insert",
         "tests/passes/test_pipelines.py",
     )
     GROUPS_ARE_AXES = ReferenceChange(

@@ -248,6 +248,7 @@ class _Partitioning:
             # After the reshards, which would take a reversed mesh for one with other devices.
             pass_call("sdy-resolve-permutation-factors", enable_halo_exchange=halo, **counts),
             pass_call("sdy-reshard-to-collectives"),
+            *((pass_call("sdy-optimize-collectives"),) if Behaviour.EXPORT_OPTIMIZES.holds else ()),
             *((pass_call("canonicalize", enable_patterns=("sdy-collective",)),) if is_inside else ()),
             pass_call("sdy-pad-for-divisibility", pad_inputs_and_outputs=True, mask_all_padding=masks),
             pass_call("sdy-convert-global-to-local", **counts),

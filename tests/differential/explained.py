@@ -171,9 +171,9 @@ REFUSAL_CAUSES = (
         _without_ops(_named("sdy.propagation_barrier")),
     ),
     RefusalCause(
-        "its padding has no ops of CHLO and no custom calls",
+        "its padding has no ops of CHLO, custom calls, einsums and barriers",
         _CASTS,
-        _without_ops(_named("chlo.", "stablehlo.custom_call")),
+        _without_ops(_named("chlo.", "stablehlo.custom_call", "stablehlo.einsum", "sdy.propagation_barrier")),
     ),
     RefusalCause(
         "its partitioner leaves sizes in the attributes or operands of an op as they are",

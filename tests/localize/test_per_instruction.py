@@ -133,3 +133,16 @@ func.func @main(%a: tensor<0x2xi32>) {
 
 def test_reshards_of_nothing_are_kept() -> None:
     assert "stablehlo.dynamic_slice %arg1" in partitioned(EMPTY)
+
+
+MOVED = """sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = sdy.reshard %a <@mesh, [{}, {"x":(1)2}]> : tensor<8x4xf32>
+  return
+}
+"""
+
+
+def test_collectives_are_optimized() -> None:
+    assert "stablehlo.collective_permute" not in partitioned(MOVED)
+    assert "stablehlo.collective_permute" in partitioned(MOVED, "shardy-2026-08-22")
