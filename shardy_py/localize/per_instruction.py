@@ -34,7 +34,7 @@ from shardy_py.mlir import ir
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.dialects.faults import Fault
-from shardy_py.mlir.dialects.stablehlo import ConvolutionOp, ReduceOp, SliceOp
+from shardy_py.mlir.dialects.stablehlo import ConvolutionOp, ReduceOp, ReshapeOp, SliceOp
 from shardy_py.mlir.dialects.traits import constant_of, is_terminator
 from shardy_py.mlir.holders import Holder, Place, write_all
 from shardy_py.mlir.ir import find_ops, operands_of, place_at_end, place_before, terminator_of, walk_pre_order
@@ -223,7 +223,8 @@ class _Partitioning:
             place_at_end(last, block)
         place_at_end(FuncReturnOp(*last.results), block)
         if is_inside:
-            for argument, value, sharding in zip(arguments, values, ins, strict=True):
+            cuts = list(zip(arguments, values, ins, strict=True))
+            for argument, value, sharding in (*cuts[count:], *cuts[:count]):  # in the order of Shardy
                 _cut(copy, argument, value.type, sharding)
             self._pad_results(last, outputs, outs)
         else:
@@ -241,12 +242,18 @@ class _Partitioning:
         is_reduced = any(True for _ in find_ops(module, *_REDUCTIONS))
         counts = {name: getattr(self._options, name) for name in ("replica_count", "partition_count")}
         halo, masks = self._options.enable_halo_exchange, not Behaviour.OPS_ARE_PADDED_INSIDE.holds
+        reshards = pass_call(
+            "sdy-insert-explicit-reshards", enable_full_version=True, keep_reductions=is_reduced
+        )
+        # Reshards first, which later would take a reversed mesh for one with other devices. But a reshape
+        # whose dimensions are split in another way is resharded while it is resolved.
+        is_first = not (isinstance(op, ReshapeOp) and is_inside)
         for call in (
             *((pass_call("sdy-gather-whole-tensors"),) if gathers else ()),
-            pass_call("sdy-insert-explicit-reshards", enable_full_version=True, keep_reductions=is_reduced),
+            *((reshards,) if is_first else ()),
             *(() if initial else (pass_call("sdy-resolve-reduction-factors"),)),
-            # After the reshards, which would take a reversed mesh for one with other devices.
             pass_call("sdy-resolve-permutation-factors", enable_halo_exchange=halo, **counts),
+            *(() if is_first else (reshards,)),
             pass_call("sdy-reshard-to-collectives"),
             *((pass_call("sdy-optimize-collectives"),) if Behaviour.EXPORT_OPTIMIZES.holds else ()),
             *((pass_call("canonicalize", enable_patterns=("sdy-collective",)),) if is_inside else ()),

@@ -13,13 +13,15 @@ from unittest import mock
 
 from xdsl.ir import Operation
 
+from shardy_py.localize.local_ops import iota
 from shardy_py.localize.padding_masks import scalar_data
-from shardy_py.mlir.dialects import parse_module, print_module
+from shardy_py.mlir.dialects import parse_module, print_module, sdy
 from shardy_py.mlir.dialects.stablehlo import ConvolutionOp
-from shardy_py.mlir.ir import walk_pre_order
+from shardy_py.mlir.ir import place_before, walk_pre_order
 from shardy_py.mlir.plain import tensor_type
-from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, shape_of
-from shardy_py.mlir.value_shardings import ShardingReader
+from shardy_py.mlir.stablehlo_builder import element_of, shape_of
+from shardy_py.mlir.text.dense import make_dense
+from shardy_py.mlir.value_shardings import ShardingReader, set_sharding
 from shardy_py.ops import Identity
 from shardy_py.propagation.graph.liveness import dead_ops
 
@@ -86,7 +88,11 @@ def _without_ops(is_meant: Callable[[Operation], bool]) -> Callable[[str], str]:
                 zero = scalar_data(Identity.ZERO, element_of(result)) if tensor_type(type_) else None
                 if zero is None:
                     break
-                result.replace_all_uses_with(StablehloBuilder(op, sharding).dense(type_, zero))
+                constant = sdy.ConstantOp(make_dense(type_, zero))
+                if sharding is not None:
+                    set_sharding(constant.output, sharding)
+                place_before(constant, op)
+                result.replace_all_uses_with(constant.output)
             else:
                 op.detach()
                 op.erase()
@@ -162,7 +168,7 @@ _CASTS = "found unrealized_conversion_cast after pad-for-div"
 _TYPES = (
     r"inferred (shape|type\(s\)) [^\n]* (is|are) incompatible with return type"
     r"|requires compatible types|rhs group dimension is expected"
-    r"|Expects that for each dim in operand_batching_dims"
+    r"|Expects that for each dim in operand_batching_dims|contracting dimension sizes must match"
 )
 REFUSAL_CAUSES = (
     RefusalCause(
@@ -176,6 +182,11 @@ REFUSAL_CAUSES = (
         _without_ops(_named("chlo.", "stablehlo.custom_call", "stablehlo.einsum", "sdy.propagation_barrier")),
     ),
     RefusalCause(
+        "its partitioner does not make a convolution local whose windows are sharded",
+        "failed to legalize operation 'stablehlo.convolution'",
+        _without_ops(_named("stablehlo.convolution")),
+    ),
+    RefusalCause(
         "its partitioner leaves sizes in the attributes or operands of an op as they are",
         _TYPES,
         _without_ops(
@@ -183,6 +194,7 @@ REFUSAL_CAUSES = (
                 "stablehlo.rng",
                 "stablehlo.dynamic_slice",
                 "stablehlo.broadcast",
+                "stablehlo.slice",
                 "chlo.ragged_dot",
                 "stablehlo.gather",
             )
@@ -243,6 +255,13 @@ IMITATIONS = (
         lambda: mock.patch("shardy_py.reshard.collectives._Sequence._start_over", return_value=()),
     ),
     Imitation(
+        "it leaves shapes in operands of random tensors and iotas as those of the whole",
+        lambda: mock.patch.dict(
+            "shardy_py.localize.global_to_local.ROWS",
+            {"stablehlo.rng": lambda _local, _site: None, "stablehlo.dynamic_iota": iota},
+        ),
+    ),
+    Imitation(
         "its scatters offset indices into dimensions that they update whole",
         lambda: mock.patch(
             "shardy_py.localize.local_indexed._is_shifted", lambda dim, _o, _u, to: dim in to.index_map
@@ -251,8 +270,17 @@ IMITATIONS = (
 )
 
 
-def difference_cause(text: str, is_same: Callable[[str], bool]) -> str:
-    """The cause without which both give the same, or the fault with which ours gives it, else `UNKNOWN`."""
+NEEDS_OTHERS = "needs elements of other devices is unsupported"
+"""What is an error here, though C++ has a result, for which each device pads its own part."""
+
+
+def difference_cause(text: str, refusal: str, is_same: Callable[[str], bool]) -> str:
+    """The cause without which both give the same, or the fault with which ours gives it, else `UNKNOWN`.
+
+    refusal: what is said here of the program; empty if it has a result.
+    """
+    if NEEDS_OTHERS in refusal:
+        return "it pads each part by itself, though parts need elements of others"
     for cause in DIFFERENCE_CAUSES:
         without = cause.without(text)
         if without != text and is_same(without):

@@ -182,7 +182,7 @@ def compare(mode: Mode, text: str, reference: ReferenceProcess, *, explains: boo
         return Outcome(REFUSED if is_same else DIFFERENT, "", text, f"ours: {message}\ntheirs: {theirs}")
     if ours == theirs:
         return Outcome(SAME)
-    cause = _difference_cause(mode, text, reference) if explains else ""
+    cause = _difference_cause(mode, text, message, reference) if explains else ""
     return Outcome(DIFFERENT, cause, text, f"ours: {message or ours}\ntheirs: {theirs}")
 
 
@@ -221,9 +221,11 @@ def _refusal_cause(steps: tuple[Step, ...], text: str, message: str, reference: 
     return refusal_cause(text, message, refusal)
 
 
-def _difference_cause(mode: Mode, text: str, reference: ReferenceProcess) -> str:
+def _difference_cause(mode: Mode, text: str, refusal: str, reference: ReferenceProcess) -> str:
     after = replace(mode, shared=())  # the program has been through these
-    return difference_cause(text, lambda other: compare(after, other, reference, explains=False).kind == SAME)
+    return difference_cause(
+        text, refusal, lambda other: compare(after, other, reference, explains=False).kind == SAME
+    )
 
 
 def run_ours(text: str, steps: tuple[Step, ...]) -> str:

@@ -146,3 +146,42 @@ func.func @main(%a: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"},
 def test_collectives_are_optimized() -> None:
     assert "stablehlo.collective_permute" not in partitioned(MOVED)
     assert "stablehlo.collective_permute" in partitioned(MOVED, "shardy-2026-08-22")
+
+
+SPLIT = """sdy.mesh @mesh = <["x"=8]>
+func.func @main(%a: tensor<20x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  %0 = stablehlo.reshape %a {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}, {}, {}]>]>}
+      : (tensor<20x8xf32>) -> tensor<4x5x8xf32>
+  return
+}
+"""
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_reshape_is_resharded_while_it_is_resolved() -> None:
+    """Reshards before it would split five, for which the parts of neighbors are exchanged."""
+    text = partitioned(SPLIT)
+    assert "stablehlo.all_gather" in text
+    assert "stablehlo.collective_permute" not in text
+
+
+LOOP = """sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>},
+    %b: tensor<3xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, %n: tensor<i32>) {
+  %0:2 = stablehlo.while(%i = %a, %j = %n) : tensor<3xf32>, tensor<i32>
+      attributes {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>, <@mesh, []>]>}
+  cond {
+    %1 = stablehlo.compare LT, %j, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = stablehlo.add %i, %b {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>} : tensor<3xf32>
+    stablehlo.return %1, %j : tensor<3xf32>, tensor<i32>
+  }
+  return
+}
+"""
+
+
+def test_values_that_regions_use_are_cut_first() -> None:
+    sliced = re.findall(r"stablehlo\.slice (%arg\d) \[0:1\]", partitioned(LOOP))
+    assert sliced == ["%arg6", "%arg3"]
