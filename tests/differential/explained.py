@@ -166,7 +166,7 @@ class RefusalCause:
 
 _CASTS = "found unrealized_conversion_cast after pad-for-div"
 _TYPES = (
-    r"inferred (shape|type\(s\)) [^\n]* (is|are) incompatible with return type"
+    r"(inferred|output) (shape|type\(s\)) [^\n]* (is|are) incompatible with return type"
     r"|requires compatible types|rhs group dimension is expected"
     r"|Expects that for each dim in operand_batching_dims|contracting dimension sizes must match"
 )
@@ -179,7 +179,20 @@ REFUSAL_CAUSES = (
     RefusalCause(
         "its padding has no ops of CHLO, custom calls, einsums and barriers",
         _CASTS,
-        _without_ops(_named("chlo.", "stablehlo.custom_call", "stablehlo.einsum", "sdy.propagation_barrier")),
+        _without_ops(
+            _named(
+                "chlo.",
+                "stablehlo.custom_call",
+                "stablehlo.einsum",
+                "stablehlo.broadcast",
+                "sdy.propagation_barrier",
+            )
+        ),
+    ),
+    RefusalCause(
+        "its scatters may not be sharded along dimensions that updates lack and no index addresses",
+        "that is not indexed but in inserted window dimension is not supported",
+        _without_ops(_named("stablehlo.scatter")),
     ),
     RefusalCause(
         "its partitioner does not make a convolution local whose windows are sharded",
@@ -192,10 +205,12 @@ REFUSAL_CAUSES = (
         _without_ops(
             _named(
                 "stablehlo.rng",
+                "stablehlo.dynamic_iota",
+                "stablehlo.scatter",
                 "stablehlo.dynamic_slice",
                 "stablehlo.broadcast",
                 "stablehlo.slice",
-                "chlo.ragged_dot",
+                "chlo.",
                 "stablehlo.gather",
             )
         ),
@@ -224,6 +239,10 @@ INVALID: tuple[tuple[str, Callable[[str], bool]], ...] = (
         lambda message: INVALID_COLLECTIVE in message,
     ),
     (
+        "its optimized collectives have sub-axes that are to be merged",
+        lambda message: "'sdy.all_to_all' op two consecutive sub-axes can be merged" in message,
+    ),
+    (
         "its full explicit reshards leave a result unreduced along axes that come to shard it",
         _is_unreduced_and_sharded,
     ),
@@ -236,6 +255,10 @@ DIFFERENCE_CAUSES: tuple[CrashCause, ...] = (
     CrashCause(
         "it takes the size of a dimension from the part of a device",
         lambda text: _SIZE.sub(r"stablehlo.constant dense<1> : \1", text),
+    ),
+    CrashCause(
+        "it drops updates that lie in the parts of two devices",
+        _without_ops(_named("stablehlo.dynamic_update_slice")),
     ),
 )
 """What C++ computes wrongly; `without` takes it out of a program."""
