@@ -179,6 +179,12 @@ class Behaviour(Enum):
         "an op of main, and hands padded results on; before, the op itself was padded, of any function",
         "tests/localize/test_releases.py",
     )
+    CALLS_AND_COLLECTIVES_ARE_PARTITIONED = ReferenceChange(
+        JAX_0_12,
+        "sdy-per-instruction-partitioning partitions calls, with copies of their callees, and collectives, "
+        "an all-reduce with the convolution before it; before, both stay",
+        "tests/localize/test_per_instruction.py",
+    )
     CONVOLUTION_GROUPS_ARE_WHOLE = ReferenceChange(
         JAX_0_12,
         "sdy-resolve-permutation-factors replicates the dimensions of a convolution's groups and windows, "
@@ -188,7 +194,8 @@ class Behaviour(Enum):
     PADDED_OPS_ADAPT = ReferenceChange(
         JAX_0_12,
         "sdy-pad-for-divisibility replaces padding that a reduce reads by its initial value, makes groups of "
-        "padded features and batches, and slices all that is gathered from uneven dimensions",
+        "padded features and batches, slices all that is gathered from uneven dimensions, and limits "
+        "indices of gathers to what is not padding",
         "tests/localize/test_padding.py",
     )
     LAYOUTS_MERGE_SUB_AXES = ReferenceChange(
@@ -220,7 +227,7 @@ class Behaviour(Enum):
     )
     EXPORT_OPTIMIZES = ReferenceChange(
         JAX_0_12,
-        "sdy-export-pipeline optimizes the collectives that it inserts",
+        "sdy-export-pipeline and sdy-per-instruction-partitioning optimize the collectives that they insert",
         "tests/passes/test_pipelines.py",
     )
     GROUPS_ARE_AXES = ReferenceChange(

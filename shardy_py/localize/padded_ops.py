@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i32
@@ -21,6 +21,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import ShardyError
 from shardy_py.localize.arithmetic.masks import Fill, Mask, Masks, convolution_masks, reduce_masks
+from shardy_py.localize.padded_indices import clamped, limited
 from shardy_py.localize.padding_masks import masked, scalar
 from shardy_py.localize.window_exchange import is_zero_constant
 from shardy_py.mlir import ir
@@ -297,7 +298,11 @@ def dynamic_update_slice(op: Operation, padded: Padded) -> None:
     for dimension, (size, true, part) in enumerate(sizes):
         if true != size and part != true:
             start = operands_of(op)[dimension + 2]
-            replace_operand(op, dimension + 2, _clamped(op, start, [true - part], 0, padded))
+            replace_operand(
+                op,
+                dimension + 2,
+                clamped(StablehloBuilder(op, padded.sharding(start)), start, [true - part], 0),
+            )
 
 
 def gather(op: Operation, padded: Padded) -> None:
@@ -313,23 +318,13 @@ def gather(op: Operation, padded: Padded) -> None:
     _set(op, slice_sizes=sizes)
     is_cut = any(shape_of(operand)[dimension] != true[dimension] for dimension in numbers.index_map)
     if padded.masks_all and is_cut:
-        replace_operand(op, 1, _clamped(op, indices, last, numbers.vector, padded))
-
-
-def _clamped(op: Operation, indices: Value, last: Sequence[int], vector: int, padded: Padded) -> Value:
-    """`indices` clamped from 0 to `last`, which has an entry for each element of an index vector."""
-    build = StablehloBuilder(op, padded.sharding(indices))
-    element: Any = element_of(indices)
-    shape = shape_of(indices)
-    highest = (1 << element.width.data - (not str(element).startswith("ui"))) - 1
-    data = b"".join(min(entry, highest).to_bytes(element_size(element), "little") for entry in last)
-    if vector < len(shape):
-        bounds = build.dense(resized(indices, (len(last),)), data)
-        high = build.broadcast(bounds, shape, (vector,))
-    else:
-        high = build.broadcast(build.dense(resized(indices, ()), data), shape)
-    zero = build.broadcast(build.integer(0, element), shape)
-    return build.one("clamp", (zero, indices, high), indices.type)
+        replace_operand(
+            op, 1, clamped(StablehloBuilder(op, padded.sharding(indices)), indices, last, numbers.vector)
+        )
+    elif padded.adapts and is_cut:
+        replace_operand(
+            op, 1, limited(StablehloBuilder(op, padded.sharding(indices)), indices, last, numbers.vector)
+        )
 
 
 def constant(op: Operation, padded: Padded) -> None:

@@ -8,14 +8,14 @@
             }
 
 The rest of the program stays global: to find the op that is partitioned wrongly, partition half of them.
-Calls and ops of sdy other than reshards and constants are left as they are.
+An all-reduce of what a convolution leaves unreduced belongs to the convolution; calls are partitioned with
+copies of their callees (`outlined_calls.py`). Other ops of sdy than reshards, constants and collectives are
+left as they are.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from math import lcm
 from typing import Any, cast
 
@@ -25,18 +25,19 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from shardy_py.base.behaviours import Behaviour, at_least
-from shardy_py.base.cursor import MAX_INTEGER_DIGITS
 from shardy_py.base.errors import ShardyError
 from shardy_py.localize.identities import identity_data, is_constant_of
+from shardy_py.localize.instruction_filter import Filter
+from shardy_py.localize.outlined_calls import callees_of, move_callees, unused_name
 from shardy_py.localize.padding_masks import scalar
 from shardy_py.mlir import ir
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.dialects.faults import Fault
-from shardy_py.mlir.dialects.stablehlo import ReduceOp, SliceOp
+from shardy_py.mlir.dialects.stablehlo import ConvolutionOp, ReduceOp, ReshapeOp, SliceOp
 from shardy_py.mlir.dialects.traits import constant_of, is_terminator
 from shardy_py.mlir.holders import Holder, Place, write_all
-from shardy_py.mlir.ir import operands_of, place_at_end, place_before, terminator_of, walk_pre_order
+from shardy_py.mlir.ir import find_ops, operands_of, place_at_end, place_before, terminator_of, walk_pre_order
 from shardy_py.mlir.nesting import free_values
 from shardy_py.mlir.op_errors import errors_at
 from shardy_py.mlir.plain import plain, tensor_type
@@ -54,46 +55,16 @@ from shardy_py.sharding.axis_lists import total_size
 from shardy_py.sharding.meshes import Meshes, common_mesh, resolve
 
 _SDY = (sdy.ReshardOp, sdy.ConstantOp)
+_REDUCTIONS = (sdy.AllReduceOp.name, sdy.ReduceScatterOp.name)
+_COLLECTIVES = (
+    sdy.AllGatherOp,
+    sdy.AllSliceOp,
+    sdy.AllToAllOp,
+    sdy.CollectivePermuteOp,
+    sdy.AllReduceOp,
+    sdy.ReduceScatterOp,
+)
 _GSPMD_TARGETS = ("Sharding", "mhlo.sharding")
-_SELECTION = re.compile(r"(selectLow|selectHigh|func|function)=\s*(.*)")
-
-
-@dataclass(frozen=True)
-class Filter:
-    """The ops that are meant: names that theirs contain (none: all), first and last number, function.
-
-    >>> Filter.parse("dot, selectLow=2")
-    Filter(names=('dot',), low=2, high=None, function='')
-    """
-
-    names: tuple[str, ...] = ()
-    low: int | None = None
-    high: int | None = None
-    function: str = ""
-
-    @staticmethod
-    def parse(text: str) -> Filter:
-        """Reads comma-separated names, `selectLow=N`, `selectHigh=N` and `func=NAME`, perhaps in quotes."""
-        result = Filter()
-        for token in filter(None, (part.strip() for part in text.strip().strip("'\"").split(","))):
-            match = _SELECTION.fullmatch(token)
-            if match is None:
-                result = replace(result, names=(*result.names, token))
-            elif match[1].startswith("func"):
-                result = replace(result, function=match[2])
-            elif match[2].isdecimal() and len(match[2]) <= MAX_INTEGER_DIGITS:
-                result = replace(result, **{match[1].removeprefix("select").lower(): int(match[2])})
-            else:
-                raise ShardyError.unexpected(
-                    "filter", expected=f"a number after {match[1]}=", got=match[2][:60]
-                )
-        return result
-
-    def accepts(self, op: Operation, number: int) -> bool:
-        """True if the op with that number is meant."""
-        if (self.low is not None and number < self.low) or (self.high is not None and number > self.high):
-            return False
-        return not self.names or any(name in op.name for name in self.names)
 
 
 def per_instruction_partitioning(module: ModuleOp, options: PerInstructionOptions) -> None:
@@ -116,7 +87,7 @@ def per_instruction_partitioning(module: ModuleOp, options: PerInstructionOption
                 number += 1
     for op in chosen:
         with errors_at(op), at_least(Behaviour.PARTS_ARE_EXCHANGED):
-            partitioning.partition(op)
+            partitioning.partition(op, _sum_of(op) or op)
 
 
 def _partitioned_functions(module: ModuleOp) -> list[FuncOp]:
@@ -130,6 +101,7 @@ def _partitioned_functions(module: ModuleOp) -> list[FuncOp]:
 
 class _Partitioning:
     def __init__(self, module: ModuleOp, options: PerInstructionOptions) -> None:
+        self._module = module
         self._options = options
         self._meshes: Meshes = meshes_of(module)
         self._mesh_ops = [op for op in top_level_ops(module) if isinstance(op, sdy.MeshOp)]
@@ -137,9 +109,9 @@ class _Partitioning:
 
     def is_candidate(self, op: Operation) -> bool:
         """True if the op has a sharded operand or result, and is one that can be partitioned alone."""
-        if is_terminator(op) or isinstance(op, CallOp):
+        if is_terminator(op) or (isinstance(op, CallOp) and not _partitions_all()):
             return False
-        if op.name.startswith("sdy.") and not isinstance(op, _SDY):
+        if op.name.startswith("sdy.") and not isinstance(op, _SDY) and not _is_partitioned_collective(op):
             return False
         target = op.properties.get("call_target_name")
         if target is not None and plain(target) in _GSPMD_TARGETS:
@@ -147,23 +119,26 @@ class _Partitioning:
         shardings = map(self._reader.of, (*op.results, *operands_of(op)))
         return any(s is not None and not s.is_fully_replicated for s in shardings)
 
-    def partition(self, op: Operation) -> None:
-        """Replaces `op` by a manual computation, with padding around it where dimensions are uneven."""
+    def partition(self, op: Operation, last: Operation) -> None:
+        """Replaces `op` by a manual computation, with padding around it where dimensions are uneven.
+
+        last: the only user of `op`, which is replaced with it, or `op`.
+        """
         captured = dict.fromkeys(free_values(op)) if op.regions else ()
         values = (*operands_of(op), *captured)
-        given = [self._reader.of(value) for value in (*values, *op.results)]
+        given = [self._reader.of(value) for value in (*values, *last.results)]
         mesh = common_mesh(given, self._meshes)
         if mesh is None:
             raise ShardyError.unexpected("shardings", expected="one mesh", got="several meshes")
         shardings = [
             TensorSharding.fully_closed(mesh, rank_of(v.type)) if s is None else s
-            for v, s in zip((*values, *op.results), given, strict=True)
+            for v, s in zip((*values, *last.results), given, strict=True)
         ]
         ins, outs = shardings[: len(values)], shardings[len(values) :]
         shape = self._reshard_shape(op, shardings) if isinstance(op, sdy.ReshardOp) else None
         padded_types = [
             self._padded(v.type, s) if shape is None else ranked_tensor(shape, element_of(v))
-            for v, s in zip((*values, *op.results), shardings, strict=True)
+            for v, s in zip((*values, *last.results), shardings, strict=True)
         ]
         is_inside, hands_on = _is_padded_inside(op), Behaviour.OPS_ARE_PADDED_INSIDE.holds
         operands = [
@@ -171,23 +146,25 @@ class _Partitioning:
             for value, type_, sharding in zip(values, padded_types, ins, strict=False)
         ]
         is_padded = shape is not None or is_inside
-        types = padded_types if is_padded else [v.type for v in (*values, *op.results)]
+        types = padded_types if is_padded else [v.type for v in (*values, *last.results)]
+        ops = (op,) if op is last else (op, last)
         try:
-            local = self._local_function(op, values, types, ins, outs)
+            local = self._local_function(ops, values, types, ins, outs)
         except (Fault, ShardyError):  # the op is invalid with padding, as a grouped convolution is
-            local = self._local_function(op, values, types, ins, outs, gathers=True)
+            local = self._local_function(ops, values, types, ins, outs, gathers=True)
         axes = [axis.name for axis in resolve(mesh, self._meshes).axes]
         body = _body_of(local)
         manual = sdy.ManualComputationOp(operands, ins, outs, axes, body, padded_types[len(values) :])
         manual.location = op.location
         place_before(manual, op)
-        for old, new, sharding in zip(op.results, manual.results, outs, strict=True):
+        for old, new, sharding in zip(last.results, manual.results, outs, strict=True):
             build = StablehloBuilder(op, sharding)
             if new.type is not old.type and new.type != old.type:
                 ir.replace_uses(old, build.slice(new, (0,) * sharding.rank, shape_of(old)))
             else:
                 ir.replace_uses(old, new)
-        ir.erase(op)
+        for replaced in reversed(ops):
+            ir.erase(replaced)
 
     def _padded(self, type_: Attribute, sharding: TensorSharding) -> Attribute:
         tensor = tensor_type(type_)
@@ -218,7 +195,7 @@ class _Partitioning:
 
     def _local_function(
         self,
-        op: Operation,
+        ops: Sequence[Operation],
         values: Sequence[SSAValue],
         types: Sequence[Attribute],
         ins: Sequence[TensorSharding],
@@ -226,10 +203,12 @@ class _Partitioning:
         *,
         gathers: bool = False,
     ) -> FuncOp:
-        """The function that runs `op` on the parts of its operands, in a module of its own.
+        """The function that runs `ops`, each on the results of that before, on parts, in a module of its own.
 
+        values: the operands of the first, and what its regions use. The results are those of the last.
         gathers: whether tensors are gathered first that no reshard along factors makes local.
         """
+        op = ops[0]
         inputs, outputs = types[: len(values)], types[len(values) :]
         block = Block()
         arguments = ir.append_arguments(block, [(type_, op.location) for type_ in inputs])
@@ -238,38 +217,53 @@ class _Partitioning:
         for index, argument in enumerate(arguments[:count]):
             ir.replace_operand(copy, index, argument)
         place_at_end(copy, block)
-        place_at_end(FuncReturnOp(*copy.results), block)
+        last = copy
+        for after in ops[1:]:
+            last = clone(after, dict(zip(operands_of(after), last.results, strict=True)))
+            place_at_end(last, block)
+        place_at_end(FuncReturnOp(*last.results), block)
         if is_inside:
-            for argument, value, sharding in zip(arguments, values, ins, strict=True):
+            cuts = list(zip(arguments, values, ins, strict=True))
+            for argument, value, sharding in (*cuts[count:], *cuts[:count]):  # in the order of Shardy
                 _cut(copy, argument, value.type, sharding)
-            self._pad_results(copy, outputs, outs)
+            self._pad_results(last, outputs, outs)
         else:
             for result, type_ in zip(copy.results, outputs, strict=True):
                 ir.set_type(result, type_)
         initial = _with_constants(copy, op) if is_inside and _starts_from_nothing(op) else ()
-        function = FuncOp("partitioned", FunctionType.from_lists(inputs, outputs), Region(block))
+        callees = callees_of(op, self._module)
+        name = unused_name("partitioned", callees)
+        function = FuncOp(name, FunctionType.from_lists(inputs, outputs), Region(block))
         for side, shardings in ((Place.ARGUMENT, ins), (Place.FUNCTION_RESULT, outs)):
             write_all((Holder(side, function, index), s) for index, s in enumerate(shardings))
-        module = ModuleOp([*(clone(mesh, {}) for mesh in self._mesh_ops), function])
+        module = ModuleOp([*(clone(mesh, {}) for mesh in self._mesh_ops), function, *callees])
         for inner in (function, terminator_of(function.body), module):
             cast(Operation, inner).location = op.location
+        is_reduced = any(True for _ in find_ops(module, *_REDUCTIONS))
         counts = {name: getattr(self._options, name) for name in ("replica_count", "partition_count")}
-        halo = self._options.enable_halo_exchange
+        halo, masks = self._options.enable_halo_exchange, not Behaviour.OPS_ARE_PADDED_INSIDE.holds
+        reshards = pass_call(
+            "sdy-insert-explicit-reshards", enable_full_version=True, keep_reductions=is_reduced
+        )
+        # Reshards first, which later would take a reversed mesh for one with other devices. But a reshape
+        # whose dimensions are split in another way is resharded while it is resolved.
+        is_first = not (isinstance(op, ReshapeOp) and is_inside)
         for call in (
             *((pass_call("sdy-gather-whole-tensors"),) if gathers else ()),
-            pass_call("sdy-insert-explicit-reshards", enable_full_version=True),
+            *((reshards,) if is_first else ()),
             *(() if initial else (pass_call("sdy-resolve-reduction-factors"),)),
-            # After the reshards, which would take a reversed mesh for one with other devices.
             pass_call("sdy-resolve-permutation-factors", enable_halo_exchange=halo, **counts),
+            *(() if is_first else (reshards,)),
             pass_call("sdy-reshard-to-collectives"),
+            *((pass_call("sdy-optimize-collectives"),) if Behaviour.EXPORT_OPTIMIZES.holds else ()),
             *((pass_call("canonicalize", enable_patterns=("sdy-collective",)),) if is_inside else ()),
-            pass_call(
-                "sdy-pad-for-divisibility", pad_inputs_and_outputs=True, mask_all_padding=not is_inside
-            ),
+            pass_call("sdy-pad-for-divisibility", pad_inputs_and_outputs=True, mask_all_padding=masks),
             pass_call("sdy-convert-global-to-local", **counts),
+            *((pass_call("sdy-drop-sharding-and-mesh"),) if callees else ()),
         ):
             call.run(module)
         _without_constants(function, initial)
+        move_callees(function, module, self._module)
         return function
 
     def _pad_results(
@@ -289,6 +283,28 @@ def _cut(op: Operation, argument: SSAValue, type_: Attribute, sharding: TensorSh
     part = StablehloBuilder(op, sharding).slice(argument, (0,) * sharding.rank, shape)
     ir.replace_uses(argument, part)
     ir.replace_operand(cast(Operation, part.owner), 0, argument)
+
+
+def _partitions_all() -> bool:
+    """Whether calls and collectives are partitioned, too."""
+    return Behaviour.CALLS_AND_COLLECTIVES_ARE_PARTITIONED.holds
+
+
+def _sum_of(op: Operation) -> Operation | None:
+    """The all-reduce that is the only user of a convolution's unreduced result: it is partitioned with it."""
+    use = op.results[0].get_user_of_unique_use() if isinstance(op, ConvolutionOp) else None
+    if not isinstance(use, sdy.AllReduceOp) or not _partitions_all():
+        return None
+    sharding = ShardingReader().of(op.results[0])
+    return use if sharding is not None and sharding.unreduced_axes else None
+
+
+def _is_partitioned_collective(op: Operation) -> bool:
+    """Whether `op` is a collective that is partitioned by itself."""
+    if not isinstance(op, _COLLECTIVES) or not _partitions_all():
+        return False
+    maker = operands_of(op)[0].owner
+    return not isinstance(maker, Operation) or _sum_of(maker) is not op
 
 
 def _is_padded_inside(op: Operation) -> bool:

@@ -6,6 +6,7 @@ Not here: why C++ crashes (`explained.py`), the programs (`programs.py`).
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -116,9 +117,10 @@ MODES: tuple[Mode, ...] = (
 )
 
 SAME, REFUSED, DIFFERENT = "same", "both refuse", "different"
-CRASH, ONLY_REFERENCE = "C++ crashes", "C++ refuses"
-OUTCOMES = (SAME, REFUSED, CRASH, ONLY_REFERENCE, DIFFERENT)
-"""`ONLY_REFERENCE`: C++ refuses what has a result here; `CRASH`: its process ends, whatever happens here."""
+CRASH, ONLY_REFERENCE, EARLIER = "C++ crashes", "C++ refuses", "not reached"
+OUTCOMES = (SAME, REFUSED, EARLIER, CRASH, ONLY_REFERENCE, DIFFERENT)
+"""`ONLY_REFERENCE`: C++ refuses what has a result here; `CRASH`: its process ends, whatever happens here;
+`EARLIER`: it refuses the program before the passes of the mode."""
 
 
 @dataclass(frozen=True)
@@ -138,15 +140,15 @@ class Outcome:
     @property
     def is_explained(self) -> bool:
         """Whether nothing is left to look at."""
-        return self.kind in (SAME, REFUSED) or self.cause not in ("", UNKNOWN)
+        return self.kind in (SAME, REFUSED, EARLIER) or self.cause not in ("", UNKNOWN)
 
     def __str__(self) -> str:
         return f"{self.kind} ({self.cause})" if self.cause else self.kind
 
 
-INVALID_RESULT = "see current operation"
-"""In messages of C++ on an op that its own passes made: those here may make another invalid one. Some of its
-passes fail without a message."""
+_OF_ITS_MAKING = re.compile(r"see current operation|error: \"[^\"]*\":\d+:\d+: (?!'[\w.]+' op)")
+"""In messages of C++ on an op that its own passes made, or could not make as its types cannot be inferred:
+those here may make another invalid one. Some of its passes fail without a message."""
 
 
 def compare(mode: Mode, text: str, reference: ReferenceProcess, *, explains: bool = True) -> Outcome:
@@ -158,7 +160,7 @@ def compare(mode: Mode, text: str, reference: ReferenceProcess, *, explains: boo
                 CRASH, _crash_cause(mode.shared, text, shared, reference) if explains else "", text, shared
             )
         if status == FAILED:
-            return Outcome(REFUSED, "", text, shared)
+            return Outcome(EARLIER, "", text, shared)
         text = shared
     status, theirs = reference.run(text, spelled(mode.steps))
     try:
@@ -173,13 +175,14 @@ def compare(mode: Mode, text: str, reference: ReferenceProcess, *, explains: boo
         )
     if status == FAILED:
         if ours is not None:
-            return Outcome(ONLY_REFERENCE, refusal_cause(theirs), text, f"theirs: {theirs}")
+            cause = _refusal_cause(mode.steps, text, theirs, reference) if explains else ""
+            return Outcome(ONLY_REFERENCE, cause, text, f"theirs: {theirs}")
         first = message.splitlines()[0].partition("error: ")[2]
-        is_same = first in theirs or INVALID_RESULT in theirs or "error:" not in theirs
+        is_same = first in theirs or _OF_ITS_MAKING.search(theirs) or "error:" not in theirs
         return Outcome(REFUSED if is_same else DIFFERENT, "", text, f"ours: {message}\ntheirs: {theirs}")
     if ours == theirs:
         return Outcome(SAME)
-    cause = _difference_cause(mode, text, reference) if explains else ""
+    cause = _difference_cause(mode, text, message, reference) if explains else ""
     return Outcome(DIFFERENT, cause, text, f"ours: {message or ours}\ntheirs: {theirs}")
 
 
@@ -191,18 +194,38 @@ def made_small(mode: Mode, text: str, outcome: Outcome, reference: ReferenceProc
 
     def fails(smaller: str) -> bool:
         found = compare(mode, smaller, reference)
-        return (found.kind, found.cause) == (outcome.kind, outcome.cause)
+        is_alike = (found.kind, found.cause) == (outcome.kind, outcome.cause)
+        return is_alike and (found.kind != CRASH or _last_check(found) == _last_check(outcome))
 
     return compare(mode, shrink(text, fails), reference)
 
 
+def _last_check(crash: Outcome) -> str:
+    """The signal and the check that ended C++, without the time."""
+    return re.sub(r"F\d{4} \S+ +\d+ ", "", crash.detail)
+
+
 def _crash_cause(steps: tuple[Step, ...], text: str, words: str, reference: ReferenceProcess) -> str:
-    return crash_cause(text, words, lambda other: reference.run(other, spelled(steps))[0] == CRASHED)
+    def crash(other: str) -> str:
+        status, output = reference.run(other, spelled(steps))
+        return output if status == CRASHED else ""
+
+    return crash_cause(text, words, crash)
 
 
-def _difference_cause(mode: Mode, text: str, reference: ReferenceProcess) -> str:
+def _refusal_cause(steps: tuple[Step, ...], text: str, message: str, reference: ReferenceProcess) -> str:
+    def refusal(other: str) -> str:
+        status, output = reference.run(other, spelled(steps))
+        return output if status == FAILED else ""
+
+    return refusal_cause(text, message, refusal)
+
+
+def _difference_cause(mode: Mode, text: str, refusal: str, reference: ReferenceProcess) -> str:
     after = replace(mode, shared=())  # the program has been through these
-    return difference_cause(text, lambda other: compare(after, other, reference, explains=False).kind == SAME)
+    return difference_cause(
+        text, refusal, lambda other: compare(after, other, reference, explains=False).kind == SAME
+    )
 
 
 def run_ours(text: str, steps: tuple[Step, ...]) -> str:

@@ -52,7 +52,8 @@ WIDTH = Width(replicated=0.0, annotated=0.4)
 _PROGRAM = wide(WIDTH)
 DEVICES = 16
 _COUNTS = (f"replica-count={DEVICES}", f"partition-count={DEVICES}")
-"""Options of programs on as many devices: other counts are errors here, and wrong programs in C++."""
+"""Options of programs on as many devices: other counts are errors here, and wrong programs in C++. The passes
+before have them, too: what partitions exchange stays as it is among replicas in C++."""
 OPTIONS: dict[str, tuple[str, ...]] = {
     RESHARDS[0]: ("", "enable-full-version=true"),
     RESOLVE: ("enable-halo-exchange=false", "rng-bit-generator-unsafe=false", "partition-count=8"),
@@ -89,8 +90,10 @@ def _rows() -> list[Mode]:
         rows.append(Mode(step[0], _PROGRAM, (step,), STAGES[:index], is_partitioner=True))
         for options in OPTIONS.get(step[0], ()):
             name = f"{step[0]}{{{options}}}"
-            program = _on_devices if options in _COUNTS else _PROGRAM
-            rows.append(Mode(name, program, ((step[0], options),), STAGES[:index], is_partitioner=True))
+            program, before = _PROGRAM, STAGES[:index]
+            if options in _COUNTS:
+                program, before = _on_devices, tuple((n, options if n == RESOLVE else o) for n, o in before)
+            rows.append(Mode(name, program, ((step[0], options),), before, is_partitioner=True))
     return rows
 
 

@@ -68,3 +68,26 @@ def test_what_stays_padded_is_sliced_to_itself() -> None:
     text = after(MOVED)
     assert "stablehlo.slice %2 [0:4, 0:4]" in text
     assert "stablehlo.slice %4 [0:3, 0:4]" in text
+
+
+def gathered(indices: str, vector: int) -> str:
+    numbers = (
+        f"offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = {vector}"
+    )
+    return f"""func.func @main(%a: tensor<3x1xf32>, %i: tensor<{indices}xi32>) -> tensor<5x1xf32> {{
+  %0 = sdy.all_slice [{{"x"}}, {{}}] %a out_sharding=<@mesh, [{{"x"}}, {{}}]> : tensor<3x1xf32>
+  %1 = "stablehlo.gather"(%0, %i) <{{dimension_numbers = #stablehlo.gather<{numbers}>,
+      slice_sizes = array<i64: 1, 1>}}> {{{per_value("{}, {}")}}}
+    : (tensor<3x1xf32>, tensor<{indices}xi32>) -> tensor<5x1xf32>
+  return %1 : tensor<5x1xf32>
+}}
+"""
+
+
+def test_gathers_do_not_read_padding() -> None:
+    """An index beyond the end is that of the last element, not one of padding."""
+    vectors, scalars = after(gathered("5x1", 1)), after(gathered("5", 1))
+    assert "dense<2> : tensor<1xi32>" in vectors
+    assert "stablehlo.minimum %arg1, %2 : tensor<5x1xi32>" in vectors
+    assert "stablehlo.minimum %arg1, %c : tensor<5xi32>" in scalars
+    assert "stablehlo.minimum" not in after(gathered("5x1", 1), "shardy-2026-08-22")
