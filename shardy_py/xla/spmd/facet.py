@@ -16,7 +16,7 @@ from shardy_py.xla.spmd import handlers as plans
 from shardy_py.xla.spmd.application import Application, Handler
 from shardy_py.xla.spmd.indexed_handlers import gather, scatter
 from shardy_py.xla.spmd.partitioned import HeldTensor
-from shardy_py.xla.spmd.patterns import Recognizer, rotation_of_slices, slice_of_padding, wrap_of_slices
+from shardy_py.xla.spmd.patterns import Part, Recognizer, rotation_of_slices, slice_of_padding, wrap_of_slices
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +26,16 @@ class SentRow:
     plan: the results in the tilings that are wanted, with all that is sent for them.
     is_product: whether operands lose the order of mesh axes in their tilings, also for later ops; results
         have the tilings that `plan` gives them.
-    is_copy: whether it is a copy in HLO, whose sharding is that of the result.
-    is_merged: whether equal ones are one tensor, which is resharded once.
     needs_all: whether each result needs all operands.
-    patterns: those that it may end.
+    patterns: those that it may end. part: what it may be in one; equal slices are one tensor, which is
+        resharded once.
     """
 
     plan: Handler
     is_product: bool = False
-    is_copy: bool = False
-    is_merged: bool = False
     needs_all: bool = False
     patterns: tuple[Recognizer, ...] = ()
+    part: Part | None = None
 
 
 _WHOLE = SentRow(plans.whole)
@@ -64,8 +62,8 @@ SENT = Facet(
         "stablehlo.bitcast_convert": SentRow(plans.bitcast_convert),
         "stablehlo.broadcast_in_dim": SentRow(plans.broadcast_in_dim),
         "stablehlo.reduce": SentRow(plans.reduce),
-        "stablehlo.slice": SentRow(plans.slice_, is_merged=True, patterns=(slice_of_padding,)),
-        "stablehlo.pad": SentRow(plans.pad),
+        "stablehlo.slice": SentRow(plans.slice_, patterns=(slice_of_padding,), part=Part.SLICE),
+        "stablehlo.pad": SentRow(plans.pad, part=Part.PAD),
         "stablehlo.concatenate": SentRow(plans.concatenate, patterns=(rotation_of_slices, wrap_of_slices)),
         "stablehlo.reverse": SentRow(plans.reverse),
         "stablehlo.dynamic_slice": SentRow(plans.dynamic_slice),
@@ -86,9 +84,9 @@ SENT = Facet(
         "sdy.collective_permute": _WHOLE,
         "sdy.replicated_to_unreduced": _IN_PLACE,
         "sdy.sharded_to_unreduced": _IN_PLACE,
-        "sdy.reshard": SentRow(plans.elementwise_op, is_copy=True),
-        "sdy.sharding_constraint": SentRow(plans.elementwise_op, is_copy=True),
-        "hlo.copy": SentRow(plans.copies, is_copy=True),
+        "sdy.reshard": SentRow(plans.elementwise_op, part=Part.COPY),
+        "sdy.sharding_constraint": SentRow(plans.elementwise_op, part=Part.COPY),
+        "hlo.copy": SentRow(plans.copies, part=Part.COPY),
         "hlo.opt-barrier": _BARRIER,
         "stablehlo.optimization_barrier": _BARRIER,
     },

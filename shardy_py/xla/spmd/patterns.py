@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum, auto
 
-from shardy_py.mlir.dialects.stablehlo import PadOp
 from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, used
 from shardy_py.xla.spmd.rotations import rotated, rotation, wrap, wrapped
@@ -37,32 +37,40 @@ class Pattern:
         return self.tiling is None or self.tiling == source
 
 
+class Part(Enum):
+    """What an op may be in a pattern. COPY: a copy in HLO, whose sharding is that of the result."""
+
+    SLICE = auto()
+    PAD = auto()
+    COPY = auto()
+
+
 @dataclass(frozen=True)
 class Uses:
-    """The steps of a block by their results, how often each value is used, and which steps are copies."""
+    """The steps of a block by their results, how often each value is used, and what steps are in patterns."""
 
     made: Mapping[Name, PlannedOp]
     count: Mapping[Name, int]
-    is_copy: Callable[[PlannedOp], bool]
+    part: Callable[[PlannedOp], Part | None]
 
     @staticmethod
-    def of(block: Block, is_copy: Callable[[PlannedOp], bool]) -> Uses:
+    def of(block: Block, part: Callable[[PlannedOp], Part | None]) -> Uses:
         """Those of a block."""
         made = {step.results[0]: step for step in block.steps if step.results}
-        return Uses(made, Counter(used(block)), is_copy)
+        return Uses(made, Counter(used(block)), part)
 
     def behind_copies(self, name: Name) -> tuple[Name, tuple[PlannedOp, ...]]:
         """The value of which copies, used once each, make a value, and these copies."""
         copies: tuple[PlannedOp, ...] = ()
-        while name in self.made and self.count[name] == 1 and self.is_copy(self.made[name]):
+        while name in self.made and self.count[name] == 1 and self.part(self.made[name]) is Part.COPY:
             copies = (*copies, self.made[name])
             name = self.made[name].operands[0]
         return name, copies
 
-    def only(self, name: Name) -> tuple[PlannedOp, ...] | None:
-        """The step that makes a value used once, with the copies behind it; None: it has other uses."""
+    def only(self, name: Name, part: Part) -> tuple[PlannedOp, ...] | None:
+        """The step that makes a value used once, with the copies behind it; None: it is no such part."""
         name, copies = self.behind_copies(name)
-        if name not in self.made or self.count[name] != 1:
+        if name not in self.made or self.count[name] != 1 or self.part(self.made[name]) is not part:
             return None
         return (self.made[name], *copies)
 
@@ -76,7 +84,7 @@ Recognizer = Callable[[PlannedOp, "Uses"], Match | None]
 def rotation_of_slices(step: PlannedOp, inside: Uses) -> Match | None:
     """The end of a tensor before its front."""
     (target,) = step.targets
-    parts = [inside.only(name) for name in step.operands]
+    parts = [inside.only(name, Part.SLICE) for name in step.operands]
     if len(parts) != 2 or target is None or parts[0] is None or parts[1] is None:
         return None
     end, front = parts[0][0], parts[1][0]
@@ -96,7 +104,7 @@ def wrap_of_slices(step: PlannedOp, inside: Uses) -> Match | None:
     (target,) = step.targets
     if len(step.operands) != 3 or target is None:
         return None
-    front, behind = inside.only(step.operands[0]), inside.only(step.operands[2])
+    front, behind = (inside.only(step.operands[i], Part.SLICE) for i in (0, 2))
     middle, copies = inside.behind_copies(step.operands[1])
     if front is None or behind is None or {front[0].operands, behind[0].operands} != {(middle,)}:
         return None
@@ -109,11 +117,11 @@ def wrap_of_slices(step: PlannedOp, inside: Uses) -> Match | None:
 def slice_of_padding(step: PlannedOp, inside: Uses) -> Match | None:
     """A slice of a padded tensor."""
     (target,) = step.targets
-    steps = inside.only(step.operands[0])
+    steps = inside.only(step.operands[0], Part.PAD)
     if steps is None or target is None or target.is_replicated:
         return None
     padding = steps[0]
-    if padding.record.name != PadOp.name or padding.targets != (target,):
+    if padding.targets != (target,):
         return None
     edges = slice_of_pad(padding.record, step.record, target)
     if edges is None:

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shardy_py.mlir.dialects.stablehlo import SliceOp
 from shardy_py.ops import OpRecord
 from shardy_py.xla.spmd.movement import result_of
 from shardy_py.xla.spmd.partitioned import HeldTensor
@@ -25,16 +24,12 @@ from shardy_py.xla.spmd.reshard import reshard
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.windows import padded
 
-_SLICES = [SliceOp.name] * 2
-
 
 def rotation(joined: OpRecord, parts: Sequence[OpRecord]) -> tuple[int, int] | None:
     """The dimension and amount by which the end of a tensor moves to its front; None: another op.
 
     joined: the concatenation of `parts`, slices of one tensor.
     """
-    if [part.name for part in parts] != _SLICES:
-        return None
     end, front = parts
     dimension: int = joined.attributes["dimension"]
     is_dense = all(part.attributes["strides"][dimension] == 1 for part in parts)
@@ -59,8 +54,6 @@ class Wrap:
 
 def wrap(joined: OpRecord, parts: tuple[OpRecord, OpRecord]) -> Wrap | None:
     """The padding of a tensor with its own slices, the `parts` of a concatenation; None: another op."""
-    if [part.name for part in parts] != _SLICES:
-        return None
     dimension: int = joined.attributes["dimension"]
     if any(part.attributes["strides"][dimension] != 1 for part in parts):
         return None
