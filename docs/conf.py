@@ -59,14 +59,15 @@ def _rewrite(app: Sphinx, what: str, name: str, subject: object, options: object
 def _with_aliases(*event: object) -> tuple[str | None, str | None]:
     """The signature and what it gives; Sphinx spells an alias that stands in a union as its own class.
 
-    Functions made from rows annotate by name only, and two classes are named `TensorType`.
+    Functions made from rows annotate by name only.
     """
     given, result = (
         part and re.sub(r"TypeAliasForwardRef\('(.*?)'\)", r"\1", str(part)) for part in event[-2:]
     )
     if event[2].startswith("shardy_py.frontends.builder."):  # type: ignore[attr-defined]
         given, result = (
-            part and re.sub(r"(?<![\w.])TensorType\b", "shardy_py.frontends.builder.TensorType", part)
+            part
+            and re.sub(r"(?<![\w.])RankedTensorType\b", "shardy_py.frontends.builder.RankedTensorType", part)
             for part in (given, result)
         )
     return given, result

@@ -24,7 +24,7 @@ from shardy_py.frontends.builder.broadcasting import Dimensions
 """
 _STUB_IMPORTS = """\
 from shardy_py.frontends.builder.tensor import Operand, Tensor
-from shardy_py.frontends.builder.types import TensorType
+from shardy_py.frontends.builder.types import RankedTensorType
 from shardy_py.mlir.dialects.stablehlo.structs import ConvDimensionNumbers, GatherDimensionNumbers
 
 FUNCTIONS: dict[str, Callable[..., Any]]

@@ -13,8 +13,6 @@ from shardy_py.base.extensions import register
 
 TYPE_CHECKING = False  # that of `typing`, which commands need not wait for
 if TYPE_CHECKING:
-    from typing import Any
-
     from shardy_py.api import (
         UNCONSTRAINED,
         Change,
@@ -72,7 +70,7 @@ _OF_JAX = {"NamedSharding": "Sharding", "PartitionSpec": "P", "PartitionSpecs": 
 """The names of the API by JAX's."""
 
 
-def __getattr__(name: str) -> "Any":
+def __getattr__(name: str) -> "object":
     """The names of the API, loaded when first asked for: `sdy-opt --help` need not wait for xDSL."""
     if name not in __all__:
         fact = f"module 'shardy_py' has no attribute '{name}'"

@@ -54,9 +54,18 @@ print(len({name.split(".")[1] for name in sys.modules if name.startswith("shardy
 """
 
 
+ANY, CAST = r"\bAny\b", r"\bcast\("
+"""Patterns of lines that a type checker does not follow."""
+
+
+def sources() -> dict[Path, str]:
+    """The text of the package's files, by their path in it."""
+    return {path.relative_to(PACKAGE): path.read_text() for path in sorted(PACKAGE.rglob("*.py"))}
+
+
 def main() -> None:
     """Prints a row for each measurement."""
-    files = {path.relative_to(PACKAGE): path.read_text() for path in sorted(PACKAGE.rglob("*.py"))}
+    files = sources()
     trees = {path: ast.parse(text) for path, text in files.items()}
     lines = [line for text in files.values() for line in text.splitlines()]
     rows = [
@@ -66,13 +75,11 @@ def main() -> None:
     ]
     rows += [(what, rooms_loaded(needed, code), before) for what, needed, code, before in WAYS]
     tables = op_tables(trees)
-    named = Counter(name for tree in trees.values() for name in class_names(tree))
-    again = [name for name, count in named.items() if count > 1]
     rows += [
         ("tables keyed by op names elsewhere / in files", f"{tables.total()} / {len(tables)}", "60 / 49"),
-        ("class names used more than once, public ones", public_of(again), "76"),
-        ("lines with Any", count_lines(lines, r"\bAny\b"), "1,783"),
-        ("lines with cast(", count_lines(lines, r"\bcast\("), "325"),
+        ("class names used more than once, public ones", public_of(repeated_classes(trees)), "76"),
+        ("lines with Any", count_lines(lines, ANY), "1,783 (wanted 700)"),
+        ("lines with cast(", count_lines(lines, CAST), "325 (wanted 120)"),
         ("lines with id(", count_lines(lines, r"\bid\("), "410"),
         ("files over 400 lines", sum(text.count("\n") > 400 for text in files.values()), ""),
         ("circles of imports between rooms", circles(trees), "1, of 29 files"),
@@ -115,9 +122,18 @@ def names_of_ops(node: ast.Dict | ast.Set, known: object) -> bool:
     return sum(name in known for name in names) + len(classes) > 1  # type: ignore[operator]
 
 
-def class_names(tree: ast.Module) -> Iterator[str]:
-    """The names of the classes of a file."""
-    return (node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+def repeated_classes(trees: dict[Path, ast.Module]) -> list[str]:
+    """The names of classes that are used more than once."""
+    named = Counter(name for path, tree in trees.items() for name in class_names(path, tree))
+    return [name for name, count in named.items() if count > 1]
+
+
+def class_names(path: Path, tree: ast.Module) -> Iterator[str]:
+    """The names of a file's classes; ops, attributes and types of a dialect have its name, as in MLIR."""
+    dialect = "".join(f"{part}." for part in path.parts[2:-1][:1] if path.parts[:2] == ("mlir", "dialects"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            yield f"{dialect if node.name.endswith(('Op', 'Attr', 'Type')) else ''}{node.name}"
 
 
 def public_of(names: list[str]) -> str:

@@ -154,7 +154,7 @@ def pairs_of(
             yield from ((old[a], new[b]) for a, b in dict.fromkeys(filled))
 
 
-def replaced_meshes(source: Program, given: Any) -> Mapping[str, Mesh]:
+def replaced_meshes(source: Program, given: object) -> Mapping[str, Mesh]:
     """Returns meshes by the names of those that they replace; "mesh" if the program has none."""
     known = source.meshes
     by_name = cast("Mapping[str, Any]", given)

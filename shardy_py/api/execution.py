@@ -28,19 +28,20 @@ from shardy_py.ops.compute import Array
 from shardy_py.ops.compute.lanes import TOKEN
 from shardy_py.ops.compute.movement import check_elements
 from shardy_py.reshard.process_grid import Grid, check_devices
-from shardy_py.run.interpret import Executable, Limits, Settings
+from shardy_py.run.interpret import Executable, RunLimits, Settings
 from shardy_py.run.interpret.array_files import StoredArray, arrays_in
 from shardy_py.run.interpret.given_values import converted
 from shardy_py.run.interpret.inputs import dtype_of, random_array
 from shardy_py.run.interpret.machine import Devices
+from shardy_py.run.interpret.values import Value as RunValue
 from shardy_py.run.interpret.values import expanded, is_array
 
-Inputs = Mapping[str, Any] | Mapping[int, Any] | Sequence[Any]
+Inputs = Mapping[str, object] | Mapping[int, object] | Sequence[object]
 """Arrays by the argument's name, label or position; or in order."""
 
 
 @dataclass(frozen=True, eq=False)
-class RunResults(Mapping[str, Any]):
+class RunResults(Mapping[str, RunValue]):
     """The results of a run by name, `result 0`, or by JAX's label; also by position.
 
     arrays: numpy arrays in order; with an axis of devices before the others if there are several.
@@ -48,12 +49,12 @@ class RunResults(Mapping[str, Any]):
     probes: what the probed values were, each time they were computed.
     """
 
-    arrays: tuple[Any, ...]
+    arrays: tuple[RunValue, ...]
     outputs: tuple[Value, ...]
-    probes: Mapping[str, tuple[Any, ...]]
+    probes: Mapping[str, tuple[object, ...]]
 
     @override
-    def __getitem__(self, key: str | int) -> Any:
+    def __getitem__(self, key: str | int) -> RunValue:
         """Returns a result. Raises `ShardyError` for an unknown name."""
         if isinstance(key, int):
             return self.arrays[key]
@@ -85,8 +86,8 @@ class RunOptions:
 
     devices: int | tuple[int, int] = 1
     probe: Sequence[str] = ()
-    max_elements: int = Limits().elements
-    max_steps: int = Limits().steps
+    max_elements: int = RunLimits().elements
+    max_steps: int = RunLimits().steps
     seed: int = 0
     write: Callable[[str], None] = print
     probe_folder: str = ""
@@ -137,7 +138,7 @@ class Observer:
     """Sees the results of some ops."""
 
     observed: Callable[[Operation], bool]
-    observe: Callable[[Operation, Devices, list[Any]], object]
+    observe: Callable[[Operation, Devices, list[RunValue]], object]
 
 
 def _no_ops() -> dict[Operation, list[tuple[str, int]]]:
@@ -149,7 +150,7 @@ class ResultCollector:
     """Collects the results of ops while they run."""
 
     values: dict[Operation, list[tuple[str, int]]] = field(default_factory=_no_ops)
-    found: dict[str, list[Any]] = field(default_factory=dict[str, "list[Any]"])
+    found: dict[str, list[RunValue]] = field(default_factory=dict[str, "list[RunValue]"])
 
     def add(self, key: str, value: Value) -> None:
         """Adds a value to collect. Raises `ShardyError` for arguments, which no op computes."""
@@ -160,14 +161,14 @@ class ResultCollector:
         self.values.setdefault(value.entry.op, []).append((key, value.entry.index))
         self.found[key] = []
 
-    def __call__(self, op: Operation, devices: Devices, results: list[Any]) -> None:
+    def __call__(self, op: Operation, devices: Devices, results: Sequence[object]) -> None:
         """Keeps the results to collect."""
         for key, index in self.values.get(op, ()):
             value = results[index]
             self.found[key].append(_returned(value, devices.count) if is_array(value) else value)
 
 
-def _returned(value: Any, devices: int) -> Any:
+def _returned(value: object, devices: int) -> object:
     """Returns a value as users get it: without the axis of devices if there is one device."""
     if not is_array(value):
         return value
@@ -195,7 +196,7 @@ def run_program(
 
 def run_arrays(
     values: Values,
-    arrays: Sequence[Any],
+    arrays: Sequence[object],
     function: str | None,
     options: RunOptions,
     observer: Observer | None = None,
@@ -206,14 +207,14 @@ def run_arrays(
     for key in options.probe:
         seen.add(key, values[key])
 
-    def observe(op: Operation, devices: Devices, results: list[Any]) -> None:
+    def observe(op: Operation, devices: Devices, results: list[RunValue]) -> None:
         seen(op, devices, results)
         if observer is not None and observer.observed(op):
             observer.observe(op, devices, results)
 
     settings = Settings(
         grid=grid,
-        limits=Limits(options.max_elements, options.max_steps),
+        limits=RunLimits(options.max_elements, options.max_steps),
         observed=lambda op: op in seen.values or (observer is not None and observer.observed(op)),
         observe=observe,
         write=options.write,
@@ -235,8 +236,8 @@ def arguments_owner(values: Values, function: str | None) -> str:
 
 
 def arrays_of(
-    arguments: Sequence[Value], inputs: Inputs, devices: int, max_elements: int = Limits().elements
-) -> list[Any]:
+    arguments: Sequence[Value], inputs: Inputs, devices: int, max_elements: int = RunLimits().elements
+) -> list[RunValue]:
     """Returns the inputs in order, with an axis of lanes. Raises `ShardyError` for those that do not fit.
 
     Arrays in files are read after all inputs were found to fit.
@@ -267,7 +268,7 @@ def _check_token(argument: Value) -> None:
         raise ShardyError.unsupported(f"argument {argument.name}: an input of type {text}")
 
 
-def _by_argument(arguments: Sequence[Value], inputs: Inputs) -> dict[int, Any]:
+def _by_argument(arguments: Sequence[Value], inputs: Inputs) -> dict[int, object]:
     tensors = [n for n, argument in enumerate(arguments) if tensor_type(argument.entry.type) is not None]
     if not isinstance(inputs, Mapping):
         if len(inputs) != len(tensors):
@@ -284,7 +285,7 @@ def _by_argument(arguments: Sequence[Value], inputs: Inputs) -> dict[int, Any]:
         for text in filter(None, (written, written.removeprefix("%"))):
             if names.setdefault(text, number) != number:
                 doubtful[text] = argument
-    given: dict[int, Any] = {}
+    given: dict[int, object] = {}
     for key, value in inputs.items():
         if key in doubtful:
             got = f"a name that the file gives to argument {doubtful[key].entry.index}"
@@ -305,7 +306,7 @@ def _by_argument(arguments: Sequence[Value], inputs: Inputs) -> dict[int, Any]:
     return given
 
 
-def _array(argument: Value, type_: TensorType, value: Any) -> Array | StoredArray:
+def _array(argument: Value, type_: TensorType, value: object) -> Array | StoredArray:
     """An input as an array. Raises `ShardyError` if it is none, or if a number would be changed."""
     if isinstance(value, StoredArray):
         return value
@@ -353,7 +354,7 @@ def _fits(shape: tuple[int, ...], expected: Sequence[int | None]) -> bool:
 
 
 def random_inputs(
-    values: Values, function: str | None, seed: int, max_elements: int = Limits().elements
+    values: Values, function: str | None, seed: int, max_elements: int = RunLimits().elements
 ) -> dict[str, Array]:
     """Returns inputs for all arguments: normal floats, integers from 0 to 9, dynamic sizes 1.
 

@@ -62,7 +62,7 @@ def has_sizes(meshes: Mapping[Any, Any]) -> bool:
     return bool(meshes) and all(isinstance(size, SupportsIndex) for size in meshes.values())
 
 
-def foreign_sharding(given: object, meshes: Mapping[str, Mesh], shape: Sequence[int | None] | None) -> Any:
+def foreign_sharding(given: object, meshes: Mapping[str, Mesh], shape: Sequence[int | None] | None) -> object:
     """Returns the `Sharding` of JAX's `NamedSharding` or of DTensor's placements; None for anything else.
 
     meshes: those it can be on, one of which has a dimension for each placement. shape: of the tensor.

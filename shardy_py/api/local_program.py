@@ -34,7 +34,7 @@ from shardy_py.passes.partitioned import Partitioned
 from shardy_py.report.communication import CommunicationReport
 from shardy_py.report.communication.of_program import local_communication
 from shardy_py.report.memory import MemoryReport, memory_report
-from shardy_py.run.interpret import Executable, Limits, Settings
+from shardy_py.run.interpret import Executable, RunLimits, Settings
 from shardy_py.run.interpret.inputs import dtype_of
 from shardy_py.run.interpret.values import expanded, is_array
 from shardy_py.run.proof import Answer, ProofOptions, Shapes, bisected, prove
@@ -102,7 +102,7 @@ class LocalProgram:
         Raises:
             ShardyError: inputs do not fit, or the program fails.
         """
-        settings = Settings(grid=self.partitioned.grid, limits=Limits(max_elements, max_steps), seed=seed)
+        settings = Settings(grid=self.partitioned.grid, limits=RunLimits(max_elements, max_steps), seed=seed)
         made = Executable(self.partitioned.local, self._main, settings).run(self._parts(inputs))
         return self._joined(made)
 
@@ -195,7 +195,7 @@ class LocalProgram:
     def _outputs(self) -> list[Shards | None]:
         return self._case.outputs()
 
-    def _joined(self, made: Sequence[Any]) -> RunResults:
+    def _joined(self, made: Sequence[object]) -> RunResults:
         arrays = tuple(
             value if shards is None else np.asarray(shards.joined(expanded(value, self.devices)))
             for shards, value in zip(self._outputs, made, strict=True)

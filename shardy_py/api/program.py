@@ -184,7 +184,7 @@ class Program:
         return program
 
     @staticmethod
-    def from_jax(function: Any, *arguments: Any, **keywords: Any) -> Program:
+    def from_jax(function: object, *arguments: object, **keywords: object) -> Program:
         """Returns a jitted function for these (abstract) arguments, as JAX's compiler propagates it.
 
         Needs jax; see `shardy_py.frontends.jax`, which can also return the text as JAX lowers it.
@@ -193,7 +193,7 @@ class Program:
 
     @staticmethod
     def from_torch(
-        model: Any, mesh: Any = None, shardings: Mapping[str, Any] | None = None, **options: Any
+        model: object, mesh: object = None, shardings: Mapping[str, object] | None = None, **options: object
     ) -> Program:
         """Returns the program of a module, or of a result of `torch.export.export`.
 
@@ -207,7 +207,7 @@ class Program:
 
     @staticmethod
     def from_torch_training(
-        model: Any, loss: Any, optimizer: Any, example_inputs: Any = (), **options: Any
+        model: object, loss: object, optimizer: object, example_inputs: object = (), **options: object
     ) -> Program:
         """Returns one training step of a module: forward, backward and the optimizer's update.
 
@@ -442,7 +442,7 @@ class Program:
         return run_program(self.values, name, function, run_options(options))
 
     @without_collection()
-    def _after(self, name: str, options: Mapping[str, Any]) -> Program:
+    def _after(self, name: str, options: Mapping[str, object]) -> Program:
         calls = pass_calls(name, options)
         program = self.copy()
         run_passes(program.module, calls)
@@ -500,7 +500,7 @@ def restored_program(text: str, taken: Taken | None, file: str = "<program>") ->
     return Program(read.module, taken=taken)
 
 
-def pass_calls(name: str, options: Mapping[str, Any]) -> tuple[PassCall, ...]:
+def pass_calls(name: str, options: Mapping[str, object]) -> tuple[PassCall, ...]:
     """Returns the calls of a pass or pipeline with options by field name.
 
     Raises:

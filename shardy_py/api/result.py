@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from shardy_py.check import Findings
     from shardy_py.propagation.op_graph import OpGraph
     from shardy_py.report.time import TimeReport
-    from shardy_py.search.advice import Advice, Placements, Remedy
+    from shardy_py.search.advice import Advice, PlacementRemedies, Remedy
     from shardy_py.viewer.explorer_file import Explorer
     from shardy_py.viewer.model_explorer_graphs import ModelExplorerGraphs
 
@@ -319,7 +319,9 @@ class Result:
         """Returns those of `advice`, best first."""
         return self.advice(use).remedies
 
-    def placements(self, key: ValueKey, axis: str, dimensions: Sequence[int] | None = None) -> Placements:
+    def placements(
+        self, key: ValueKey, axis: str, dimensions: Sequence[int] | None = None
+    ) -> PlacementRemedies:
         """Returns annotations after which a value is sharded along an axis, each tried, with what they cost.
 
         dimensions: one of them is to be sharded; None: any.
@@ -466,7 +468,7 @@ class Result:
         self,
         edits: Edits | None = None,
         *,
-        mesh: MeshLike | Mapping[str, Any] | None = None,
+        mesh: MeshLike | Mapping[str, object] | None = None,
         partitioner: Partitioner | None = None,
     ) -> Comparison:
         """Propagates again with annotations added, changed or (None) removed, and compares.

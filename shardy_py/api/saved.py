@@ -15,6 +15,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -145,7 +146,7 @@ def _document(data: bytes, file: str) -> dict[str, Any]:
     return document
 
 
-def _propagated(source: Program, options: dict[str, Any] | None, *, is_recorded: bool) -> Result | None:
+def _propagated(source: Program, options: Mapping[str, object] | None, *, is_recorded: bool) -> Result | None:
     from shardy_py.api.propagate import Options, propagate
 
     if options is None:

@@ -13,7 +13,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin
 
 
-def fits(value: Any, annotation: Any) -> bool:
+def fits(value: object, annotation: object) -> bool:
     """Returns whether a value is of an annotated type; strings are not sequences; unknown annotations fit."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
@@ -31,13 +31,13 @@ def fits(value: Any, annotation: Any) -> bool:
     return not isinstance(known, type) or isinstance(value, known)
 
 
-def _all_fit(values: tuple[Any, ...], annotations: tuple[Any, ...]) -> bool:
+def _all_fit(values: tuple[object, ...], annotations: tuple[object, ...]) -> bool:
     if annotations[-1:] == (...,):
         return all(fits(value, annotations[0]) for value in values)
     return len(values) == len(annotations) and all(map(fits, values, annotations))
 
 
-def spelled(annotation: Any) -> str:
+def spelled(annotation: object) -> str:
     """An annotation as it is written, without modules.
 
     >>> spelled(Sequence[int] | None)

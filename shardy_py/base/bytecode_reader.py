@@ -19,7 +19,7 @@ _MEMORY_BYTES = 8 << 30
 
 def _limit(name: str, amount: int) -> None:
     with suppress(ImportError, ValueError, OSError):  # not on every platform
-        resource: Any = import_module("resource")
+        resource = import_module("resource")
         resource.setrlimit(getattr(resource, name), (amount, amount + 1))
 
 
@@ -29,9 +29,9 @@ def read(data: bytes, seconds: int) -> tuple[int, str]:
     seconds: the processor time it may take once jaxlib is imported.
     """
     try:
-        jax_mlir: Any = import_module("jax._src.interpreters.mlir")
+        jax_mlir = import_module("jax._src.interpreters.mlir")
         ir: Any = import_module("jaxlib.mlir.ir")
-        stablehlo: Any = import_module("jaxlib.mlir.dialects.stablehlo")
+        stablehlo = import_module("jaxlib.mlir.dialects.stablehlo")
     except ImportError:
         return 3, ""
     _limit("RLIMIT_CPU", ceil(process_time()) + seconds)

@@ -92,7 +92,7 @@ def is_of_user(function: Callable[..., object]) -> bool:
     return not str(getattr(function, "__module__", "")).startswith("shardy_py.")
 
 
-def call_of_user(what: str, function: Callable[..., T], *arguments: Any) -> T:
+def call_of_user(what: str, function: Callable[..., T], *arguments: object) -> T:
     """Calls a function that a plugin has registered; `what` names it in the error.
 
     Raises:

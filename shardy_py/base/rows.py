@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from io import StringIO
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.terminal import without_controls
@@ -42,7 +42,7 @@ class Tabular(ABC):
         """Returns the rows as CSV, with a header."""
         return csv_text(self.to_rows(), self.columns)
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> object:
         """Returns the rows as a `pandas.DataFrame`. Raises `ShardyError` if pandas is not installed."""
         return to_pandas(self.to_rows(), self.columns)
 
@@ -80,7 +80,7 @@ def without_formula(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 
-def to_pandas(rows: Iterable[Row], columns: Sequence[str] = ()) -> Any:
+def to_pandas(rows: Iterable[Row], columns: Sequence[str] = ()) -> object:
     """Returns rows as a `pandas.DataFrame`.
 
     Raises:

@@ -82,9 +82,9 @@ class Session:
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         self.limit = limit
-        self._tables: dict[str, dict[Any, Any]] = {}
+        self._tables: dict[str, dict[object, object]] = {}
         self._identities: dict[str, Identities[Any]] = {}
-        self._emptied: list[dict[Any, Any]] = []
+        self._emptied: list[dict[object, object]] = []
         self._running = 0
         self._charged = 0
         self._lock = Lock()

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, cast
+
+from shardy_py.base.narrowing import is_mapping, is_sequence
 
 _ASCII_CONTROLS = bytes({*range(0x20), 0x7F} - {*b"\t\n"})
 _CONTROLS = re.compile(
@@ -51,14 +52,13 @@ def json_text(data: object, indent: int | None = None) -> str:
     return json.dumps(_unicode(data), indent=indent) if "\\ud" in text else text
 
 
-def _unicode(data: Any) -> Any:
+def _unicode(data: object) -> object:
     """The data with escapes for surrogates in its strings."""
     if isinstance(data, str):
         return _SURROGATES.sub(lambda match: _escaped(match.group()), data)
-    if isinstance(data, dict):
-        items = cast("dict[Any, Any]", data).items()
-        return {_unicode(key): _unicode(value) for key, value in items}
-    return [*map(_unicode, cast("list[Any]", data))] if isinstance(data, list | tuple) else data
+    if is_mapping(data):
+        return {_unicode(key): _unicode(value) for key, value in data.items()}
+    return [*map(_unicode, data)] if is_sequence(data) else data
 
 
 def utf8(text: str) -> bytes:

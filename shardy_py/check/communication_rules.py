@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 from xdsl.ir import Operation
 
@@ -291,7 +291,7 @@ def _custom_rules(result: Result) -> Iterator[tuple[Operation, ShardingRule]]:
         if isinstance(event, DroppedRules):
             given |= event.attributes
     for op, attribute in given.items():
-        found = cast(ShardingRule, plain(attribute))
+        found: ShardingRule = plain(attribute)
         if found.is_custom and op.results:
             yield op, found
 

@@ -99,13 +99,13 @@ class ArgumentParser(argparse.ArgumentParser):
                     raise usage_error(f"unrecognized arguments: {flag}{hint and f'; {hint}'}")
         return super().parse_known_args(args, namespace)
 
-    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+    def _get_value(self, action: argparse.Action, arg_string: str) -> object:
         """Called by argparse to read a value, which errors are placed in."""
         name = action.option_strings[0] if action.option_strings else str(action.metavar or action.dest)
         with argument(name, arg_string):
             return super()._get_value(action, arg_string)
 
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
+    def _check_value(self, action: argparse.Action, value: object) -> None:
         """Called by argparse for a value that has choices."""
         try:
             super()._check_value(action, value)

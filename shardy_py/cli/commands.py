@@ -5,7 +5,7 @@ Not here: the commands (`cli/`). This module imports nothing, so that interrupts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    pass
 
 _INTERRUPTED = 130
 """The exit code of a command that was interrupted, as shells report it."""
@@ -16,7 +16,7 @@ def run(module: str) -> int:
 
     While it loads, and after it, an interrupt ends the process.
     """
-    signals: Any = __import__("_signal")  # which is built in, while `signal` loads further modules
+    signals = __import__("_signal")  # which is built in, while `signal` loads further modules
     is_handled = signals.getsignal(signals.SIGINT) is signals.default_int_handler  # not in the background
     if is_handled:
         signals.signal(signals.SIGINT, signals.SIG_DFL)

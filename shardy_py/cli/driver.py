@@ -11,7 +11,6 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -224,7 +223,7 @@ class _Driver:
         is_of_reports = (has_steps and not is_asked) or (is_imported and bool(foreign_shardings(module)))
         reported = module
         if is_of_reports and command.output is not None:
-            reported = cast(ModuleOp, clone(module, {}))
+            reported = clone(module, {})
             if is_asked:
                 run_steps(module, taken)
         if is_imported:

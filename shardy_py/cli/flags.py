@@ -303,7 +303,7 @@ def _apply(command: Command, flag: Flag, text: str | None) -> Command:
     if flag.name == "pass-pipeline":
         assert text is not None
         return replace(command, steps=parse_pipeline(text))
-    value = flag.value if text is None else _read(flag, text)
+    value: Any = flag.value if text is None else _read(flag, text)
     if flag.field == "reports":
         value = with_request(command.reports, Request(_REPORT_BY_FLAG[flag.name], value))
     if flag.field in ("trip_counts", "plugins"):
@@ -311,7 +311,7 @@ def _apply(command: Command, flag: Flag, text: str | None) -> Command:
     return replace(command, **{flag.field: value})
 
 
-def _read(flag: Flag, text: str) -> Any:
+def _read(flag: Flag, text: str) -> object:
     match flag.reads:
         case "nothing":
             raise _invalid(flag, f"does not allow a value! '{text}' specified.")

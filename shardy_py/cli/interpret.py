@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.progress import can_show, progress
@@ -168,7 +169,7 @@ def _options(options: argparse.Namespace, files: Files) -> RunOptions:
     )
 
 
-def _given(options: argparse.Namespace, opened: ExitStack) -> dict[str, Any] | list[Any]:
+def _given(options: argparse.Namespace, opened: ExitStack) -> dict[str, object] | list[object]:
     """The inputs of the command line; those of a file are read when they fit."""
     if options.args is not None:
         with argument("--args"):
@@ -184,7 +185,7 @@ def _given(options: argparse.Namespace, opened: ExitStack) -> dict[str, Any] | l
 _USAGE = "i.e. --args=[dense<1> : tensor<2xi32>, ...]"
 
 
-def _arguments(text: str) -> list[Any]:
+def _arguments(text: str) -> list[object]:
     from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr
 
     from shardy_py.mlir.text import syntax_table
@@ -232,7 +233,7 @@ def _tracer(program: Program) -> Callable[..., None]:
 
     table = program.values.table
 
-    def trace(op: Any, devices: Any, results: list[Any]) -> None:
+    def trace(op: Operation, devices: object, results: Sequence[object]) -> None:
         where = place_of(op)
         for result, value in zip(op.results, results, strict=False):
             if is_array(value):

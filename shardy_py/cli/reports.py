@@ -134,7 +134,7 @@ def reports_json(requests: Sequence[Request], evidence: Evidence | None) -> str:
     return json_text(fields) + "\n"
 
 
-def _without_release(report: Any) -> Any:
+def _without_release(report: object) -> object:
     """A report as part of a document that names the release itself."""
     if not isinstance(report, dict):
         return report

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects.builtin import StringAttr
 
@@ -24,6 +24,7 @@ from shardy_py.api import Mesh, Options, P, Program, Result, Sharding, ShardyErr
 from shardy_py.api.remarks import say
 from shardy_py.base import releases
 from shardy_py.base.bytecode import text_of_bytecode
+from shardy_py.base.narrowing import is_sequence
 from shardy_py.base.session import without_collection
 from shardy_py.base.source_files import EVERYWHERE
 from shardy_py.frontends.jax_wrapped import filtered, is_module, unwrapped
@@ -37,7 +38,7 @@ PACKAGE = str(Path(__file__).parents[1]) + os.sep
 INSTALL = "JAX is not installed; `pip install 'shardy_py[jax]'`"
 
 
-def lower(function: Any, *arguments: Any, **keywords: Any) -> Program:
+def lower(function: Any, *arguments: object, **keywords: object) -> Program:
     """The program that JAX lowers `function` to for these arguments: arrays or `jax.ShapeDtypeStruct`s.
 
     function: a jitted or plain function, what `nnx.jit` and `eqx.filter_jit` return, an `eqx.Module`; or,
@@ -81,7 +82,7 @@ def _program(text: str, *, as_written: bool) -> Program:
         return Program(module, EVERYWHERE, take(module, as_compiled=not as_written))
 
 
-def _lowered(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def _lowered(function: object, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> object:
     jax, stages = _jax(), _jax().stages
     function = unwrapped(function, (stages.Traced, stages.Lowered))
     if isinstance(function, stages.Traced | stages.Lowered):
@@ -112,13 +113,13 @@ def _require_none(stage: str, arguments: tuple[object, ...], keywords: dict[str,
 
 
 @contextmanager
-def _shapes_explained(arguments: tuple[Any, ...]) -> Generator[None]:
+def _shapes_explained(arguments: tuple[object, ...]) -> Generator[None]:
     """Explains errors of a trace that was given a shape for an array; others are those of the function."""
     try:
         yield
     except Exception as error:
         for number, argument in enumerate(arguments):
-            sizes = tuple(cast("list[Any]", argument)) if isinstance(argument, tuple | list) else ()
+            sizes = tuple(argument) if is_sequence(argument) else ()
             if sizes and all(type(size) is int for size in sizes):
                 raise ShardyError.unexpected(
                     f"argument {number}",
@@ -149,8 +150,8 @@ class JaxResult:
     """
 
     result: Result
-    in_shardings: Any
-    out_shardings: Any
+    in_shardings: object
+    out_shardings: object
 
 
 def propagate_function(
@@ -185,7 +186,7 @@ def propagate_lowered(lowered: Any, *, options: Options | None = None, mesh: Any
     return JaxResult(result, jax.tree.unflatten(tree, ins), jax.tree.unflatten(lowered.out_tree, outs))
 
 
-def _is_argument(node: Any) -> bool:
+def _is_argument(node: object) -> bool:
     return hasattr(node, "donated")
 
 
@@ -241,7 +242,7 @@ def _memory_kind(value: Value) -> str | None:
 
 def named_sharding(
     sharding: Sharding, mesh: Any = None, *, memory_kind: str | None = None, explicit: tuple[str, ...] = ()
-) -> Any:
+) -> object:
     """The `NamedSharding` on JAX's `mesh`; None: on an `AbstractMesh` of the same axes.
 
     memory_kind: in JAX's spelling; None: the default memory.
@@ -273,7 +274,7 @@ def named_sharding(
     return jax.sharding.NamedSharding(mesh, partition_spec(sharding), memory_kind=memory_kind)
 
 
-def partition_spec(sharding: Sharding) -> Any:
+def partition_spec(sharding: Sharding) -> object:
     """The `PartitionSpec`: closed dimensions by their axes; empty open ones are `UNCONSTRAINED`.
 
     Raises `ShardyError` for sub-axes, which JAX cannot express. Priorities and whether a sharded dimension is
@@ -322,7 +323,7 @@ def mesh_of(mesh: Any) -> Mesh:
     return Mesh.of(dict(mesh.shape))
 
 
-def _require_mesh(mesh: Any) -> None:
+def _require_mesh(mesh: object) -> None:
     kinds: Any = _jax().sharding
     _require(mesh, kinds.Mesh | kinds.AbstractMesh, "a jax.sharding.Mesh or AbstractMesh")
 

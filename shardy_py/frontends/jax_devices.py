@@ -53,7 +53,7 @@ def run_on_devices(
         return [_fetched(array) for array in made]
 
 
-def _placed(part: Array, count: int, sharding: Any) -> Any:
+def _placed(part: Array, count: int, sharding: object) -> Any:
     """The parts on their devices; a host provides those of its own devices."""
 
     def of_device(index: tuple[slice, ...]) -> Array:
@@ -63,7 +63,7 @@ def _placed(part: Array, count: int, sharding: Any) -> Any:
     return _jax().make_array_from_callback((count, *part.shape[1:]), sharding, of_device)
 
 
-def _fetched(array: Any) -> Array:
+def _fetched(array: Array) -> Array:
     """All parts, also those of other hosts."""
     if _jax().process_count() > 1:
         return np.asarray(_jax("experimental.multihost_utils").process_allgather(array, tiled=True))
@@ -91,12 +91,12 @@ def _primitive(text: str, function: str, results: Types) -> Any:
     primitive.multiple_results = True
     avals = [_jax("core").ShapedArray(shape, np.dtype(dtype)) for shape, dtype in results]
 
-    def abstract(*operands: Any) -> Any:
+    def abstract(*operands: object) -> Any:
         return avals
 
     primitive.def_abstract_eval(abstract)
 
-    def lowered(context: Any, *operands: Any) -> Any:
+    def lowered(context: Any, *operands: object) -> Any:
         ir, func = _mlir("ir"), _mlir("dialects.func")
         if LAPACK in text:
             _load_lapack()

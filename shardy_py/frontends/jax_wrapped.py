@@ -16,7 +16,7 @@ _SELF = "self"
 """The name of a module that is called, and of what a wrapped function has closed over."""
 
 
-def unwrapped(stage: Any, kinds: Any) -> Any:
+def unwrapped(stage: Any, kinds: Any) -> object:
     """Returns the stage of JAX inside one that flax or equinox return; the argument itself if there is none.
 
     kinds: the classes of JAX's stages.
@@ -41,7 +41,7 @@ def filtered(jax: Any, module: Any, arguments: tuple[Any, ...], keywords: dict[s
     """
     static: list[Any] = []
 
-    def dynamic(tree: Any) -> Any:
+    def dynamic(tree: Any) -> object:
         """The tree with arrays only; the other leaves are kept aside, in order."""
         leaves, structure = jax.tree.flatten(tree)
         arrays = [leaf if _is_array(jax, leaf) else None for leaf in leaves]

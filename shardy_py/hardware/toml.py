@@ -164,7 +164,7 @@ class _Reader:
         made = Link(rate * 1e9, latency / 1e6)
         return NamedLink(f"{table} of {self.values.get('name', self.file)}", made, self.file)
 
-    def _table(self, table: str) -> Mapping[str, Any]:
+    def _table(self, table: str) -> Mapping[str, object]:
         return cast("Mapping[str, Any]", self.values if not table else self.values.get(table, {}))
 
     def _number(self, table: str, key: str, default: float | None = None) -> float:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Literal, cast
+from typing import ClassVar, Literal, cast
 from weakref import WeakValueDictionary
 
 VariableKind = Literal["d", "s", "rt"]
@@ -30,7 +30,7 @@ class Expr:
 
     terms: tuple[tuple[Expr, int], ...]
     constant: int
-    interned: ClassVar[WeakValueDictionary[Any, Expr]] = WeakValueDictionary()
+    interned: ClassVar[WeakValueDictionary[object, Expr]] = WeakValueDictionary()
 
     def __add__(self, other: Expr | int) -> Expr:
         if isinstance(other, int):
@@ -88,7 +88,7 @@ class Expr:
         return frozenset[Variable]().union(*(atom.variables for atom, _ in self.terms))
 
     @cached_property
-    def sort_key(self) -> tuple[Any, ...]:
+    def sort_key(self) -> tuple[object, ...]:
         """Orders atoms in a sum: dimensions, ranges, runtime variables, divisions, remainders."""
         return (6, self.constant, tuple((atom.sort_key, factor) for atom, factor in self.terms))
 

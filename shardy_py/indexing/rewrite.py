@@ -22,7 +22,6 @@ reads the same elements at every point of the domain. Not here: `IndexMap.simpli
 from __future__ import annotations
 
 from math import gcd
-from typing import Any
 
 from shardy_py.indexing.bounds import Bounds, Constraint, Interval, Ranges
 from shardy_py.indexing.expr import Division, Expr, Variable, constant
@@ -286,7 +285,7 @@ def _narrowed(
     return narrowed, tuple(sorted(kept.items(), key=_order))
 
 
-def _order(item: Constraint) -> tuple[Any, ...]:
+def _order(item: Constraint) -> tuple[object, ...]:
     return sorted(v.sort_key for v in item[0].variables), item[0].sort_key
 
 

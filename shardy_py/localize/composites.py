@@ -7,8 +7,6 @@ the tensors around it. Part of `sdy-gather-whole-tensors`.
 
 from __future__ import annotations
 
-from typing import cast
-
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, Region
@@ -21,6 +19,7 @@ from shardy_py.mlir.ir import find_ops, operands_of
 from shardy_py.mlir.movements import replace_by_values
 from shardy_py.mlir.plain import plain
 from shardy_py.mlir.symbols import Symbols, functions_of
+from shardy_py.mlir.typed import of_kind
 
 
 def inline_composites(module: ModuleOp) -> None:
@@ -29,8 +28,8 @@ def inline_composites(module: ModuleOp) -> None:
     symbols = Symbols(module)
     while found := list(find_ops(module, CompositeOp.name)):  # each round resolves a level of nesting
         for composite in found:
-            name = cast(str, plain(composite.properties["decomposition"]))
-            inlined[name] = cast(FuncOp, symbols.function(name))
+            name: str = plain(composite.properties["decomposition"])
+            inlined[name] = of_kind(symbols.function(name), FuncOp)
             _inline(composite, inlined[name].body)
     called = {symbols.callee(call) for function in functions_of(module) for call in calls_in(function)}
     for function in inlined.values():

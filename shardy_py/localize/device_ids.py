@@ -172,7 +172,9 @@ class DeviceTables:
     Equal rows are one attribute, which is verified and printed once: it may have an entry for each device.
     """
 
-    _known: dict[tuple[tuple[int, ...], bytes], Attribute] = field(default_factory=dict[Any, Attribute])
+    _known: dict[tuple[tuple[int, ...], bytes], Attribute] = field(
+        default_factory=dict[tuple[tuple[int, ...], bytes], Attribute]
+    )
 
     def of(self, rows: NDArray[np.int64]) -> Attribute:
         """The attribute of rows, [rows, ids]."""

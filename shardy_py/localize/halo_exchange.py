@@ -36,7 +36,7 @@ from shardy_py.sharding.tensor_sharding import without_manual_axes
 
 
 @dataclass(frozen=True, slots=True)
-class Devices:
+class DeviceNumbers:
     """What ops that name devices need.
 
     channels: numbers that are not in use. counts: the grid of processes. tables: of pairs of devices.
@@ -89,7 +89,7 @@ Body = Callable[["LocalBuilder", list[Value]], Sequence[Value]]
 def manual_computation(
     op: Operation,
     manual: Manual,
-    devices: Devices,
+    devices: DeviceNumbers,
     operands: Sequence[Tensor],
     results: Sequence[tuple[Attribute, TensorSharding]],
     body: Body,
@@ -124,7 +124,9 @@ class LocalBuilder:
     sharding: of that tensor, outside. `build` inserts ops with the sharding inside, `plain` ones without.
     """
 
-    def __init__(self, before: Operation, manual: Manual, devices: Devices, sharding: TensorSharding) -> None:
+    def __init__(
+        self, before: Operation, manual: Manual, devices: DeviceNumbers, sharding: TensorSharding
+    ) -> None:
         self.manual = manual
         self.devices = devices
         self.sharding = sharding

@@ -36,7 +36,7 @@ def identity_data(combiner: str, element: Any) -> bytes | None:
     return None if row is None else encoded(row.identity, element)
 
 
-def encoded(identity: Identity, element: Any) -> bytes | None:
+def encoded(identity: Identity, element: Attribute) -> bytes | None:
     """The bytes of an identity as a scalar of an element type; None if the type has none."""
     return _ENCODERS[identity](element)
 
@@ -48,18 +48,18 @@ def is_constant_of(value: Value, data: bytes) -> bool:
     return given is not None and getattr(given.data, "data", None) == data
 
 
-def _zero(element: Any) -> bytes | None:
+def _zero(element: Attribute) -> bytes | None:
     is_power = not (is_complex(element) or is_integer(element)) and FORMATS[element.name].is_power
     return None if is_power else bytes(element_size(element))
 
 
-def _one(element: Any) -> bytes:
+def _one(element: Attribute) -> bytes:
     if is_complex(element):
         return _one(element.element_type) + bytes(element_size(element.element_type))
     return store_integer(1, element) if is_integer(element) else _float(element, 1.0)
 
 
-def _extreme(element: Any, sign: int) -> bytes | None:
+def _extreme(element: Attribute, sign: int) -> bytes | None:
     """The largest value, infinite for floats with an infinity, or the smallest one."""
     if is_complex(element):
         return None
@@ -74,7 +74,7 @@ def _extreme(element: Any, sign: int) -> bytes | None:
     return store_integer(high if sign > 0 else low, element)
 
 
-def _float(element: Any, value: float) -> bytes:
+def _float(element: Attribute, value: float) -> bytes:
     kind = FORMATS[element.name]
     return kind.encode(value).to_bytes(kind.size, "little")
 

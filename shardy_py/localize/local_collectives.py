@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ShapedType
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.localize.device_ids import table_entry
@@ -24,6 +24,7 @@ from shardy_py.localize.localizer import Localizer, Site, replace_result
 from shardy_py.mlir.dialects.sdy import TensorShardingAttr
 from shardy_py.mlir.dialects.sdy.attributes import AllToAllParam
 from shardy_py.mlir.movements import Localized, is_recording, note
+from shardy_py.mlir.plain import plain
 from shardy_py.mlir.stablehlo_builder import (
     StablehloBuilder,
     Value,
@@ -56,7 +57,7 @@ def target_of(local: Localizer, op: Operation) -> tuple[TensorSharding, Mesh]:
 
 def data_of(op: Operation, name: str) -> Any:
     """The value of a property."""
-    return cast(Any, op.properties[name]).data
+    return plain(op.properties[name])
 
 
 def _factors(by_dimension: AxesByDimension, mesh: Mesh) -> dict[int, int]:
@@ -80,7 +81,7 @@ def all_gather(local: Localizer, site: Site) -> None:
     build = StablehloBuilder(site.op)
     is_static = None not in site.results[0].shape
 
-    def gathered(value: Value, dimension: int, axes: Axes, type_: Any) -> Value:
+    def gathered(value: Value, dimension: int, axes: Axes, type_: Attribute) -> Value:
         groups, channel = local.groups(sharding, mesh, axes), local.channel()
         return build.one(
             "all_gather",
@@ -191,7 +192,7 @@ def all_to_all(local: Localizer, site: Site) -> None:
     axes = _flat([param[0] for param in params])
     count = total_size(axes, mesh)
 
-    def exchanged(value: Value, split: int, concat: int, type_: Any) -> Value:
+    def exchanged(value: Value, split: int, concat: int, type_: Attribute) -> Value:
         if local.counts.is_grid:
             return _exchange_by_gather(local, build, value, (sharding, mesh, axes), split, concat)
         return build.one(
@@ -319,10 +320,10 @@ def reduced(
     build: StablehloBuilder,
     name: str,
     value: Value,
-    type_: Any,
+    type_: Attribute,
     on: tuple[TensorSharding, Mesh, Axes],
     reduction: str,
-    **attributes: Any,
+    **attributes: object,
 ) -> Value:
     """An `all_reduce` or `reduce_scatter` along axes."""
     groups, channel = local.groups(*on), local.channel()

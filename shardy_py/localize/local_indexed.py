@@ -8,7 +8,7 @@ scatter skips them, because they are out of bounds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, Signedness, i1, i64
 from xdsl.ir import Attribute, Operation
@@ -32,6 +32,7 @@ from shardy_py.mlir.record import combiner_of, record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.mlir.text.dense import store_integer
 from shardy_py.mlir.text.type_reader import ranked_tensor
+from shardy_py.mlir.typed import integers_of
 from shardy_py.mlir.value_shardings import set_sharding
 from shardy_py.ops import COMBINERS
 from shardy_py.ops.dimensions import GatherDimensions, ScatterDimensions
@@ -128,7 +129,7 @@ def gather(local: Localizer, site: Site) -> None:
     """
     op, operand = site.op, site.operands[0]
     numbers = GatherDimensions.of(record_of(op).attributes)
-    sizes = list(cast(Any, op.properties["slice_sizes"]).get_values())
+    sizes = list(integers_of(op, "slice_sizes"))
     single: list[int] = []
     for dim in operand.sharded:
         if dim in numbers.batching:

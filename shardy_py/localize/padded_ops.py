@@ -37,6 +37,7 @@ from shardy_py.mlir.plain import plain
 from shardy_py.mlir.record import combiners_of, record_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.mlir.text.dense import element_size, is_splat, make_dense
+from shardy_py.mlir.typed import integers_of, property_of
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.ops import Identity, OpRecord
 from shardy_py.ops.dimensions import ConvolutionDimensions, GatherDimensions
@@ -247,8 +248,7 @@ def pad(op: Operation, padded: Padded) -> None:
     """
     value = operands_of(op)[0]
     low, high, interior = (
-        cast(Sizes, plain(op.properties[name]))
-        for name in ("edge_padding_low", "edge_padding_high", "interior_padding")
+        integers_of(op, name) for name in ("edge_padding_low", "edge_padding_high", "interior_padding")
     )
     sizes, wanted, true = shape_of(value), shape_of(op.results[0]), padded.true_shape(value)
     left = tuple(
@@ -273,7 +273,7 @@ def slice_(op: Operation, padded: Padded) -> None:
     if not padded.is_padded(result):
         return
     starts, limits, strides = (
-        cast(Sizes, plain(op.properties[name])) for name in ("start_indices", "limit_indices", "strides")
+        integers_of(op, name) for name in ("start_indices", "limit_indices", "strides")
     )
     true, sizes = padded.true_shape(result), shape_of(result)
     is_tight = padded.adapts and sizes != true
@@ -309,7 +309,7 @@ def gather(op: Operation, padded: Padded) -> None:
     """Slices of whole dimensions grow with them; start indices are clamped to the tensor without padding."""
     operand, indices = operands_of(op)[:2]
     numbers = GatherDimensions.of(record_of(op).attributes)
-    sizes = list(cast(Sizes, plain(op.properties["slice_sizes"])))
+    sizes = list(integers_of(op, "slice_sizes"))
     true = padded.true_shape(operand)
     last = [true[dimension] - sizes[dimension] for dimension in numbers.index_map]
     result = shape_of(op.results[0])
@@ -330,7 +330,7 @@ def gather(op: Operation, padded: Padded) -> None:
 def constant(op: Operation, padded: Padded) -> None:
     """A constant that is not one repeated value gets zeros at the end of its dimensions."""
     result = op.results[0]
-    value = cast("DenseIntOrFPElementsAttr", op.properties["value"])
+    value = property_of(op, "value", DenseIntOrFPElementsAttr)
     data: bytes = value.data.data
     if not is_splat(value):
         size = element_size(element_of(result))

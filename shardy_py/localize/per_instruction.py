@@ -45,6 +45,7 @@ from shardy_py.mlir.record import combiners_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, shape_of
 from shardy_py.mlir.symbols import functions_of, meshes_of, top_level_ops
 from shardy_py.mlir.text.type_reader import ranked_tensor
+from shardy_py.mlir.typed import of_kind, op_of
 from shardy_py.mlir.value_shardings import ShardingReader, rank_of
 from shardy_py.ops import Identity
 from shardy_py.passes import pass_call
@@ -238,7 +239,7 @@ class _Partitioning:
             write_all((Holder(side, function, index), s) for index, s in enumerate(shardings))
         module = ModuleOp([*(clone(mesh, {}) for mesh in self._mesh_ops), function, *callees])
         for inner in (function, terminator_of(function.body), module):
-            cast(Operation, inner).location = op.location
+            of_kind(inner, Operation).location = op.location
         is_reduced = any(True for _ in find_ops(module, *_REDUCTIONS))
         counts = {name: getattr(self._options, name) for name in ("replica_count", "partition_count")}
         halo, masks = self._options.enable_halo_exchange, not Behaviour.OPS_ARE_PADDED_INSIDE.holds
@@ -270,7 +271,7 @@ class _Partitioning:
         self, op: Operation, types: Sequence[Attribute], shardings: Sequence[TensorSharding]
     ) -> None:
         """Pads the results of `op` to `types` before its function returns them."""
-        end = cast(Operation, cast(Block, op.parent).last_op)
+        end = of_kind(of_kind(op.parent, Block).last_op, Operation)
         for index, (result, type_, sharding) in enumerate(zip(op.results, types, shardings, strict=True)):
             ir.replace_operand(end, index, self._pad(result, type_, sharding, end))
 
@@ -282,7 +283,7 @@ def _cut(op: Operation, argument: SSAValue, type_: Attribute, sharding: TensorSh
     shape = cast("tuple[int, ...]", cast("Any", tensor_type(type_)).shape)
     part = StablehloBuilder(op, sharding).slice(argument, (0,) * sharding.rank, shape)
     ir.replace_uses(argument, part)
-    ir.replace_operand(cast(Operation, part.owner), 0, argument)
+    ir.replace_operand(op_of(part), 0, argument)
 
 
 def _partitions_all() -> bool:
@@ -333,7 +334,7 @@ def _with_constants(copy: Operation, op: Operation) -> tuple[SSAValue, ...]:
     first = len(op.results)
     given = tuple(operands_of(copy)[first:])
     for index, value in enumerate(operands_of(op)[first:], first):
-        constant = clone(cast(Operation, constant_of(value)), {})
+        constant = clone(of_kind(constant_of(value), Operation), {})
         place_before(constant, copy)
         ir.replace_operand(copy, index, constant.results[0])
     return given

@@ -16,7 +16,7 @@ from shardy_py.base.behaviours import Behaviour
 from shardy_py.localize.device_ids import DeviceCounts, next_channel
 from shardy_py.localize.facet import local_row
 from shardy_py.localize.fallbacks import warn_whole
-from shardy_py.localize.halo_exchange import Devices
+from shardy_py.localize.halo_exchange import DeviceNumbers
 from shardy_py.localize.permutation_convolutions import with_whole_kernels
 from shardy_py.localize.permutation_groups import insert_smaller_sum, sum_of_replicas, whole_factors
 from shardy_py.localize.permutation_joins import erase_unused
@@ -52,7 +52,9 @@ def resolve_permutation_factors(module: ModuleOp, options: ResolvePermutationFac
     """
     is_narrow = Behaviour.POSITIONS_ARE_NARROW.holds and not options.enable_windowed_halo_exchange
     counts = DeviceCounts(options.replica_count, options.partition_count, is_narrow)
-    state = Resolution(Symbols(module), ShardingReader(), Devices(next_channel(module), counts), options)
+    state = Resolution(
+        Symbols(module), ShardingReader(), DeviceNumbers(next_channel(module), counts), options
+    )
     for op in list(walk_post_order(module, include_root=False)):
         if op.name.startswith("stablehlo.") and not is_terminator(op):
             with inserting_for(op):

@@ -29,6 +29,7 @@ from shardy_py.localize.resolution import Resolution, padded_high
 from shardy_py.localize.window_exchange import Windowed, exchange_windows
 from shardy_py.mlir.movements import replace_by_values
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, shape_of
+from shardy_py.mlir.typed import op_of
 from shardy_py.ops.dimensions import Window
 from shardy_py.reshard.reshape_groups import ReshapeGroup
 from shardy_py.sharding import DimensionSharding, Mesh, TensorSharding
@@ -91,7 +92,7 @@ def flattened_reshape(
         value = build.slice(value, [0] * len(target), target)
     replace_by_values(op, (value,))
     for made, describe in moves:
-        move = cast(Operation, made.owner)
+        move = op_of(made)
         description = describe(move, state)
         if description is not NOT_SHARDED:
             exchange_windows(move, cast(Windowed, description), state)

@@ -13,7 +13,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from shardy_py.base.behaviours import Behaviour
-from shardy_py.localize.arithmetic.halo import Reads, is_wide, shardy_exchange, shifted_pairs
+from shardy_py.localize.arithmetic.halo import DimensionReads, is_wide, shardy_exchange, shifted_pairs
 from shardy_py.localize.halo_exchange import LocalBuilder, Manual, manual_computation, zero_of
 from shardy_py.localize.resolution import Resolution, cut_to, padded_high, parts_of
 from shardy_py.mlir import ir
@@ -106,21 +106,22 @@ def is_local_update(op: Operation, sharding: TensorSharding, dimension: int, sta
 # ---------------------------------------------------------------------- pads and slices
 
 
-def pad_reads(op: Operation, parts: list[int]) -> list[Reads]:
+def pad_reads(op: Operation, parts: list[int]) -> list[DimensionReads]:
     """The elements that a pad reads along each dimension."""
     sizes = zip(parts, shape_of(operands_of(op)[0]), result_shape(op), strict=True)
     lows, interiors = integers(op, "edge_padding_low"), integers(op, "interior_padding")
     return [
-        Reads(*size, low, interior + 1) for size, low, interior in zip(sizes, lows, interiors, strict=True)
+        DimensionReads(*size, low, interior + 1)
+        for size, low, interior in zip(sizes, lows, interiors, strict=True)
     ]
 
 
-def slice_reads(op: Operation, parts: list[int]) -> list[Reads]:
+def slice_reads(op: Operation, parts: list[int]) -> list[DimensionReads]:
     """The elements that a slice without strides reads along each dimension."""
     sizes = zip(parts, shape_of(operands_of(op)[0]), result_shape(op), strict=True)
     starts, strides = integers(op, "start_indices"), integers(op, "strides")
     return [
-        Reads(*size, -start, stride=stride)
+        DimensionReads(*size, -start, stride=stride)
         for size, start, stride in zip(sizes, starts, strides, strict=True)
     ]
 
@@ -165,7 +166,7 @@ def exchange_slice(op: Operation, state: Resolution) -> bool:
 def _exchange(
     op: Operation,
     state: Resolution,
-    reads_of: Callable[[Operation, list[int]], list[Reads]],
+    reads_of: Callable[[Operation, list[int]], list[DimensionReads]],
     rest: Callable[[LocalBuilder, Value, Value], Value],
     padding: Value | None,
 ) -> bool:

@@ -42,7 +42,7 @@ from shardy_py.sharding.slices import listed
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ReshapeSide:
     """The operand or the result of a reshape; `even`: the shape in parts of one size."""
 
     shape: tuple[int, ...]
@@ -51,16 +51,16 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Reshape:
+class ShardedReshape:
     """A sharded reshape."""
 
-    source: Side
-    target: Side
+    source: ReshapeSide
+    target: ReshapeSide
     mesh: Mesh
     groups: tuple[ReshapeGroup, ...]
 
     @staticmethod
-    def of(values: tuple[Value, Value], state: Resolution) -> Reshape | None:
+    def of(values: tuple[Value, Value], state: Resolution) -> ShardedReshape | None:
         """The shardings of a reshape's operand and result; None if there is none, or on two meshes.
 
         A value without a sharding is replicated. Shardy leaves reshapes of such values as they are.
@@ -77,10 +77,10 @@ class Reshape:
         if mesh is None or state.symbols.mesh(target.mesh) != mesh:
             return None
         first, second = (
-            Side(shape_of(value), sharding, divisible_shape(shape_of(value), sharding, mesh))
+            ReshapeSide(shape_of(value), sharding, divisible_shape(shape_of(value), sharding, mesh))
             for value, sharding in zip(values, (source, target), strict=True)
         )
-        return Reshape(first, second, mesh, reshape_groups(first.shape, second.shape))
+        return ShardedReshape(first, second, mesh, reshape_groups(first.shape, second.shape))
 
     @property
     def is_reduced(self) -> bool:
@@ -138,7 +138,7 @@ def resolve_reshape(op: Operation, state: Resolution) -> None:
         return
     if state.options.enable_windowed_halo_exchange:
         _join_meshes(op, state)
-    reshape = Reshape.of((operands_of(op)[0], op.results[0]), state)
+    reshape = ShardedReshape.of((operands_of(op)[0], op.results[0]), state)
     if reshape is None:
         return
     # Shardy reshards, to the same shardings, where it does not see that the parts are local.
@@ -188,7 +188,7 @@ def _move_between_reshards(op: Operation, state: Resolution) -> bool:
     values = [*(operands_of(maker) if isinstance(maker, sdy.ReshardOp) else ()), operands_of(op)[0]]
     made = [*([user] if isinstance(user, sdy.ReshardOp) else ()), op]
     for value, target in [(value, target) for value in values for target in made][:-1]:
-        reshape = Reshape.of((value, target.results[0]), state)
+        reshape = ShardedReshape.of((value, target.results[0]), state)
         if reshape is not None and reshape.is_reduced and _move(target, value, reshape, state):
             if target is not op:
                 erase_unused(op.results)
@@ -196,13 +196,13 @@ def _move_between_reshards(op: Operation, state: Resolution) -> bool:
     return False
 
 
-def _move(op: Operation, value: Value, reshape: Reshape, state: Resolution) -> bool:
+def _move(op: Operation, value: Value, reshape: ShardedReshape, state: Resolution) -> bool:
     source, target = reshape.source, reshape.target
     sides = (source.shape, source.sharding), (target.shape, target.sharding)
     return flattened_reshape(op, value, sides, reshape.groups, reshape.moved_groups, reshape.mesh, state)
 
 
-def uneven_splits(reshape: Reshape) -> tuple[ReshapeGroup, ...]:
+def uneven_splits(reshape: ShardedReshape) -> tuple[ReshapeGroup, ...]:
     """The uneven groups if each splits a dimension into ones whose parts have as many elements; else none."""
     found: list[ReshapeGroup] = []
     for group in reshape.groups:
@@ -219,7 +219,7 @@ def uneven_splits(reshape: Reshape) -> tuple[ReshapeGroup, ...]:
     return tuple(found)
 
 
-def split_exchange(reshape: Reshape, group: ReshapeGroup) -> Exchange | None:
+def split_exchange(reshape: ShardedReshape, group: ReshapeGroup) -> Exchange | None:
     """The exchange along the dimension that a group splits; None if it needs none."""
     dimension = group.source[0]
     parts = parts_of(reshape.target.sharding, reshape.mesh)
@@ -233,7 +233,7 @@ def split_exchange(reshape: Reshape, group: ReshapeGroup) -> Exchange | None:
     return reshape_exchange(starts, reshape.source.shape[dimension], part_in)
 
 
-def _exchange(op: Operation, reshape: Reshape, needed: dict[int, Exchange], state: Resolution) -> None:
+def _exchange(op: Operation, reshape: ShardedReshape, needed: dict[int, Exchange], state: Resolution) -> None:
     source, target, value = reshape.source, reshape.target, operands_of(op)[0]
     filler = zero_of(StablehloBuilder(op), value)
     even = padded_high(StablehloBuilder(op, source.sharding), value, source.even, None)
@@ -264,7 +264,7 @@ def _exchange(op: Operation, reshape: Reshape, needed: dict[int, Exchange], stat
 # ---------------------------------------------------------------------- replication
 
 
-def _replicate(op: Operation, reshape: Reshape, groups: Iterable[ReshapeGroup]) -> None:
+def _replicate(op: Operation, reshape: ShardedReshape, groups: Iterable[ReshapeGroup]) -> None:
     """Reshards the operand so that no dimension of `groups` is sharded, and the result back."""
     source, target = reshape.source.sharding, reshape.target.sharding
     axes = tuple(axis for group in groups for axis in group.axes(source, target))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from xdsl.ir import Operation
 
@@ -218,7 +217,7 @@ def inserted(
     inner: LocalBuilder,
     operands: Sequence[Value],
     shardings: Sequence[TensorSharding],
-    properties: Mapping[str, Any],
+    properties: Mapping[str, object],
 ) -> Sequence[Value]:
     """`op` on parts of its operands, with its regions."""
     types = [

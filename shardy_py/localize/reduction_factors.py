@@ -28,7 +28,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.localize.device_ids import DeviceCounts, next_channel
-from shardy_py.localize.halo_exchange import Devices
+from shardy_py.localize.halo_exchange import DeviceNumbers
 from shardy_py.localize.identities import identity_data
 from shardy_py.localize.localizer import renewed
 from shardy_py.localize.padding_masks import scalar
@@ -48,10 +48,10 @@ from shardy_py.mlir.ir import (
     walk_pre_order,
 )
 from shardy_py.mlir.movements import inserting_for, note_copies, replace_by_values
-from shardy_py.mlir.plain import plain
 from shardy_py.mlir.record import combiner_of, combiners_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.mlir.symbols import meshes_of
+from shardy_py.mlir.typed import integers_of
 from shardy_py.mlir.value_shardings import ShardingReader, set_sharding
 from shardy_py.ops import REDUCTIONS, TABLE, Identity
 from shardy_py.ops.combiners import ADD
@@ -66,7 +66,7 @@ _CLOSED = DimensionSharding(is_closed=True)
 def resolve_reduction_factors(module: ModuleOp) -> None:
     """Adapts the all-reduces after all reductions and scatters, and those reductions."""
     meshes, reader = meshes_of(module), ShardingReader()
-    devices = Devices(next_channel(module), DeviceCounts())
+    devices = DeviceNumbers(next_channel(module), DeviceCounts())
     for op in list(walk_pre_order(module, include_root=False)):
         is_sdy = op.name.startswith("sdy.") and not isinstance(op, sdy.ReshardOp)
         if not (is_sdy or isinstance(op, CallOp) or data_flow(op) is not None):
@@ -165,7 +165,7 @@ class _TwoSteps:
         op, count = self.op, len(self.op.results)
         first = self.reader.of(operands_of(op)[0])
         assert first is not None
-        dimensions = set(cast("tuple[int, ...]", plain(op.properties["dimensions"])))
+        dimensions = set(integers_of(op, "dimensions"))
         operands, initial = operands_of(op)[:count], operands_of(op)[count:]
         neutral = self._neutral(initial)
         mesh = mesh_of(first, self.meshes)

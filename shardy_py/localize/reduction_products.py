@@ -13,11 +13,10 @@ after   %1 = sdy.manual_computation(%a) manual_axes={"x"} {
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
 
 from xdsl.ir import Operation
 
-from shardy_py.localize.halo_exchange import Devices, LocalBuilder, Manual, manual_computation
+from shardy_py.localize.halo_exchange import DeviceNumbers, LocalBuilder, Manual, manual_computation
 from shardy_py.localize.identities import identity_data, is_constant_of
 from shardy_py.localize.localizer import LARGE_MESH, groups_by_axes
 from shardy_py.localize.resolution import cut_to, padded_high
@@ -58,7 +57,7 @@ def all_reduced(
     identities: Sequence[bytes],
     reader: ShardingReader,
     meshes: Meshes,
-    devices: Devices,
+    devices: DeviceNumbers,
 ) -> bool:
     """Replaces the all-reduces of a reduction by its own; returns False if they are along other axes."""
     count = len(op.results)
@@ -67,9 +66,9 @@ def all_reduced(
     if source is None or target is None:
         return False
     mesh = mesh_of(source, meshes)
-    dimensions = cast("tuple[int, ...]", plain(op.properties["dimensions"]))
+    dimensions: tuple[int, ...] = plain(op.properties["dimensions"])
     axes = tuple(axis for d in sorted(dimensions) for axis in source.dimensions[d].axes)
-    along = [cast(Axes, cast(Any, one.properties["reduction_axes"]).data) for one in all_reduces]
+    along: list[Axes] = [plain(one.properties["reduction_axes"]) for one in all_reduces]
     if any(sort_and_merge(list(each), mesh) != sort_and_merge(list(axes), mesh) for each in along):
         return False
     manual = Manual.of(mesh, axes, (source, target))

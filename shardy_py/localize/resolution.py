@@ -9,7 +9,7 @@ from functools import cached_property
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.behaviours import Behaviour
-from shardy_py.localize.halo_exchange import Devices, zero_of
+from shardy_py.localize.halo_exchange import DeviceNumbers, zero_of
 from shardy_py.mlir.dialects.sdy import MeshOp, OpShardingRuleAttr
 from shardy_py.mlir.holders import RULE
 from shardy_py.mlir.ir import place_at_start
@@ -31,7 +31,7 @@ class Resolution:
 
     symbols: Symbols
     reader: ShardingReader
-    devices: Devices
+    devices: DeviceNumbers
     options: ResolvePermutationFactorsOptions
     _rules: dict[int, tuple[OpRecord, ShardingRule | None]] = field(
         default_factory=dict[int, "tuple[OpRecord, ShardingRule | None]"]

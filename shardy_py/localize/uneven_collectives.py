@@ -24,7 +24,7 @@ from xdsl.ir import Operation
 
 from shardy_py.localize.device_ids import DeviceCounts, next_channel
 from shardy_py.localize.fallbacks import warn_whole
-from shardy_py.localize.halo_exchange import Devices, zero_of
+from shardy_py.localize.halo_exchange import DeviceNumbers, zero_of
 from shardy_py.localize.padding_masks import scalar_data
 from shardy_py.localize.permutation_windows import NOT_SHARDED, pad_windows, slice_windows
 from shardy_py.localize.resolution import Resolution
@@ -36,6 +36,7 @@ from shardy_py.mlir.movements import Insertion, inserting_for, note, replace_by_
 from shardy_py.mlir.plain import plain, tensor_type
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, resized, shape_of
 from shardy_py.mlir.symbols import Symbols, meshes_of
+from shardy_py.mlir.typed import op_of
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.ops import REDUCTIONS, Identity
 from shardy_py.passes.export.communication_ops import step_op
@@ -86,7 +87,7 @@ def realign_collectives(module: ModuleOp, reader: ShardingReader, options: PadFo
 def _resolution(module: ModuleOp, reader: ShardingReader, options: PadForDivisibilityOptions) -> Resolution:
     counts = DeviceCounts(options.replica_count, options.partition_count)
     windows = ResolvePermutationFactorsOptions(enable_windowed_halo_exchange=True)
-    return Resolution(Symbols(module), reader, Devices(next_channel(module), counts), windows)
+    return Resolution(Symbols(module), reader, DeviceNumbers(next_channel(module), counts), windows)
 
 
 def _exchange(
@@ -114,12 +115,12 @@ def _exchange(
     place_before(made, op)
     note(Insertion(made, op))
     smaller = StablehloBuilder(op, target).slice(made.results[0], none, shape)
-    moves = (cast(Operation, larger.owner), pad_windows), (cast(Operation, smaller.owner), slice_windows)
+    moves = (op_of(larger), pad_windows), (op_of(smaller), slice_windows)
     described = [(move, describe(move, state)) for move, describe in moves]
     reasons = [d if isinstance(d, str) else unworthy(d) for _, d in described]
     if any(reasons):
         for unused in (smaller, made.results[0], larger, filler):
-            ir.erase(cast(Operation, unused.owner))
+            ir.erase(op_of(unused))
         return False
     replace_by_values(op, (smaller,))
     for move, description in described:
@@ -133,7 +134,7 @@ def _steps(
 ) -> Iterator[Step | Collective]:
     """A reduction, a gather of all dimensions that change, and their slices."""
     if isinstance(op, sdy.ReduceScatterOp):
-        lists = cast("tuple[Axes, ...]", plain(op.properties["reduce_scatter_axes"]))
+        lists: tuple[Axes, ...] = plain(op.properties["reduce_scatter_axes"])
         axes = sort_and_merge([axis for dimension in lists for axis in dimension], mesh)
         reduction = op.properties.get("reduction_op")
         name = REDUCTIONS[cast(int, plain(reduction))] if reduction is not None else REDUCTIONS[0]

@@ -6,7 +6,7 @@ Uses are created in MLIR's order: op by op its operands before its regions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
 
@@ -21,18 +21,19 @@ from shardy_py.mlir.ir import (
     type_of,
 )
 
+Op = TypeVar("Op", bound=Operation)
 Mapping = dict[SSAValue, SSAValue]
 """From values to their counterparts in the copy; cloning adds the values that it defines."""
 
 
-def clone(op: Operation, mapping: Mapping) -> Operation:
+def clone(op: Op, mapping: Mapping) -> Op:
     """Returns a detached copy of `op`; operands that are not in `mapping` stay the same."""
     operands = operands_of(op)
     copy = _shell(op, [mapping.get(value, value) for value in operands] if operands else ())
     for old, new in zip(op.regions, copy.regions, strict=True):
         clone_region_into(old, new, mapping)
     _map(op.results, copy.results, mapping)
-    return copy
+    return cast(Op, copy)  # it has the class of `op`
 
 
 class Expression:

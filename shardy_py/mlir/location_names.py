@@ -19,7 +19,7 @@ _TYPE = ":"
 """The end of a name that is the kind of an op, around the location that has the name of the op itself."""
 
 
-def name_in(location: Any) -> str:
+def name_in(location: Attribute | None) -> str:
     """The outermost name in a location, which JAX uses for the name of an argument; "" if it has none."""
     while isinstance(location, CallSiteLoc):
         location = location.callee
@@ -29,7 +29,7 @@ def name_in(location: Any) -> str:
     return _own_name(location) if isinstance(location, NameLoc) else ""
 
 
-def names_in(location: Any) -> tuple[str, ...]:
+def names_in(location: Attribute | None) -> tuple[str, ...]:
     """The names in a location, of the outermost call first: of an inlined op also that of the call."""
     found: list[str] = []
     while isinstance(location, CallSiteLoc):
@@ -40,7 +40,7 @@ def names_in(location: Any) -> tuple[str, ...]:
     return tuple(reversed(found))
 
 
-def name_stack(location: Any) -> str:
+def name_stack(location: Attribute | None) -> str:
     """The names in a location as one, `jit(f)/jit(layer)/mul`; "" if it has none."""
     return "/".join(names_in(location)) if isinstance(location, CallSiteLoc) else name_in(location)
 

@@ -41,7 +41,7 @@ def tensor_type(type_: Attribute) -> TensorType | None:
     return known[0] if known is not None else _TENSORS.remember(type_, _convert_tensor(type_))
 
 
-def _convert(attribute: Attribute) -> Any:
+def _convert(attribute: Attribute) -> object:
     own = getattr(attribute, "plain", None)
     if own is not None:
         return own()
@@ -67,7 +67,7 @@ def _integer(attribute: Any) -> int | bool:
     return bool(value) if attribute.type == builtin.i1 else value
 
 
-def _values(values: Iterable[Any], element_type: Attribute) -> tuple[Any, ...]:
+def _values(values: Iterable[object], element_type: Attribute) -> tuple[object, ...]:
     return tuple(map(bool, values) if element_type == builtin.i1 else values)
 
 

@@ -16,7 +16,6 @@ Not here: rules (`propagation/rules/`).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any
 
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
@@ -74,7 +73,7 @@ def signature_of(op: Operation, number: Callable[[Attribute], int] = id) -> tupl
 
 def _convert(op: Operation, context: dict[str, Hashable]) -> OpRecord:
     attributes = {n: v for n, v in op.attributes.items() if n not in NOT_OF_THE_OP} | op.properties
-    values: dict[str, Any] = {name: plain(value) for name, value in attributes.items()}
+    values: dict[str, object] = {name: plain(value) for name, value in attributes.items()}
     SESSION.charge(sum(data_bytes(attributes[name]) for name in values if values[name] is not None))
     operands, results = (
         tuple(map(tensor_type, map(type_of, side))) for side in (operands_of(op), op.results)

@@ -60,7 +60,7 @@ class StablehloBuilder:
     """
 
     def __init__(
-        self, before: Operation, sharding: TensorSharding | None = None, location: Any = None
+        self, before: Operation, sharding: TensorSharding | None = None, location: Attribute | None = None
     ) -> None:
         self.anchor = before
         self.sharding = sharding
@@ -72,7 +72,7 @@ class StablehloBuilder:
         operands: Sequence[Value],
         types: Sequence[Attribute],
         regions: Sequence[Region] = (),
-        **attributes: Any,
+        **attributes: object,
     ) -> Operation:
         """Inserts `stablehlo.<name>` with those result types; attributes are Python values, None: absent."""
         kinds = _kinds(name)

@@ -79,6 +79,11 @@ def element_type_of(type_: Attribute) -> Attribute:
     return of_kind(type_, ContainerType).get_element_type()
 
 
+def op_of(value: SSAValue) -> Operation:
+    """Returns the op whose result a value is. Raises `InternalError` for an argument of a block."""
+    return of_kind(value, OpResult).op
+
+
 def index_of(value: SSAValue) -> int:
     """Returns the position of a value among the results of its op, or the arguments of its block."""
     return (value if isinstance(value, OpResult) else of_kind(value, BlockArgument)).index

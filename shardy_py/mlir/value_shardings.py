@@ -31,7 +31,7 @@ from shardy_py.mlir.holders import (
 )
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.symbols import Symbols
-from shardy_py.mlir.typed import dictionaries_in, index_of
+from shardy_py.mlir.typed import dictionaries_in, function_type_of, index_of
 from shardy_py.ops import TABLE, Control
 from shardy_py.sharding import TensorSharding
 
@@ -165,12 +165,12 @@ class ShardingReader:
 
 def function_argument_shardings(function: Operation, symbols: Symbols) -> Shardings | None:
     """The shardings of the arguments, open where there is none; None if all are absent or maximal."""
-    return _completed(function, "arg_attrs", cast(FuncOp, function).function_type.inputs.data, symbols)
+    return _completed(function, "arg_attrs", function_type_of(function).inputs.data, symbols)
 
 
 def function_result_shardings(function: Operation, symbols: Symbols) -> Shardings | None:
     """The shardings of the results, open where there is none; None if all are absent or maximal."""
-    return _completed(function, "res_attrs", cast(FuncOp, function).function_type.outputs.data, symbols)
+    return _completed(function, "res_attrs", function_type_of(function).outputs.data, symbols)
 
 
 def _completed(

@@ -16,12 +16,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from shardy_py.indexing import Constraint, Expr, Interval
 from shardy_py.ops.reads import integer, integers
+from shardy_py.ops.record import Attributes
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -49,9 +50,9 @@ class SliceDimensions:
     _lists: ClassVar[tuple[str, ...]]
 
     @classmethod
-    def of(cls, attributes: Mapping[str, Any]) -> Self:
+    def of(cls, attributes: Attributes) -> Self:
         """Returns those in the attributes of an op; absent ones are empty."""
-        numbers: Mapping[str, Any] = attributes[cls._attribute]
+        numbers: Attributes = attributes[cls._attribute]
         offsets, collapsed, index_map, batching, indices_batching = (
             integers(numbers, name) for name in cls._lists
         )
@@ -117,9 +118,9 @@ class DotDimensions:
     contracting: tuple[tuple[int, ...], tuple[int, ...]]
 
     @staticmethod
-    def of(attributes: Mapping[str, Any], name: str = "dot_dimension_numbers") -> DotDimensions:
+    def of(attributes: Attributes, name: str = "dot_dimension_numbers") -> DotDimensions:
         """Returns those in an attribute of an op."""
-        numbers: Mapping[str, Any] = attributes[name]
+        numbers: Attributes = attributes[name]
         batching, contracting = (
             (integers(numbers, f"lhs_{role}_dimensions"), integers(numbers, f"rhs_{role}_dimensions"))
             for role in ("batching", "contracting")
@@ -149,9 +150,9 @@ class ConvolutionDimensions:
     batch_groups: int = 1
 
     @staticmethod
-    def of(attributes: Mapping[str, Any]) -> ConvolutionDimensions:
+    def of(attributes: Attributes) -> ConvolutionDimensions:
         """Returns those in the attributes of an op."""
-        numbers: Mapping[str, Any] = attributes["dimension_numbers"]
+        numbers: Attributes = attributes["dimension_numbers"]
         return ConvolutionDimensions(
             batch=integer(numbers, "input_batch_dimension"),
             feature=integer(numbers, "input_feature_dimension"),
@@ -238,7 +239,7 @@ class Window:
         return position // self.base_dilation, tuple(constraints)
 
 
-_DEFAULTS: tuple[tuple[tuple[str, ...], Any], ...] = (
+_DEFAULTS: tuple[tuple[tuple[str, ...], object], ...] = (
     (("window_strides",), 1),
     (("padding",), (0, 0)),
     (("base_dilations", "lhs_dilation"), 1),
@@ -248,7 +249,7 @@ _DEFAULTS: tuple[tuple[tuple[str, ...], Any], ...] = (
 """The attributes of windows, as reductions and as convolutions name them, and their defaults."""
 
 
-def windows_of(attributes: Mapping[str, Any], sizes: Sequence[int]) -> tuple[Window, ...]:
+def windows_of(attributes: Attributes, sizes: Sequence[int]) -> tuple[Window, ...]:
     """Returns the windows of given sizes in an op's attributes; absent attributes have their defaults."""
     columns: Iterator[Sequence[Any]] = (
         next((found for name in names if (found := attributes.get(name))), (default,) * len(sizes))
@@ -260,6 +261,6 @@ def windows_of(attributes: Mapping[str, Any], sizes: Sequence[int]) -> tuple[Win
     )
 
 
-def own_windows(attributes: Mapping[str, Any], rank: int) -> tuple[Window, ...]:
+def own_windows(attributes: Attributes, rank: int) -> tuple[Window, ...]:
     """Returns the windows of an op that states their sizes; those of one element if it does not."""
     return windows_of(attributes, attributes.get("window_dimensions") or (1,) * rank)

@@ -212,7 +212,7 @@ def _row(name: str, maps: Maps, **columns: Any) -> OpSpec:
     return OpSpec(f"stablehlo.{name}", maps, family=Family.MOVEMENT, **columns)
 
 
-_MOVED: dict[str, Any] = {"moves_elements": True}
+_MOVED: dict[str, object] = {"moves_elements": True}
 _SHAPED = _MOVED | {"preserves_constants": True, "needs_static_operand": True}
 _CONCATENATED = Policy(adjust=adjust_concatenation)
 ROWS = (

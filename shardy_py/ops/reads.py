@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any
 
 from shardy_py.indexing import Constraint, Expr, IndexMap, Interval, dim, extent, range_var
-from shardy_py.ops.record import OpRecord, TensorType
+from shardy_py.ops.record import Attributes, OpRecord, TensorType
 
 
 @dataclass(frozen=True)
@@ -45,17 +44,17 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-def integers(values: Mapping[str, Any], name: str) -> tuple[int, ...]:
+def integers(values: Attributes, name: str) -> tuple[int, ...]:
     """An attribute that is a list of integers, () if absent."""
     return tuple(values.get(name) or ())
 
 
-def integer(values: Mapping[str, Any], name: str, default: int = 0) -> int:
+def integer(values: Attributes, name: str, default: int = 0) -> int:
     """An attribute that is an integer."""
     return values.get(name, default)
 
 
-def structure(record: OpRecord, name: str) -> Mapping[str, Any]:
+def structure(record: OpRecord, name: str) -> Attributes:
     """An attribute with fields."""
     return record.attributes[name]
 

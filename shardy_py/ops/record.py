@@ -10,7 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from shardy_py.base.errors import ShardyError
+from shardy_py.base.errors import InternalError, ShardyError
+
+Attributes = Mapping[str, Any]
+"""Properties and attributes by their MLIR names, as plain values: each op has its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,13 @@ class TensorType:
         return len(self.shape)
 
 
+def ranked(tensor: TensorType | None) -> TensorType:
+    """Returns the type of a ranked tensor. Raises `InternalError` for other values."""
+    if tensor is None:
+        raise InternalError("expected a ranked tensor, got a value of another type")
+    return tensor
+
+
 @dataclass(frozen=True, slots=True)
 class OpRecord:
     """One op, independent of its place in a program.
@@ -39,7 +49,7 @@ class OpRecord:
     name: str
     operands: tuple[TensorType | None, ...]
     results: tuple[TensorType | None, ...]
-    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    attributes: Attributes = field(default_factory=dict[str, object])
 
     @property
     def is_static(self) -> bool:

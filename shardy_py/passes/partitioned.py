@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -82,7 +81,7 @@ def run_partitioner(
     Raises:
         ShardyError: a pass rejects the program.
     """
-    copy, calls = cast(ModuleOp, clone(module, {})), tuple(calls)
+    copy, calls = clone(module, {}), tuple(calls)
     with prepared(copy), recorded() as events, collected_warnings() as warnings:
         before = Before(copy)
         run_passes(copy, calls, observers=(before.observer,))
@@ -95,7 +94,7 @@ class Before:
     def __init__(self, module: ModuleOp) -> None:
         copies: dict[SSAValue, SSAValue] = {}
         self._module = module
-        self._whole = cast(ModuleOp, clone(module, copies))
+        self._whole = clone(module, copies)
         self._origin = {copy: value for value, copy in copies.items()}
         self._meshes = dict[str, Mesh]()
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.passes import pass_call
@@ -320,7 +319,7 @@ class PipelineRow:
         """The calls, given options by field name, with those for debugging and the auto-partitioner."""
         return self.expand_with(self.options_class(**options) if self.options_class else None)
 
-    def expand_with(self, options: Any) -> Calls:
+    def expand_with(self, options: object) -> Calls:
         """The calls, given an instance of `options_class`, which is ignored without one."""
         calls = self.passes(options) if self.options_class else self.passes()
         if getattr(options, "enable_auto_partitioning", False):

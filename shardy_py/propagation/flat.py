@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntFlag
-from typing import Any
 
 from shardy_py.ops import Role
 from shardy_py.sharding import ShardingRule, TensorSharding
@@ -107,10 +106,10 @@ class Liveness:
     """
 
     remaining_uses: dict[int, int] = field(default_factory=dict[int, int])
-    operands: dict[int, list[tuple[int, int]]] = field(default_factory=dict[int, Any])
-    nested: dict[int, tuple[int, ...]] = field(default_factory=dict[int, Any])
-    users: dict[int, list[int]] = field(default_factory=dict[int, Any])
-    reads: dict[int, tuple[int, ...]] = field(default_factory=dict[int, Any])
+    operands: dict[int, list[tuple[int, int]]] = field(default_factory=dict[int, list[tuple[int, int]]])
+    nested: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+    users: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
+    reads: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     shared_elsewhere: set[int] = field(default_factory=set[int])
 
 

@@ -76,7 +76,7 @@ class Journal:
         return names[-1] if names else ""
 
 
-class Source(NamedTuple):
+class AxisSource(NamedTuple):
     """A tensor that had the axis: its position in the step, its slot, and the dimension of the factor."""
 
     position: int
@@ -102,7 +102,7 @@ class Arrival(NamedTuple):
     step: int | None
     position: int
     factor: int
-    sources: tuple[Source, ...]
+    sources: tuple[AxisSource, ...]
 
 
 class _Move(NamedTuple):
@@ -154,13 +154,13 @@ class Arrivals:
         moves = self._moves_of(entry)
         for position, dimension, axis, factor, holders in moves:
             if (slot := slots[position]) != UNSHARDABLE:
-                sources = tuple(Source(holder, slots[holder], at) for holder, at in holders)
+                sources = tuple(AxisSource(holder, slots[holder], at) for holder, at in holders)
                 yield Arrival(index, slot, dimension, axis, number, position, factor, sources)
         for changed, _ in changes:
             for member in self.program.other_members(slots[changed]):
                 for position, dimension, axis, factor, _ in moves:
                     if position == changed:
-                        source = (Source(position, slots[position], dimension),)
+                        source = (AxisSource(position, slots[position], dimension),)
                         yield Arrival(index, member.slot, dimension, axis, None, position, factor, source)
 
     def _moves_of(self, entry: Entry) -> tuple[_Move, ...]:

@@ -31,6 +31,7 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.base.terminal import without_controls
 from shardy_py.indexing.layout import ArrayShape, default_layout, element_type, padded_bytes
 from shardy_py.ops import OpRecord
+from shardy_py.ops.record import Attributes
 from shardy_py.propagation.flat import StepKind
 from shardy_py.sharding import Mesh, TensorSharding, local_shape
 from shardy_py.sharding.meshes import mesh_of
@@ -294,7 +295,7 @@ def plain(graph: OpGraph) -> OpGraph:
     return written
 
 
-def _plain(data: Mapping[str, Any]) -> Iterator[tuple[str, str | float]]:
+def _plain(data: Attributes) -> Iterator[tuple[str, str | float]]:
     for name, value in data.items():
         if isinstance(value, str):
             yield name, without_controls(value)  # which XML cannot have

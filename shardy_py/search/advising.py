@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from xdsl.ir import OpResult, SSAValue
 
@@ -19,6 +19,7 @@ from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.movements import Copies
 from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.typed import op_of
 from shardy_py.mlir.value_table import ValueEntry
 from shardy_py.report.communication import CollectiveUse, CommunicationReport
 from shardy_py.report.communication.of_program import communication
@@ -31,7 +32,7 @@ from shardy_py.search.advice import (
     Holding,
     Language,
     Outcome,
-    Placements,
+    PlacementRemedies,
     Proposal,
     Proposer,
     Sites,
@@ -91,7 +92,7 @@ class ResultAdvice:
         before = outcome_of(result.program.module, report.sending)
         return Adviser(before, sources.proposer, trial, _language(result.source), tries)
 
-    def placements(self, value: Value, dimensions: Sequence[int], axis: str) -> Placements:
+    def placements(self, value: Value, dimensions: Sequence[int], axis: str) -> PlacementRemedies:
         """Returns annotations after which a value is sharded along an axis, in one of `dimensions`, as tried.
 
         None are tried for values that the source does not have, and for programs without exactly one mesh.
@@ -139,7 +140,7 @@ def _rewritten(source: Program, rewrites: Iterable[tuple[ValueEntry, SuggestedRe
     copy = source.copy()
     for entry, rewrite in rewrites:
         if entry.value is not None:
-            rewrite.apply(cast("OpResult", copy.origin[entry.value]).op)
+            rewrite.apply(op_of(copy.origin[entry.value]))
     return copy
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import cast
 
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.func import FuncOp
@@ -18,7 +17,7 @@ from shardy_py.api.values import Value
 from shardy_py.hardware.tensor_bytes import tensor_size
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols
-from shardy_py.mlir.typed import dictionaries_of
+from shardy_py.mlir.typed import dictionaries_of, of_kind
 from shardy_py.passes.propagate.propagating import rule_deriver
 from shardy_py.passes.runner import run_passes
 from shardy_py.propagation.graph.build import build_program
@@ -66,7 +65,7 @@ def variables_of(program: Program, kept: Collection[str] = ()) -> Variables:
         for slot, found in inside.items()
         if slot and not any(value.name in kept for value in found)
     }
-    donated = _donated(cast("FuncOp", main), [each.name for each in arguments], [r.name for r in results])
+    donated = _donated(of_kind(main, FuncOp), [each.name for each in arguments], [r.name for r in results])
     number = DimensionClasses(links)
     roles = with_results(roles_of(arguments, links, number), number, results, donated)
     return Variables(points_of(roles, links, number, points), links, number)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def what_if(
     result: Result,
     edits: Edits,
-    mesh: MeshLike | Mapping[str, Any] | None,
+    mesh: MeshLike | Mapping[str, object] | None,
     partitioner: Partitioner | None,
 ) -> Comparison:
     """Returns how a result differs if its program has other annotations, or other meshes.

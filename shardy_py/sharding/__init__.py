@@ -7,7 +7,7 @@ the standard library.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shardy_py.sharding.axes import AxisRef, SubAxis
 from shardy_py.sharding.axis_lists import Axes
@@ -67,7 +67,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(name)
     return getattr(import_module("shardy_py.sharding.slices"), name)

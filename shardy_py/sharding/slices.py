@@ -238,7 +238,7 @@ def short_text(mesh: Mesh) -> str:
 
 def _offset_and_size(splits: Sequence[Split], indices: Sequence[Number], size: int) -> tuple[Number, Number]:
     """The interval of the shard with these indices, one for each split, of a dimension of `size`."""
-    smaller: Any = np.minimum if isinstance(indices[0], np.ndarray) else min
+    smaller = np.minimum if isinstance(indices[0], np.ndarray) else min
     offset: Any = indices[0] * 0
     left: Any = offset + size
     for split, index in zip(splits, indices, strict=True):

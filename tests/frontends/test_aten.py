@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from shardy_py import ShardyError
 from shardy_py.frontends.aten import ROWS, find_row, keeps_whole, random, register_aten, unregister_aten
 from shardy_py.frontends.aten.elements import element_of_torch
-from shardy_py.frontends.builder import Tensor, TensorType, build, ops
+from shardy_py.frontends.builder import RankedTensorType, Tensor, build, ops
 from shardy_py.frontends.torch.export import decomposed
 from tests.frontends.aten_examples import Call, calls
 from tests.frontends.run_stablehlo import interpreted, run
@@ -80,7 +80,7 @@ def present_calls() -> list[Call]:
 def type_of(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return tuple(type_of(part) for part in value)
-    return None if value is None else TensorType(tuple(value.shape), element_of_torch(value.dtype))
+    return None if value is None else RankedTensorType(tuple(value.shape), element_of_torch(value.dtype))
 
 
 def tensors_in(arguments: Any) -> list[Any]:
@@ -211,7 +211,7 @@ def test_rows_compute_what_torch_computes(examples: list[Example], compute: Call
 def test_what_rows_do_not_know() -> None:
     row = find_row("aten.linalg_lu.default")
     assert row is not None
-    type_ = TensorType((4, 4))
+    type_ = RankedTensorType((4, 4))
     with pytest.raises(ShardyError, match="LU without pivots is unsupported"):
         build(lambda x: row((type_,) * 3, x, pivot=False)[1], type_)
 

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 # ruff: noqa: E402
 from shardy_py import ShardyError
 from shardy_py.frontends.aten import find_row
-from shardy_py.frontends.builder import TensorType, build
+from shardy_py.frontends.builder import RankedTensorType, build
 
 pytestmark = pytest.mark.torch
 
@@ -32,7 +32,7 @@ def called(name: str, out: Any, tensors: list[Any], *behind: Any, **keywords: An
         return [part for part in row(out, *filled, *behind, **keywords) if part is not None]
 
     held = [tensor for tensor in tensors if tensor is not None]
-    program = build(function, *(TensorType(tuple(tensor.shape)) for tensor in held))
+    program = build(function, *(RankedTensorType(tuple(tensor.shape)) for tensor in held))
     return list(program.run([tensor.numpy() for tensor in held]).values())
 
 
@@ -48,7 +48,7 @@ def expected(bias: Any, is_causal: bool, scale: float | None) -> list[Any]:
 
 
 def types(*tensors: Any) -> tuple[Any, ...]:
-    return tuple(None if tensor is None else TensorType(tuple(tensor.shape)) for tensor in tensors)
+    return tuple(None if tensor is None else RankedTensorType(tuple(tensor.shape)) for tensor in tensors)
 
 
 @pytest.mark.parametrize("is_causal", [False, True])

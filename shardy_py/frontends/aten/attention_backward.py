@@ -19,7 +19,7 @@ import numpy as np
 from shardy_py.api import ShardyError
 from shardy_py.frontends.aten.elements import Maybe, Outputs, Row, convert, sizes, widened
 from shardy_py.frontends.aten.reductions import shaped, softmax, spread
-from shardy_py.frontends.builder import Tensor, TensorType, dot_general, ops, reduce_max, reduce_sum
+from shardy_py.frontends.builder import RankedTensorType, Tensor, dot_general, ops, reduce_max, reduce_sum
 from shardy_py.frontends.builder.tensor import Operand
 
 _LEADING = ((0, 1), (0, 1))
@@ -100,7 +100,7 @@ def _backward(out: Outputs, given: _Attention, grad_out: Tensor) -> tuple[object
     return (*(shaped(each, type_) for each, type_ in zip(results, out, strict=False)), *more)
 
 
-def _of_bias(of_scores: Tensor, bias: Maybe, out: TensorType | None) -> Tensor | None:
+def _of_bias(of_scores: Tensor, bias: Maybe, out: RankedTensorType | None) -> Tensor | None:
     """The gradient of the bias: summed where it was repeated; None without one."""
     if bias is None or out is None:
         return None

@@ -23,7 +23,7 @@ from shardy_py.frontends.aten.elements import (
 )
 from shardy_py.frontends.aten.products import window
 from shardy_py.frontends.aten.shapes import part
-from shardy_py.frontends.builder import Tensor, TensorType, convolution, ops, reduce_sum
+from shardy_py.frontends.builder import RankedTensorType, Tensor, convolution, ops, reduce_sum
 from shardy_py.frontends.builder.tensor import Operand
 from shardy_py.mlir.dialects.stablehlo.structs import ConvDimensionNumbers
 
@@ -149,7 +149,7 @@ def _spatial(rank: int) -> tuple[int, ...]:
 
 
 def _slice_backward(
-    out: TensorType,
+    out: RankedTensorType,
     grad_output: Tensor,
     input_sizes: Sequence[int],
     dim: int,
@@ -165,7 +165,7 @@ def _slice_backward(
 
 
 def _select_backward(
-    out: TensorType, grad_output: Tensor, input_sizes: Sequence[int], dim: int, index: int
+    out: RankedTensorType, grad_output: Tensor, input_sizes: Sequence[int], dim: int, index: int
 ) -> Tensor:
     number = dimension(dim, len(input_sizes))
     place, shape = dimension(index, input_sizes[number]), list(input_sizes)
@@ -179,7 +179,7 @@ def _padded(tensor: Tensor, number: int, low: int, high: int, interior: int = 0)
 
 
 def _replication_pad_backward(
-    out: TensorType, grad_output: Tensor, self: Tensor, padding: Sequence[int]
+    out: RankedTensorType, grad_output: Tensor, self: Tensor, padding: Sequence[int]
 ) -> Tensor:
     """Gradients of copies added to those of the outer elements.
 
@@ -194,7 +194,7 @@ def _replication_pad_backward(
 
 
 def _reflection_pad_backward(
-    out: TensorType, grad_output: Tensor, self: Tensor, padding: Sequence[int]
+    out: RankedTensorType, grad_output: Tensor, self: Tensor, padding: Sequence[int]
 ) -> Tensor:
     """Gradients of mirrored elements added to those of their originals; padding as above."""
     for place in range(len(padding) // 2):
@@ -240,7 +240,7 @@ def _edges_added(tensor: Tensor, number: int, low: int, high: int) -> Tensor:
 # ---------------------------------------------------------------------- thresholds, norms of weights
 
 
-def _shrink_backward(out: TensorType, grad: Tensor, self: Tensor, lambd: float) -> Tensor:
+def _shrink_backward(out: RankedTensorType, grad: Tensor, self: Tensor, lambd: float) -> Tensor:
     """0 for elements from -lambd to lambd."""
     return ops.select(ops.and_(self >= -lambd, self <= lambd), 0, grad)
 
@@ -261,7 +261,7 @@ def _weight_norm_backward(
 # ---------------------------------------------------------------------- updates of optimizers
 
 
-def _lerp(out: TensorType, self: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
+def _lerp(out: RankedTensorType, self: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     """self + weight (end - self), from the end if the weight is a number of at least 0.5, as torch rounds."""
     end, weight = converted(out.element_type, end, weight)
     difference = end - self
@@ -273,7 +273,9 @@ def _lerp(out: TensorType, self: Tensor, end: Tensor, weight: Tensor | float) ->
 def _added(combine: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
     """self + value * combine(tensor1, tensor2)."""
 
-    def row(out: TensorType, self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Operand = 1) -> Tensor:
+    def row(
+        out: RankedTensorType, self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Operand = 1
+    ) -> Tensor:
         self, tensor1, tensor2 = converted(out.element_type, self, tensor1, tensor2)
         (value,) = converted(out.element_type, value)
         is_one = not isinstance(value, Tensor) and value == 1

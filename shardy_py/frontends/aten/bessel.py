@@ -24,7 +24,7 @@ from shardy_py.frontends.aten.series import (
     power_terms,
     summed,
 )
-from shardy_py.frontends.builder import Tensor, TensorType, ops
+from shardy_py.frontends.builder import RankedTensorType, Tensor, ops
 
 _DEGREE = 40
 _NEAR, _NEAR_K = 8.0, 2.0
@@ -216,7 +216,7 @@ def _erfcx(x: Tensor) -> Tensor:
 
 
 def _row(function: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
-    def row(out: TensorType, self: Tensor) -> Tensor:
+    def row(out: RankedTensorType, self: Tensor) -> Tensor:
         (operand,) = widened(convert(self, out.element_type))
         return convert(function(operand), out.element_type)
 

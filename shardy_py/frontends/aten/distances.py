@@ -11,7 +11,7 @@ from shardy_py.frontends.aten.einsum import einsum
 from shardy_py.frontends.aten.elements import Row, convert, filled, sizes
 from shardy_py.frontends.aten.scatters import scatter_along
 from shardy_py.frontends.aten.shapes import indexed
-from shardy_py.frontends.builder import Tensor, TensorType, dot_general, ops, reduce_max, reduce_sum
+from shardy_py.frontends.builder import RankedTensorType, Tensor, dot_general, ops, reduce_max, reduce_sum
 
 _FEW = 25
 """The most vectors whose Euclidean distances torch computes from differences."""
@@ -56,7 +56,9 @@ def _by_products(x1: Tensor, x2: Tensor, batch: Sequence[int]) -> Tensor:
     return ops.sqrt(ops.maximum(total - products * 2.0, 0))
 
 
-def _distances(out: TensorType, x1: Tensor, x2: Tensor, p: float, compute_mode: int | None = None) -> Tensor:
+def _distances(
+    out: RankedTensorType, x1: Tensor, x2: Tensor, p: float, compute_mode: int | None = None
+) -> Tensor:
     batch = np.broadcast_shapes(sizes(x1.type)[:-2], sizes(x2.type)[:-2])
     many = max(sizes(x1.type)[-2], sizes(x2.type)[-2]) > _FEW
     if p == 2 and (compute_mode == _BY_PRODUCTS or (many and compute_mode != _BY_DIFFERENCES)):
@@ -64,7 +66,7 @@ def _distances(out: TensorType, x1: Tensor, x2: Tensor, p: float, compute_mode: 
     return norm(_differences(x1, x2, batch), p)
 
 
-def _pair_distances(out: TensorType, self: Tensor, p: float = 2) -> Tensor:
+def _pair_distances(out: RankedTensorType, self: Tensor, p: float = 2) -> Tensor:
     """The distances of all pairs of vectors i < j, row by row."""
     rows, columns = np.triu_indices(sizes(self.type)[0], 1)
     pairs = [indexed(self, 0, (ops.constant(places.astype(np.int64)),)) for places in (rows, columns)]
@@ -91,7 +93,7 @@ def _slopes(differences: Tensor, norms: Tensor, p: float) -> Tensor:
 
 
 def _distances_backward(
-    out: TensorType, grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor
+    out: RankedTensorType, grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor
 ) -> Tensor:
     """The gradient of the first vectors; grad, cdist: [..., vectors of x1, of x2]."""
     if p == 0 or 0 in (*x1.shape, *x2.shape):
@@ -104,7 +106,9 @@ def _distances_backward(
     return reduce_sum(_slopes(differences, norms, p) * grads, (len(batch) + 1,))
 
 
-def _pair_distances_backward(out: TensorType, grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
+def _pair_distances_backward(
+    out: RankedTensorType, grad: Tensor, self: Tensor, p: float, pdist: Tensor
+) -> Tensor:
     count, width = sizes(out)
     if p == 0 or count < 2:
         return filled(out, 0)
@@ -121,7 +125,7 @@ def _pair_distances_backward(out: TensorType, grad: Tensor, self: Tensor, p: flo
 
 
 def _trilinear(
-    out: TensorType,
+    out: RankedTensorType,
     i1: Tensor,
     i2: Tensor,
     i3: Tensor,

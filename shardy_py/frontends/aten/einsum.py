@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from shardy_py.frontends.aten.elements import Row, converted, sizes
 from shardy_py.frontends.aten.shapes import diagonal, reordered
-from shardy_py.frontends.builder import Tensor, TensorType, dot_general, ops, reduce_sum
+from shardy_py.frontends.builder import RankedTensorType, Tensor, dot_general, ops, reduce_sum
 
 Labels = list[str]
 """A label for each dimension: a letter, or `...k` for the k-th dimension of an ellipsis from the right."""
@@ -48,7 +48,7 @@ def _ellipsis_size(labels: Labels) -> int:
 
 
 def einsum(
-    out: TensorType, equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None
+    out: RankedTensorType, equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None
 ) -> Tensor:
     """The sum of products. `path`, an order of contraction, changes no result and is ignored."""
     operands, wanted = parse(equation, [tensor.rank for tensor in tensors])

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from shardy_py.api import ShardyError
-from shardy_py.frontends.builder import Tensor, TensorType, ops
+from shardy_py.frontends.builder import RankedTensorType, Tensor, ops
 from shardy_py.frontends.builder.tensor import Operand
 from shardy_py.frontends.builder.types import dtype_of, element_of
 
-Outputs = Sequence[TensorType]
+Outputs = Sequence[RankedTensorType]
 """The types of an op's results in torch."""
 Results = Tensor | Sequence[Tensor | None] | None
 """The results of an op: a tensor, several, or none; None among several where torch computes none."""
@@ -93,12 +93,12 @@ def widened(*operands: Tensor | None) -> tuple[Any, ...]:
     return tuple(convert(o, "f32") if o is not None and o.element_type in _HALF else o for o in operands)
 
 
-def filled(type_: TensorType, number: Operand) -> Tensor:
+def filled(type_: RankedTensorType, number: Operand) -> Tensor:
     """A constant of that type, filled with one number."""
     return ops.constant(np.asarray(number).astype(dtype_of(type_.element_type)), None, sizes(type_))
 
 
-def sizes(type_: TensorType) -> tuple[int, ...]:
+def sizes(type_: RankedTensorType) -> tuple[int, ...]:
     """The sizes of a static type."""
     return tuple(size for size in type_.shape if size is not None)
 

@@ -20,10 +20,11 @@ from shardy_py.frontends.aten.distances import norm
 from shardy_py.frontends.aten.elements import Maybe, Row, convert, filled, sizes
 from shardy_py.frontends.aten.reductions import lowest
 from shardy_py.frontends.aten.scatters import scatter_along
-from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce, reduce_sum, scatter
+from shardy_py.frontends.builder import RankedTensorType, Tensor, ops, reduce, reduce_sum, scatter
 from shardy_py.frontends.builder.tensor import Operand, elementwise
 from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp, ConstantOp, op_class
 from shardy_py.mlir.dialects.stablehlo.structs import ScatterDimensionNumbers
+from shardy_py.mlir.typed import property_of
 
 _SUM, _MEAN, _MAX = 0, 1, 2
 _Iota, _Multiply = op_class("iota"), op_class("multiply")
@@ -41,7 +42,7 @@ def _step(offsets: Tensor) -> int | None:
         factor = _defining_op(factor.operands[0])
     if not (isinstance(count, _Iota) and isinstance(factor, ConstantOp)):
         return None
-    value = cast(DenseIntOrFPElementsAttr, factor.properties["value"])
+    value = property_of(factor, "value", DenseIntOrFPElementsAttr)
     numbers = {int(cast(int, number)) for number in value.get_values()}
     return numbers.pop() if len(numbers) == 1 else None
 
@@ -117,12 +118,12 @@ def _along_rows(vector: Tensor, width: int) -> Tensor:
 def _kept(indices: Tensor, padding_idx: int) -> Tensor:
     """True if indices belong to their bags: all but `padding_idx`, or all if that is negative."""
     if padding_idx < 0:
-        return filled(TensorType(indices.shape, "i1"), True)
+        return filled(RankedTensorType(indices.shape, "i1"), True)
     return ops.compare(indices, padding_idx, "NE")
 
 
 def _embedding_bag(
-    out: Sequence[TensorType],
+    out: Sequence[RankedTensorType],
     weight: Tensor,
     indices: Tensor,
     offsets: Tensor,
@@ -178,7 +179,7 @@ def _maxima(bags: _Bags, rows: Tensor, extremes: Tensor, indices: Tensor) -> Ten
 
 
 def _embedding_bag_backward(
-    out: TensorType,
+    out: RankedTensorType,
     grad: Tensor,
     indices: Tensor,
     offsets: Tensor,
@@ -216,7 +217,7 @@ def _embedding_bag_backward(
 
 
 def _weights_backward(
-    out: TensorType,
+    out: RankedTensorType,
     grad: Tensor,
     weight: Tensor,
     indices: Tensor,
@@ -232,12 +233,12 @@ def _weights_backward(
 
 
 def _renormalized(
-    out: TensorType, self: Tensor, indices: Tensor, max_norm: float, norm_type: float
+    out: RankedTensorType, self: Tensor, indices: Tensor, max_norm: float, norm_type: float
 ) -> Tensor:
     """The embeddings with those at indices scaled to at most a norm."""
     count, width = sizes(out)
     places = ops.reshape(indices, (-1,))
-    ones = filled(TensorType(places.shape, "f32"), 1)
+    ones = filled(RankedTensorType(places.shape, "f32"), 1)
     used = ops.compare(_put(ones, places, (count,), "maximum", 0), 0, "NE")
     norms = norm(self, norm_type)
     is_long = ops.and_(used, norms > max_norm)

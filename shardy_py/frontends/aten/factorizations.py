@@ -21,7 +21,7 @@ from shardy_py.frontends.aten.matrices import (
 )
 from shardy_py.frontends.aten.reductions import shaped
 from shardy_py.frontends.aten.shapes import part
-from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_max
+from shardy_py.frontends.builder import RankedTensorType, Tensor, ops, reduce_max
 from shardy_py.frontends.builder.tensor import Operand
 
 
@@ -32,15 +32,15 @@ def _reflectors(self: Tensor) -> tuple[Tensor, Tensor]:
     return packed, factors
 
 
-def _geqrf(out: Sequence[TensorType], self: Tensor) -> tuple[Tensor, ...]:
+def _geqrf(out: Sequence[RankedTensorType], self: Tensor) -> tuple[Tensor, ...]:
     return _reflectors(self)
 
 
-def _householder_product(out: TensorType, input: Tensor, tau: Tensor) -> Tensor:
+def _householder_product(out: RankedTensorType, input: Tensor, tau: Tensor) -> Tensor:
     return lapack("orgqr", [input, tau], [input.type], input.rank - 2)[0]
 
 
-def _qr(out: Sequence[TensorType], A: Tensor, mode: str = "reduced") -> tuple[Tensor, ...]:
+def _qr(out: Sequence[RankedTensorType], A: Tensor, mode: str = "reduced") -> tuple[Tensor, ...]:
     packed, factors = _reflectors(A)
     rows, columns = rows_and_columns(A)
     least, rank = min(rows, columns), A.rank
@@ -57,7 +57,12 @@ def _qr(out: Sequence[TensorType], A: Tensor, mode: str = "reduced") -> tuple[Te
 
 
 def _ormqr(
-    out: TensorType, self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False
+    out: RankedTensorType,
+    self: Tensor,
+    input2: Tensor,
+    input3: Tensor,
+    left: bool = True,
+    transpose: bool = False,
 ) -> Tensor:
     """Q input3, or input3 Q, or with the adjoint of Q, from reflectors and factors; Q is square."""
     rows, columns = rows_and_columns(self)
@@ -72,7 +77,9 @@ def _ormqr(
 # ---------------------------------------------------------------------- eigenvalues and singular values
 
 
-def eigh(out: Sequence[TensorType], A: Tensor, UPLO: str = "L", compute_v: bool = True) -> tuple[Tensor, ...]:
+def eigh(
+    out: Sequence[RankedTensorType], A: Tensor, UPLO: str = "L", compute_v: bool = True
+) -> tuple[Tensor, ...]:
     """The eigenvalues of Hermitian matrices, ascending, and the eigenvectors."""
     rows, real = sizes(A.type)[-1], REAL.get(A.element_type, A.element_type)
     types = [A.type, typed(A, [rows], real), typed(A, [], "i32")]
@@ -82,7 +89,11 @@ def eigh(out: Sequence[TensorType], A: Tensor, UPLO: str = "L", compute_v: bool 
 
 
 def svd(
-    out: Sequence[TensorType], A: Tensor, full_matrices: bool = False, compute_uv: bool = True, **_: object
+    out: Sequence[RankedTensorType],
+    A: Tensor,
+    full_matrices: bool = False,
+    compute_uv: bool = True,
+    **_: object,
 ) -> tuple[Tensor, ...]:
     """U, the singular values, and V^H."""
     rows, columns = rows_and_columns(A)
@@ -109,7 +120,7 @@ def _like(given: Operand | None, tensor: Tensor) -> Tensor:
 
 
 def _pseudoinverse(
-    out: TensorType,
+    out: RankedTensorType,
     self: Tensor,
     *,
     atol: Operand | None = None,
@@ -145,11 +156,11 @@ def _eigen(A: Tensor, *, vectors: bool) -> tuple[Tensor, Tensor]:
     return (ops.complex(*parts) if len(parts) > 1 else parts[0]), found
 
 
-def _eig(out: Sequence[TensorType], self: Tensor) -> tuple[Tensor, Tensor]:
+def _eig(out: Sequence[RankedTensorType], self: Tensor) -> tuple[Tensor, Tensor]:
     return _eigen(self, vectors=True)
 
 
-def _eigenvalues(out: TensorType, self: Tensor) -> Tensor:
+def _eigenvalues(out: RankedTensorType, self: Tensor) -> Tensor:
     return shaped(_eigen(self, vectors=False)[0], out)
 
 

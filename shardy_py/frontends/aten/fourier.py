@@ -7,7 +7,7 @@ from math import prod
 
 from shardy_py.frontends.aten.elements import Row, convert, dimension, sizes
 from shardy_py.frontends.aten.shapes import part, reordered
-from shardy_py.frontends.builder import Tensor, TensorType, ops
+from shardy_py.frontends.builder import RankedTensorType, Tensor, ops
 
 _MOST = 3
 """The most dimensions that one op of StableHLO transforms."""
@@ -46,7 +46,9 @@ def _counted(dim: Sequence[int], rank: int) -> list[int]:
     return [dimension(d, rank) for d in dim]
 
 
-def _c2c(out: TensorType, self: Tensor, dim: Sequence[int], normalization: int, forward: bool) -> Tensor:
+def _c2c(
+    out: RankedTensorType, self: Tensor, dim: Sequence[int], normalization: int, forward: bool
+) -> Tensor:
     dims = _counted(dim, self.rank)
     if not dims:
         return self
@@ -55,7 +57,9 @@ def _c2c(out: TensorType, self: Tensor, dim: Sequence[int], normalization: int, 
     return _scaled(result, count, normalization, has_inverse=not forward)
 
 
-def _r2c(out: TensorType, self: Tensor, dim: Sequence[int], normalization: int, onesided: bool) -> Tensor:
+def _r2c(
+    out: RankedTensorType, self: Tensor, dim: Sequence[int], normalization: int, onesided: bool
+) -> Tensor:
     dims = _counted(dim, self.rank)
     count = prod(sizes(self.type)[d] for d in dims)
     if onesided:
@@ -67,7 +71,9 @@ def _r2c(out: TensorType, self: Tensor, dim: Sequence[int], normalization: int, 
     return _scaled(result, count, normalization, has_inverse=False)
 
 
-def _c2r(out: TensorType, self: Tensor, dim: Sequence[int], normalization: int, last_dim_size: int) -> Tensor:
+def _c2r(
+    out: RankedTensorType, self: Tensor, dim: Sequence[int], normalization: int, last_dim_size: int
+) -> Tensor:
     """The inverse; the operand has the first half of the `last_dim_size` elements."""
     dims = _counted(dim, self.rank)
     self = part(self, dims[-1], 0, last_dim_size // 2 + 1)

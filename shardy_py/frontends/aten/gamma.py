@@ -13,7 +13,7 @@ import numpy as np
 
 from shardy_py.frontends.aten.chlo_ops import chlo
 from shardy_py.frontends.aten.elements import Row, convert, filled, sizes, widened
-from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce, while_loop
+from shardy_py.frontends.builder import RankedTensorType, Tensor, ops, reduce, while_loop
 from shardy_py.frontends.builder.tensor import Operand, elementwise
 from shardy_py.frontends.builder.types import dtype_of
 
@@ -36,7 +36,7 @@ def _series(a: Tensor, x: Tensor, precision: float) -> Tensor:
         return k + 1.0, following, total + following
 
     ones = filled(a.type, 1)
-    return while_loop(goes_on, added, (filled(TensorType((), a.element_type), 1), ones, ones))[2]
+    return while_loop(goes_on, added, (filled(RankedTensorType((), a.element_type), 1), ones, ones))[2]
 
 
 def _fraction(a: Tensor, x: Tensor, precision: float) -> Tensor:
@@ -57,12 +57,12 @@ def _fraction(a: Tensor, x: Tensor, precision: float) -> Tensor:
         return k + 1.0, c, d, found * c * d, c * d
 
     start = ops.divide(1, away_from_0(x + 1.0 - a))
-    state = (filled(TensorType((), a.element_type), 1), filled(a.type, 1 / tiny), start, start)
+    state = (filled(RankedTensorType((), a.element_type), 1), filled(a.type, 1 / tiny), start, start)
     return while_loop(goes_on, step, (*state, filled(a.type, 0)))[3]
 
 
 def _regularized(*, upper: bool) -> Callable[..., Tensor]:
-    def row(out: TensorType, self: Operand, other: Operand) -> Tensor:
+    def row(out: RankedTensorType, self: Operand, other: Operand) -> Tensor:
         a, x = widened(*(_spread(given, out) for given in (self, other)))
         precision = float(np.finfo(dtype_of(a.element_type)).eps)
         is_valid = ops.and_(a > 0, ops.and_(x > 0, ops.compare(x, np.inf, "LT")))
@@ -101,7 +101,7 @@ def _at_limits(a: Tensor, x: Tensor, *, upper: bool) -> Tensor:
     return ops.select(is_nan, np.nan, found)
 
 
-def _spread(operand: Operand, out: TensorType) -> Tensor:
+def _spread(operand: Operand, out: RankedTensorType) -> Tensor:
     if not isinstance(operand, Tensor):
         return filled(out, operand)
     return ops.broadcast_to(convert(operand, out.element_type), sizes(out))

@@ -16,7 +16,7 @@ from typing import Any
 
 from shardy_py.frontends.aten.elements import Outputs, Row, convert, filled, sizes, widened
 from shardy_py.frontends.aten.shapes import part
-from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_sum, scatter
+from shardy_py.frontends.builder import RankedTensorType, Tensor, ops, reduce_sum, scatter
 from shardy_py.frontends.builder.tensor import elementwise
 from shardy_py.mlir.dialects.stablehlo.structs import GatherDimensionNumbers, ScatterDimensionNumbers
 
@@ -125,7 +125,7 @@ def _neighbours(sampling: _Sampling, grid: Tensor, spatial: Sequence[int]) -> It
     taps = [sampling.taps(points[count - 1 - d], size) for d, size in enumerate(spatial)]
     ones = filled(points[0].type, 1)
     for chosen in product(*taps):
-        inside = filled(TensorType(shape, "i1"), True)
+        inside = filled(RankedTensorType(shape, "i1"), True)
         for tap, size in zip(chosen, spatial, strict=True):
             inside = ops.and_(inside, ops.and_(tap.position >= 0, tap.position <= size - 1))
         columns = [
@@ -167,7 +167,7 @@ def _merged(grid: Tensor) -> Tensor:
 
 
 def _sampled(
-    out: TensorType,
+    out: RankedTensorType,
     input: Tensor,
     grid: Tensor,
     interpolation_mode: int,
@@ -179,7 +179,7 @@ def _sampled(
     grid = _merged(grid)
     batch, points, _ = sizes(grid.type)
     shape = (batch, sizes(image.type)[1], points)
-    total = filled(TensorType(shape, image.element_type), 0)
+    total = filled(RankedTensorType(shape, image.element_type), 0)
     for each in _neighbours(
         _Sampling(interpolation_mode, padding_mode, align_corners), grid, sizes(image.type)[2:]
     ):
@@ -204,7 +204,7 @@ def _sampled_backward(
     shape = (batch, sizes(image.type)[1], count)
     gradient = ops.reshape(gradient, shape)
     of_image = filled(image.type, 0)
-    of_points = [filled(TensorType((batch, count), image.element_type), 0)] * rank
+    of_points = [filled(RankedTensorType((batch, count), image.element_type), 0)] * rank
     sampling = _Sampling(interpolation_mode, padding_mode, align_corners)
     for each in _neighbours(sampling, points, sizes(image.type)[2:]):
         if output_mask[0]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from shardy_py.frontends.aten.elements import Maybe, Outputs, Row, convert, sizes
 from shardy_py.frontends.aten.shapes import part
-from shardy_py.frontends.builder import Tensor, TensorType, dot_general, emit, ops
+from shardy_py.frontends.builder import RankedTensorType, Tensor, dot_general, emit, ops
 from shardy_py.mlir.dialects.chlo import RaggedDotOp
 from shardy_py.mlir.dialects.chlo.attributes import RaggedDotDimensionNumbers, RaggedDotDimensionNumbersAttr
 
@@ -18,7 +18,9 @@ def _group_sizes(ends: Tensor) -> Tensor:
     return ends - starts
 
 
-def _ragged(lhs: Tensor, rhs: Tensor, ends: Tensor, out: TensorType, **numbers: tuple[int, ...]) -> Tensor:
+def _ragged(
+    lhs: Tensor, rhs: Tensor, ends: Tensor, out: RankedTensorType, **numbers: tuple[int, ...]
+) -> Tensor:
     """The groups of the left end at `ends`; numbers: those of the attribute."""
     attribute = RaggedDotDimensionNumbersAttr(RaggedDotDimensionNumbers(**numbers))
     operands = (lhs, rhs, _group_sizes(ends))
@@ -27,7 +29,7 @@ def _ragged(lhs: Tensor, rhs: Tensor, ends: Tensor, out: TensorType, **numbers: 
 
 
 def _grouped_mm(
-    out: TensorType,
+    out: RankedTensorType,
     self: Tensor,
     mat2: Tensor,
     offs: Maybe = None,
@@ -38,7 +40,7 @@ def _grouped_mm(
 
     Offsets divide the dimension that the two-dimensional operands have and the result: rows, columns, or k.
     """
-    plain = TensorType(out.shape, self.element_type)
+    plain = RankedTensorType(out.shape, self.element_type)
     if self.rank == 3 and mat2.rank == 3:
         result = dot_general(self, mat2, ((2,), (1,)), ((0,), (0,)))
     elif offs is None:
@@ -66,7 +68,7 @@ def _grouped_mm(
         )
     else:
         # Groups of columns: those of rows of the transposed product.
-        turned = TensorType((out.shape[1], out.shape[0]), self.element_type)
+        turned = RankedTensorType((out.shape[1], out.shape[0]), self.element_type)
         columns = _ragged(
             mat2,
             self,

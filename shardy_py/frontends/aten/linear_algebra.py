@@ -24,7 +24,7 @@ from shardy_py.frontends.aten.matrices import (
     with_batch,
 )
 from shardy_py.frontends.aten.shapes import along_dimension, diagonal, part
-from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_prod, reduce_sum, while_loop
+from shardy_py.frontends.builder import RankedTensorType, Tensor, ops, reduce_prod, reduce_sum, while_loop
 
 
 def _solved(
@@ -51,35 +51,43 @@ def _solved(
 # ---------------------------------------------------------------------- Cholesky
 
 
-def _cholesky(out: TensorType, self: Tensor, upper: bool = False) -> Tensor:
+def _cholesky(out: RankedTensorType, self: Tensor, upper: bool = False) -> Tensor:
     factor = ops.cholesky(matrices.adjoint(self) if upper else self, lower=True)
     factor = triangle(factor, upper=False)
     return matrices.adjoint(factor) if upper else factor
 
 
-def _cholesky_ex(out: Sequence[TensorType], self: Tensor, *, upper: bool = False, **_: object) -> Results:
+def _cholesky_ex(
+    out: Sequence[RankedTensorType], self: Tensor, *, upper: bool = False, **_: object
+) -> Results:
     return _cholesky(out[0], self, upper), filled(out[1], 0)
 
 
-def _cholesky_solve(out: TensorType, self: Tensor, A: Tensor, upper: bool = False) -> Tensor:
+def _cholesky_solve(out: RankedTensorType, self: Tensor, A: Tensor, upper: bool = False) -> Tensor:
     """L L^H X = self, given L, or U^H U X = self."""
     first, second = ("ADJOINT", "NO_TRANSPOSE") if upper else ("NO_TRANSPOSE", "ADJOINT")
     half = _solved(A, self, upper=upper, transposed=first)
     return _solved(A, half, upper=upper, transposed=second)
 
 
-def _cholesky_inverse(out: TensorType, self: Tensor, upper: bool = False) -> Tensor:
+def _cholesky_inverse(out: RankedTensorType, self: Tensor, upper: bool = False) -> Tensor:
     return _cholesky_solve(out, identity(self.type), self, upper)
 
 
 def _solve_triangular(
-    out: TensorType, self: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
+    out: RankedTensorType,
+    self: Tensor,
+    B: Tensor,
+    *,
+    upper: bool,
+    left: bool = True,
+    unitriangular: bool = False,
 ) -> Tensor:
     return _solved(self, B, left=left, upper=upper, unit=unitriangular)
 
 
 def _triangular_solve(
-    out: Sequence[TensorType],
+    out: Sequence[RankedTensorType],
     self: Tensor,
     A: Tensor,
     upper: bool = True,
@@ -156,20 +164,20 @@ def _lower_and_upper(factors: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _lu_factor(
-    out: Sequence[TensorType], A: Tensor, *, pivot: bool = True, **_: object
+    out: Sequence[RankedTensorType], A: Tensor, *, pivot: bool = True, **_: object
 ) -> tuple[Tensor, ...]:
     factors, pivots = _factored(A, pivot=pivot)
     return factors, pivots, *(filled(type_, 0) for type_ in out[2:])
 
 
-def _lu(out: Sequence[TensorType], A: Tensor, *, pivot: bool = True) -> tuple[Tensor, ...]:
+def _lu(out: Sequence[RankedTensorType], A: Tensor, *, pivot: bool = True) -> tuple[Tensor, ...]:
     factors, pivots = _factored(A, pivot=pivot)
     order = _permutation(pivots, rows_and_columns(A)[0])
     return _unordered(order, A.element_type), *_lower_and_upper(factors)
 
 
 def _lu_unpack(
-    out: Sequence[TensorType],
+    out: Sequence[RankedTensorType],
     LU_data: Tensor,
     LU_pivots: Tensor,
     unpack_data: bool = True,
@@ -190,7 +198,7 @@ def _solved_by_factors(factors: Tensor, pivots: Tensor, right: Tensor) -> Tensor
 
 
 def _lu_solve(
-    out: TensorType, LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
+    out: RankedTensorType, LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
 ) -> Tensor:
     """P L U X = B; from the right, X P L U = B; adjoint: with the adjoint of P L U."""
     if not left:
@@ -207,7 +215,7 @@ def _lu_solve(
 
 
 def _solve(
-    out: Sequence[TensorType], A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False
+    out: Sequence[RankedTensorType], A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False
 ) -> tuple[Tensor, ...]:
     is_vector = B.rank == 1 or sizes(B.type) == sizes(A.type)[:-1]
     factors, pivots = _factored(A)
@@ -219,7 +227,7 @@ def _solve(
     return ops.reshape(result, sizes(out[0])), factors, pivots, *(filled(type_, 0) for type_ in out[3:])
 
 
-def _inverse(out: Sequence[TensorType], A: Tensor, **_: object) -> tuple[Tensor, ...]:
+def _inverse(out: Sequence[RankedTensorType], A: Tensor, **_: object) -> tuple[Tensor, ...]:
     factors, pivots = _factored(A)
     return _solved_by_factors(factors, pivots, identity(A.type)), *(filled(type_, 0) for type_ in out[1:])
 
@@ -239,14 +247,14 @@ def _factored_for_determinant(A: Tensor) -> tuple[Tensor, Tensor]:
     return _factored(matrices.adjoint(A) if is_real else A)
 
 
-def _determinant(out: Sequence[TensorType], A: Tensor) -> tuple[Tensor, ...]:
+def _determinant(out: Sequence[RankedTensorType], A: Tensor) -> tuple[Tensor, ...]:
     factors, pivots = _factored_for_determinant(A)
     found = diagonal(factors, A.rank - 2, A.rank - 1)
     result = reduce_prod(found, (A.rank - 2,)) * _parity(pivots, A.element_type)
     return result, factors, pivots
 
 
-def _log_determinant(out: Sequence[TensorType], A: Tensor) -> tuple[Tensor, ...]:
+def _log_determinant(out: Sequence[RankedTensorType], A: Tensor) -> tuple[Tensor, ...]:
     """The sign, or phase, and the logarithm of the magnitude of the determinant."""
     factors, pivots = _factored_for_determinant(A)
     found = diagonal(factors, A.rank - 2, A.rank - 1)

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.builtin import TensorType as TensorAttr
 
 from shardy_py.frontends.aten.elements import filled, sizes
-from shardy_py.frontends.builder import Tensor, TensorType, dot_general, ops
+from shardy_py.frontends.builder import RankedTensorType, Tensor, dot_general, ops
 from shardy_py.frontends.builder.tensor import Rule
 from shardy_py.propagation.rules import einsum_rule
 
@@ -35,7 +35,7 @@ _OF_COMPLEX = {"orgqr": "ungqr", "ormqr": "unmqr", "syevd": "heevd"}
 
 
 def lapack(
-    routine: str, operands: Sequence[Tensor], results: Sequence[TensorType], batch: int, **options: str
+    routine: str, operands: Sequence[Tensor], results: Sequence[RankedTensorType], batch: int, **options: str
 ) -> tuple[Tensor, ...]:
     """A routine of LAPACK on the last dimensions of tensors; options: the letters it takes."""
     if any(0 in tensor.shape for tensor in operands):
@@ -61,11 +61,13 @@ def lapack(
     )
 
 
-def _batch_rule(operands: Sequence[TensorType], results: Sequence[TensorType], batch: int) -> Rule:
+def _batch_rule(
+    operands: Sequence[RankedTensorType], results: Sequence[RankedTensorType], batch: int
+) -> Rule:
     """The rule of an op that keeps batches apart, and needs all other dimensions whole."""
     own: list[str] = []
 
-    def notation(types: Sequence[TensorType]) -> str:
+    def notation(types: Sequence[RankedTensorType]) -> str:
         terms: list[str] = []
         for type_ in types:
             names = [f"own{len(own) + i}" for i in range(len(type_.shape) - batch)]
@@ -77,7 +79,7 @@ def _batch_rule(operands: Sequence[TensorType], results: Sequence[TensorType], b
     return partial(einsum_rule, text, need_replication=own)
 
 
-def _column_major(types: Sequence[TensorType], batch: int) -> ArrayAttr[Any]:
+def _column_major(types: Sequence[RankedTensorType], batch: int) -> ArrayAttr[Any]:
     """The layouts of matrices as LAPACK has them, the first index fastest; of batches row-major."""
     layouts: list[DenseIntOrFPElementsAttr] = []
     for type_ in types:
@@ -87,9 +89,9 @@ def _column_major(types: Sequence[TensorType], batch: int) -> ArrayAttr[Any]:
     return ArrayAttr(layouts)
 
 
-def typed(tensor: Tensor, last: Sequence[int], element_type: str = "") -> TensorType:
+def typed(tensor: Tensor, last: Sequence[int], element_type: str = "") -> RankedTensorType:
     """A type with the batch of a matrix and other last dimensions."""
-    return TensorType((*tensor.shape[:-2], *last), element_type or tensor.element_type)
+    return RankedTensorType((*tensor.shape[:-2], *last), element_type or tensor.element_type)
 
 
 def rows_and_columns(tensor: Tensor) -> tuple[int, int]:
@@ -114,7 +116,7 @@ def triangle(tensor: Tensor, *, upper: bool, unit: bool = False) -> Tensor:
     return ops.select(ops.compare(row, column, "EQ"), 1, kept) if unit else kept
 
 
-def identity(type_: TensorType) -> Tensor:
+def identity(type_: RankedTensorType) -> Tensor:
     """Identity matrices of a type."""
     zeros = filled(type_, 0)
     row, column = positions(zeros)

@@ -8,7 +8,7 @@ from math import log
 from shardy_py.frontends.aten.elements import Row, convert, sizes
 from shardy_py.frontends.aten.factorizations import eigh, svd
 from shardy_py.frontends.aten.matrices import REAL, adjoint, identity, product, typed
-from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_max, reduce_sum, while_loop
+from shardy_py.frontends.builder import RankedTensorType, Tensor, ops, reduce_max, reduce_sum, while_loop
 
 _DEGREE = 18
 """That of the Taylor polynomial of matrices."""
@@ -16,7 +16,7 @@ _LARGEST = {"f32": 3.0, "complex<f32>": 3.0}
 """The largest norm for which the polynomial is exact to the last bits, by element type; 1 in f64."""
 
 
-def _exponential(out: TensorType, self: Tensor) -> Tensor:
+def _exponential(out: RankedTensorType, self: Tensor) -> Tensor:
     """exp(A / 2^s)^(2^s), with s such that the norm of A / 2^s is small (scaling and squaring)."""
     if 0 in self.shape:
         return self
@@ -56,7 +56,7 @@ def _columns(values: Tensor, like: Tensor) -> Tensor:
     return ops.broadcast_in_dim(wide, sizes(like.type), (*range(like.rank - 2), like.rank - 1))
 
 
-def _square_root(out: TensorType, self: Tensor) -> Tensor:
+def _square_root(out: RankedTensorType, self: Tensor) -> Tensor:
     """V sqrt(values) V^H of Hermitian matrices."""
     real = REAL.get(self.element_type, self.element_type)
     types = (typed(self, sizes(self.type)[-1:], real), self.type)
@@ -64,7 +64,7 @@ def _square_root(out: TensorType, self: Tensor) -> Tensor:
     return product(vectors * _columns(ops.sqrt(ops.maximum(values, 0)), vectors), adjoint(vectors))
 
 
-def _polar(out: Sequence[TensorType], A: Tensor) -> tuple[Tensor, Tensor]:
+def _polar(out: Sequence[RankedTensorType], A: Tensor) -> tuple[Tensor, Tensor]:
     """W V^H and V S V^H of the singular values W S V^H."""
     unused = (out[0], typed(A, []), out[1])
     u, values, vh = svd(unused, A)

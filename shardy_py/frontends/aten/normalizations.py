@@ -8,7 +8,7 @@ from shardy_py.api import ShardyError
 from shardy_py.frontends.aten.elements import Maybe, Outputs, Row, filled, sizes, widened
 from shardy_py.frontends.aten.products import along
 from shardy_py.frontends.aten.reductions import mean_over, shaped, spread
-from shardy_py.frontends.builder import Tensor, TensorType, ops
+from shardy_py.frontends.builder import RankedTensorType, Tensor, ops
 
 
 def _normalized(input: Tensor, over: Sequence[int], eps: float) -> tuple[Tensor, Tensor, Tensor]:
@@ -57,7 +57,7 @@ def _batch_norm_inference(
 
 
 def _instance_norm(
-    out: TensorType,
+    out: RankedTensorType,
     input: Tensor,
     weight: Maybe,
     bias: Maybe,

@@ -14,7 +14,7 @@ import numpy as np
 
 from shardy_py.frontends.aten.chlo_ops import chlo, erf, erf_inv
 from shardy_py.frontends.aten.elements import Row, convert, converted, filled, promoted, sizes
-from shardy_py.frontends.builder import Tensor, TensorType, ops
+from shardy_py.frontends.builder import RankedTensorType, Tensor, ops
 from shardy_py.frontends.builder.tensor import elementwise
 from shardy_py.ops import names
 
@@ -22,7 +22,7 @@ Operand = Any
 
 
 def _unary(function: Callable[[Tensor], Tensor]) -> Row:
-    def row(out: TensorType, self: Tensor, **_: object) -> Tensor:
+    def row(out: RankedTensorType, self: Tensor, **_: object) -> Tensor:
         return function(convert(self, out.element_type))
 
     return row
@@ -31,7 +31,7 @@ def _unary(function: Callable[[Tensor], Tensor]) -> Row:
 def _binary(op_name: str, element: str = "") -> Row:
     """An op on operands of the element type, that of the result by default."""
 
-    def row(out: TensorType, self: Operand, other: Operand, *, alpha: Any = 1) -> Tensor:
+    def row(out: RankedTensorType, self: Operand, other: Operand, *, alpha: object = 1) -> Tensor:
         lhs, rhs = converted(element or out.element_type, self, other)
         return elementwise(op_name, lhs, _scaled(rhs, alpha))
 
@@ -43,14 +43,16 @@ def _scaled(operand: Operand, factor: object) -> Operand:
 
 
 def _comparison(direction: str) -> Row:
-    def row(out: TensorType, self: Operand, other: Operand) -> Tensor:
+    def row(out: RankedTensorType, self: Operand, other: Operand) -> Tensor:
         lhs, rhs = promoted(self, other)
         return ops.compare(lhs, rhs, direction)
 
     return row
 
 
-def _divide(out: TensorType, self: Operand, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
+def _divide(
+    out: RankedTensorType, self: Operand, other: Operand, *, rounding_mode: str | None = None
+) -> Tensor:
     lhs, rhs = converted(out.element_type, self, other)
     quotient = ops.divide(lhs, rhs)
     whole = out.element_type.startswith(("i", "ui"))
@@ -85,14 +87,14 @@ def _falls_short(lhs: Operand, rhs: Operand) -> Tensor:
     return ops.and_(ops.compare(rest, 0, "NE"), ops.compare(rest < 0, rhs < 0, "NE"))
 
 
-def _remainder(out: TensorType, self: Operand, other: Operand) -> Tensor:
+def _remainder(out: RankedTensorType, self: Operand, other: Operand) -> Tensor:
     """Python's `%`: the sign of the divisor."""
     lhs, rhs = converted(out.element_type, self, other)
     rest = ops.remainder(lhs, rhs)
     return ops.select(_falls_short(lhs, rhs), rest + rhs, rest)
 
 
-def _power(out: TensorType, self: Operand, exponent: Operand) -> Tensor:
+def _power(out: RankedTensorType, self: Operand, exponent: Operand) -> Tensor:
     base, power = converted(out.element_type, self, exponent)
     match None if isinstance(power, Tensor) else power:
         case 0.5:
@@ -119,24 +121,24 @@ def _sign(operand: Tensor) -> Tensor:
     return ops.select(ops.compare(operand, operand, "NE"), 0, sign) if is_float else sign
 
 
-def _where(out: TensorType, condition: Tensor, self: Operand, other: Operand) -> Tensor:
+def _where(out: RankedTensorType, condition: Tensor, self: Operand, other: Operand) -> Tensor:
     pred = ops.broadcast_to(condition, sizes(out))
     return ops.select(pred, *(_spread(operand, out) for operand in (self, other)))
 
 
-def _spread(operand: Operand, out: TensorType) -> Tensor:
+def _spread(operand: Operand, out: RankedTensorType) -> Tensor:
     if not isinstance(operand, Tensor):
         return ops.constant(operand, out.element_type, sizes(out))
     return ops.broadcast_to(convert(operand, out.element_type), sizes(out))
 
 
-def _clamp(out: TensorType, self: Tensor, min: Operand = None, max: Operand = None) -> Tensor:
+def _clamp(out: RankedTensorType, self: Tensor, min: Operand = None, max: Operand = None) -> Tensor:
     result, low, high = converted(out.element_type, self, min, max)
     result = result if low is None else ops.maximum(result, low)
     return result if high is None else ops.minimum(result, high)
 
 
-def _gelu(out: TensorType, self: Tensor, *, approximate: str = "none") -> Tensor:
+def _gelu(out: RankedTensorType, self: Tensor, *, approximate: str = "none") -> Tensor:
     """Hendrycks and Gimpel, "Gaussian Error Linear Units", with erf or their tanh."""
     if approximate == "tanh":
         inner = (self + self * self * self * 0.044715) * sqrt(2 / pi)
@@ -144,16 +146,18 @@ def _gelu(out: TensorType, self: Tensor, *, approximate: str = "none") -> Tensor
     return self * 0.5 * (erf(self * sqrt(0.5)) + 1.0)
 
 
-def _leaky_relu(out: TensorType, self: Tensor, negative_slope: float = 0.01) -> Tensor:
+def _leaky_relu(out: RankedTensorType, self: Tensor, negative_slope: float = 0.01) -> Tensor:
     return ops.select(self > 0, self, self * negative_slope)
 
 
-def _elu(out: TensorType, self: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Tensor:
+def _elu(
+    out: RankedTensorType, self: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1
+) -> Tensor:
     negative = ops.exponential_minus_one(_scaled(self, input_scale)) * (alpha * scale)
     return ops.select(self > 0, _scaled(self, scale), negative)
 
 
-def _round(out: TensorType, self: Tensor, *, decimals: int = 0) -> Tensor:
+def _round(out: RankedTensorType, self: Tensor, *, decimals: int = 0) -> Tensor:
     if decimals:
         scale = 10.0 ** abs(decimals)
         shifted = self * scale if decimals > 0 else self / scale
@@ -162,23 +166,23 @@ def _round(out: TensorType, self: Tensor, *, decimals: int = 0) -> Tensor:
     return self if self.element_type.startswith(("i", "ui")) else ops.round_nearest_even(self)
 
 
-def _is_infinite(out: TensorType, self: Tensor) -> Tensor:
+def _is_infinite(out: RankedTensorType, self: Tensor) -> Tensor:
     is_whole = self.element_type.startswith(("i", "ui"))
     return filled(out, False) if is_whole else ops.compare(ops.abs(self), np.inf, "EQ")
 
 
 def _shift(shifted: Callable[[Any, Any], Tensor]) -> Row:
-    def row(out: TensorType, self: Tensor, other: Operand) -> Tensor:
+    def row(out: RankedTensorType, self: Tensor, other: Operand) -> Tensor:
         return shifted(*converted(out.element_type, self, other))
 
     return row
 
 
-def _complex(out: TensorType, real: Tensor, imag: Tensor) -> Tensor:
+def _complex(out: RankedTensorType, real: Tensor, imag: Tensor) -> Tensor:
     return ops.complex(*(ops.broadcast_to(part, sizes(out)) for part in (real, imag)))
 
 
-def _polar(out: TensorType, abs: Tensor, angle: Tensor) -> Tensor:
+def _polar(out: RankedTensorType, abs: Tensor, angle: Tensor) -> Tensor:
     return _complex(out, abs * ops.cosine(angle), abs * ops.sine(angle))
 
 
@@ -215,7 +219,7 @@ _BINARY = {
     "mul": "multiply",
     "sub": "subtract",
 }
-_OF_ONE: dict[str, Callable[[TensorType, Tensor], Tensor]] = {
+_OF_ONE: dict[str, Callable[[RankedTensorType, Tensor], Tensor]] = {
     "abs": lambda out, self: ops.abs(self),
     # torch decomposes the angle of real numbers
     "angle": lambda out, self: elementwise("atan2", ops.imag(self), ops.real(self)),
@@ -223,7 +227,7 @@ _OF_ONE: dict[str, Callable[[TensorType, Tensor], Tensor]] = {
 }
 
 
-def _hard_tanh(out: TensorType, self: Tensor, min_val: float = -1, max_val: float = 1) -> Tensor:
+def _hard_tanh(out: RankedTensorType, self: Tensor, min_val: float = -1, max_val: float = 1) -> Tensor:
     return _clamp(out, self, min_val, max_val)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from shardy_py.frontends.aten.elements import Row, convert, filled, sizes
-from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_max, while_loop
+from shardy_py.frontends.builder import RankedTensorType, Tensor, ops, reduce_max, while_loop
 from shardy_py.frontends.builder.tensor import Operand
 
 
@@ -25,7 +25,7 @@ class _Family:
     next: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
     shifted: bool = False
 
-    def row(self, out: TensorType, x: Operand, n: Operand) -> Tensor:
+    def row(self, out: RankedTensorType, x: Operand, n: Operand) -> Tensor:
         """The polynomial of degree n (rounded towards 0) at x; 0 for negative degrees."""
         x, n = (_spread(given, out) for given in (x, n))
         degree = ops.convert(n, "i64")
@@ -49,7 +49,7 @@ class _Family:
         return while_loop(goes_on, step, (start, first, ones, found))[3]
 
 
-def _spread(operand: Operand, out: TensorType) -> Tensor:
+def _spread(operand: Operand, out: RankedTensorType) -> Tensor:
     if not isinstance(operand, Tensor):
         return filled(out, operand)
     return ops.broadcast_to(convert(operand, out.element_type), sizes(out))

@@ -13,20 +13,22 @@ from shardy_py.frontends.aten.pointwise import trunc
 from shardy_py.frontends.aten.products import window
 from shardy_py.frontends.aten.reductions import first_greatest, lowest
 from shardy_py.frontends.aten.shapes import along_dimension, indexed, part
-from shardy_py.frontends.builder import Tensor, TensorType, dot_general, ops, reduce, reduce_window
+from shardy_py.frontends.builder import RankedTensorType, Tensor, dot_general, ops, reduce, reduce_window
 from shardy_py.frontends.builder.tensor import Operand, elementwise
 
 Dims = int | Sequence[int] | None
 
 
-def _pooled(self: Tensor, out: TensorType, start: Operand, op_name: str, *window: Sequence[int]) -> Tensor:
+def _pooled(
+    self: Tensor, out: RankedTensorType, start: Operand, op_name: str, *window: Sequence[int]
+) -> Tensor:
     """`op_name` over windows."""
     return _over_windows((self,), out, (start,), partial(elementwise, op_name), *window)[0]
 
 
 def _over_windows(
     inputs: Sequence[Tensor],
-    out: TensorType,
+    out: RankedTensorType,
     starts: Sequence[Operand],
     body: Callable[..., Results],
     kernel: Sequence[int],
@@ -54,7 +56,7 @@ def _over_windows(
 
 
 def _max_pool(
-    out: Sequence[TensorType],
+    out: Sequence[RankedTensorType],
     self: Tensor,
     kernel_size: Dims,
     stride: Dims = (),
@@ -88,7 +90,9 @@ def plane_places(self: Tensor, count: int) -> Tensor:
     return places
 
 
-def _adaptive_max_pool(out: Sequence[TensorType], self: Tensor, output_size: Dims) -> tuple[Tensor, Tensor]:
+def _adaptive_max_pool(
+    out: Sequence[RankedTensorType], self: Tensor, output_size: Dims
+) -> tuple[Tensor, Tensor]:
     """The maxima of as many windows as asked for, of sizes that differ by at most 1, and their places."""
     count = len(window(output_size or (), 1))
     wanted = sizes(out[0])[-count:]
@@ -109,7 +113,7 @@ def _windows(size: int, parts: int) -> Operand:
 
 
 def _fractional_max_pool(
-    out: Sequence[TensorType],
+    out: Sequence[RankedTensorType],
     self: Tensor,
     kernel_size: Dims,
     output_size: Dims,
@@ -147,7 +151,7 @@ def _random_starts(sample: Tensor, size: int, kernel: int, parts: int) -> Tensor
     shape = (*sizes(sample.type), parts)
     last = size - kernel
     if parts == 1:
-        return filled(TensorType(shape, "i64"), last)
+        return filled(RankedTensorType(shape, "i64"), last)
     distance = last / (parts - 1)
     spread = ops.broadcast_in_dim(sample, shape, range(sample.rank))
     count = ops.iota(shape, sample.rank, sample.element_type)
@@ -157,7 +161,7 @@ def _random_starts(sample: Tensor, size: int, kernel: int, parts: int) -> Tensor
 
 
 def _average_pool(
-    out: TensorType,
+    out: RankedTensorType,
     self: Tensor,
     kernel_size: Dims,
     stride: Dims = (),
@@ -182,7 +186,7 @@ def _average_pool(
     return total / _pooled(ones, out, 0, "add", kernel, steps, pads, (1,) * count)
 
 
-def _adaptive_average_pool(out: TensorType, self: Tensor, output_size: Sequence[int]) -> Tensor:
+def _adaptive_average_pool(out: RankedTensorType, self: Tensor, output_size: Sequence[int]) -> Tensor:
     count = len(output_size)
     shape, wanted = sizes(self.type)[-count:], sizes(out)[-count:]
     if not any(n % w for n, w in zip(shape, wanted, strict=True)):

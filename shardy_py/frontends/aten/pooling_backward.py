@@ -18,7 +18,14 @@ from shardy_py.frontends.aten.pooling import averages
 from shardy_py.frontends.aten.products import window
 from shardy_py.frontends.aten.reductions import lowest
 from shardy_py.frontends.aten.resampling import weighted_along
-from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_window, scatter, select_and_scatter
+from shardy_py.frontends.builder import (
+    RankedTensorType,
+    Tensor,
+    ops,
+    reduce_window,
+    scatter,
+    select_and_scatter,
+)
 from shardy_py.frontends.builder.tensor import elementwise
 from shardy_py.mlir.dialects.stablehlo.structs import ScatterDimensionNumbers
 
@@ -27,7 +34,7 @@ _ADD = partial(elementwise, "add")
 
 
 def _max_pool_backward(
-    out: TensorType,
+    out: RankedTensorType,
     grad_output: Tensor,
     self: Tensor,
     kernel_size: Dims,
@@ -84,14 +91,14 @@ def _is_kept(kept: Tensor, other: Tensor) -> Tensor:
 
 
 def _adaptive_max_pool_backward(
-    out: TensorType, grad_output: Tensor, self: Tensor, indices: Tensor, *, count: int = 2
+    out: RankedTensorType, grad_output: Tensor, self: Tensor, indices: Tensor, *, count: int = 2
 ) -> Tensor:
     """The gradient goes to the maxima, whose windows may overlap."""
     return _put_at(out, grad_output, indices, count)
 
 
 def _fractional_max_pool_backward(
-    out: TensorType,
+    out: RankedTensorType,
     grad_output: Tensor,
     self: Tensor,
     kernel_size: Dims,
@@ -103,12 +110,12 @@ def _fractional_max_pool_backward(
     return _put_at(out, grad_output, indices, count)
 
 
-def _put_at(out: TensorType, grad_output: Tensor, indices: Tensor, count: int) -> Tensor:
+def _put_at(out: RankedTensorType, grad_output: Tensor, indices: Tensor, count: int) -> Tensor:
     """Sums of the gradients at flat indices of the last `count` dimensions."""
     shape = sizes(out)
     lead, behind = shape[:-count], shape[-count:]
     flat = sizes(grad_output.type)[-count:]
-    zeros = filled(TensorType((*lead, prod(behind)), out.element_type), 0)
+    zeros = filled(RankedTensorType((*lead, prod(behind)), out.element_type), 0)
     rank = len(lead)
     numbers = ScatterDimensionNumbers(
         inserted_window_dims=(rank,),
@@ -123,7 +130,7 @@ def _put_at(out: TensorType, grad_output: Tensor, indices: Tensor, count: int) -
 
 
 def _average_pool_backward(
-    out: TensorType,
+    out: RankedTensorType,
     grad_output: Tensor,
     self: Tensor,
     kernel_size: Dims,
@@ -178,7 +185,7 @@ def _window_sizes(
     return limits - starts if with_pads else np.minimum(limits, size) - np.maximum(starts, 0)
 
 
-def _adaptive_average_pool_backward(out: TensorType, grad_output: Tensor, self: Tensor) -> Tensor:
+def _adaptive_average_pool_backward(out: RankedTensorType, grad_output: Tensor, self: Tensor) -> Tensor:
     """Products with the transposed matrices of averages; where they are all equal, repeated elements."""
     given, wanted = sizes(grad_output.type), sizes(out)
     first = next((d for d in range(len(wanted)) if d >= 1 and given[d] != wanted[d]), len(wanted))

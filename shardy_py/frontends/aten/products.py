@@ -10,20 +10,20 @@ import numpy as np
 from shardy_py.api import ShardyError
 from shardy_py.frontends.aten.elements import Maybe, Row, convert, dimension, sizes, widened
 from shardy_py.frontends.aten.reductions import softmax
-from shardy_py.frontends.builder import Tensor, TensorType, convolution, dot_general, ops, reduce_sum
+from shardy_py.frontends.builder import RankedTensorType, Tensor, convolution, dot_general, ops, reduce_sum
 from shardy_py.frontends.builder.tensor import Operand
 from shardy_py.mlir.dialects.stablehlo.structs import ConvDimensionNumbers
 
 
-def _mm(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
+def _mm(out: RankedTensorType, self: Tensor, other: Tensor) -> Tensor:
     return dot_general(self, other, ((self.rank - 1,), (0,)))
 
 
-def _bmm(out: TensorType, self: Tensor, mat2: Tensor) -> Tensor:
+def _bmm(out: RankedTensorType, self: Tensor, mat2: Tensor) -> Tensor:
     return dot_general(self, mat2, ((2,), (1,)), ((0,), (0,)))
 
 
-def _addbmm_product(out: TensorType, batch1: Tensor, batch2: Tensor) -> Tensor:
+def _addbmm_product(out: RankedTensorType, batch1: Tensor, batch2: Tensor) -> Tensor:
     """The sum of the products of all pairs of matrices."""
     return dot_general(batch1, batch2, ((0, 2), (0, 1)))
 
@@ -32,7 +32,13 @@ def _added(product: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """beta * self + alpha * (mat1 @ mat2)."""
 
     def row(
-        out: TensorType, self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Operand = 1, alpha: Operand = 1
+        out: RankedTensorType,
+        self: Tensor,
+        mat1: Tensor,
+        mat2: Tensor,
+        *,
+        beta: Operand = 1,
+        alpha: Operand = 1,
     ) -> Tensor:
         result = product(out, mat1, mat2)
         result = result if alpha == 1 else result * alpha
@@ -41,12 +47,12 @@ def _added(product: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return row
 
 
-def _linear(out: TensorType, input: Tensor, weight: Tensor, bias: Maybe = None) -> Tensor:
+def _linear(out: RankedTensorType, input: Tensor, weight: Tensor, bias: Maybe = None) -> Tensor:
     result = dot_general(input, weight, ((input.rank - 1,), (1 if weight.rank > 1 else 0,)))
     return result if bias is None else result + bias
 
 
-def _matmul(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
+def _matmul(out: RankedTensorType, self: Tensor, other: Tensor) -> Tensor:
     """As `torch.matmul`: vectors and matrices, with all dimensions but the last two broadcast."""
     if other.rank <= 2:
         return _mm(out, self, other)
@@ -60,7 +66,7 @@ def _matmul(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
 
 
 def product(
-    out: TensorType,
+    out: RankedTensorType,
     lhs: Tensor,
     rhs: Tensor,
     lhs_contracting: Sequence[int],
@@ -74,7 +80,7 @@ def product(
 
 
 def _tensordot(
-    out: TensorType, self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]
+    out: RankedTensorType, self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]
 ) -> Tensor:
     """The product summed over pairs of dimensions, of which one may have size 1."""
     left, right = list(dims_self), list(dims_other)
@@ -104,7 +110,7 @@ def window(given: int | Sequence[int], count: int) -> tuple[int, ...]:
 
 
 def _convolution(
-    out: TensorType,
+    out: RankedTensorType,
     input: Tensor,
     weight: Tensor,
     bias: Maybe,
@@ -159,7 +165,7 @@ def along(vector: Tensor, dimension: int, shape: Sequence[int]) -> Tensor:
 
 
 def _attention(
-    out: TensorType,
+    out: RankedTensorType,
     query: Tensor,
     key: Tensor,
     value: Tensor,

@@ -10,12 +10,12 @@ from typing import Any
 
 from shardy_py.frontends.aten.elements import Maybe, Row, convert, dimension, is_float, sizes
 from shardy_py.frontends.aten.products import along
-from shardy_py.frontends.builder import Tensor, TensorType, ops
+from shardy_py.frontends.builder import RankedTensorType, Tensor, ops
 
 Scale = float | Tensor
 
 
-def _spread(value: Any, axis: int | None, like: Tensor) -> Any:
+def _spread(value: object, axis: int | None, like: Tensor) -> Any:
     """A scale or zero point for every element: one for all, or one for each index along a dimension."""
     if not isinstance(value, Tensor):
         return value
@@ -26,7 +26,7 @@ def _spread(value: Any, axis: int | None, like: Tensor) -> Any:
     return along(value, dimension(axis, like.rank), sizes(like.type))
 
 
-def _quanta(self: Tensor, scale: Scale, zero_point: Any, axis: int | None) -> Tensor:
+def _quanta(self: Tensor, scale: Scale, zero_point: object, axis: int | None) -> Tensor:
     scales, zeros = _spread(scale, axis, self), _spread(zero_point, axis, self)
     # torch multiplies by the inverse of the scale.
     inverse = ops.divide(1, scales) if isinstance(scales, Tensor) else 1 / scales
@@ -34,7 +34,9 @@ def _quanta(self: Tensor, scale: Scale, zero_point: Any, axis: int | None) -> Te
     return ops.round_nearest_even(self * inverse) + zeros
 
 
-def _faked(self: Tensor, scale: Scale, zero_point: Any, low: int, high: int, axis: int | None = None) -> Any:
+def _faked(
+    self: Tensor, scale: Scale, zero_point: object, low: int, high: int, axis: int | None = None
+) -> Any:
     """Numbers rounded to those of quanta, and whether each is within bounds."""
     quanta = _quanta(self, scale, zero_point, axis)
     mask = ops.and_(quanta >= float(low), quanta <= float(high))
@@ -45,13 +47,18 @@ def _faked(self: Tensor, scale: Scale, zero_point: Any, low: int, high: int, axi
 
 
 def _fake_tensor(
-    out: Sequence[TensorType], self: Tensor, scale: Scale, zero_point: Any, quant_min: int, quant_max: int
+    out: Sequence[RankedTensorType],
+    self: Tensor,
+    scale: Scale,
+    zero_point: object,
+    quant_min: int,
+    quant_max: int,
 ) -> Any:
     return _faked(self, scale, zero_point, quant_min, quant_max)
 
 
 def _fake_tensor_qparams(
-    out: Sequence[TensorType],
+    out: Sequence[RankedTensorType],
     self: Tensor,
     scale: Tensor,
     zero_point: Tensor,
@@ -67,7 +74,7 @@ def _fake_tensor_qparams(
 
 
 def _fake_channel(
-    out: Sequence[TensorType],
+    out: Sequence[RankedTensorType],
     self: Tensor,
     scale: Tensor,
     zero_point: Tensor,
@@ -79,10 +86,10 @@ def _fake_channel(
 
 
 def _quantize(
-    out: TensorType,
+    out: RankedTensorType,
     input: Tensor,
     scale: Scale,
-    zero_point: Any,
+    zero_point: object,
     low: Any,
     high: Any,
     *_: object,
@@ -93,7 +100,7 @@ def _quantize(
 
 
 def _quantize_channel(
-    out: TensorType,
+    out: RankedTensorType,
     input: Tensor,
     scales: Tensor,
     zero_points: Tensor,
@@ -106,10 +113,10 @@ def _quantize_channel(
 
 
 def _dequantize(
-    out: TensorType,
+    out: RankedTensorType,
     input: Tensor,
     scale: Scale,
-    zero_point: Any,
+    zero_point: object,
     *_: object,
     axis: int | None = None,
     **__: object,
@@ -122,7 +129,13 @@ def _dequantize(
 
 
 def _dequantize_channel(
-    out: TensorType, input: Tensor, scales: Tensor, zero_points: Maybe, axis: int, *_: object, **__: object
+    out: RankedTensorType,
+    input: Tensor,
+    scales: Tensor,
+    zero_points: Maybe,
+    axis: int,
+    *_: object,
+    **__: object,
 ) -> Tensor:
     return _dequantize(out, input, scales, zero_points, axis=axis)
 

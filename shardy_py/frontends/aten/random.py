@@ -17,7 +17,7 @@ from shardy_py.frontends.aten.chlo_ops import erf_inv
 from shardy_py.frontends.aten.elements import Results, Row, convert, sizes
 from shardy_py.frontends.aten.reductions import cumulative, extremes
 from shardy_py.frontends.aten.shapes import part
-from shardy_py.frontends.builder import Tensor, TensorType, ops, sort
+from shardy_py.frontends.builder import RankedTensorType, Tensor, ops, sort
 from shardy_py.frontends.builder.insertion import Trace, current_trace
 from shardy_py.frontends.builder.tensor import Operand
 
@@ -31,7 +31,7 @@ def _bits(shape: Sequence[int], element_type: str) -> Tensor:
     trace = current_trace()
     seed = _SEEDS[trace] = _SEEDS.get(trace, -1) + 1
     state = ops.constant(np.array([seed, 0], np.uint64))
-    return ops.rng_bit_generator(state, TensorType(tuple(shape), element_type), "THREE_FRY")[1]
+    return ops.rng_bit_generator(state, RankedTensorType(tuple(shape), element_type), "THREE_FRY")[1]
 
 
 def unit(shape: Sequence[int], element_type: str = "f32") -> Tensor:
@@ -58,19 +58,21 @@ def standard_normal(shape: Sequence[int], element_type: str = "f32") -> Tensor:
 def _drawn(draw: Callable[[Sequence[int], str], Tensor]) -> Callable[..., Tensor]:
     """A row of any arguments (sizes, or a tensor of the same shape): only the result's type counts."""
 
-    def row(out: TensorType, *_: object, **__: object) -> Tensor:
+    def row(out: RankedTensorType, *_: object, **__: object) -> Tensor:
         return convert(draw(sizes(out), _wide(out.element_type)), out.element_type)
 
     return row
 
 
-def _uniform(out: TensorType, self: Tensor, from_: float = 0.0, to: float = 1.0, **keywords: float) -> Tensor:
+def _uniform(
+    out: RankedTensorType, self: Tensor, from_: float = 0.0, to: float = 1.0, **keywords: float
+) -> Tensor:
     low = keywords.get("from", from_)
     return convert(unit(sizes(out), _wide(out.element_type)) * (to - low) + low, out.element_type)
 
 
 def _normal(
-    out: TensorType, mean: Operand = 0.0, std: Operand = 1.0, size: object = None, **_: object
+    out: RankedTensorType, mean: Operand = 0.0, std: Operand = 1.0, size: object = None, **_: object
 ) -> Tensor:
     """Normal numbers of a mean and a deviation, numbers or tensors."""
     numbers = standard_normal(sizes(out), _wide(out.element_type))
@@ -79,7 +81,7 @@ def _normal(
 
 
 def _normal_like(
-    out: TensorType, self: Tensor, mean: Operand = 0.0, std: Operand = 1.0, **_: object
+    out: RankedTensorType, self: Tensor, mean: Operand = 0.0, std: Operand = 1.0, **_: object
 ) -> Tensor:
     return _normal(out, mean, std)
 
@@ -88,44 +90,48 @@ def _exponentials(shape: Sequence[int], element_type: str) -> Tensor:
     return ops.negate(ops.log_plus_one(ops.negate(unit(shape, element_type))))
 
 
-def _exponential(out: TensorType, self: Tensor, lambd: float = 1.0, **_: object) -> Tensor:
+def _exponential(out: RankedTensorType, self: Tensor, lambd: float = 1.0, **_: object) -> Tensor:
     return convert(_exponentials(sizes(out), _wide(out.element_type)) / lambd, out.element_type)
 
 
-def _log_normal(out: TensorType, self: Tensor, mean: float = 1.0, std: float = 2.0, **_: object) -> Tensor:
+def _log_normal(
+    out: RankedTensorType, self: Tensor, mean: float = 1.0, std: float = 2.0, **_: object
+) -> Tensor:
     numbers = standard_normal(sizes(out), _wide(out.element_type))
     return convert(ops.exponential(numbers * std + mean), out.element_type)
 
 
-def _cauchy(out: TensorType, self: Tensor, median: float = 0.0, sigma: float = 1.0, **_: object) -> Tensor:
+def _cauchy(
+    out: RankedTensorType, self: Tensor, median: float = 0.0, sigma: float = 1.0, **_: object
+) -> Tensor:
     angle = (unit(sizes(out), _wide(out.element_type)) - 0.5) * pi
     return convert(ops.tan(angle) * sigma + median, out.element_type)
 
 
-def _geometric(out: TensorType, self: Tensor, p: float, **_: object) -> Tensor:
+def _geometric(out: RankedTensorType, self: Tensor, p: float, **_: object) -> Tensor:
     trials = ops.ceil(_exponentials(sizes(out), "f32") / -float(np.log1p(-p)))
     return convert(ops.maximum(trials, 1.0), out.element_type)
 
 
-def _integers(out: TensorType, low: float, high: float) -> Tensor:
+def _integers(out: RankedTensorType, low: float, high: float) -> Tensor:
     """Whole numbers from `low` to before `high`."""
     numbers = ops.floor(unit(sizes(out), "f64") * (high - low)) + low
     return convert(numbers, out.element_type)
 
 
-def _randint(out: TensorType, *given: Operand, **_: object) -> Tensor:
+def _randint(out: RankedTensorType, *given: Operand, **_: object) -> Tensor:
     """The bounds, or the upper one, then the sizes; behind a tensor for `randint_like`."""
     bounds = [each for each in given if isinstance(each, int | float)]
     return _integers(out, bounds[0] if len(bounds) > 1 else 0, bounds[-1])
 
 
-def _randperm(out: TensorType, n: int, **_: object) -> Tensor:
+def _randperm(out: RankedTensorType, n: int, **_: object) -> Tensor:
     """The places of random numbers in order."""
     count = ops.iota((n,), 0, out.element_type)
     return sort((_bits((n,), "ui32"), count), dimension=0)[1] if n else count
 
 
-def _bernoulli(out: TensorType, self: Tensor, p: Operand | None = None, **_: object) -> Tensor:
+def _bernoulli(out: RankedTensorType, self: Tensor, p: Operand | None = None, **_: object) -> Tensor:
     """1 with a probability, by default that of the tensor's elements."""
     chance = self if p is None else p
     if isinstance(chance, Tensor):
@@ -133,7 +139,7 @@ def _bernoulli(out: TensorType, self: Tensor, p: Operand | None = None, **_: obj
     return convert(unit(sizes(out)) < chance, out.element_type)
 
 
-def _dropout(out: Sequence[TensorType], input: Tensor, p: float, train: bool | None = None) -> Results:
+def _dropout(out: Sequence[RankedTensorType], input: Tensor, p: float, train: bool | None = None) -> Results:
     """Elements kept with probability 1 - p, and divided by it; the mask of those kept."""
     if train is False or p == 0:
         return input, ops.constant(True, "i1", sizes(out[1]))
@@ -143,7 +149,7 @@ def _dropout(out: Sequence[TensorType], input: Tensor, p: float, train: bool | N
 
 
 def _multinomial(
-    out: TensorType, self: Tensor, num_samples: int, replacement: bool = False, **_: object
+    out: RankedTensorType, self: Tensor, num_samples: int, replacement: bool = False, **_: object
 ) -> Tensor:
     """Places by weight. Without replacement: of the greatest weights divided by exponential numbers."""
     weights = convert(self, _wide(self.element_type))
@@ -167,7 +173,7 @@ def _multinomial(
 
 
 def _rrelu(
-    out: Sequence[TensorType],
+    out: Sequence[RankedTensorType],
     self: Tensor,
     noise: Tensor,
     lower: float = 1 / 8,

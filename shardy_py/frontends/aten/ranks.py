@@ -12,11 +12,11 @@ from shardy_py.frontends.aten import reductions, scatters, shapes
 from shardy_py.frontends.aten.elements import Results, Row, convert, dimension, is_float, sizes
 from shardy_py.frontends.aten.reductions import extremes, shaped, sorted_along
 from shardy_py.frontends.aten.shapes import along_dimension, part
-from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_sum
+from shardy_py.frontends.builder import RankedTensorType, Tensor, ops, reduce_sum
 
 
 def _kth_value(
-    out: Sequence[TensorType], self: Tensor, k: int, dim: int = -1, keepdim: bool = False
+    out: Sequence[RankedTensorType], self: Tensor, k: int, dim: int = -1, keepdim: bool = False
 ) -> tuple[Tensor, ...]:
     """The k-th smallest elements, counted from 1, and their indices."""
     number = dimension(dim, self.rank)
@@ -51,7 +51,7 @@ def _median(*, ignores_nan: bool) -> Row:
 
 
 def _mode(
-    out: Sequence[TensorType], self: Tensor, dim: int = -1, keepdim: bool = False
+    out: Sequence[RankedTensorType], self: Tensor, dim: int = -1, keepdim: bool = False
 ) -> tuple[Tensor, ...]:
     """The most frequent elements, of equally frequent ones the smallest, and the index of the last such."""
     number = dimension(dim, self.rank)
@@ -78,7 +78,9 @@ def _with_dimension(row: Callable[..., Any]) -> Row:
             return row(out, self, *arguments, **keywords)
         kept = [_lifted(argument) for argument in arguments]
         named = {name: _lifted(argument) for name, argument in keywords.items()}
-        wide = tuple(map(_one, cast("Sequence[TensorType]", out))) if isinstance(out, tuple) else _one(out)
+        wide = (
+            tuple(map(_one, cast("Sequence[RankedTensorType]", out))) if isinstance(out, tuple) else _one(out)
+        )
         results = row(wide, _lifted(self), *kept, **named)
         if isinstance(out, tuple):
             return tuple(ops.reshape(each, ()) for each in results)
@@ -87,8 +89,8 @@ def _with_dimension(row: Callable[..., Any]) -> Row:
     return lifted
 
 
-def _one(type_: TensorType) -> TensorType:
-    return TensorType(type_.shape or (1,), type_.element_type)
+def _one(type_: RankedTensorType) -> RankedTensorType:
+    return RankedTensorType(type_.shape or (1,), type_.element_type)
 
 
 def _lifted(argument: object) -> object:

@@ -24,8 +24,8 @@ from shardy_py.frontends.aten.elements import (
 )
 from shardy_py.frontends.aten.shapes import along_dimension, part
 from shardy_py.frontends.builder import (
+    RankedTensorType,
     Tensor,
-    TensorType,
     ops,
     reduce,
     reduce_max,
@@ -55,7 +55,7 @@ def highest(element_type: str) -> Operand:
 def _reduction(op_name: str, start: Start) -> Callable[..., Tensor]:
     """A reduction over some dimensions, or all; they stay with size 1 if the output type has them."""
 
-    def row(out: TensorType, self: Tensor, dim: Dims = None, *_: object, **__: object) -> Tensor:
+    def row(out: RankedTensorType, self: Tensor, dim: Dims = None, *_: object, **__: object) -> Tensor:
         self = convert(self, out.element_type)
         over = dimensions(dim, self.rank)
         return shaped(
@@ -65,7 +65,7 @@ def _reduction(op_name: str, start: Start) -> Callable[..., Tensor]:
     return row
 
 
-def shaped(tensor: Tensor, out: TensorType) -> Tensor:
+def shaped(tensor: Tensor, out: RankedTensorType) -> Tensor:
     """The elements in the shape of a type, and in its element type."""
     result = convert(tensor, out.element_type)
     return result if result.shape == out.shape else ops.reshape(result, sizes(out))
@@ -81,13 +81,18 @@ def mean_over(self: Tensor, over: Sequence[int]) -> Tensor:
     return reduce_sum(self, over) / float(prod(sizes(self.type)[d] for d in over))
 
 
-def _mean(out: TensorType, self: Tensor, dim: Dims = None, *_: object, **__: object) -> Tensor:
+def _mean(out: RankedTensorType, self: Tensor, dim: Dims = None, *_: object, **__: object) -> Tensor:
     (self,) = widened(convert(self, out.element_type))
     return shaped(mean_over(self, dimensions(dim, self.rank)), out)
 
 
 def _variance(
-    out: TensorType, self: Tensor, dim: Dims = None, *, correction: float | None = None, keepdim: bool = False
+    out: RankedTensorType,
+    self: Tensor,
+    dim: Dims = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
 ) -> Tensor:
     (self,) = widened(self)
     over, shape = dimensions(dim, self.rank), sizes(self.type)
@@ -97,11 +102,13 @@ def _variance(
     return shaped(total / float(max(count - (1 if correction is None else correction), 0)), out)
 
 
-def _variance_mean(out: Sequence[TensorType], self: Tensor, dim: Dims = None, **options: Any) -> Results:
+def _variance_mean(
+    out: Sequence[RankedTensorType], self: Tensor, dim: Dims = None, **options: Any
+) -> Results:
     return _variance(out[0], self, dim, **options), _mean(out[1], self, dim)
 
 
-def _log_softmax(out: TensorType, self: Tensor, dim: int, *_: object, **__: object) -> Tensor:
+def _log_softmax(out: RankedTensorType, self: Tensor, dim: int, *_: object, **__: object) -> Tensor:
     """self - log(sum(exp(self)))."""
     (self,) = widened(convert(self, out.element_type))
     over, shape = dimensions(dim, self.rank), sizes(self.type)
@@ -111,7 +118,7 @@ def _log_softmax(out: TensorType, self: Tensor, dim: int, *_: object, **__: obje
     return convert(self - spread(total, over, shape), out.element_type)
 
 
-def _softmax(out: TensorType, self: Tensor, dim: int, *_: object, **__: object) -> Tensor:
+def _softmax(out: RankedTensorType, self: Tensor, dim: int, *_: object, **__: object) -> Tensor:
     (self,) = widened(convert(self, out.element_type))
     return convert(softmax(self, dimension(dim, self.rank)), out.element_type)
 
@@ -167,7 +174,7 @@ def extremes(direction: str, self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 
 
 def _argument(direction: str) -> Callable[..., Tensor]:
-    def row(out: TensorType, self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    def row(out: RankedTensorType, self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
         self, dim = (ops.reshape(self, (-1,)), 0) if dim is None else (self, dim)
         return shaped(extremes(direction, self, dim)[1], out)
 
@@ -186,7 +193,11 @@ def _extreme(direction: str, whole: Callable[..., Tensor]) -> Row:
 
 
 def _sort(
-    out: Sequence[TensorType], self: Tensor, dim: int = -1, descending: bool = False, stable: bool = True
+    out: Sequence[RankedTensorType],
+    self: Tensor,
+    dim: int = -1,
+    descending: bool = False,
+    stable: bool = True,
 ) -> tuple[Tensor, ...]:
     return sorted_along(self, dimension(dim, self.rank), descending=descending)
 
@@ -203,14 +214,19 @@ def sorted_along(self: Tensor, number: int, *, descending: bool = False) -> tupl
 
 
 def _top_k(
-    out: Sequence[TensorType], self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+    out: Sequence[RankedTensorType],
+    self: Tensor,
+    k: int,
+    dim: int = -1,
+    largest: bool = True,
+    sorted: bool = True,
 ) -> tuple[Tensor, ...]:
     number = dimension(dim, self.rank)
     return tuple(part(t, number, 0, k) for t in sorted_along(self, number, descending=largest))
 
 
 def _cumulative(op_name: str, start: int) -> Callable[..., Tensor]:
-    def row(out: TensorType, self: Tensor, dim: int, **_: object) -> Tensor:
+    def row(out: RankedTensorType, self: Tensor, dim: int, **_: object) -> Tensor:
         self = convert(self, out.element_type)
         return cumulative(op_name, self, dimension(dim, self.rank), start) if self.rank else self
 
@@ -233,7 +249,7 @@ def _running(body: Callable[..., Operand], self: Tensor, number: int, start: Ope
     )[0]
 
 
-def _log_cumulative_sum(out: TensorType, self: Tensor, dim: int) -> Tensor:
+def _log_cumulative_sum(out: RankedTensorType, self: Tensor, dim: int) -> Tensor:
     """The logarithm of the sum of exponentials so far."""
 
     def added(one: Tensor, other: Tensor) -> Tensor:
@@ -256,7 +272,7 @@ def _cumulative_extreme(direction: str) -> Callable[..., tuple[Tensor, ...]]:
         kept = ops.or_(ahead, ops.and_(ops.not_(behind), place > other_place))
         return ops.select(kept, value, other), ops.select(kept, place, other_place)
 
-    def row(out: Sequence[TensorType], self: Tensor, dim: int) -> tuple[Tensor, ...]:
+    def row(out: Sequence[RankedTensorType], self: Tensor, dim: int) -> tuple[Tensor, ...]:
         if not self.rank:
             return self, filled(out[1], 0)
         number, shape = dimension(dim, self.rank), sizes(self.type)
@@ -286,7 +302,7 @@ def _ranks(sequence: Tensor, values: Tensor, element_type: str, direction: str) 
 
 
 def _search_sorted(
-    out: TensorType,
+    out: RankedTensorType,
     sorted_sequence: Tensor,
     self: Operand,
     *,
@@ -298,30 +314,37 @@ def _search_sorted(
     """Where values go in sorted sequences; right: behind equal elements."""
     if sorter is not None:
         sorted_sequence = along_dimension(sorted_sequence, sorted_sequence.rank - 1, sorter)
-    values = self if isinstance(self, Tensor) else filled(TensorType((), sorted_sequence.element_type), self)
+    values = (
+        self if isinstance(self, Tensor) else filled(RankedTensorType((), sorted_sequence.element_type), self)
+    )
     sequence, values = promoted(sorted_sequence, values)
     return _ranks(sequence, values, out.element_type, "LE" if right or side == "right" else "LT")
 
 
 def _bucketize(
-    out: TensorType, self: Operand, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+    out: RankedTensorType, self: Operand, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
     return _search_sorted(out, boundaries, self, right=right)
 
 
-def _repeated(out: TensorType, repeats: Tensor, *_: object, **__: object) -> Tensor:
+def _repeated(out: RankedTensorType, repeats: Tensor, *_: object, **__: object) -> Tensor:
     """Each index as often as its number of repeats says, of which the sum is known."""
     ends = cumulative("add", repeats, 0)
     return _ranks(ends, ops.iota(sizes(out), 0, ends.element_type), out.element_type, "LE")
 
 
-def _histogram(out: TensorType, self: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+def _histogram(
+    out: RankedTensorType, self: Tensor, bins: int = 100, min: float = 0, max: float = 0
+) -> Tensor:
     """The number of elements in each of equal intervals; the last one includes its end.
 
     Equal bounds stand for the smallest and the largest element; if these are equal, for 1 less and 1 more.
     """
     flat = ops.reshape(self, (-1,))
-    low, high = filled(TensorType((), flat.element_type), min), filled(TensorType((), flat.element_type), max)
+    low, high = (
+        filled(RankedTensorType((), flat.element_type), min),
+        filled(RankedTensorType((), flat.element_type), max),
+    )
     if min == max:
         low, high = reduce_min(flat, (0,)), reduce_max(flat, (0,))
         is_one = ops.compare(low, high, "EQ")

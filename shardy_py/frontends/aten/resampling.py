@@ -11,17 +11,18 @@ from typing import Any, cast
 
 import numpy as np
 
+from shardy_py.base.arrays import AnyArray
 from shardy_py.frontends.aten.elements import Row, convert, sizes, widened
-from shardy_py.frontends.builder import Tensor, TensorType, dot_general, ops
+from shardy_py.frontends.builder import RankedTensorType, Tensor, dot_general, ops
 
 Filter = Callable[[Any], Any]
 
 
-def _triangle(x: Any) -> Any:
+def _triangle(x: Any) -> object:
     return np.maximum(1 - np.abs(x), 0)
 
 
-def _cubic(x: Any) -> Any:
+def _cubic(x: Any) -> object:
     """Keys, "Cubic convolution interpolation for digital image processing" (1981), with a = -0.5."""
     x, a = np.abs(x), -0.5
     near = ((a + 2) * x - (a + 3)) * x * x + 1
@@ -29,7 +30,7 @@ def _cubic(x: Any) -> Any:
     return np.where(x < 1, near, np.where(x < 2, far, 0))
 
 
-def _lanczos(x: Any) -> Any:
+def _lanczos(x: Any) -> object:
     """Lanczos' window of three lobes (Turkowski, "Filters for common resampling tasks", 1990)."""
     return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(np.asarray(x) / 3), 0)
 
@@ -42,7 +43,7 @@ FILTERS: dict[str, tuple[int, Filter]] = {
 """Half the width of each filter, and its values."""
 
 
-def resampling_weights(size: int, wanted: int, scale: float, reach: int, kernel: Filter) -> Any:
+def resampling_weights(size: int, wanted: int, scale: float, reach: int, kernel: Filter) -> AnyArray:
     """[wanted, size]: the weights of a filter that is as wide as an element of the result.
 
     scale: elements of the operand for one of the result. reach: half the width of the filter.
@@ -67,7 +68,7 @@ def weighted_along(tensor: Tensor, number: int, weights: Any) -> Tensor:
 
 
 def _resized(
-    out: TensorType,
+    out: RankedTensorType,
     self: Tensor,
     output_size: Sequence[int] | None,
     align_corners: bool,

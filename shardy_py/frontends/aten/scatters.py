@@ -10,7 +10,7 @@ from shardy_py.frontends.aten.elements import Bound, Row, convert, dimension, fi
 from shardy_py.frontends.aten.pointwise import floor_quotient
 from shardy_py.frontends.aten.reductions import cumulative, highest, lowest
 from shardy_py.frontends.aten.shapes import adjacent, index_vectors, reordered
-from shardy_py.frontends.builder import Tensor, TensorType, ops, scatter
+from shardy_py.frontends.builder import RankedTensorType, Tensor, ops, scatter
 from shardy_py.frontends.builder.tensor import Operand, elementwise
 from shardy_py.mlir.dialects.stablehlo.structs import ScatterDimensionNumbers
 
@@ -62,7 +62,7 @@ def scatter_along(self: Tensor, dim: int, index: Tensor, source: Operand, combin
 def _updates(source: Operand, element_type: str, shape: Sequence[int]) -> Tensor:
     """The part of `source` with the shape of the indices; a number is repeated."""
     if not isinstance(source, Tensor):
-        return filled(TensorType(tuple(shape), element_type), source)
+        return filled(RankedTensorType(tuple(shape), element_type), source)
     updates = source
     if sizes(source.type) != tuple(shape):
         updates = ops.slice_(source, (0,) * len(shape), shape)
@@ -70,13 +70,13 @@ def _updates(source: Operand, element_type: str, shape: Sequence[int]) -> Tensor
 
 
 def _scatter(
-    out: TensorType, self: Tensor, dim: int, index: Tensor, src: Operand, *, reduce: str = ""
+    out: RankedTensorType, self: Tensor, dim: int, index: Tensor, src: Operand, *, reduce: str = ""
 ) -> Tensor:
     return scatter_along(self, dim, index, src, _REDUCTIONS[reduce][0] if reduce else _latest)
 
 
 def _scatter_reduce(
-    out: TensorType,
+    out: RankedTensorType,
     self: Tensor,
     dim: int,
     index: Tensor,
@@ -95,7 +95,11 @@ def _scatter_reduce(
 
 
 def _index_put(
-    out: TensorType, self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
+    out: RankedTensorType,
+    self: Tensor,
+    indices: Sequence[Tensor | None],
+    values: Tensor,
+    accumulate: bool = False,
 ) -> Tensor:
     """`self[:, i, j] = values`."""
     order, first, given = adjacent(indices, self.rank)
@@ -140,7 +144,7 @@ def _masked_put(
 
 
 def _index_reduce(
-    out: TensorType,
+    out: RankedTensorType,
     self: Tensor,
     dim: int,
     index: Tensor,
@@ -155,17 +159,19 @@ def _index_reduce(
     return _scatter_reduce(out, self, number, places, source, reduce, include_self=include_self)
 
 
-def _put(out: TensorType, self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+def _put(
+    out: RankedTensorType, self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False
+) -> Tensor:
     """Elements put at places of the tensor as a vector."""
     if 0 in index.shape:
         return self
     places, values = (ops.reshape(given, (-1,)) for given in (index, source))
     flat = ops.reshape(self, (-1,))
-    flat_type = TensorType(flat.shape, flat.element_type)
+    flat_type = RankedTensorType(flat.shape, flat.element_type)
     return ops.reshape(_index_put(flat_type, flat, (places,), values, accumulate), sizes(out))
 
 
-def _nonzero_places(out: TensorType, self: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+def _nonzero_places(out: RankedTensorType, self: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The first `size` places that are not zero, row-major, a row each; `fill_value` behind them."""
     rank = self.rank
     if not rank:
@@ -181,13 +187,13 @@ def _nonzero_places(out: TensorType, self: Tensor, *, size: int, fill_value: int
         scatter_dims_to_operand_dims=(0,),
         index_vector_dim=1,
     )
-    rows = filled(TensorType((size + 1, rank), "i64"), fill_value)
+    rows = filled(RankedTensorType((size + 1, rank), "i64"), fill_value)
     places = ops.concatenate(columns, 1) if rank > 1 else columns[0]
     (found,) = scatter((rows,), ops.reshape(row, (-1, 1)), (places,), numbers, _latest)
     return ops.slice_(found, (0, 0), (size, rank))
 
 
-def _masked_scatter(out: TensorType, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+def _masked_scatter(out: RankedTensorType, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Puts the elements of `source` in order where the mask is true."""
     shape = sizes(out)
     mask = ops.broadcast_to(mask, shape)
@@ -198,7 +204,7 @@ def _masked_scatter(out: TensorType, self: Tensor, mask: Tensor, source: Tensor)
 
 
 def _slice_scatter(
-    _: TensorType,
+    _: RankedTensorType,
     self: Tensor,
     src: Tensor,
     dim: int = 0,

@@ -11,7 +11,15 @@ from shardy_py.api import ShardyError
 from shardy_py.frontends.aten.elements import Maybe, Row, convert, dimension, filled, sizes
 from shardy_py.frontends.aten.reductions import cumulative
 from shardy_py.frontends.aten.shapes import part
-from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce_max, reduce_min, reduce_sum, scatter
+from shardy_py.frontends.builder import (
+    RankedTensorType,
+    Tensor,
+    ops,
+    reduce_max,
+    reduce_min,
+    reduce_sum,
+    scatter,
+)
 from shardy_py.frontends.builder.tensor import Operand, elementwise
 from shardy_py.mlir.dialects.stablehlo.structs import ScatterDimensionNumbers
 
@@ -26,7 +34,7 @@ _REDUCTIONS: dict[str, tuple[str, float]] = {
 
 
 def _segments(
-    out: TensorType,
+    out: RankedTensorType,
     data: Tensor,
     reduce: str,
     *,
@@ -79,7 +87,7 @@ def _segment_of_each(ends: Tensor, count: int) -> Tensor:
 
 
 def _histogram(
-    out: Sequence[TensorType],
+    out: Sequence[RankedTensorType],
     self: Tensor,
     bins: int | Tensor = 100,
     *,
@@ -110,7 +118,7 @@ def _equal_edges(flat: Tensor, bins: int, bounds: Sequence[float] | None) -> Ten
     if bounds is None:
         low, high = reduce_min(flat, (0,)), reduce_max(flat, (0,))
     else:
-        low, high = (filled(TensorType((), flat.element_type), bound) for bound in bounds)
+        low, high = (filled(RankedTensorType((), flat.element_type), bound) for bound in bounds)
     is_one = ops.compare(low, high, "EQ")
     low, high = ops.select(is_one, low - 0.5, low), ops.select(is_one, high + 0.5, high)
     low, high = (ops.broadcast_to(bound, (bins + 1,)) for bound in (low, high))

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from shardy_py.frontends.aten.elements import Bound, Row, convert, converted, dimension, filled, sizes
-from shardy_py.frontends.builder import Tensor, TensorType, ops
+from shardy_py.frontends.builder import RankedTensorType, Tensor, ops
 from shardy_py.frontends.builder.tensor import Operand
 from shardy_py.frontends.builder.types import dtype_of
 from shardy_py.mlir.dialects.stablehlo.structs import GatherDimensionNumbers
 
 
-def _reshape(out: TensorType, self: Tensor, *_: object, **__: object) -> Tensor:
+def _reshape(out: RankedTensorType, self: Tensor, *_: object, **__: object) -> Tensor:
     return self if self.shape == out.shape else ops.reshape(self, sizes(out))
 
 
-def _same(out: TensorType, self: Tensor, *_: object, **__: object) -> Tensor:
+def _same(out: RankedTensorType, self: Tensor, *_: object, **__: object) -> Tensor:
     return convert(self, out.element_type)
 
 
@@ -32,20 +31,20 @@ def part(self: Tensor, dim: int, start: int, limit: int, step: int = 1) -> Tenso
 
 
 def _slice(
-    out: TensorType, self: Tensor, dim: int = 0, start: Bound = None, end: Bound = None, step: int = 1
+    out: RankedTensorType, self: Tensor, dim: int = 0, start: Bound = None, end: Bound = None, step: int = 1
 ) -> Tensor:
     number = dimension(dim, self.rank)
     low, high, step = slice(start, end, step).indices(sizes(self.type)[number])
     return part(self, number, low, max(low, high), step)
 
 
-def _select(out: TensorType, self: Tensor, dim: int, index: int) -> Tensor:
+def _select(out: RankedTensorType, self: Tensor, dim: int, index: int) -> Tensor:
     number = dimension(dim, self.rank)
     place = dimension(index, sizes(self.type)[number])
     return ops.reshape(part(self, number, place, place + 1), sizes(out))
 
 
-def _split(out: Sequence[TensorType], self: Tensor, _: object, dim: int = 0) -> tuple[Tensor, ...]:
+def _split(out: Sequence[RankedTensorType], self: Tensor, _: object, dim: int = 0) -> tuple[Tensor, ...]:
     """In parts of the sizes that the output types have."""
     number = dimension(dim, self.rank)
     parts: list[Tensor] = []
@@ -57,21 +56,21 @@ def _split(out: Sequence[TensorType], self: Tensor, _: object, dim: int = 0) -> 
     return tuple(parts)
 
 
-def _concatenate(out: TensorType, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+def _concatenate(out: RankedTensorType, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     # Tensors of shape (0,) are ignored, as in torch.
     kept = [t for t in tensors if t.shape != (0,) or len(out.shape) == 1]
     parts = converted(out.element_type, *kept)
     return parts[0] if len(parts) == 1 else ops.concatenate(parts, dimension(dim, len(out.shape)))
 
 
-def _stack(out: TensorType, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+def _stack(out: RankedTensorType, tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     number = dimension(dim, len(out.shape))
     shape = list(sizes(out))
     shape[number] = 1
     return _concatenate(out, [ops.reshape(tensor, shape) for tensor in tensors], number)
 
 
-def _pad(out: TensorType, self: Tensor, pad: Sequence[int], value: Operand = 0) -> Tensor:
+def _pad(out: RankedTensorType, self: Tensor, pad: Sequence[int], value: Operand = 0) -> Tensor:
     """`pad` holds low and high of the last dimension, then of the one before, ..."""
     low, high = [0] * self.rank, [0] * self.rank
     for i in range(len(pad) // 2):
@@ -79,7 +78,7 @@ def _pad(out: TensorType, self: Tensor, pad: Sequence[int], value: Operand = 0) 
     return ops.pad(self, value, low, high)
 
 
-def _repeat(out: TensorType, self: Tensor, repeats: Sequence[int]) -> Tensor:
+def _repeat(out: RankedTensorType, self: Tensor, repeats: Sequence[int]) -> Tensor:
     shape = (*(1,) * (len(repeats) - self.rank), *sizes(self.type))
     wide = [size for pair in zip(repeats, shape, strict=True) for size in pair]
     kept = [2 * i + 1 for i in range(len(repeats))]
@@ -87,28 +86,28 @@ def _repeat(out: TensorType, self: Tensor, repeats: Sequence[int]) -> Tensor:
     return ops.reshape(spread, sizes(out))
 
 
-def _full(out: TensorType, _: Any, fill_value: Operand, **__: object) -> Tensor:
+def _full(out: RankedTensorType, _: object, fill_value: Operand, **__: object) -> Tensor:
     if isinstance(fill_value, Tensor):
         return ops.broadcast_to(convert(fill_value, out.element_type), sizes(out))
     return filled(out, fill_value)
 
 
-def _copy(out: TensorType, self: Tensor, src: Tensor, *_: object) -> Tensor:
+def _copy(out: RankedTensorType, self: Tensor, src: Tensor, *_: object) -> Tensor:
     return _full(out, None, src)
 
 
-def _arange(out: TensorType, *bounds: Operand, **_: object) -> Tensor:
+def _arange(out: RankedTensorType, *bounds: Operand, **_: object) -> Tensor:
     start, step = (bounds[0] if len(bounds) > 1 else 0), (bounds[2] if len(bounds) > 2 else 1)
     count = ops.iota(sizes(out), 0, out.element_type)
     count = count if step == 1 else count * step
     return count if start == 0 else count + start
 
 
-def _index_select(out: TensorType, self: Tensor, dim: int, index: Tensor) -> Tensor:
+def _index_select(out: RankedTensorType, self: Tensor, dim: int, index: Tensor) -> Tensor:
     return indexed(self, dimension(dim, self.rank), (index,))
 
 
-def _index(out: TensorType, self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+def _index(out: RankedTensorType, self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """`self[:, i, j]`."""
     order, first, given = adjacent(indices, self.rank)
     return indexed(reordered(self, order), first, given)
@@ -132,7 +131,7 @@ def reordered(self: Tensor, order: Sequence[int]) -> Tensor:
     return self if list(order) == sorted(order) else ops.transpose(self, order)
 
 
-def _diagonal(out: TensorType, self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+def _diagonal(out: RankedTensorType, self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     return diagonal(self, *(dimension(d, self.rank) for d in (dim1, dim2)), offset=offset)
 
 
@@ -145,14 +144,14 @@ def diagonal(self: Tensor, row: int, column: int, *, offset: int = 0) -> Tensor:
     last = reordered(self, [*(d for d in range(self.rank) if d not in (row, column)), row, column])
     size = max(min(shape[row] + min(offset, 0), shape[column] - max(offset, 0)), 0)
     if not size:
-        return filled(TensorType((*sizes(last.type)[:-2], 0), self.element_type), 0)
+        return filled(RankedTensorType((*sizes(last.type)[:-2], 0), self.element_type), 0)
     count = ops.iota((size,), 0, "i64")
     places = [count - min(offset, 0) if offset < 0 else count, count + offset if offset > 0 else count]
     return indexed(last, self.rank - 2, places)
 
 
 def _roll(
-    out: TensorType, self: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()
+    out: RankedTensorType, self: Tensor, shifts: int | Sequence[int], dims: int | Sequence[int] = ()
 ) -> Tensor:
     """Elements move by the shift along each dimension, those beyond its end to its start.
 
@@ -170,11 +169,11 @@ def _roll(
     return self
 
 
-def _unbind(out: Sequence[TensorType], self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+def _unbind(out: Sequence[RankedTensorType], self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return tuple(_select(type_, self, dim, index) for index, type_ in enumerate(out))
 
 
-def _unfold(out: TensorType, self: Tensor, dim: int, size: int, step: int) -> Tensor:
+def _unfold(out: RankedTensorType, self: Tensor, dim: int, size: int, step: int) -> Tensor:
     """Windows along a dimension, their elements along a new last one."""
     number = dimension(dim, self.rank)
     shape = (sizes(out)[number], size)
@@ -213,7 +212,7 @@ def index_vectors(indices: Sequence[Tensor], bounds: Sequence[int]) -> Tensor:
     return columns[0] if len(columns) == 1 else ops.concatenate(columns, len(common))
 
 
-def _gather(out: TensorType, self: Tensor, dim: int, index: Tensor, **_: object) -> Tensor:
+def _gather(out: RankedTensorType, self: Tensor, dim: int, index: Tensor, **_: object) -> Tensor:
     """Along one dimension, at an index for each element of the result."""
     if not self.rank:
         return ops.broadcast_to(self, sizes(out))
@@ -226,7 +225,7 @@ def _gather(out: TensorType, self: Tensor, dim: int, index: Tensor, **_: object)
 def along_dimension(self: Tensor, number: int, index: Tensor) -> Tensor:
     """The elements at indices along one dimension; the other dimensions of both have the same sizes."""
     if 0 in index.shape:
-        return filled(TensorType(index.shape, self.element_type), 0)
+        return filled(RankedTensorType(index.shape, self.element_type), 0)
     others = tuple(d for d in range(self.rank) if d != number)
     numbers = GatherDimensionNumbers(
         collapsed_slice_dims=(number,),
@@ -238,12 +237,12 @@ def along_dimension(self: Tensor, number: int, index: Tensor) -> Tensor:
     return ops.gather(self, ops.reshape(index, (*sizes(index.type), 1)), numbers, (1,) * self.rank)
 
 
-def _empty(out: TensorType, *_: object, **__: object) -> Tensor:
+def _empty(out: RankedTensorType, *_: object, **__: object) -> Tensor:
     """Unspecified numbers: zeros."""
     return filled(out, 0)
 
 
-def _bit_cast(out: TensorType, self: Tensor, *_: object) -> Tensor:
+def _bit_cast(out: RankedTensorType, self: Tensor, *_: object) -> Tensor:
     """The bits as elements of another type; the last dimension shrinks or grows with their width."""
     before, after = (dtype_of(type_.element_type).itemsize for type_ in (self.type, out))
     shape = sizes(self.type)
@@ -258,7 +257,7 @@ def _bit_cast(out: TensorType, self: Tensor, *_: object) -> Tensor:
 
 
 def _diagonal_scatter(
-    out: TensorType, self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
+    out: RankedTensorType, self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Tensor:
     """The tensor with a diagonal of two dimensions replaced, which is the last dimension of `src`."""
     shape = sizes(out)
@@ -273,7 +272,7 @@ def _diagonal_scatter(
     return ops.select(on_it, spread, self)
 
 
-def _resized(out: TensorType, self: Tensor, *_: object, **__: object) -> Tensor:
+def _resized(out: RankedTensorType, self: Tensor, *_: object, **__: object) -> Tensor:
     """The first elements in another shape; zeros, where torch has anything, behind them."""
     flat = ops.reshape(self, (-1,))
     (given,), wanted = sizes(flat.type), prod(sizes(out))
@@ -281,11 +280,11 @@ def _resized(out: TensorType, self: Tensor, *_: object, **__: object) -> Tensor:
     return ops.reshape(flat, sizes(out))
 
 
-def _embedding(out: TensorType, weight: Tensor, indices: Tensor, *_: object, **__: object) -> Tensor:
+def _embedding(out: RankedTensorType, weight: Tensor, indices: Tensor, *_: object, **__: object) -> Tensor:
     return ops.take(weight, indices)
 
 
-def _scalar(out: TensorType, s: Operand, **_: object) -> Tensor:
+def _scalar(out: RankedTensorType, s: Operand, **_: object) -> Tensor:
     return _full(out, None, s)
 
 
@@ -294,15 +293,15 @@ def _number(out: Operand, self: Tensor) -> Tensor:
     return ops.reshape(self, ()) if self.rank else self
 
 
-def _expand(out: TensorType, self: Tensor, *_: object, **__: object) -> Tensor:
+def _expand(out: RankedTensorType, self: Tensor, *_: object, **__: object) -> Tensor:
     return ops.broadcast_to(self, sizes(out))
 
 
-_OF_ONE: dict[str, Callable[[TensorType, Tensor], Tensor]] = {
+_OF_ONE: dict[str, Callable[[RankedTensorType, Tensor], Tensor]] = {
     "view_as_complex": lambda out, self: ops.complex(*(_select(out, self, -1, index) for index in (0, 1))),
     "view_as_real": lambda out, self: _stack(out, (ops.real(self), ops.imag(self)), -1),
 }
-_OF_DIMENSIONS: dict[str, Callable[[TensorType, Tensor, Sequence[int]], Tensor]] = {
+_OF_DIMENSIONS: dict[str, Callable[[RankedTensorType, Tensor, Sequence[int]], Tensor]] = {
     "flip": lambda out, self, dims: ops.reverse(self, dims),
     "permute": lambda out, self, dims: ops.transpose(self, dims),
 }

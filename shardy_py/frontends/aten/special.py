@@ -7,7 +7,7 @@ from functools import partial
 
 from shardy_py.frontends.aten.chlo_ops import chlo, erf_inv
 from shardy_py.frontends.aten.elements import Row, convert, is_float, sizes
-from shardy_py.frontends.builder import Tensor, TensorType, ops, reduce, while_loop
+from shardy_py.frontends.builder import RankedTensorType, Tensor, ops, reduce, while_loop
 from shardy_py.frontends.builder.tensor import Operand, elementwise
 from shardy_py.frontends.builder.types import dtype_of
 
@@ -24,18 +24,18 @@ def _is_negative(tensor: Tensor) -> Tensor:
     return ops.compare(bits, 0, "LT")
 
 
-def _sign_bit(out: TensorType, self: Tensor) -> Tensor:
+def _sign_bit(out: RankedTensorType, self: Tensor) -> Tensor:
     unsigned = self.element_type.startswith("ui") or self.element_type == "i1"
     return ops.constant(False, "i1", sizes(out)) if unsigned else _is_negative(self)
 
 
-def _spread(operand: Operand, out: TensorType) -> Tensor:
+def _spread(operand: Operand, out: RankedTensorType) -> Tensor:
     if not isinstance(operand, Tensor):
         return ops.constant(operand, out.element_type, sizes(out))
     return ops.broadcast_to(convert(operand, out.element_type), sizes(out))
 
 
-def _copy_sign(out: TensorType, self: Tensor, other: Operand) -> Tensor:
+def _copy_sign(out: RankedTensorType, self: Tensor, other: Operand) -> Tensor:
     """The magnitude of one operand with the sign of the other."""
     size, sign = ops.abs(_spread(self, out)), _spread(other, out)
     return ops.select(_is_negative(sign), -size, size)
@@ -44,7 +44,7 @@ def _copy_sign(out: TensorType, self: Tensor, other: Operand) -> Tensor:
 def _without_nan(op_name: str) -> Callable[..., Tensor]:
     """The maximum or minimum; of a number and NaN, the number."""
 
-    def row(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
+    def row(out: RankedTensorType, self: Tensor, other: Tensor) -> Tensor:
         lhs, rhs = (_spread(operand, out) for operand in (self, other))
         both = ops.FUNCTIONS[op_name](lhs, rhs)
         if not is_float(out.element_type):
@@ -54,12 +54,12 @@ def _without_nan(op_name: str) -> Callable[..., Tensor]:
     return row
 
 
-def _next_after(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
+def _next_after(out: RankedTensorType, self: Tensor, other: Tensor) -> Tensor:
     lhs, rhs = (_spread(operand, out) for operand in (self, other))
     return chlo("next_after")(lhs, rhs)
 
 
-def _polygamma(out: TensorType, n: int, self: Tensor) -> Tensor:
+def _polygamma(out: RankedTensorType, n: int, self: Tensor) -> Tensor:
     operand = convert(self, out.element_type)
     if n == 0:
         return chlo("digamma")(operand)
@@ -67,12 +67,12 @@ def _polygamma(out: TensorType, n: int, self: Tensor) -> Tensor:
     return chlo("polygamma")(order, operand)
 
 
-def _zeta(out: TensorType, self: Operand, other: Operand) -> Tensor:
+def _zeta(out: RankedTensorType, self: Operand, other: Operand) -> Tensor:
     lhs, rhs = (_spread(operand, out) for operand in (self, other))
     return chlo("zeta")(lhs, rhs)
 
 
-def _hypotenuse(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
+def _hypotenuse(out: RankedTensorType, self: Tensor, other: Tensor) -> Tensor:
     """sqrt(x^2 + y^2) without overflow of the squares."""
     lhs, rhs = (ops.abs(_spread(operand, out)) for operand in (self, other))
     greater, less = ops.maximum(lhs, rhs), ops.minimum(lhs, rhs)
@@ -82,7 +82,7 @@ def _hypotenuse(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
     return ops.select(is_infinite, float("inf"), greater * ops.sqrt(ratio * ratio + 1))
 
 
-def _greatest_divisor(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
+def _greatest_divisor(out: RankedTensorType, self: Tensor, other: Tensor) -> Tensor:
     """Euclid's algorithm on all elements at once."""
     lhs, rhs = (ops.abs(_spread(operand, out)) for operand in (self, other))
 
@@ -98,19 +98,19 @@ def _greatest_divisor(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
     return while_loop(goes_on, divided, (lhs, rhs))[0]
 
 
-def _least_multiple(out: TensorType, self: Tensor, other: Tensor) -> Tensor:
+def _least_multiple(out: RankedTensorType, self: Tensor, other: Tensor) -> Tensor:
     lhs, rhs = (ops.abs(_spread(operand, out)) for operand in (self, other))
     divisor = _greatest_divisor(out, lhs, rhs)
     return ops.divide(lhs, ops.select(ops.compare(divisor, 0, "EQ"), 1, divisor)) * rhs
 
 
-def _normal_quantile(out: TensorType, self: Tensor) -> Tensor:
+def _normal_quantile(out: RankedTensorType, self: Tensor) -> Tensor:
     """The inverse of the distribution function of the standard normal distribution."""
     argument = convert(self, out.element_type) * 2.0 - 1.0
     return erf_inv(argument) * 2.0**0.5
 
 
-def _mantissa(out: Sequence[TensorType], self: Tensor) -> tuple[Tensor, Tensor]:
+def _mantissa(out: Sequence[RankedTensorType], self: Tensor) -> tuple[Tensor, Tensor]:
     """The numbers m and e of m 2^e with m from 0.5 to before 1; 0, infinities and NaN have e = 0."""
     element = out[0].element_type
     wide = "f64" if element == "f64" else "f32"

@@ -13,7 +13,7 @@ from math import prod
 
 from shardy_py.frontends.aten.elements import Row, convert, sizes
 from shardy_py.frontends.aten.shapes import part
-from shardy_py.frontends.builder import Tensor, TensorType, ops, scatter
+from shardy_py.frontends.builder import RankedTensorType, Tensor, ops, scatter
 from shardy_py.mlir.dialects.stablehlo.structs import ScatterDimensionNumbers
 
 
@@ -69,7 +69,7 @@ def view_of(count: int, size: Sequence[int], stride: Sequence[int], offset: int)
 
 
 def _as_strided(
-    out: TensorType,
+    out: RankedTensorType,
     self: Tensor,
     size: Sequence[int],
     stride: Sequence[int],
@@ -108,7 +108,7 @@ def _latest(old: Tensor, new: Tensor) -> Tensor:
 
 
 def _as_strided_scatter(
-    out: TensorType,
+    out: RankedTensorType,
     self: Tensor,
     src: Tensor,
     size: Sequence[int],

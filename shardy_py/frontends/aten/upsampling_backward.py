@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from shardy_py.base.arrays import AnyArray
 from shardy_py.frontends.aten.elements import Row, convert, sizes, widened
 from shardy_py.frontends.aten.resampling import FILTERS, resampling_weights, weighted_along
-from shardy_py.frontends.builder import Tensor, TensorType
+from shardy_py.frontends.builder import RankedTensorType, Tensor
 from shardy_py.frontends.builder.types import dtype_of
 
 
-def _nearest(size: int, given: int, scale: Any, *, exact: bool) -> Any:
+def _nearest(size: int, given: int, scale: float | np.float32, *, exact: bool) -> AnyArray:
     """Weights [given, size]: row i is the element that result i has."""
     weights = np.zeros((given, size))
     for i in range(given):
@@ -28,7 +29,7 @@ def _nearest(size: int, given: int, scale: Any, *, exact: bool) -> Any:
     return weights
 
 
-def _linear(size: int, given: int, scale: Any, *, align_corners: bool) -> Any:
+def _linear(size: int, given: int, scale: float, *, align_corners: bool) -> AnyArray:
     weights = np.zeros((given, size))
     for i in range(given):
         place = i * scale if align_corners else max(type(scale)(i + 0.5) * scale - type(scale)(0.5), 0.0)
@@ -42,7 +43,7 @@ _CUBIC = -0.75
 """The coefficient of torch's bicubic interpolation."""
 
 
-def _cubic(size: int, given: int, scale: Any, *, align_corners: bool) -> Any:
+def _cubic(size: int, given: int, scale: float, *, align_corners: bool) -> AnyArray:
     weights = np.zeros((given, size))
     for i in range(given):
         place = i * scale if align_corners else type(scale)(i + 0.5) * scale - type(scale)(0.5)
@@ -68,7 +69,10 @@ def _scale(size: int, given: int, factor: float | None, *, align_corners: bool) 
 
 
 def _upsample_backward(
-    out: TensorType, grad_output: Tensor, weights: Callable[..., Any], factors: Sequence[float | None]
+    out: RankedTensorType,
+    grad_output: Tensor,
+    weights: Callable[..., AnyArray],
+    factors: Sequence[float | None],
 ) -> Tensor:
     """Products of the gradient with the interpolation's weights, one spatial dimension at a time."""
     (gradient,) = widened(grad_output)
@@ -82,34 +86,34 @@ def _upsample_backward(
 
 
 def _nearest_backward(*, exact: bool, count: int) -> Callable[..., Tensor]:
-    def weights(size: int, given: int, kind: Any, factor: float | None) -> Any:
+    def weights(size: int, given: int, kind: Any, factor: float | None) -> AnyArray:
         scale = np.float32(_scale(size, given, factor, align_corners=False))
         return _nearest(size, given, scale, exact=exact)
 
     def row(
-        out: TensorType,
+        out: RankedTensorType,
         grad_output: Tensor,
-        output_size: Any,
-        input_size: Any,
-        *factors: Any,
-        **named: Any,
+        output_size: object,
+        input_size: object,
+        *factors: object,
+        **named: object,
     ) -> Tensor:
         return _upsample_backward(out, grad_output, weights, _factors(factors, named, count))
 
     return row
 
 
-def _interpolation_backward(interpolation: Callable[..., Any], count: int) -> Callable[..., Tensor]:
+def _interpolation_backward(interpolation: Callable[..., AnyArray], count: int) -> Callable[..., Tensor]:
     def row(
-        out: TensorType,
+        out: RankedTensorType,
         grad_output: Tensor,
-        output_size: Any,
-        input_size: Any,
+        output_size: object,
+        input_size: object,
         align_corners: bool,
-        *factors: Any,
-        **named: Any,
+        *factors: object,
+        **named: object,
     ) -> Tensor:
-        def weights(size: int, given: int, kind: Any, factor: float | None) -> Any:
+        def weights(size: int, given: int, kind: Any, factor: float | None) -> AnyArray:
             scale = kind(_scale(size, given, factor, align_corners=align_corners))
             return interpolation(size, given, scale, align_corners=align_corners)
 

@@ -34,12 +34,12 @@ from shardy_py.frontends.builder.shardings import (
     sharding_group,
 )
 from shardy_py.frontends.builder.tensor import Tensor, emit, matmul
-from shardy_py.frontends.builder.types import TensorType, tensor
+from shardy_py.frontends.builder.types import RankedTensorType, tensor
 
 __all__ = [
     "Argument",
+    "RankedTensorType",
     "Tensor",
-    "TensorType",
     "build",
     "call",
     "case",

@@ -17,7 +17,7 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.frontends.builder.emit import result_types
 from shardy_py.frontends.builder.insertion import insert, inserting_into
 from shardy_py.frontends.builder.tensor import Tensor, value_of
-from shardy_py.frontends.builder.types import TensorType
+from shardy_py.frontends.builder.types import RankedTensorType
 from shardy_py.mlir.dialects import syntax_table
 from shardy_py.mlir.dialects.stablehlo import ReturnOp
 
@@ -27,7 +27,7 @@ Body = Callable[..., object]
 
 def region(
     body: Body,
-    types: Sequence[TensorType | Attribute],
+    types: Sequence[RankedTensorType | Attribute],
     terminator: str = ReturnOp.name,
     *,
     isolated: bool = False,

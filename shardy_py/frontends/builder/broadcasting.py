@@ -15,9 +15,10 @@ from typing import Any, cast
 import numpy as np
 from xdsl.ir import SSAValue
 
+from shardy_py.base.arrays import AnyArray
 from shardy_py.base.errors import ShardyError
 from shardy_py.frontends.builder.emit import emit_one
-from shardy_py.frontends.builder.types import Shape, TensorType, dtype_of, element_of, tensor, type_of
+from shardy_py.frontends.builder.types import RankedTensorType, Shape, dtype_of, element_of, tensor, type_of
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.dense import make_dense
 
@@ -25,7 +26,7 @@ _NARROW = {"i2": np.int8, "i4": np.int8, "ui2": np.uint8, "ui4": np.uint8}
 """Elements narrower than a byte are stored as bytes, sign-extended."""
 
 
-def tensor_type(value: SSAValue) -> TensorType:
+def tensor_type(value: SSAValue) -> RankedTensorType:
     """The type of a value. Raises `ShardyError` unless it is a ranked tensor."""
     type_ = type_of(value.type)
     if type_ is None:
@@ -38,7 +39,7 @@ def static_shape(value: SSAValue) -> tuple[int, ...]:
     return known_sizes(tensor_type(value))
 
 
-def known_sizes(type_: TensorType) -> tuple[int, ...]:
+def known_sizes(type_: RankedTensorType) -> tuple[int, ...]:
     """The sizes of a type. Raises `ShardyError` if one is dynamic."""
     if None in type_.shape:
         raise ShardyError.unexpected(
@@ -48,7 +49,7 @@ def known_sizes(type_: TensorType) -> tuple[int, ...]:
 
 
 def constant_value(
-    data: Any, element_type: str | None = None, shape: Sequence[int] | None = None
+    data: object, element_type: str | None = None, shape: Sequence[int] | None = None
 ) -> SSAValue:
     """A constant: an array, or a number broadcast to `shape`, which is stored once."""
     array = _array(data)
@@ -62,14 +63,14 @@ def constant_value(
     return emit_one("constant", results=type_, value=make_dense(type_.attribute, array.tobytes()))
 
 
-def _array(data: Any) -> Any:
+def _array(data: object) -> Any:
     try:
         return np.asarray(data)
     except ValueError as error:
         raise ShardyError.unexpected("", expected="a number or an array", got=f"{data!r} ({error})") from None
 
 
-def _converted(array: Any, element: str) -> Any:
+def _converted(array: AnyArray, element: str) -> AnyArray:
     """The numbers as elements of that type. Raises `ShardyError` if the type cannot represent them."""
     dtype = dtype_of(element)
     if array.dtype == dtype:
@@ -92,7 +93,7 @@ def _converted(array: Any, element: str) -> Any:
     return elements
 
 
-def together(lhs: Any, rhs: Any) -> tuple[SSAValue, SSAValue]:
+def together(lhs: object, rhs: object) -> tuple[SSAValue, SSAValue]:
     """Two operands broadcast to one shape; numbers and arrays become constants of the other's element type.
 
     Raises `ShardyError` if both are numbers, their element types differ, or their shapes do not broadcast
@@ -113,7 +114,7 @@ def together(lhs: Any, rhs: Any) -> tuple[SSAValue, SSAValue]:
     return broadcast_to(first, common), broadcast_to(second, common)
 
 
-def require_one_element(lhs: TensorType, rhs: TensorType, remedy: str = "") -> None:
+def require_one_element(lhs: RankedTensorType, rhs: RankedTensorType, remedy: str = "") -> None:
     """Raises `ShardyError` for operands of different element types."""
     if lhs.element_type != rhs.element_type:
         raise ShardyError.unexpected(
@@ -132,7 +133,7 @@ def broadcast_to(value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
     if common_shape(type_.shape, shape) != shape:
         raise ShardyError(f"{type_.text} cannot be broadcast to shape {shape}")
     offset = len(shape) - len(type_.shape)
-    dimensions, result = range(offset, len(shape)), TensorType(shape, type_.element_type)
+    dimensions, result = range(offset, len(shape)), RankedTensorType(shape, type_.element_type)
     return emit_one("broadcast_in_dim", value, results=result, broadcast_dimensions=dimensions)
 
 
@@ -144,7 +145,7 @@ def _like(data: Any, other: SSAValue) -> SSAValue:
         raise ShardyError.unexpected("", expected="a tensor, a number or an array", got=f"{data!r}")
     type_ = tensor_type(other)
     shape = static_shape(other) if np.ndim(cast(Any, data)) == 0 else None
-    return constant_value(data, type_.element_type, shape)
+    return constant_value(cast(Any, data), type_.element_type, shape)
 
 
 def common_shape(lhs: Shape, rhs: Shape) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp, NameLoc, StringAttr, UnknownLoc
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
@@ -21,10 +21,11 @@ from xdsl.ir import Attribute, Block, Region
 from shardy_py.api import Mesh, Program
 from shardy_py.api.annotate import Editor, ShardingLike
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.narrowing import is_mapping
 from shardy_py.frontends.builder import insertion
 from shardy_py.frontends.builder.bodies import listed, parameter_names
 from shardy_py.frontends.builder.tensor import Tensor, emit, value_of
-from shardy_py.frontends.builder.types import TensorType, tensor
+from shardy_py.frontends.builder.types import RankedTensorType, tensor
 from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.mlir.ir import append_arguments
 
@@ -35,7 +36,7 @@ Function = Callable[..., Any]
 class Argument:
     """An argument of a program: type, sharding (for example a spec on the program's mesh), name."""
 
-    type: TensorType
+    type: RankedTensorType
     sharding: ShardingLike = None
     name: str = ""
 
@@ -109,7 +110,7 @@ def composite(
     name: str,
     function: Function,
     *arguments: Tensor,
-    attributes: Mapping[str, Any] | None = None,
+    attributes: Mapping[str, object] | None = None,
     version: int = 0,
 ) -> Any:
     """An op of that name, whose decomposition is `function` as a private function of the program."""
@@ -164,10 +165,10 @@ def _traced(
     return block, [result.type for result in results], isinstance(given, Tensor)
 
 
-def _meshes(given: Any) -> dict[str, Mesh]:
+def _meshes(given: object) -> dict[str, Mesh]:
     if isinstance(given, Mesh) or given is None:
         return {} if given is None else {"mesh": given}
-    meshes: dict[str, Any] = dict(cast("Mapping[str, Any]", given)) if isinstance(given, Mapping) else {"": 0}
+    meshes: dict[str, Any] = dict(given) if is_mapping(given) else {"": 0}
     if not all(isinstance(one, Mesh) for one in meshes.values()):
         raise ShardyError.unexpected(
             "", expected="a mesh, as Mesh.of(x=2), or several by name", got=f"{given!r}"
@@ -178,7 +179,7 @@ def _meshes(given: Any) -> dict[str, Mesh]:
 def _argument(given: object) -> Argument:
     if isinstance(given, Argument):
         return replace(given, type=_argument(given.type).type)
-    if isinstance(given, TensorType):
+    if isinstance(given, RankedTensorType):
         return Argument(given)
     shape, dtype = getattr(given, "shape", None), getattr(given, "dtype", None)
     if shape is None or dtype is None:

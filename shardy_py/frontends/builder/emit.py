@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 
 from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.frontends.builder.insertion import Trace, caller_location, current_trace, insert
-from shardy_py.frontends.builder.types import TensorType, element_attribute
+from shardy_py.frontends.builder.types import RankedTensorType, element_attribute
 from shardy_py.mlir.dialects import syntax_table
 from shardy_py.mlir.dialects.checks import results_check, rules_check
 from shardy_py.mlir.dialects.construction import infer_types, type_attribute
@@ -26,7 +26,7 @@ from shardy_py.mlir.dialects.encoding import plain_attribute
 from shardy_py.mlir.dialects.faults import Check, Fault, diagnostic, diagnostics
 from shardy_py.mlir.dialects.stablehlo import OPS, structs
 from shardy_py.mlir.dialects.stablehlo.verify.contraction import dot_general_sizes
-from shardy_py.mlir.dialects.stablehlo.verify.tensors import Tensor as Inferred
+from shardy_py.mlir.dialects.stablehlo.verify.tensors import RankedTensor as Inferred
 from shardy_py.mlir.dialects.stablehlo.verify.view import View
 from shardy_py.mlir.dialects.stablehlo.verify.windows import convolution_sizes
 from shardy_py.mlir.dialects.verification.declared import check_declared
@@ -34,7 +34,7 @@ from shardy_py.mlir.ir import build_operation, operands_of
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.source import position_of
 
-Types = Sequence[TensorType | Attribute] | TensorType | Attribute | str | None
+Types = Sequence[RankedTensorType | Attribute] | RankedTensorType | Attribute | str | None
 """The types of results. A string: the element type of the only result, whose shape is inferred; None: element
 types are inferred, too."""
 _COMPARED = (
@@ -66,7 +66,7 @@ def emit_op(
     *operands: SSAValue,
     results: Types = None,
     regions: Iterable[Region] = (),
-    **attributes: Any,
+    **attributes: object,
 ) -> tuple[OpResult, ...]:
     """Inserts the op `stablehlo.<op_name>` and returns its results.
 
@@ -129,7 +129,7 @@ def emit_other(
     *operands: SSAValue,
     results: Types = None,
     regions: Iterable[Region] = (),
-    **attributes: Any,
+    **attributes: object,
 ) -> tuple[OpResult, ...]:
     """Inserts an op of another dialect by its full name; as `emit_op`, with results given.
 
@@ -137,7 +137,7 @@ def emit_other(
     for an unknown op or attribute.
     """
     syntax = syntax_table().op(op_name)
-    definition: Any = getattr(syntax.op_class, "get_irdl_definition", lambda: None)() if syntax else None
+    definition = getattr(syntax.op_class, "get_irdl_definition", lambda: None)() if syntax else None
     if syntax is None or definition is None:
         raise ShardyError(
             f"unknown op '{op_name}'; register its dialect with shardy_py.mlir.dialects.register_dialect"
@@ -174,7 +174,11 @@ def _signature(
 ) -> tuple[object, ...] | None:
     """The key that determines an op's results and diagnostics; None if it is not cheaply comparable."""
     row = OPS.rows.get(op_name)
-    if row is None or row.needs_constants or not (results is None or isinstance(results, TensorType | str)):
+    if (
+        row is None
+        or row.needs_constants
+        or not (results is None or isinstance(results, RankedTensorType | str))
+    ):
         return None
     parts: list[object] = [op_name, results]
     for name, value in attributes.items():
@@ -278,7 +282,7 @@ def _got(op: Operation) -> str:
 
 def result_types(types: Types) -> list[Attribute]:
     """The types of results in the IR. Raises `ShardyError` for anything else."""
-    given = (types,) if isinstance(types, TensorType | Attribute) else types
+    given = (types,) if isinstance(types, RankedTensorType | Attribute) else types
     if not isinstance(given, list | tuple):
         raise ShardyError.unexpected(
             "", expected="a list of types such as [tensor((8, 16))]", got=f"{types!r}"
@@ -287,7 +291,7 @@ def result_types(types: Types) -> list[Attribute]:
 
 
 def _attribute(type_: object) -> Attribute:
-    if isinstance(type_, TensorType):
+    if isinstance(type_, RankedTensorType):
         return type_.attribute
     if not isinstance(type_, Attribute):
         raise ShardyError.unexpected("", expected="a type such as tensor((8, 16))", got=f"{type_!r}")

@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 from shardy_py.base.errors import ShardyError
 from shardy_py.frontends.builder.broadcasting import static_shape, tensor_type
 from shardy_py.frontends.builder.emit import emit_one
-from shardy_py.frontends.builder.types import TensorType
+from shardy_py.frontends.builder.types import RankedTensorType
 
 
 def indexed(value: SSAValue, key: object) -> SSAValue:
@@ -48,7 +48,7 @@ def indexed(value: SSAValue, key: object) -> SSAValue:
     type_ = tensor_type(value)
     if type_.shape == tuple(shape):
         return value
-    return emit_one("reshape", value, results=TensorType(tuple(shape), type_.element_type))
+    return emit_one("reshape", value, results=RankedTensorType(tuple(shape), type_.element_type))
 
 
 def _for_all_dimensions(key: Sequence[object], rank: int) -> list[object]:

@@ -20,7 +20,7 @@ from shardy_py.frontends.builder.bodies import Body, region
 from shardy_py.frontends.builder.broadcasting import Dimensions, constant_value
 from shardy_py.frontends.builder.broadcasting import dimensions as from_front
 from shardy_py.frontends.builder.tensor import Operand, Tensor, elementwise, emit, rank_of, value_of
-from shardy_py.frontends.builder.types import TensorType, dtype_of
+from shardy_py.frontends.builder.types import RankedTensorType, dtype_of
 from shardy_py.mlir.dialects.stablehlo.structs import ScatterDimensionNumbers
 
 
@@ -197,9 +197,9 @@ def map_(inputs: Sequence[Tensor], body: Body) -> Tensor:
     return emit("map", *inputs, dimensions=dimensions, regions=(region(body, types),))[0]
 
 
-def _elements(inputs: Sequence[Tensor]) -> list[TensorType]:
+def _elements(inputs: Sequence[Tensor]) -> list[RankedTensorType]:
     """The types of single elements of the inputs."""
-    return [TensorType((), Tensor(value_of(tensor)).element_type) for tensor in inputs]
+    return [RankedTensorType((), Tensor(value_of(tensor)).element_type) for tensor in inputs]
 
 
 def _scalars(inputs: Sequence[Tensor], init_values: Sequence[Operand]) -> list[Tensor]:

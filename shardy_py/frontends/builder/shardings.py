@@ -15,12 +15,12 @@ from shardy_py.api.annotate import DIRECTIONS
 from shardy_py.frontends.builder.bodies import Body, region
 from shardy_py.frontends.builder.insertion import caller_location, current_trace, insert
 from shardy_py.frontends.builder.tensor import Tensor, rank_of, value_of
-from shardy_py.frontends.builder.types import TensorType
+from shardy_py.frontends.builder.types import RankedTensorType
 from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.dialects.kinds import I64
 
 
-def sharding_constraint(operand: Tensor, sharding: Any) -> Tensor:
+def sharding_constraint(operand: Tensor, sharding: object) -> Tensor:
     """The tensor, constrained; `sharding` is a `Sharding`, or a spec on the program's only mesh."""
     resolved = _resolved("the tensor", sharding, rank_of(operand))
     return Tensor(_inserted(sdy.ShardingConstraintOp(operand.value, resolved.value)).results[0])
@@ -43,8 +43,8 @@ def propagation_barrier(operand: Tensor, direction: str = "NONE") -> Tensor:
 def manual_computation(
     body: Body,
     inputs: Sequence[Tensor],
-    in_shardings: Sequence[Any],
-    out_shardings: Sequence[Any],
+    in_shardings: Sequence[object],
+    out_shardings: Sequence[object],
     manual_axes: Sequence[str],
 ) -> tuple[Tensor, ...]:
     """`body` on the parts that each device holds along `manual_axes`; sizes inside are local along those.
@@ -99,7 +99,9 @@ def _resolved(what: str, sharding: object, rank: int) -> Sharding:
         raise ShardyError(f"sharding of {what}: {error.diagnostics[0].message}") from None
 
 
-def _local(number: int, type_: TensorType, sharding: Sharding, manual_axes: Sequence[str]) -> TensorType:
+def _local(
+    number: int, type_: RankedTensorType, sharding: Sharding, manual_axes: Sequence[str]
+) -> RankedTensorType:
     parts = _parts(sharding, manual_axes)
     for dimension, (size, count) in enumerate(zip(type_.shape, parts, strict=True)):
         if size is not None and size % count:
@@ -110,9 +112,9 @@ def _local(number: int, type_: TensorType, sharding: Sharding, manual_axes: Sequ
     return _resized(type_, [Fraction(1, count) for count in parts])
 
 
-def _resized(type_: TensorType, factors: Sequence[int | Fraction]) -> TensorType:
+def _resized(type_: RankedTensorType, factors: Sequence[int | Fraction]) -> RankedTensorType:
     shape = (None if size is None else int(size * n) for size, n in zip(type_.shape, factors, strict=True))
-    return TensorType(tuple(shape), type_.element_type)
+    return RankedTensorType(tuple(shape), type_.element_type)
 
 
 def _parts(sharding: Sharding, manual_axes: Sequence[str]) -> list[int]:

@@ -16,9 +16,9 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from xdsl.ir import Operation, Region, SSAValue
 
+from shardy_py.base.arrays import AnyArray
 from shardy_py.base.errors import ShardyError
 from shardy_py.frontends.builder.broadcasting import (
     broadcast_to,
@@ -31,7 +31,7 @@ from shardy_py.frontends.builder.broadcasting import (
 )
 from shardy_py.frontends.builder.emit import Types, emit_one, emit_op, emit_other
 from shardy_py.frontends.builder.indexing import indexed
-from shardy_py.frontends.builder.types import Shape, TensorType
+from shardy_py.frontends.builder.types import RankedTensorType, Shape
 from shardy_py.mlir.dialects.sdy import OpShardingRuleAttr
 from shardy_py.mlir.dialects.stablehlo import CustomCallOp
 from shardy_py.mlir.dialects.stablehlo.structs import DotDimensionNumbers
@@ -40,7 +40,7 @@ from shardy_py.propagation.rules import einsum_rule
 from shardy_py.sharding import FactorType, ShardingRule, factor_symbol
 
 Scalar = bool | int | float | complex | np.generic
-Operand: TypeAlias = "Tensor | Scalar | NDArray[Any]"
+Operand: TypeAlias = "Tensor | Scalar | AnyArray"
 """A tensor, a number, or an array of numpy."""
 Rule = ShardingRule | Callable[..., ShardingRule] | str | None
 """A rule; its notation, as `einsum_rule` reads it; a function from the shapes of operands and of results to
@@ -73,7 +73,7 @@ class Tensor:
     """Arrays of numpy leave operators to the tensor."""
 
     @property
-    def type(self) -> TensorType:
+    def type(self) -> RankedTensorType:
         """Its type. Raises `ShardyError` for tokens and tuples."""
         return tensor_type(self.value)
 
@@ -157,7 +157,7 @@ class Tensor:
         return matmul(other, self)
 
 
-def unwrapped(operand: Operand) -> Any:
+def unwrapped(operand: Operand) -> object:
     """The SSA value of a tensor; anything else unchanged."""
     return operand.value if isinstance(operand, Tensor) else operand
 
@@ -182,7 +182,7 @@ def emit(
     results: Types = None,
     regions: Iterable[Region] = (),
     sharding_rule: Rule = None,
-    **attributes: Any,
+    **attributes: object,
 ) -> tuple[Tensor, ...]:
     """Inserts the op `stablehlo.<op_name>`, or one of another dialect: `"mine.weigh_rows"`.
 

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, NoneAttr, ShapedT
 from xdsl.dialects.builtin import TensorType as TensorTypeAttr
 from xdsl.ir import Attribute
 
+from shardy_py.base.arrays import AnyDtype
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.dialects.stablehlo.attributes import TypeExtensionsAttr
 from shardy_py.mlir.dialects.stablehlo.verify.messages import raw
@@ -47,7 +48,7 @@ DTYPE_OF_ELEMENT = {element: name for name, element in ELEMENT_OF_DTYPE.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class TensorType:
+class RankedTensorType:
     """The type of a tensor: sizes (None: dynamic), element type as MLIR spells it.
 
     bounds: the largest value of each dynamic size, None for one without; empty: none has one.
@@ -70,11 +71,11 @@ class TensorType:
 
 def tensor(
     shape: Sequence[int | None], element_type: Any = "f32", *, bounds: Sequence[int | None] = ()
-) -> TensorType:
+) -> RankedTensorType:
     """The type of a tensor of that shape; the element type in MLIR's spelling, or a numpy type.
 
-    bounds: as in `TensorType`. Raises `ShardyError` for negative sizes, bounds of static sizes, and unknown
-    element types.
+    bounds: as in `RankedTensorType`. Raises `ShardyError` for negative sizes, bounds of static sizes, and
+    unknown element types.
 
     >>> tensor((None, np.int64(3)), "float32").text
     'tensor<?x3xf32>'
@@ -87,7 +88,7 @@ def tensor(
         raise ShardyError.unexpected(
             "", expected=f"the bounds of the dynamic sizes of {sizes}, None elsewhere", got=f"{limits}"
         )
-    type_ = TensorType(sizes, element_of(element_type), limits)
+    type_ = RankedTensorType(sizes, element_of(element_type), limits)
     element_attribute(type_.element_type)
     return type_
 
@@ -118,7 +119,7 @@ def element_of(dtype: Any) -> str:
         raise ShardyError.unexpected("", expected="an element type", got=repr(dtype)) from None
 
 
-def dtype_of(element_type: str) -> np.dtype[Any]:
+def dtype_of(element_type: str) -> AnyDtype:
     """The numpy or ml_dtypes type of an element type. Raises `ShardyError` when there is none."""
     name = DTYPE_OF_ELEMENT.get(element_type)
     if name is None:
@@ -126,16 +127,16 @@ def dtype_of(element_type: str) -> np.dtype[Any]:
     return np.dtype(getattr(ml_dtypes, name, None) or name)
 
 
-def type_of(attribute: Attribute) -> TensorType | None:
+def type_of(attribute: Attribute) -> RankedTensorType | None:
     """The type of a value in the IR; None unless it is a ranked tensor."""
     tensor_type = read_tensor(attribute)
     if tensor_type is None or tensor_type.element is None:
         return None
-    return TensorType(tensor_type.sizes, attribute_text(tensor_type.element), tensor_type.bounds)
+    return RankedTensorType(tensor_type.sizes, attribute_text(tensor_type.element), tensor_type.bounds)
 
 
 @lru_cache(maxsize=4096)
-def _attribute(type_: TensorType) -> TensorTypeAttr[Any]:
+def _attribute(type_: RankedTensorType) -> TensorTypeAttr[Any]:
     sizes = [DYNAMIC_INDEX if size is None else size for size in type_.shape]
     bounds = (
         TypeExtensionsAttr(tuple(map(raw, type_.bounds)))

@@ -8,13 +8,15 @@ Not here: the step (`training.py`).
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from shardy_py.api import ShardyError
+from shardy_py.base.narrowing import is_mapping, is_sequence
 from shardy_py.frontends.torch.optimizers import initial_states
 from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.protocols import TorchModule, TorchOptimizer, TorchTensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +29,13 @@ class StepArgument:
 
     kind: str
     name: str
-    tensor: Any
+    tensor: TorchTensor
     owner: str = ""
     key: str = ""
 
 
 def state_slots(
-    optimizer: Any, names: Mapping[int, str], parameters: Mapping[str, Any]
+    optimizer: TorchOptimizer, names: Mapping[int, str], parameters: Mapping[str, TorchTensor]
 ) -> list[StepArgument]:
     """The optimizer's states; those without dimensions are one for all parameters."""
     torch = torch_module("torch")
@@ -51,7 +53,7 @@ def state_slots(
     return list(found.values())
 
 
-def rate_slots(optimizer: Any) -> list[StepArgument]:
+def rate_slots(optimizer: TorchOptimizer) -> list[StepArgument]:
     """The learning rates: `lr`, of later groups `lr 1`, ..."""
     torch = torch_module("torch")
     numbers = range(len(optimizer.param_groups))
@@ -60,30 +62,30 @@ def rate_slots(optimizer: Any) -> list[StepArgument]:
 
 def call_of(example_inputs: object) -> tuple[tuple[object, ...], dict[str, object]]:
     """Positional arguments and keywords."""
-    if isinstance(example_inputs, Mapping):
-        return (), dict(cast("Mapping[str, Any]", example_inputs))
-    if not isinstance(example_inputs, tuple | list):
+    if is_mapping(example_inputs):
+        return (), dict(example_inputs)
+    if not is_sequence(example_inputs):
         expected = "a tuple of the model's arguments, or a mapping of its keywords"
         raise ShardyError.unexpected("example_inputs", expected=expected, got=type(example_inputs).__name__)
-    return tuple(cast("Sequence[Any]", example_inputs)), {}
+    return tuple(example_inputs), {}
 
 
-def named_inputs(model: Any, example_inputs: Any) -> list[tuple[str, Any]]:
+def named_inputs(model: TorchModule, example_inputs: object) -> list[tuple[str, TorchTensor]]:
     """The tensors in the arguments of a model, with the names of `forward`'s parameters."""
     positional, keywords = call_of(example_inputs)
     names = _parameter_names(model.forward, len(positional))
     return _leaves([*zip(names, positional, strict=True), *keywords.items()])
 
 
-def named_targets(loss: Any, targets: tuple[Any, ...]) -> list[tuple[str, Any]]:
+def named_targets(loss: Any, targets: tuple[object, ...]) -> list[tuple[str, TorchTensor]]:
     """The tensors in the arguments of a loss after the output, with the names of its parameters."""
     if not targets:
         return []
-    function = loss.forward if hasattr(loss, "forward") else loss
+    function = getattr(loss, "forward", loss)
     return _leaves(list(zip(_parameter_names(function, len(targets) + 1)[1:], targets, strict=True)))
 
 
-def _parameter_names(function: Any, count: int) -> list[str]:
+def _parameter_names(function: Callable[..., object], count: int) -> list[str]:
     """The names of the first parameters of a function; those of `*args` are `args_0`, ..."""
     names: list[str] = []
     for parameter in inspect.signature(function).parameters.values():
@@ -94,10 +96,10 @@ def _parameter_names(function: Any, count: int) -> list[str]:
     return [*names, *(f"input_{number}" for number in range(len(names), count))][:count]
 
 
-def _leaves(named: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+def _leaves(named: Iterable[tuple[str, object]]) -> list[tuple[str, TorchTensor]]:
     """The tensors in nested inputs, named by their path as torch.export names them: `batch_image`."""
     torch, pytree = torch_module("torch"), torch_module("torch.utils._pytree")
-    found: list[tuple[str, Any]] = []
+    found: list[tuple[str, TorchTensor]] = []
     for name, value in named:
         for path, leaf in pytree.tree_flatten_with_path(value)[0]:
             if isinstance(leaf, torch.Tensor):

@@ -16,11 +16,12 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
-from shardy_py.frontends.builder import Tensor
+from shardy_py.base.narrowing import is_sequence
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.plans import ParallelPlan
+from shardy_py.frontends.torch.protocols import TorchModule, TorchTensor
 from shardy_py.frontends.torch.styles import Style
 
 NAME = "shardy_py::boundary"
@@ -40,13 +41,13 @@ def boundary_name(path: str, what: str, which: int | str) -> str:
 def _boundary_op() -> Any:
     """`shardy_py::boundary(x, name)` of torch: x."""
 
-    def same(x: Any, name: str) -> Any:
+    def same(x: TorchTensor, name: str) -> TorchTensor:
         return x.clone()
 
-    def shape(x: Any, name: str) -> Any:
+    def shape(x: TorchTensor, name: str) -> TorchTensor:
         return x.new_empty(x.shape)
 
-    def gradient(_: Any, grad: Any) -> Any:
+    def gradient(_: object, grad: object) -> tuple[object, None]:
         return grad, None
 
     library = torch_module("torch").library
@@ -63,7 +64,7 @@ class Boundaries:
     plan: ParallelPlan | None
 
     @contextmanager
-    def watching(self, model: Any) -> Generator[None]:
+    def watching(self, model: TorchModule) -> Generator[None]:
         """Within it, gradients of the inputs and outputs of modules with styles are marked."""
         styled = () if self.plan is None else self.plan.styled
         with ExitStack() as stack:
@@ -77,7 +78,7 @@ class Boundaries:
                     stack.callback(register(hook, with_kwargs=True).remove)
             yield
 
-    def of_parameters(self, gradients: Mapping[str, Any]) -> dict[str, Any]:
+    def of_parameters(self, gradients: Mapping[str, TorchTensor]) -> dict[str, TorchTensor]:
         """The gradients by name, those of fully sharded parameters marked."""
         sharded = {name for group in (self.plan.groups if self.plan else ()) for name in group.parameters}
         return {
@@ -88,8 +89,10 @@ class Boundaries:
         }
 
 
-def _marking_inputs(path: str, style: Style) -> Callable[..., Any]:
-    def hook(module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def _marking_inputs(path: str, style: Style) -> Callable[..., object]:
+    def hook(
+        module: TorchModule, arguments: tuple[object, ...], keywords: dict[str, object]
+    ) -> tuple[tuple[object, ...], dict[str, object]]:
         count = len(style.inputs) - len(style.keywords)
         positional = [
             _input(value, path, style, number) if number < count else value
@@ -105,10 +108,10 @@ def _marking_inputs(path: str, style: Style) -> Callable[..., Any]:
     return hook
 
 
-def _marking_outputs(path: str, style: Style) -> Callable[..., Any]:
-    def hook(module: Any, arguments: Any, keywords: Any, output: Any) -> Any:
+def _marking_outputs(path: str, style: Style) -> Callable[..., object]:
+    def hook(module: TorchModule, arguments: object, keywords: object, output: object) -> object:
         listed = isinstance(output, tuple | list)
-        given: Sequence[Any] = cast(Any, output) if listed else (output,)
+        given: Sequence[object] = output if is_sequence(output) else (output,)
         marked = [
             _marked(value, path, OUTPUTS, number)
             if number < len(style.outputs) and style.outputs[number]
@@ -120,7 +123,7 @@ def _marking_outputs(path: str, style: Style) -> Callable[..., Any]:
     return hook
 
 
-def _input(value: Any, path: str, style: Style, number: int) -> Tensor:
+def _input(value: object, path: str, style: Style, number: int) -> object:
     """An input, marked; as a part, where a module around this one has given it the layout already."""
     layouts = style.inputs[number]
     if not layouts:
@@ -136,7 +139,7 @@ _LAYOUT = "_shardy_layout"
 """The attribute of a marked input with its layout in the module."""
 
 
-def _marked(value: Any, path: str, what: str, number: int) -> Any:
+def _marked(value: Any, path: str, what: str, number: int) -> object:
     """The value as another tensor, whose gradient is marked; itself if it has none.
 
     A value that a checkpoint computes again in the backward pass is marked itself.
@@ -149,7 +152,7 @@ def _marked(value: Any, path: str, what: str, number: int) -> Any:
         return value if what == PARTS else op(value, boundary_name(path, what, f"{number} {AGAIN}"))
     name, alias = boundary_name(path, what, number), torch.ops.aten.alias(value)
 
-    def mark(gradient: Any) -> Any:
+    def mark(gradient: object) -> object:
         return op(gradient, name)
 
     alias.register_hook(mark)

@@ -30,7 +30,7 @@ def rewrite_composites(graph: FxGraph) -> None:
             graph.erase_node(node)
 
 
-def _arguments(node: Any) -> dict[str, Any]:
+def _arguments(node: FxNode) -> dict[str, Any]:
     """The arguments of a call by name, with defaults."""
     schema = node.target._schema.arguments
     defaults = {argument.name: argument.default_value for argument in schema}
@@ -38,14 +38,14 @@ def _arguments(node: Any) -> dict[str, Any]:
     return {**defaults, **given, **node.kwargs}
 
 
-def _call(node: FxNode, op: object, arguments: tuple[object, ...], value: Any) -> FxNode:
+def _call(node: FxNode, op: object, arguments: tuple[object, ...], value: object) -> FxNode:
     """A call in the place of a node, with its line and module."""
     made = node.graph.call_function(op, arguments)
     made.meta = {**node.meta, "val": value}
     return made
 
 
-def _convolution(node: Any) -> Any:
+def _convolution(node: FxNode) -> FxNode | None:
     given, value = _arguments(node), node.meta["val"]
     count = given["weight"].meta["val"].ndim - 2
     if given["input"].meta["val"].ndim != count + 2 or value.is_complex():
@@ -64,7 +64,7 @@ def _convolution(node: Any) -> Any:
     return _call(node, torch_module("torch").ops.aten.convolution.default, arguments, value)
 
 
-def _batch_norm(node: Any) -> Any:
+def _batch_norm(node: FxNode) -> FxNode | None:
     """With running statistics; the other results of the op, those of a batch, are empty."""
     given, value = _arguments(node), node.meta["val"]
     if given["training"] or given["running_mean"] is None or value.numel() == 0:
@@ -77,7 +77,7 @@ def _batch_norm(node: Any) -> Any:
     return _call(node, operator.getitem, (made, 0), value)
 
 
-_REWRITES: dict[str, Callable[[object], object]] = {
+_REWRITES: dict[str, Callable[[FxNode], FxNode | None]] = {
     **{f"aten.conv{rank}d.default": _convolution for rank in (1, 2, 3)},
     "aten.batch_norm.default": _batch_norm,
 }

@@ -61,7 +61,7 @@ from shardy_py.mlir.module_paths import (
     outputs_of,
 )
 from shardy_py.mlir.plain import tensor_type
-from shardy_py.mlir.typed import of_kind, text_of
+from shardy_py.mlir.typed import of_kind, op_of, text_of
 from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 
 PHASES = ("clip", "optimizer")
@@ -299,7 +299,7 @@ class _Inserting:
         """
         properties = {"sharding": TensorShardingAttr(sharding)}
         constrained = self._replaced(value, ShardingConstraintOp, properties, location, users)
-        cast(OpResult, constrained).op.attributes[LAUNCH] = IntegerAttr(next(self.launches), 64)
+        op_of(constrained).attributes[LAUNCH] = IntegerAttr(next(self.launches), 64)
         return constrained
 
     def _replaced(
@@ -354,7 +354,7 @@ def _has(value: SSAValue, sharding: TensorSharding) -> bool:
 
 def _line_of(op: Any) -> Attribute:
     """The source line in the location of an op."""
-    location = cast(Attribute, op.location)
+    location = of_kind(op.location, Attribute)
     return location.location if isinstance(location, NameLoc) else location
 
 

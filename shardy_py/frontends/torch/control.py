@@ -9,10 +9,11 @@ Not here: the graph that contains them (`export.py`), ops (`aten/`, `numbers.py`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
+from shardy_py.base.narrowing import is_sequence
 from shardy_py.frontends.aten.elements import convert, filled, sizes
-from shardy_py.frontends.builder import Tensor, TensorType, if_, ops, while_loop
+from shardy_py.frontends.builder import RankedTensorType, Tensor, if_, ops, while_loop
 from shardy_py.frontends.builder.tensor import Operand
 from shardy_py.frontends.torch.flex import flex_attention
 from shardy_py.frontends.torch.protocols import FxGraph
@@ -31,8 +32,13 @@ def _number(given: Operand) -> Tensor:
 
 
 def _cond(
-    run: Run, out: Any, pred: Any, true_graph: Any, false_graph: Any, operands: Sequence[Any] = ()
-) -> Any:
+    run: Run,
+    out: object,
+    pred: Tensor | bool,
+    true_graph: object,
+    false_graph: object,
+    operands: Sequence[object] = (),
+) -> object:
     if isinstance(pred, bool):
         return run(true_graph if pred else false_graph, operands)
     pred = ops.reshape(pred, ()) if pred.rank else pred
@@ -40,12 +46,12 @@ def _cond(
     return if_(pred, *branches)
 
 
-def _typed(results: Sequence[Any], types: Any) -> list[Tensor]:
+def _typed(results: Sequence[Operand], types: object) -> list[Tensor]:
     """Results as tensors of the types that they have in torch, where these are known."""
     tensors = [_number(result) for result in results]
-    known = cast("Sequence[Any]", types if isinstance(types, tuple) else (types,))
+    known = types if is_sequence(types) else (types,)
     return [
-        convert(tensor, type_.element_type) if isinstance(type_, TensorType) else tensor
+        convert(tensor, type_.element_type) if isinstance(type_, RankedTensorType) else tensor
         for tensor, type_ in zip(tensors, known, strict=True)
     ]
 
@@ -57,7 +63,7 @@ def _while(
     body: object,
     carried: Sequence[Operand],
     additional: Sequence[object] = (),
-) -> Any:
+) -> object:
     initial = [_number(given) for given in carried]
     types = tuple(tensor.type for tensor in initial)
 
@@ -106,12 +112,12 @@ def _scanned(
 
 def _scan(
     run: Run,
-    out: Any,
+    out: Sequence[RankedTensorType],
     graph: object,
-    init: Sequence[Any],
+    init: Sequence[Operand],
     xs: Sequence[Tensor],
-    additional: Sequence[Any] = (),
-) -> Any:
+    additional: Sequence[object] = (),
+) -> object:
     carry = [_number(given) for given in init]
     types, count = tuple(tensor.type for tensor in carry), sizes(xs[0].type)[0]
     collected = [filled(type_, 0) for type_ in out[len(carry) :]]
@@ -124,7 +130,13 @@ def _scan(
     return (*kept, *made)
 
 
-def _map(run: Run, out: Any, graph: object, xs: Sequence[Tensor], additional: Sequence[Any] = ()) -> Any:
+def _map(
+    run: Run,
+    out: Sequence[RankedTensorType],
+    graph: object,
+    xs: Sequence[Tensor],
+    additional: Sequence[object] = (),
+) -> object:
     collected = [filled(type_, 0) for type_ in out]
 
     def step_of(step: Tensor, _: Sequence[Tensor]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
@@ -135,7 +147,7 @@ def _map(run: Run, out: Any, graph: object, xs: Sequence[Tensor], additional: Se
 
 def _associative_scan(
     run: Run, out: object, graph: FxGraph, xs: Sequence[Tensor], additional: Sequence[object] = ()
-) -> Any:
+) -> object:
     """In order, from the first element on."""
     zero = ops.constant(0, "i64", ())
     first = [_element(x, zero) for x in xs]
@@ -150,7 +162,7 @@ def _associative_scan(
 def _region(before: int) -> Control:
     """A graph that runs once, on the operands behind it; before: the number of arguments before it."""
 
-    def control(run: Run, out: Any, *arguments: Any, **_: object) -> Any:
+    def control(run: Run, out: object, *arguments: object, **_: object) -> Any:
         return run(arguments[before], arguments[before + 1 :])
 
     return control
@@ -158,11 +170,11 @@ def _region(before: int) -> Control:
 
 def _nested_region(
     run: Run, out: object, graph: FxGraph, operands: Sequence[object], *_: object, **__: object
-) -> Any:
+) -> object:
     return run(graph, operands)
 
 
-def _invoke(run: Run, out: object, graph: FxGraph, identifier: object, *operands: object) -> Any:
+def _invoke(run: Run, out: object, graph: FxGraph, identifier: object, *operands: object) -> object:
     return run(graph, operands)
 
 

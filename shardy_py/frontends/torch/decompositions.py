@@ -14,17 +14,17 @@ Not here: the rows (`aten/`), the conversion of the nodes (`export.py`).
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
+from shardy_py.base.narrowing import is_mapping, is_sequence
 from shardy_py.frontends.aten import keeps_whole
-from shardy_py.frontends.builder import Tensor
 from shardy_py.frontends.torch.composites import rewrite_composites
 from shardy_py.frontends.torch.in_place import without_mutation
 from shardy_py.frontends.torch.nodes import is_unknown, not_decomposed, updates_statistics
 from shardy_py.frontends.torch.placements import torch_module
-from shardy_py.frontends.torch.protocols import FxGraph, FxNode, TorchTensor
+from shardy_py.frontends.torch.protocols import Exported, FxGraph, FxNode, TorchProgram, TorchTensor
 
 MOST_ROUNDS = 4
 """The most rounds of decomposition."""
@@ -53,7 +53,7 @@ class Decomposed:
         yield self
 
 
-def decomposed(exported: Any) -> Any:
+def decomposed(exported: TorchProgram) -> Exported:
     """The program with ops without a row decomposed as far as torch can; `exported` does not change.
 
     Raises `ShardyError` if torch cannot decompose it.
@@ -65,7 +65,7 @@ def decomposed(exported: Any) -> Any:
     calls = None if graph is None else _distinct_calls(graph, table)
     if calls is None:
         return _decomposed_whole(exported)
-    bodies: dict[Any, DecomposedBody] = {}
+    bodies: dict[object, DecomposedBody] = {}
     if calls:
         program = _program_of(list(calls.values()))
         found = None if program is None else _bodies(_decomposed_whole(program), len(calls))
@@ -81,7 +81,7 @@ def decomposed(exported: Any) -> Any:
 # ---------------------------------------------------------------------- distinct calls
 
 
-def _table() -> dict[Any, Any]:
+def _table() -> dict[object, object]:
     """torch's decompositions of ops that are not kept whole."""
     decompositions = torch_module("torch.export").default_decompositions()
     return {op: function for op, function in decompositions.items() if not keeps_whole(str(op))}
@@ -92,10 +92,10 @@ def _is_decomposed(node: FxNode, table: Mapping[object, object]) -> bool:
     return node.target in table or is_unknown(node)
 
 
-def _distinct_calls(graph: Any, table: Mapping[Any, Any]) -> dict[Any, Any] | None:
+def _distinct_calls(graph: FxGraph, table: Mapping[object, object]) -> dict[object, FxNode] | None:
     """The first node of each kind of call to decompose; None for a program to be decomposed as a whole."""
     fake = torch_module("torch._subclasses").FakeTensor
-    found: dict[Any, Any] = {}
+    found: dict[object, FxNode] = {}
     for node in graph.nodes:
         if node.op not in ("placeholder", "call_function", "output"):
             return None
@@ -110,22 +110,22 @@ def _distinct_calls(graph: Any, table: Mapping[Any, Any]) -> dict[Any, Any] | No
     return found
 
 
-def _is_static(value: Any, fake: type) -> bool:
-    if isinstance(value, tuple | list):
-        return all(_is_static(part, fake) for part in cast("Iterable[Any]", value))
+def _is_static(value: object, fake: type[TorchTensor]) -> bool:
+    if is_sequence(value):
+        return all(_is_static(part, fake) for part in value)
     return value is None or (isinstance(value, fake) and all(type(n) is int for n in value.shape))
 
 
-def _kind(node: Any) -> Any:
+def _kind(node: FxNode) -> tuple[object, ...]:
     """The op with its arguments; tensors by type and strides. Calls of one kind decompose equally."""
     return node.target, _key(node.args), _key(node.kwargs)
 
 
 def _key(given: Any) -> Any:
-    if isinstance(given, tuple | list):
-        return tuple(map(_key, cast("Iterable[Any]", given)))
-    if isinstance(given, dict):
-        return tuple((name, _key(part)) for name, part in cast("dict[str, Any]", given).items())
+    if is_sequence(given):
+        return tuple(map(_key, given))
+    if is_mapping(given):
+        return tuple((name, _key(part)) for name, part in given.items())
     if hasattr(given, "meta"):
         tensor = given.meta["val"]
         return tensor.dtype, tensor.shape, tensor.stride(), tensor.device, tensor.requires_grad
@@ -139,27 +139,27 @@ def _key(given: Any) -> Any:
 class DecomposedBody:
     """The decomposition of a call: its inputs in the order of the call's tensors, its nodes and results."""
 
-    inputs: tuple[Any, ...]
-    nodes: tuple[Any, ...]
-    results: Any
+    inputs: tuple[FxNode, ...]
+    nodes: tuple[FxNode, ...]
+    results: object
 
 
-def _program_of(calls: list[Any]) -> Any:
+def _program_of(calls: Sequence[FxNode]) -> TorchProgram | None:
     """An exported program that makes each call on inputs of its own; None if torch cannot export it."""
     torch = torch_module("torch")
 
-    class Calls(torch.nn.Module):
-        def forward(self, inputs: Any) -> Any:
+    class CallsModule(torch.nn.Module):
+        def forward(self, inputs: Sequence[Sequence[object]]) -> object:
             return [_call(node, iter(given)) for node, given in zip(calls, inputs, strict=True)]
 
     given = [[_alike(node.meta["val"]) for node in _tensors(call)] for call in calls]
     try:
-        return torch.export.export(Calls(), (given,))
+        return torch.export.export(CallsModule(), (given,))
     except Exception:  # what torch cannot export in this form is decomposed as a whole
         return None
 
 
-def _alike(tensor: Any) -> Any:
+def _alike(tensor: Any) -> object:
     """Another tensor of that type, without elements: torch takes equal inputs for one."""
     with tensor.fake_mode:
         return torch_module("torch").empty_strided(
@@ -171,25 +171,25 @@ def _alike(tensor: Any) -> Any:
         )
 
 
-def _call(node: Any, tensors: Iterator[Any]) -> Any:
+def _call(node: FxNode, tensors: Iterator[Any]) -> Any:
     arguments, keywords = (_mapped(part, lambda _: next(tensors)) for part in (node.args, node.kwargs))
     return node.target(*arguments, **keywords)
 
 
-def _tensors(node: Any) -> list[Any]:
+def _tensors(node: FxNode) -> list[FxNode]:
     """The nodes among the arguments of a call, in order."""
-    found: list[Any] = []
+    found: list[FxNode] = []
     for part in (node.args, node.kwargs):
         _mapped(part, found.append)
     return found
 
 
-def _mapped(given: Any, function: Callable[[Any], Any]) -> Any:
+def _mapped(given: object, function: Callable[[FxNode], object]) -> Any:
     """Arguments with the results of a function in place of nodes."""
     return torch_module("torch.fx.node").map_arg(given, function)
 
 
-def _bodies(program: Any, count: int) -> list[DecomposedBody] | None:
+def _bodies(program: Exported, count: int) -> list[DecomposedBody] | None:
     """The decomposition of each call; None if calls change their inputs, or share or lift constants."""
     signature = program.graph_signature
     if any(spec.kind.name != "USER_OUTPUT" for spec in signature.output_specs):
@@ -202,13 +202,13 @@ def _bodies(program: Any, count: int) -> list[DecomposedBody] | None:
     ((inputs,), _) = pytree.tree_unflatten(list(placeholders), program.call_spec.in_spec)
     results = pytree.tree_unflatten(list(nodes[-1].args[0]), program.call_spec.out_spec)
     owner = {node: number for number, given in enumerate(inputs) for node in given}
-    own: list[list[Any]] = [[] for _ in range(count)]
+    own: list[list[FxNode]] = [[] for _ in range(count)]
     for node in _owned(nodes, owner, results):
         own[owner[node]].append(node)
     return [DecomposedBody(tuple(inputs[n]), tuple(own[n]), results[n]) for n in range(count)]
 
 
-def _owned(nodes: list[Any], owner: dict[Any, int], results: Any) -> list[Any]:
+def _owned(nodes: Sequence[FxNode], owner: dict[FxNode, int], results: Sequence[object]) -> list[FxNode]:
     """The nodes of calls in order; `owner` gets the number of the call of each."""
     calls = [node for node in nodes if node.op == "call_function"]
     for node in calls:
@@ -231,8 +231,8 @@ def _owned(nodes: list[Any], owner: dict[Any, int], results: Any) -> list[Any]:
     return [node for node in calls if node in owner]
 
 
-def _leaves(result: Any) -> list[Any]:
-    found: list[Any] = []
+def _leaves(result: object) -> list[FxNode]:
+    found: list[FxNode] = []
     _mapped(result, found.append)
     return found
 
@@ -240,15 +240,15 @@ def _leaves(result: Any) -> list[Any]:
 # ---------------------------------------------------------------------- the calls replaced
 
 
-def _replaced(graph: Any, bodies: Mapping[Any, DecomposedBody], table: Mapping[Any, Any]) -> Any:
+def _replaced(graph: Any, bodies: Mapping[object, DecomposedBody], table: Mapping[object, object]) -> FxGraph:
     """A copy of the graph in which calls are replaced by their bodies."""
     copy = torch_module("torch.fx").Graph()
-    values: dict[Any, Any] = {}
+    values: dict[object, Any] = {}
     for node in graph.nodes:
         if node.op == "call_function" and node.target is operator.getitem:
             parts = values[node.args[0]]
-            if isinstance(parts, tuple | list):
-                values[node] = cast("Any", parts)[node.args[1]]
+            if is_sequence(parts):
+                values[node] = parts[node.args[1]]
                 continue
         elif node.op == "call_function" and _is_decomposed(node, table):
             values[node] = _inlined(copy, node, bodies[_kind(node)], values)
@@ -270,7 +270,7 @@ def _replaced(graph: Any, bodies: Mapping[Any, DecomposedBody], table: Mapping[A
     return copy
 
 
-def _inlined(copy: Any, call: Any, body: DecomposedBody, values: Mapping[Any, Any]) -> Any:
+def _inlined(copy: Any, call: FxNode, body: DecomposedBody, values: Mapping[object, object]) -> object:
     """The results of a body with the arguments of a call, whose place in the model its nodes get."""
     own = dict(zip(body.inputs, (values[node] for node in _tensors(call)), strict=True))
     place = {key: call.meta[key] for key in _META if key in call.meta}
@@ -285,7 +285,7 @@ def _inlined(copy: Any, call: Any, body: DecomposedBody, values: Mapping[Any, An
 # ---------------------------------------------------------------------- whole programs
 
 
-def _decomposed_whole(exported: Any) -> Any:
+def _decomposed_whole(exported: TorchProgram) -> TorchProgram:
     """The program decomposed by torch, with more decompositions until nothing changes."""
     decompositions = torch_module("torch.export").default_decompositions()
     updating = {node.target for node in all_nodes(exported) if updates_statistics(node)}
@@ -295,7 +295,7 @@ def _decomposed_whole(exported: Any) -> Any:
         exported = exported.run_decompositions(table)
     except RuntimeError as error:
         raise not_decomposed(exported.graph.nodes, error) from None
-    before: set[Any] = set()
+    before: set[object] = set()
     for _ in range(MOST_ROUNDS):
         unknown = {node.target for node in all_nodes(exported) if is_unknown(node)}
         more = torch_module("torch._decomp").get_decompositions(list(unknown))
@@ -305,14 +305,16 @@ def _decomposed_whole(exported: Any) -> Any:
     return exported
 
 
-def all_nodes(exported: Any) -> Iterator[Any]:
+def all_nodes(exported: Exported) -> Iterator[FxNode]:
     """The nodes of the graph, and of those in its control flow."""
     for module in exported.graph_module.modules():
         if hasattr(module, "graph"):
             yield from module.graph.nodes
 
 
-def _simpler(exported: Any, table: Mapping[Any, Any], more: Mapping[Any, Any]) -> Tensor:
+def _simpler(
+    exported: TorchProgram, table: Mapping[object, object], more: Mapping[object, object]
+) -> TorchProgram:
     """The program with more ops decomposed, except those where torch fails because they work in place."""
     try:
         return exported.run_decompositions({**table, **more})

@@ -9,6 +9,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from shardy_py.frontends.torch.protocols import FxGraph, FxNode
+
 
 def drop_tokens(graph: Any, output_specs: Any) -> None:
     """Replaces ops with tokens by plain ones, and drops results that are tokens, in place."""
@@ -25,7 +27,7 @@ def is_token(spec: Any) -> bool:
     return spec.kind.name == "TOKEN"
 
 
-def _replace(graph: Any, node: Any) -> None:
+def _replace(graph: FxGraph, node: FxNode) -> None:
     token, op, *arguments = node.args
     with graph.inserting_before(node):
         plain = graph.call_function(op, tuple(arguments), dict(node.kwargs))

@@ -15,7 +15,7 @@ Not here: the rows (`aten/`), types and positions of nodes, unsupported nodes (`
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -25,8 +25,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block
 
 from shardy_py.api import Mesh, Program, ShardyError
+from shardy_py.base.narrowing import is_sequence
 from shardy_py.frontends.aten import Row, find_row
-from shardy_py.frontends.builder import Argument, Tensor, TensorType, build, ops
+from shardy_py.frontends.builder import Argument, RankedTensorType, Tensor, build, ops
 from shardy_py.frontends.builder.insertion import current_block
 from shardy_py.frontends.torch.control import control_of
 from shardy_py.frontends.torch.decompositions import all_nodes, decomposed
@@ -34,9 +35,11 @@ from shardy_py.frontends.torch.effects import drop_tokens, is_token
 from shardy_py.frontends.torch.nodes import blamed, check, location_of, node_type
 from shardy_py.frontends.torch.numbers import function_of_numbers
 from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.protocols import Exported, FxGraph, FxModule, FxNode, TorchTensor
 from shardy_py.frontends.torch.storage import order_storage
 from shardy_py.mlir.dialects.traits import is_dead_when_unused
 from shardy_py.mlir.ir import erase
+from shardy_py.mlir.typed import of_kind
 from shardy_py.mlir.value_table import RESULT_INFO
 from shardy_py.xla.prepare.populate_expanded_op_rules import populate_expanded_op_rules
 
@@ -45,7 +48,7 @@ _PRODUCTS = {"aten.linear.default": 0, "aten.mm.default": 0, "aten.addmm.default
 """Products, with the number of the argument whose rows are merged."""
 
 
-def unmerge(graph: Any) -> None:
+def unmerge(graph: FxGraph) -> None:
     """Changes products of merged rows in place if all following views split the rows the same way."""
     for node in list(graph.nodes):
         place = _PRODUCTS.get(str(node.target))
@@ -56,14 +59,14 @@ def unmerge(graph: Any) -> None:
             _split_rows(graph, node, place, *split)
 
 
-def _can_split(node: Any, place: int, shape: tuple[int, ...]) -> bool:
+def _can_split(node: FxNode, place: int, shape: tuple[int, ...]) -> bool:
     """Returns whether the product can have that shape: rows split, and nothing added to single rows."""
     rows, *behind = _shape(node)
     added = _shape(node.args[0]) if place else ()
     return len(shape) > 2 and [shape[-1]] == behind and (len(added) < 2 or added[0] != rows)
 
 
-def _split_rows(graph: Any, node: Any, place: int, shape: tuple[int, ...]) -> None:
+def _split_rows(graph: FxGraph, node: FxNode, place: int, shape: tuple[int, ...]) -> None:
     merged, users = node.args[place], list(node.users)
     before = (*shape[:-1], _shape(merged)[-1])
     with graph.inserting_before(node):
@@ -75,11 +78,11 @@ def _split_rows(graph: Any, node: Any, place: int, shape: tuple[int, ...]) -> No
         user.replace_all_uses_with(node)
 
 
-def _is_view(node: Any) -> bool:
+def _is_view(node: FxNode) -> bool:
     return str(getattr(node, "target", "")) in _VIEWS
 
 
-def _shape(node: Any) -> tuple[int, ...]:
+def _shape(node: FxNode) -> tuple[int, ...]:
     return tuple(node.meta["val"].shape)
 
 
@@ -100,9 +103,9 @@ def program_of(exported: Any, mesh: Mesh | None = None, name: str = "main") -> P
     return program
 
 
-def tied_names(exported: Any) -> tuple[tuple[str, ...], ...]:
+def tied_names(exported: Exported) -> tuple[tuple[str, ...], ...]:
     """The full names of parameters and buffers that share a tensor."""
-    names_by_tensor: dict[Any, list[str]] = {}
+    names_by_tensor: dict[object, list[str]] = {}
     targets = {spec.target for spec in exported.graph_signature.input_specs}
     for name, tensor in exported.state_dict.items():
         if name in targets:
@@ -122,14 +125,14 @@ class TorchGraph:
         arguments. output_names: one a result.
     """
 
-    nodes: tuple[Any, ...]
-    inputs: tuple[Any, ...]
+    nodes: tuple[FxNode, ...]
+    inputs: tuple[FxNode, ...]
     arguments: tuple[Argument, ...]
-    constants: Mapping[str, Any]
+    constants: Mapping[str, TorchTensor]
     output_names: tuple[str, ...]
 
     @staticmethod
-    def of(exported: Any) -> TorchGraph:
+    def of(exported: Exported) -> TorchGraph:
         """The graph of a decomposed program. Raises `ShardyError` for unsupported nodes."""
         drop_tokens(exported.graph, exported.graph_signature.output_specs)
         check(all_nodes(exported))
@@ -139,9 +142,9 @@ class TorchGraph:
                 unmerge(module.graph)
         nodes = tuple(exported.graph.nodes)
         placeholders = {node.name: node for node in nodes if node.op == "placeholder"}
-        inputs: list[Any] = []
+        inputs: list[FxNode] = []
         arguments: list[Argument] = []
-        constants: dict[str, Any] = {}
+        constants: dict[str, TorchTensor] = {}
         outputs = _output_names(exported)
         specs = [spec for spec in exported.graph_signature.input_specs if not is_token(spec)]
         reserved = {*outputs, *(spec.target for spec in specs)}
@@ -149,7 +152,7 @@ class TorchGraph:
             node = placeholders[spec.arg.name]
             if spec.kind.name == "CONSTANT_TENSOR" and _has_data(exported.constants[spec.target]):
                 constants[node.name] = exported.constants[spec.target]
-            elif isinstance(node_type(node), TensorType):
+            elif isinstance(node_type(node), RankedTensorType):
                 own = f"{spec.arg.name} (input)" if spec.arg.name in reserved else spec.arg.name
                 inputs.append(node)
                 arguments.append(Argument(node_type(node), name=spec.target or own))
@@ -157,8 +160,8 @@ class TorchGraph:
 
     def run(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         """Builds the ops of all nodes, given tensors for the inputs."""
-        values: dict[Any, Any] = dict(zip(self.inputs, tensors, strict=True))
-        blocks = [cast(Block, tensor.value.owner) for tensor in tensors[:1]]
+        values: dict[FxNode, object] = dict(zip(self.inputs, tensors, strict=True))
+        blocks = [of_kind(tensor.value.owner, Block) for tensor in tensors[:1]]
         for node in self.nodes:
             match node.op:
                 case "placeholder":
@@ -171,21 +174,23 @@ class TorchGraph:
                 case "call_function":
                     values[node] = _run(node, values, blocks)
                 case _:
-                    outputs = cast("Sequence[Any]", node.args[0])
+                    outputs: Sequence[FxNode] = node.args[0]
                     results = tuple(_result(values, result) for result in outputs if _is_node(result))
                     _drop_unused(blocks, results)
                     return results
         return ()
 
 
-def _run_graph(module: Any, tensors: Sequence[Any], shape: tuple[int, ...] = ()) -> tuple[Any, ...]:
+def _run_graph(
+    module: FxModule, tensors: Sequence[object], shape: tuple[int, ...] = ()
+) -> tuple[object, ...]:
     """The results of a graph in control flow, given values for its inputs.
 
     shape: of the tensors that inputs have in place of tensors without dimensions.
     """
     nodes = list(module.graph.nodes)
     inputs = [node for node in nodes if node.op == "placeholder"]
-    values: dict[Any, Any] = dict(zip(inputs, tensors, strict=True))
+    values: dict[FxNode, object] = dict(zip(inputs, tensors, strict=True))
     blocks = [current_block()]
     for node in nodes:
         match node.op:
@@ -195,14 +200,13 @@ def _run_graph(module: Any, tensors: Sequence[Any], shape: tuple[int, ...] = ())
                 values[node] = _run(node, values, blocks, shape)
             case "output":
                 results = _with_tensors(node.args[0], values)
-                listed = isinstance(results, tuple | list)
-                return tuple(cast("Sequence[Any]", results)) if listed else (results,)
+                return tuple(results) if is_sequence(results) else (results,)
             case _:
                 pass
     return ()
 
 
-def _attribute(node: Any) -> Any:
+def _attribute(node: FxNode) -> object:
     """An attribute of the module of a node: a graph, or a constant."""
     found = node.graph.owning_module
     for name in node.target.split("."):
@@ -219,7 +223,9 @@ def _drop_unused(blocks: Sequence[Block], results: Sequence[Tensor]) -> None:
                 erase(op)
 
 
-def _run(node: Any, values: Mapping[Any, Any], blocks: Sequence[Block], shape: tuple[int, ...] = ()) -> Any:
+def _run(
+    node: FxNode, values: Mapping[FxNode, object], blocks: Sequence[Block], shape: tuple[int, ...] = ()
+) -> Any:
     """The result of a node, whose location its ops get."""
     arguments, keywords = (_with_tensors(given, values) for given in (node.args, node.kwargs))
     if node.target is operator.getitem:
@@ -246,49 +252,58 @@ def _row(node: Any) -> Row:
     return row
 
 
-def _called(node: Any, row: Row, arguments: Any, keywords: Any, shape: tuple[int, ...]) -> Any:
+def _called(
+    node: FxNode,
+    row: Row,
+    arguments: Sequence[object],
+    keywords: Mapping[str, object],
+    shape: tuple[int, ...],
+) -> Any:
     wanted = node_type(node)
-    if shape and isinstance(wanted, TensorType) and _has_shape(arguments, shape):
-        wanted = TensorType((*shape, *wanted.shape), wanted.element_type)
+    if shape and isinstance(wanted, RankedTensorType) and _has_shape(arguments, shape):
+        wanted = RankedTensorType((*shape, *wanted.shape), wanted.element_type)
     try:
         result = row(wanted, *arguments, **keywords)
     except ShardyError as error:
         raise blamed(node, error.diagnostics[0].message) from None
     except TypeError as error:
         raise blamed(node, f"its row cannot be called with these arguments: {error}") from None
-    types = cast("tuple[Any, ...]", wanted if isinstance(wanted, tuple) else (wanted,))
+    types = cast("tuple[object, ...]", wanted if isinstance(wanted, tuple) else (wanted,))
     results = result if isinstance(wanted, tuple) and isinstance(result, Sequence) else (result,)
     for tensor, type_ in zip(results, types, strict=False):
-        if isinstance(tensor, Tensor) and isinstance(type_, TensorType) and tensor.type != type_:
+        if isinstance(tensor, Tensor) and isinstance(type_, RankedTensorType) and tensor.type != type_:
             raise blamed(node, f"its row: expected {type_.text}, got {tensor.type.text}")
     return result
 
 
-def _has_shape(given: Any, shape: tuple[int, ...]) -> bool:
+def _has_shape(given: object, shape: tuple[int, ...]) -> bool:
     """Returns whether one of the tensors among arguments has that shape."""
-    if isinstance(given, tuple | list):
-        return any(_has_shape(part, shape) for part in cast("Sequence[Any]", given))
+    if is_sequence(given):
+        return any(_has_shape(part, shape) for part in given)
     return isinstance(given, Tensor) and given.shape == shape
 
 
-def _item(node: Any, parts: Sequence[Any], index: int) -> Any:
+def _item(node: FxNode, parts: Sequence[Any], index: int) -> Any:
     part = parts[index]
     if part is None:
         raise blamed(node.args[0], f"result {index} is unsupported; use the others only")
     return part
 
 
-def _with_tensors(given: Any, values: Mapping[Any, Any]) -> Any:
+def _with_tensors(given: object, values: Mapping[FxNode, object]) -> Any:
     """The arguments of a node with tensors in place of nodes."""
-    map_aggregate: Callable[[Any, Callable[[Any], Any]], Any] = torch_module("torch.fx.node").map_aggregate
-    return map_aggregate(given, lambda part: values[part] if _is_node(part) else part)
+
+    def replaced(part: Any) -> object:
+        return values[part] if _is_node(part) else part
+
+    return torch_module("torch.fx.node").map_aggregate(given, replaced)
 
 
-def _is_node(part: Any) -> bool:
+def _is_node(part: object) -> bool:
     return isinstance(part, torch_module("torch.fx").Node)
 
 
-def _result(values: Mapping[Any, Any], node: Any) -> Tensor:
+def _result(values: Mapping[FxNode, object], node: FxNode) -> Tensor:
     tensor = values.get(node)
     if not isinstance(tensor, Tensor):
         raise ShardyError.unsupported(
@@ -297,7 +312,7 @@ def _result(values: Mapping[Any, Any], node: Any) -> Tensor:
     return tensor
 
 
-def _has_data(tensor: Any) -> bool:
+def _has_data(tensor: TorchTensor) -> bool:
     fake = torch_module("torch._subclasses").FakeTensor
     return not (tensor.is_meta or isinstance(tensor, fake))
 
@@ -326,7 +341,7 @@ _KINDS = {
 """By kind, what follows the target in a name; "": a result named by its place; others: `after` (changed)."""
 
 
-def _output_names(exported: Any) -> tuple[str, ...]:
+def _output_names(exported: Exported) -> tuple[str, ...]:
     """`output` with its path in the model's result; for other results what they are: `w.bias gradient`."""
     pytree = torch_module("torch.utils._pytree")
     spec = exported.call_spec.out_spec

@@ -73,7 +73,11 @@ _MOST_TEXT = 240
 
 
 def export(
-    model: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, *, strict: bool = False
+    model: Any,
+    args: Sequence[object] = (),
+    kwargs: Mapping[str, object] | None = None,
+    *,
+    strict: bool = False,
 ) -> Any:
     """The exported model, called with these arguments; without gradients.
 

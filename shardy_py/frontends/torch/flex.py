@@ -26,12 +26,12 @@ def flex_attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    score_mod: Any,
-    block_mask: Sequence[Any],
+    score_mod: object,
+    block_mask: Sequence[object],
     scale: float,
-    kernel_options: Any = None,
-    score_operands: Sequence[Any] = (),
-    mask_operands: Sequence[Any] = (),
+    kernel_options: object = None,
+    score_operands: Sequence[object] = (),
+    mask_operands: Sequence[object] = (),
 ) -> tuple[Tensor | None, ...]:
     """softmax(score_mod(query key^T scale), where the mask holds) value; no statistics of the softmax.
 

@@ -13,11 +13,11 @@ Not here: inputs and views that change in place; torch decomposes such programs 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shardy_py.frontends.torch.placements import torch_module
-from shardy_py.frontends.torch.protocols import FxNode
+from shardy_py.frontends.torch.protocols import FxGraph, FxNode
 
 _WITHOUT_EFFECT = "aten.detach_.default"
 """The op that changes no elements; export calls it for constants that are made in the model."""
@@ -29,7 +29,7 @@ def is_in_place(node: FxNode) -> bool:
     return node.op == "call_function" and schema is not None and schema.is_mutable
 
 
-def without_mutation(graph: Any) -> Any:
+def without_mutation(graph: FxGraph) -> FxGraph | None:
     """A copy of the graph in which in-place ops have new results.
 
     None if one changes an input, a part of a tensor, or a tensor of which a view is used afterwards.
@@ -37,7 +37,7 @@ def without_mutation(graph: Any) -> Any:
     copy = _copy(graph)
     if not any(map(is_in_place, copy.nodes)):
         return copy
-    sharing: dict[Any, list[Any]] = defaultdict(list)
+    sharing: dict[int, list[FxNode]] = defaultdict(list)
     for node in list(copy.nodes):
         made = _replaced(node, sharing) if is_in_place(node) else node
         if made is None:
@@ -47,9 +47,9 @@ def without_mutation(graph: Any) -> Any:
     return copy
 
 
-def _copy(graph: Any) -> Any:
+def _copy(graph: FxGraph) -> FxGraph:
     copy = torch_module("torch.fx").Graph()
-    values: dict[Any, Any] = {}
+    values: dict[FxNode, FxNode] = {}
     for node in graph.nodes:
         values[node] = copy.node_copy(node, values.__getitem__)
         values[node].meta = dict(node.meta)
@@ -58,14 +58,14 @@ def _copy(graph: Any) -> Any:
     return copy
 
 
-def _storages(node: Any) -> set[int]:
+def _storages(node: FxNode) -> set[int]:
     """The memory of the tensors of a node: of several, if it has several results."""
     leaves = torch_module("torch.utils._pytree").tree_leaves(node.meta.get("val"))
     fake = torch_module("torch._subclasses").FakeTensor
     return {leaf.untyped_storage()._cdata for leaf in leaves if isinstance(leaf, fake)}
 
 
-def _replaced(node: Any, sharing: Mapping[Any, list[Any]]) -> Any:
+def _replaced(node: FxNode, sharing: Mapping[int, Sequence[FxNode]]) -> FxNode | None:
     """The node with a new result that stands for an in-place node; None if there is none.
 
     sharing: the earlier nodes by their memory.
@@ -80,7 +80,7 @@ def _replaced(node: Any, sharing: Mapping[Any, list[Any]]) -> Any:
     if op is None or place is None or _promotes(node):
         return None
 
-    def is_later(user: Any) -> bool:
+    def is_later(user: FxNode) -> bool:
         return node < user
 
     (storage,) = _storages(node)
@@ -115,7 +115,7 @@ def _functional(op: Any) -> Any:
     return getattr(packet, overload, None)
 
 
-def _promotes(node: Any) -> bool:
+def _promotes(node: FxNode) -> bool:
     """Returns whether the new result may have another type than the changed tensor."""
     own = node.args[0].meta["val"]
     others = [given.meta.get("val") for given in node.all_input_nodes if given is not node.args[0]]
@@ -123,7 +123,7 @@ def _promotes(node: Any) -> bool:
     return any(each.is_floating_point or each.is_complex for each in types - {own.dtype})
 
 
-def _place(node: Any) -> Any:
+def _place(node: FxNode) -> tuple[object, ...] | None:
     """Where in its storage the tensor of a node lies; None for several tensors, dynamic sizes, and `vmap`."""
     value = node.meta["val"]
     if not isinstance(value, torch_module("torch._subclasses").FakeTensor):

@@ -21,6 +21,7 @@ from shardy_py.frontends.torch.plans import FullyShard
 from shardy_py.mlir.dialects.sdy import ReshardOp
 from shardy_py.mlir.dialects.stablehlo import AddOp, ConvertOp, ReshapeOp, TransposeOp
 from shardy_py.mlir.module_paths import BACKWARD, is_in, outer_name
+from shardy_py.report.communication import CollectiveUse
 
 _REDUCING = ("all_reduce", "reduce_scatter")
 _LINEAR = (AddOp, ConvertOp, ReshapeOp, TransposeOp)
@@ -62,15 +63,17 @@ class _Launch:
     together: Hashable
 
 
-def _fully_sharded(plan: Any) -> Iterable[FullyShard]:
+def _fully_sharded(plan: object) -> Iterable[FullyShard]:
     if isinstance(plan, FullyShard):
         yield plan
     elif isinstance(plan, Sequence) and not isinstance(plan, str | Mapping):
-        for part in cast("Sequence[Any]", plan):
+        for part in cast("Sequence[object]", plan):
             yield from _fully_sharded(part)
 
 
-def _launches(use: Any, number: int, plans: Sequence[FullyShard], groups: Iterable[str]) -> Iterator[_Launch]:
+def _launches(
+    use: CollectiveUse, number: int, plans: Sequence[FullyShard], groups: Iterable[str]
+) -> Iterator[_Launch]:
     """The collectives of torch in place of one of a report. number: of that one."""
     name, axes = _name(use), frozenset(use.axis_names)
     if _is_gather(name):
@@ -112,7 +115,7 @@ def _boundary_after(op: Operation | None) -> Operation | None:
     return None
 
 
-def _name(use: Any) -> str:
+def _name(use: CollectiveUse) -> str:
     """The module and op in the location of the cause of a collective."""
     text = use.cause.location
     position = use.cause.position

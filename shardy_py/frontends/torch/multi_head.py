@@ -13,13 +13,14 @@ Not here: scaled_dot_product_attention (`whole_ops.py`); exported programs, whos
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from math import sqrt
 from typing import Any
 
 from shardy_py.frontends.torch.placements import torch_module
+from shardy_py.frontends.torch.protocols import TorchTensor
 from shardy_py.frontends.torch.whole_ops import attention, contraction
 
 
@@ -31,23 +32,23 @@ class _Call:
         source]; key_padding_mask: [batch, source]; true or -inf where nothing is attended to.
     """
 
-    query: Any
-    key: Any
-    value: Any
+    query: TorchTensor
+    key: TorchTensor
+    value: TorchTensor
     embed_dim_to_check: int
     num_heads: int
-    in_proj_weight: Any
-    in_proj_bias: Any
+    in_proj_weight: TorchTensor
+    in_proj_bias: TorchTensor | None
     bias_k: object
     bias_v: object
     add_zero_attn: bool
     dropout_p: float
-    out_proj_weight: Any
-    out_proj_bias: Any
+    out_proj_weight: TorchTensor
+    out_proj_bias: TorchTensor | None
     training: bool = True
-    key_padding_mask: Any = None
+    key_padding_mask: TorchTensor | None = None
     need_weights: bool = True
-    attn_mask: Any = None
+    attn_mask: TorchTensor | None = None
     use_separate_proj_weight: bool = False
     q_proj_weight: object = None
     k_proj_weight: object = None
@@ -63,7 +64,7 @@ class _Call:
         extra = (self.bias_k, self.bias_v, self.static_k, self.static_v)
         return self.query.ndim == 3 and not self.add_zero_attn and all(each is None for each in extra)
 
-    def result(self) -> tuple[Any, Any]:
+    def result(self) -> tuple[TorchTensor, TorchTensor | None]:
         """The attention, [length, batch, features], and its weights, None if they are not needed."""
         functional = torch_module("torch.nn.functional")
         q, k, v = self._projected()
@@ -80,7 +81,7 @@ class _Call:
             found = attention(q, k, v, mask, dropout).permute(2, 0, 1, 3)
         return functional.linear(found.flatten(2), self.out_proj_weight, self.out_proj_bias), weights
 
-    def _projected(self) -> list[Any]:
+    def _projected(self) -> list[TorchTensor]:
         """Queries, keys and values as [length, batch, heads, size]; if of one tensor, by one product."""
         linear = torch_module("torch.nn.functional").linear
         given = (self.query, self.key, self.value)
@@ -95,10 +96,10 @@ class _Call:
             for tensor, weight, bias in zip(given, weights, biases, strict=True)
         ]
 
-    def _mask(self) -> Any:
+    def _mask(self) -> TorchTensor | None:
         """The sum added to the scores, [batch, heads, length, source], of any sizes that broadcast."""
         batch = self.query.shape[1]
-        masks: list[Any] = []
+        masks: list[TorchTensor] = []
         if self.attn_mask is not None:
             is_own = self.attn_mask.ndim == 3
             masks.append(self.attn_mask.unflatten(0, (batch, self.num_heads)) if is_own else self.attn_mask)
@@ -107,7 +108,7 @@ class _Call:
         added = [self._added(mask) for mask in masks]
         return sum(added[1:], added[0]) if added else None
 
-    def _added(self, mask: Any) -> Any:
+    def _added(self, mask: TorchTensor) -> TorchTensor:
         torch = torch_module("torch")
         if mask.dtype != torch.bool:
             return mask
@@ -124,9 +125,15 @@ def heads_apart() -> Generator[None]:
     """Within it, `multi_head_attention_forward` keeps its dimensions apart if its call is plain."""
     functional = torch_module("torch.nn.functional")
 
-    class Mode(torch_module("torch.overrides").TorchFunctionMode):
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            keywords: dict[str, Any] = kwargs or {}
+    class AttentionMode(torch_module("torch.overrides").TorchFunctionMode):
+        def __torch_function__(
+            self,
+            func: Callable[..., object],
+            types: object,
+            args: Sequence[object] = (),
+            kwargs: Mapping[str, object] | None = None,
+        ) -> object:
+            keywords = dict(kwargs or {})
             if func is functional.multi_head_attention_forward:
                 given: dict[str, Any] = {**dict(zip(_NAMES, args, strict=False)), **keywords}
                 call = _Call(**given)
@@ -134,5 +141,5 @@ def heads_apart() -> Generator[None]:
                     return call.result()
             return func(*args, **keywords)
 
-    with Mode():
+    with AttentionMode():
         yield

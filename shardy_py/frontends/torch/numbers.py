@@ -12,7 +12,7 @@ from typing import Any
 
 from shardy_py.frontends.aten.elements import filled, promoted
 from shardy_py.frontends.aten.pointwise import floor_quotient
-from shardy_py.frontends.builder import Tensor, TensorType, ops
+from shardy_py.frontends.builder import RankedTensorType, Tensor, ops
 from shardy_py.frontends.builder.tensor import Operand
 
 Function = Callable[..., Any]
@@ -27,7 +27,7 @@ def _compared(direction: str) -> Function:
 
 
 def _of_promoted(function: Function) -> Function:
-    def promoting(lhs: Any, rhs: Any) -> Tensor:
+    def promoting(lhs: object, rhs: object) -> Tensor:
         return function(*promoted(lhs, rhs))
 
     return promoting
@@ -45,7 +45,7 @@ def _chosen(pred: Tensor, on_true: Operand, on_false: Operand) -> Tensor:
     """As `torch.sym_ite`, also of two numbers."""
     if not isinstance(on_true, Tensor) and not isinstance(on_false, Tensor):
         element = "f32" if isinstance(on_true, float) or isinstance(on_false, float) else "i64"
-        on_true = filled(TensorType((), element), on_true)
+        on_true = filled(RankedTensorType((), element), on_true)
     return ops.select(pred, *promoted(on_true, on_false))
 
 
@@ -79,7 +79,7 @@ def function_of_numbers(target: Any) -> Function | None:
     if of_tensors is None:
         return None
 
-    def row(out: Any, *arguments: Any) -> Any:
+    def row(out: object, *arguments: Any) -> Any:
         given = any(isinstance(argument, Tensor) for argument in arguments)
         return of_tensors(*arguments) if given else target(*arguments)
 

@@ -11,18 +11,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from shardy_py.api import ShardyError
 from shardy_py.frontends.torch.placements import torch_module
-from shardy_py.frontends.torch.protocols import TorchTensor
+from shardy_py.frontends.torch.protocols import TorchOptimizer, TorchTensor
 from shardy_py.frontends.torch.trace import compiling
 
 States = dict[str, dict[str, TorchTensor]]
 """The tensors of an optimizer by the name of the parameter and their own (`exp_avg`)."""
 
 
-def check_optimizer(optimizer: Any, names: Mapping[int, str]) -> None:
+def check_optimizer(optimizer: TorchOptimizer, names: Mapping[int, str]) -> None:
     """Raises `ShardyError` unless it is an optimizer of torch for parameters of the model.
 
     names: of the parameters, by identity.
@@ -44,33 +44,33 @@ def check_optimizer(optimizer: Any, names: Mapping[int, str]) -> None:
         )
 
 
-def updated_names(optimizer: Any, names: Mapping[int, str]) -> tuple[str, ...]:
+def updated_names(optimizer: TorchOptimizer, names: Mapping[int, str]) -> tuple[str, ...]:
     """The names of the optimizer's parameters that have gradients."""
     params = [p for group in optimizer.param_groups for p in group["params"]]
     return tuple(names[id(p)] for p in params if p.requires_grad)
 
 
 def run_step(
-    optimizer: Any,
+    optimizer: TorchOptimizer,
     names: Mapping[int, str],
-    parameters: Mapping[str, Any],
-    gradients: Mapping[str, Any],
+    parameters: Mapping[str, TorchTensor],
+    gradients: Mapping[str, TorchTensor],
     states: States,
-    rates: Mapping[int, Any] | None = None,
+    rates: Mapping[int, object] | None = None,
 ) -> States:
     """Runs `optimizer.step()` on other parameters, which it changes, and returns their states.
 
     names: of the optimizer's own parameters, by identity.
     rates: learning rates by number of the group, in place of the group's own.
     """
-    copy: Any = object.__new__(cast("type[Any]", type(optimizer)))
+    copy: Any = object.__new__(type(optimizer))
     copy.__dict__.update(optimizer.__dict__)
     copy.__dict__.pop("step", None)  # a scheduler replaces it by one of the original
     copy.param_groups = [
         _group(group, names, parameters, (rates or {}).get(number))
         for number, group in enumerate(optimizer.param_groups)
     ]
-    kept: dict[Any, dict[str, Any]] = defaultdict(dict)
+    kept: dict[TorchTensor, dict[str, TorchTensor]] = defaultdict(dict)
     copy.state = kept
     for name, parameter in parameters.items():
         parameter.grad = gradients.get(name)
@@ -82,8 +82,8 @@ def run_step(
 
 
 def _group(
-    group: Any, names: Mapping[int, str], parameters: Mapping[str, object], rate: Any
-) -> dict[str, Any]:
+    group: Mapping[str, Any], names: Mapping[int, str], parameters: Mapping[str, object], rate: object
+) -> dict[str, object]:
     plain = {key: False for key in ("foreach", "fused", "differentiable") if key in group}
     tensors = {"capturable": True} if "capturable" in group else {}  # step counts stay tensors
     own = [parameters[names[id(p)]] for p in group["params"] if names[id(p)] in parameters]
@@ -91,7 +91,9 @@ def _group(
     return {**group, **plain, **tensors, **rates, "params": own}
 
 
-def initial_states(optimizer: Any, names: Mapping[int, str], parameters: Mapping[str, Any]) -> States:
+def initial_states(
+    optimizer: TorchOptimizer, names: Mapping[int, str], parameters: Mapping[str, TorchTensor]
+) -> States:
     """The states after a first step on fake tensors like `parameters`: tensors by parameter and own name."""
     torch = torch_module("torch")
     fake = torch_module("torch._subclasses").FakeTensorMode(allow_non_fake_inputs=True)

@@ -266,7 +266,7 @@ def _axes(pieces: Sequence[SubAxisPiece], mesh: Mesh) -> tuple[AxisRef, ...]:
 # ---------------------------------------------------------------------- to placements
 
 
-def to_placements(sharding: Sharding, shape: Sequence[int] | None = None) -> tuple[Any, ...]:
+def to_placements(sharding: Sharding, shape: Sequence[int] | None = None) -> tuple[object, ...]:
     """The placements of a sharding, one a mesh dimension.
 
     shape: of the tensor, if known, to check uneven splits.

@@ -22,7 +22,8 @@ from typing import Any, cast
 
 from shardy_py.api import Mesh, ShardyError
 from shardy_py.base.errors import closest
-from shardy_py.frontends.torch.protocols import TorchModule
+from shardy_py.base.narrowing import is_mapping
+from shardy_py.frontends.torch.protocols import Exported, TorchModule
 from shardy_py.frontends.torch.styles import Style, style_of
 
 
@@ -102,7 +103,7 @@ class ParallelPlan:
     groups: tuple[ParameterGroup, ...]
 
     @staticmethod
-    def of(given: Any, mesh: Mesh, modules: Mapping[str, Module]) -> ParallelPlan:
+    def of(given: object, mesh: Mesh, modules: Mapping[str, Module]) -> ParallelPlan:
         """The plan on modules by path. Raises `ShardyError` for unknown paths, axes and styles."""
         styled: list[StyledModule] = []
         groups: list[ParameterGroup] = []
@@ -144,7 +145,7 @@ def modules_of(model: Any) -> dict[str, Module]:
     """The modules of a model by path; of an exported one, those with ops and those with parameters."""
     if hasattr(model, "named_modules"):
         return {
-            path: Module(path, _kind(cast("type[Any]", type(module))), _own_names(path, module))
+            path: Module(path, _kind(cast("type[object]", type(module))), _own_names(path, module))
             for path, module in model.named_modules(remove_duplicate=False)
         }
     return _modules_of_exported(model)
@@ -167,7 +168,7 @@ def _kind(module_class: type) -> str:
     return f"{module_class.__module__}.{module_class.__qualname__}"
 
 
-def _modules_of_exported(exported: Any) -> dict[str, Module]:
+def _modules_of_exported(exported: Exported) -> dict[str, Module]:
     kinds: dict[str, str] = {"": ""}
     for node in exported.graph.nodes:
         stack: Mapping[str, tuple[str, Any]] = node.meta.get("nn_module_stack") or {}
@@ -188,10 +189,11 @@ def _modules_of_exported(exported: Any) -> dict[str, Module]:
 def _parts(given: object, mesh: Mesh) -> tuple[TensorParallel | FullyShard, ...]:
     if isinstance(given, TensorParallel | FullyShard):
         return (given,)
-    if isinstance(given, Mapping):
-        return (TensorParallel(_axis_of_styles(mesh), cast("Mapping[str, Any]", given)),)
+    if is_mapping(given):
+        return (TensorParallel(_axis_of_styles(mesh), given),)
     if isinstance(given, Sequence) and not isinstance(given, str):
-        return tuple(part for each in cast("Sequence[Any]", given) for part in _parts(each, mesh))
+        listed = cast("Sequence[object]", given)
+        return tuple(part for each in listed for part in _parts(each, mesh))
     expected = "a plan: styles by module, TensorParallel(axis, styles), FullyShard(axis, modules), or a list"
     raise ShardyError.unexpected("", expected=expected, got=f"{given!r}")
 
@@ -219,8 +221,8 @@ def _flat(styles: Mapping[str, object], above: str = "") -> Iterator[tuple[str, 
     """The styles with their whole patterns, of plans within plans."""
     for pattern, given in styles.items():
         whole = ".".join(filter(None, (above, pattern)))
-        if isinstance(given, Mapping):
-            yield from _flat(cast("Mapping[str, Any]", given), whole)
+        if is_mapping(given):
+            yield from _flat(given, whole)
         else:
             yield whole, given
 

@@ -17,6 +17,7 @@ from typing import Any, cast
 from shardy_py.api import Mesh, P, Program, Result, Sharding, ShardyError, Value
 from shardy_py.api.annotate import annotation_of
 from shardy_py.base.errors import closest
+from shardy_py.base.narrowing import is_sequence
 from shardy_py.frontends.torch.constraints import planned
 from shardy_py.frontends.torch.export import program_of, tied_names
 from shardy_py.frontends.torch.exporting import export
@@ -29,10 +30,10 @@ _WILD = frozenset("*?")
 
 def from_exported(
     exported: Any,
-    mesh: Any = None,
-    shardings: Mapping[str, Any] | None = None,
+    mesh: object = None,
+    shardings: Mapping[str, object] | None = None,
     *,
-    plan: Any = None,
+    plan: object = None,
     name: str = "main",
 ) -> Program:
     """The program of an exported model, the result of `torch.export.export`.
@@ -81,12 +82,12 @@ def annotated(
 
 def from_module(
     model: object,
-    args: Sequence[Any] = (),
-    kwargs: Mapping[str, Any] | None = None,
-    mesh: Any = None,
-    shardings: Mapping[str, Any] | None = None,
+    args: Sequence[object] = (),
+    kwargs: Mapping[str, object] | None = None,
+    mesh: object = None,
+    shardings: Mapping[str, object] | None = None,
     *,
-    plan: Any = None,
+    plan: object = None,
     strict: bool = False,
     name: str = "main",
 ) -> Program:
@@ -119,7 +120,7 @@ def _named_values(program: Program, function: str) -> list[Value]:
     return [*values.arguments(function), *values.results(function)]
 
 
-def shardings_by_label(shardings: Any, known: Iterable[str]) -> dict[str, Any]:
+def shardings_by_label(shardings: Any, known: Iterable[str]) -> dict[str, object]:
     """The sharding of each name that a key matches. Raises `ShardyError` unless keys are names."""
     if shardings is None:
         return {}
@@ -146,16 +147,16 @@ def _unknown_name(key: str, known: Iterable[str]) -> str:
     return f"unknown parameter, buffer, input or output '{key}'; the model has {', '.join(close)}, ..."
 
 
-def _annotation(value: Value, label: str, given: Any, mesh: Mesh | None) -> Any:
+def _annotation(value: Value, label: str, given: object, mesh: Mesh | None) -> object:
     """The sharding as `Program.annotate` takes it. Raises `ShardyError`, with the label, for placements."""
     placement = torch_module("torch.distributed.tensor.placement_types").Placement
     if isinstance(given, placement):
         raise ShardyError.unexpected(
             label, expected="a list of placements, one per mesh dimension", got=repr(given)
         )
-    listed = cast("Sequence[Any]", given) if isinstance(given, list | tuple) else ()
+    listed = given if is_sequence(given) else ()
     if not any(isinstance(part, placement) for part in listed):
-        return cast(Any, given)
+        return given
     if mesh is None:
         raise ShardyError(f"{label}: placements without a mesh; pass one: from_exported(exported, mesh, ...)")
     try:

@@ -8,7 +8,7 @@ Not here: rules for nodes (`nodes.py`), the modules of torch themselves (`placem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -37,7 +37,9 @@ class FxNode(Protocol):
         """The nodes whose results it takes, each once."""
         ...
 
-    def replace_all_uses_with(self, replace_with: Any, /) -> list[FxNode]:
+    def replace_all_uses_with(
+        self, replace_with: FxNode, /, delete_user_cb: Callable[[FxNode], bool] = ...
+    ) -> list[FxNode]:
         """Gives its users another node's result."""
         ...
 
@@ -45,6 +47,7 @@ class FxNode(Protocol):
         """Takes another node's result where it took the old one's."""
         ...
 
+    def __lt__(self, other: FxNode, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 
@@ -59,6 +62,10 @@ class FxGraph(Protocol):
     @property
     def owning_module(self) -> Any:
         """The module that it is the code of."""
+        ...
+
+    def node_copy(self, node: FxNode, arg_transform: Callable[[FxNode], object], /) -> FxNode:
+        """A copy of a node of another graph, with its arguments replaced."""
         ...
 
     def call_function(self, target: Any, args: tuple[Any, ...] = (), kwargs: Any = None, /) -> FxNode:
@@ -79,6 +86,15 @@ class FxGraph(Protocol):
 
     def inserting_after(self, node: FxNode, /) -> AbstractContextManager[Any]:
         """Inserts after a node for a while."""
+        ...
+
+
+class FxModule(Protocol):
+    """A module with a graph of `torch.fx` as its code."""
+
+    @property
+    def graph(self) -> FxGraph:
+        """The graph."""
         ...
 
 
@@ -116,6 +132,14 @@ class Exported(Protocol):
         ...
 
 
+class TorchProgram(Exported, Protocol):
+    """A `torch.export.ExportedProgram`."""
+
+    def run_decompositions(self, table: Mapping[Any, object], /) -> TorchProgram:
+        """The program with the ops of a table decomposed."""
+        ...
+
+
 class TorchTensor(Protocol):
     """A `torch.Tensor`, as far as it is read; a fake one too."""
 
@@ -142,6 +166,13 @@ class TorchTensor(Protocol):
     @property
     def requires_grad(self) -> bool:
         """True if its gradient is computed."""
+        ...
+
+    grad: Any
+    """Its gradient; None before there is one."""
+
+    def requires_grad_(self) -> TorchTensor:
+        """The tensor, whose gradient is computed from here on."""
         ...
 
     @property
@@ -173,26 +204,78 @@ class TorchTensor(Protocol):
         """A copy."""
         ...
 
-    def permute(self, *dims: int) -> TorchTensor:
+    def float(self) -> TorchTensor:
+        """The tensor with 32-bit elements."""
+        ...
+
+    def to(self, dtype: object, /) -> TorchTensor:
+        """The tensor with another element type."""
+        ...
+
+    def is_complex(self) -> bool:
+        """True if its elements are complex."""
+        ...
+
+    def conj_physical(self) -> TorchTensor:
+        """The conjugates of its elements."""
+        ...
+
+    def permute(self, *dims: int | Sequence[int]) -> TorchTensor:
         """A view with its dimensions in another order."""
         ...
 
-    def reshape(self, *shape: Any) -> TorchTensor:
+    def transpose(self, first: int, second: int, /) -> TorchTensor:
+        """A view with two dimensions exchanged."""
+        ...
+
+    def reshape(self, *shape: int | Sequence[int]) -> TorchTensor:
         """The tensor with another shape."""
         ...
 
-    def squeeze(self, dim: int, /) -> TorchTensor:
-        """The tensor without a dimension of size 1."""
+    def expand(self, *sizes: int) -> TorchTensor:
+        """A view with dimensions of size 1 repeated."""
+        ...
+
+    def flatten(self, first: int, /) -> TorchTensor:
+        """The tensor with the dimensions from one on merged."""
+        ...
+
+    def unflatten(self, dim: int, sizes: Sequence[int], /) -> TorchTensor:
+        """The tensor with a dimension split."""
+        ...
+
+    def unbind(self, dim: int, /) -> tuple[TorchTensor, ...]:
+        """Its slices along a dimension."""
+        ...
+
+    def chunk(self, count: int, /) -> tuple[TorchTensor, ...]:
+        """As many parts of the first dimension."""
+        ...
+
+    def squeeze(self, dim: int | Sequence[int], /) -> TorchTensor:
+        """The tensor without dimensions of size 1."""
         ...
 
     def unsqueeze(self, dim: int, /) -> TorchTensor:
         """The tensor with one more dimension of size 1."""
         ...
 
-    def new_empty(self, size: Any, /, **options: Any) -> TorchTensor:
+    def sum(self, dims: Sequence[int], /) -> TorchTensor:
+        """The sums over dimensions."""
+        ...
+
+    def mean(self, dim: int, /) -> TorchTensor:
+        """The mean over a dimension."""
+        ...
+
+    def new_empty(self, size: Sequence[int], /) -> TorchTensor:
         """A new tensor of its type and device."""
         ...
 
+    def __add__(self, other: TorchTensor | complex, /) -> TorchTensor: ...
+    def __sub__(self, other: TorchTensor | complex, /) -> TorchTensor: ...
+    def __mul__(self, other: TorchTensor | complex, /) -> TorchTensor: ...
+    def __getitem__(self, key: object, /) -> TorchTensor: ...
     def __hash__(self) -> int: ...
 
 
@@ -219,6 +302,11 @@ class TorchModule(Protocol):
 
     def state_dict(self) -> dict[str, Any]:
         """The parameters and buffers by name."""
+        ...
+
+    @property
+    def forward(self) -> Callable[..., object]:
+        """What it computes."""
         ...
 
     def get_submodule(self, target: str, /) -> TorchModule:

@@ -7,11 +7,9 @@ permutation in the order of strides is contiguous, and has the storage's element
 
 from __future__ import annotations
 
-from typing import Any
-
 from shardy_py.frontends.torch.nodes import blamed
 from shardy_py.frontends.torch.placements import torch_module
-from shardy_py.frontends.torch.protocols import FxGraph
+from shardy_py.frontends.torch.protocols import FxGraph, FxNode
 
 _BY_STRIDES = {"aten.as_strided.default", "aten.as_strided_copy.default", "aten.as_strided_scatter.default"}
 
@@ -23,7 +21,7 @@ def order_storage(graph: FxGraph) -> None:
             _order(graph, node, scatters="scatter" in str(node.target))
 
 
-def _order(graph: Any, node: Any, *, scatters: bool) -> None:
+def _order(graph: FxGraph, node: FxNode, *, scatters: bool) -> None:
     operand = node.args[0]
     value = operand.meta["val"]
     order = sorted(range(value.dim()), key=lambda d: (-value.stride(d), value.shape[d] == 1))

@@ -10,15 +10,65 @@ Not here: plans (`plans.py`), constraints in the program (`constraints.py`).
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from shardy_py.api import ShardyError
 from shardy_py.frontends.torch.placements import torch_module
 
 Layouts = tuple[object, ...]
 """Placements along the axis of the plan, one after the other; () for what stays as it is."""
+
+
+class TorchStyle(Protocol):
+    """A style of torch.distributed.tensor.parallel; each class has some of these."""
+
+    @property
+    def input_layouts(self) -> Sequence[object]:
+        """The placements of the inputs as they come."""
+        ...
+
+    @property
+    def desired_input_layouts(self) -> Sequence[object]:
+        """The placements of the inputs in the module."""
+        ...
+
+    @property
+    def input_kwarg_layouts(self) -> Mapping[str, object]:
+        """The placements of keywords as they come."""
+        ...
+
+    @property
+    def desired_input_kwarg_layouts(self) -> Mapping[str, object]:
+        """The placements of keywords in the module."""
+        ...
+
+    @property
+    def output_layouts(self) -> Layouts:
+        """The placements of the outputs."""
+        ...
+
+    @property
+    def desired_output_layouts(self) -> Sequence[object]:
+        """The placements that outputs get."""
+        ...
+
+    @property
+    def sequence_sharding(self) -> Layouts:
+        """The placement of inputs and outputs of SequenceParallel."""
+        ...
+
+    @property
+    def prepare_module_input(self) -> TorchStyle:
+        """The style of the inputs."""
+        ...
+
+    @property
+    def prepare_module_output(self) -> TorchStyle:
+        """The style of the outputs."""
+        ...
+
 
 _EVERY = "*"
 """All parameters that a style does not name."""
@@ -54,7 +104,7 @@ class Style:
         return (*reversed(self.outputs[number]), *self.computed)
 
 
-def style_of(given: object, path: str, kind: str) -> Style:
+def style_of(given: Any, path: str, kind: str) -> Style:
     """The style on a module of a class. Raises `ShardyError` for other styles, and classes torch refuses."""
     for base in type(given).__mro__:
         row = _ROWS.get(base.__name__)
@@ -69,7 +119,7 @@ def style_of(given: object, path: str, kind: str) -> Style:
     )
 
 
-def _columns(given: Any, path: str, kind: str) -> Style:
+def _columns(given: TorchStyle, path: str, kind: str) -> Style:
     is_table = _is_table(given, path, kind)
     types = torch_module("torch.distributed.tensor")
     return Style(
@@ -80,7 +130,7 @@ def _columns(given: Any, path: str, kind: str) -> Style:
     )
 
 
-def _rows(given: Any, path: str, kind: str) -> Style:
+def _rows(given: TorchStyle, path: str, kind: str) -> Style:
     types = torch_module("torch.distributed.tensor")
     is_table = _is_table(given, path, kind)
     wanted = types.Replicate() if is_table else types.Shard(-1)
@@ -93,29 +143,29 @@ def _rows(given: Any, path: str, kind: str) -> Style:
     )
 
 
-def _sequence(given: Any, path: str, kind: str) -> Style:
+def _sequence(given: TorchStyle, path: str, kind: str) -> Style:
     return Style(inputs=(given.sequence_sharding,), outputs=(given.sequence_sharding,))
 
 
-def _input(given: Any, path: str, kind: str) -> Style:
+def _input(given: TorchStyle, path: str, kind: str) -> Style:
     pairs = [*zip(given.input_layouts or (), given.desired_input_layouts or (), strict=True)]
     named = given.input_kwarg_layouts
     pairs += [(named[key], given.desired_input_kwarg_layouts.get(key)) for key in named]
     return Style(inputs=tuple(_both(*pair) for pair in pairs), keywords=tuple(named))
 
 
-def _output(given: Any, path: str, kind: str) -> Style:
+def _output(given: TorchStyle, path: str, kind: str) -> Style:
     pairs = zip(given.output_layouts, given.desired_output_layouts, strict=True)
     return Style(outputs=tuple(_both(*pair) for pair in pairs))
 
 
-def _input_output(given: Any, path: str, kind: str) -> Style:
+def _input_output(given: TorchStyle, path: str, kind: str) -> Style:
     before = _input(given.prepare_module_input, path, kind)
     after = _output(given.prepare_module_output, path, kind)
     return Style(inputs=before.inputs, outputs=after.outputs, keywords=before.keywords)
 
 
-_ROWS: dict[str, Callable[[object, str, str], Style]] = {
+_ROWS: dict[str, Callable[[TorchStyle, str, str], Style]] = {
     "ColwiseParallel": _columns,
     "RowwiseParallel": _rows,
     "SequenceParallel": _sequence,
@@ -125,20 +175,20 @@ _ROWS: dict[str, Callable[[object, str, str], Style]] = {
 }
 
 
-def _both(given: Any, wanted: Any) -> Layouts:
+def _both(given: object, wanted: object) -> Layouts:
     """The layouts of a tensor that is redistributed from one to the other; () for one that is left alone."""
     if given is None:
         return ()
     return (given,) if wanted is None or wanted == given else (given, wanted)
 
 
-def _is_table(given: Any, path: str, kind: str) -> bool:
+def _is_table(given: object, path: str, kind: str) -> bool:
     """Returns whether the module is an embedding. Raises `ShardyError` unless it is that or linear."""
     nn = torch_module("torch.nn")
     module, _, name = kind.rpartition(".")
     found = getattr(sys.modules.get(module), name, None)
-    if isinstance(found, type) and issubclass(cast(Any, found), nn.Linear | nn.Embedding):
-        return issubclass(cast(Any, found), nn.Embedding)
+    if isinstance(found, type) and issubclass(found, nn.Linear | nn.Embedding):
+        return issubclass(found, nn.Embedding)
     raise ShardyError.unexpected(
         f"{type(given).__name__} of '{path}'",
         expected="a module nn.Linear or nn.Embedding, as torch does",

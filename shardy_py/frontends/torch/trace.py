@@ -19,10 +19,10 @@ import os
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from shardy_py.api import ShardyError
 from shardy_py.base.errors import Diagnostic, Position
@@ -30,7 +30,7 @@ from shardy_py.frontends.aten import find_row, keeps_whole
 from shardy_py.frontends.torch.multi_head import heads_apart
 from shardy_py.frontends.torch.nodes import in_phase, phase_of
 from shardy_py.frontends.torch.placements import torch_module
-from shardy_py.frontends.torch.protocols import FxGraph, FxNode, TorchTensor
+from shardy_py.frontends.torch.protocols import FxGraph, FxModule, FxNode, TorchModule, TorchTensor
 from shardy_py.frontends.torch.whole_ops import kept_whole
 
 _HERE = str(Path(__file__).parent) + os.sep
@@ -46,13 +46,15 @@ class TracedGraph:
     constants: tensors by the name of their node.
     """
 
-    nodes: tuple[Any, ...]
-    inputs: tuple[Any, ...]
+    nodes: tuple[FxNode, ...]
+    inputs: tuple[FxNode, ...]
     constants: Mapping[str, TorchTensor]
-    outputs: tuple[object, ...]
+    outputs: tuple[Any, ...]
 
 
-def trace(function: Callable[..., Sequence[Any]], inputs: Sequence[Any], places: Places) -> TracedGraph:
+def trace(
+    function: Callable[..., Sequence[object]], inputs: Sequence[TorchTensor], places: Places
+) -> TracedGraph:
     """The graph of a function of tensors that returns tensors.
 
     Raises `ShardyError`, at the line of the model, if the function reads a number from a tensor, or torch
@@ -69,11 +71,11 @@ def trace(function: Callable[..., Sequence[Any]], inputs: Sequence[Any], places:
     return TracedGraph(tuple(graph.nodes), tuple(placeholders[:count]), constants, tuple(output.args[0]))
 
 
-def _recorded(function: Callable[..., Any], inputs: Sequence[Any], places: Places) -> Any:
+def _recorded(function: Callable[..., object], inputs: Sequence[TorchTensor], places: Places) -> FxModule:
     """The ops that the function runs on fake tensors, with the mutation that it does."""
     proxy_tensor = torch_module("torch.fx.experimental.proxy_tensor")
 
-    def watched(*tensors: Any) -> Any:
+    def watched(*tensors: object) -> object:
         with kept_whole(), heads_apart(), places.watching():
             return function(*tensors)
 
@@ -92,10 +94,10 @@ def _unsupported(error: RuntimeError) -> str | None:
     fake = torch_module("torch._subclasses.fake_tensor")
     shapes = torch_module("torch.fx.experimental.symbolic_shapes")
     if isinstance(error, fake.DataDependentOutputException):
-        reads = f"{cast('Any', error).func} reads a number from a tensor, as item() does"
+        reads = f"{getattr(error, 'func', '')} reads a number from a tensor, as item() does"
         return f"{reads}, which is unsupported in a step; keep it a tensor"
     if isinstance(error, fake.DynamicOutputShapeException):
-        op = cast("Any", error).func
+        op = getattr(error, "func", "")
         return f"{op}: the size of its result depends on values; use an op of fixed size"
     if isinstance(error, shapes.GuardOnDataDependentSymNode):
         return "the code depends on elements of a tensor, which is unsupported in a step; use torch.where"
@@ -116,13 +118,13 @@ def compiling() -> Generator[None]:
         compiler._is_compiling_flag = before
 
 
-def _functional(recorded: Any, held: Mapping[str, Any]) -> Any:
+def _functional(recorded: FxModule, held: Mapping[str, TorchTensor]) -> FxGraph:
     """The graph without mutation and with ops without a row decomposed; attributes become inputs."""
     torch = torch_module("torch")
     proxy_tensor = torch_module("torch.fx.experimental.proxy_tensor")
 
     class Replay(torch.fx.Interpreter):
-        def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        def call_function(self, target: object, args: Sequence[object], kwargs: object) -> object:
             name = str(target)
             if name.startswith(_IGNORED):
                 return None
@@ -131,13 +133,13 @@ def _functional(recorded: Any, held: Mapping[str, Any]) -> Any:
                 target = torch.ops.aten._native_batch_norm_legit.default
             return super().call_function(target, args, kwargs)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
-        def get_attr(self, target: str, args: Any, kwargs: Any) -> Any:
+        def get_attr(self, target: str, args: object, kwargs: object) -> TorchTensor:
             return attributes[target]
 
-    attributes: dict[str, Any] = {}
+    attributes: dict[str, TorchTensor] = {}
     placeholders = [node.meta["val"] for node in recorded.graph.nodes if node.op == "placeholder"]
 
-    def run(*tensors: Any) -> Any:
+    def run(*tensors: TorchTensor) -> Any:
         attributes.update(zip(held, tensors[len(placeholders) :], strict=True))
         return Replay(recorded).run(*tensors[: len(placeholders)], enable_io_processing=False)
 
@@ -155,7 +157,7 @@ def _functional(recorded: Any, held: Mapping[str, Any]) -> Any:
     return graph
 
 
-def _decompositions() -> dict[Any, Any]:
+def _decompositions() -> dict[object, object]:
     """All that torch has, except for ops with a row."""
     core = torch_module("torch.export").default_decompositions()
     others = torch_module("torch._decomp").decomposition_table
@@ -168,7 +170,7 @@ def _decompositions() -> dict[Any, Any]:
 _MAX_POOLS = tuple(f"aten.max_pool{n}d_with_indices_backward.default" for n in (2, 3))
 
 
-def _drop_indices(graph: Any) -> None:
+def _drop_indices(graph: FxGraph) -> None:
     """Removes the indices of maxima from gradients whose row finds the maxima: those without dilation."""
     for node in graph.nodes:
         if str(node.target) in _MAX_POOLS and all(each == 1 for each in node.args[5]):
@@ -184,7 +186,7 @@ def _keep_tensors(graph: FxGraph) -> None:
 
 def _share_scalars(graph: FxGraph) -> None:
     """Merges equal ops without dimensions, such as Adam's bias corrections for each parameter."""
-    seen: dict[object, object] = {}
+    seen: dict[object, FxNode] = {}
     for node in list(graph.nodes):
         if node.op != "call_function" or getattr(node.meta.get("val"), "ndim", 1):
             continue
@@ -215,10 +217,10 @@ class Places:
     last: Position | None = None
     _modules: list[str] = field(default_factory=list[str])
     _numbers: list[int] = field(default_factory=list[int])
-    _metas: list[dict[str, Any]] = field(default_factory=list[dict[str, FxNode]])
+    _metas: list[dict[str, object]] = field(default_factory=list[dict[str, object]])
 
     @staticmethod
-    def of(model: Any) -> Places:
+    def of(model: TorchModule) -> Places:
         """The places of a model, whose modules have their full names."""
         return Places({id(module): name for name, module in model.named_modules()})
 
@@ -237,15 +239,15 @@ class Places:
             stack.enter_context(_mode(self))
             yield
 
-    def _enter(self, module: Any, _: Any) -> None:
+    def _enter(self, module: TorchModule, _: object) -> None:
         if id(module) in self.names:
             self._modules.append(self.names[id(module)])
 
-    def _leave(self, module: Any, _: Any, __: Any) -> None:
+    def _leave(self, module: TorchModule, _: object, __: object) -> None:
         if id(module) in self.names:
             self._modules.pop()
 
-    def mark(self, meta: dict[str, Any]) -> None:
+    def mark(self, meta: dict[str, object]) -> None:
         """Puts the place of the op that is about to run into the metadata of its node."""
         torch = torch_module("torch")
         gradient_of = torch._C._current_autograd_node()
@@ -278,22 +280,28 @@ def _meta(path: str, position: Position | None, phase: str) -> dict[str, object]
     return {"stack_trace": line, "nn_module_stack": {path: (path, None)}, "custom": in_phase(phase)}
 
 
-def _mode(places: Places) -> Any:
+def _mode(places: Places) -> AbstractContextManager[object]:
     """The mode in which torch tells `places` of every op."""
     traceback = torch_module("torch.fx.traceback")
 
-    class Mode(torch_module("torch.utils._python_dispatch").TorchDispatchMode):
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    class MarkingMode(torch_module("torch.utils._python_dispatch").TorchDispatchMode):
+        def __torch_dispatch__(
+            self,
+            func: Callable[..., object],
+            types: object,
+            args: Sequence[object] = (),
+            kwargs: Mapping[str, object] | None = None,
+        ) -> object:
             places.mark(traceback.get_current_meta())
             return func(*args, **(kwargs or {}))
 
-    return Mode()
+    return MarkingMode()
 
 
 def _user_line() -> Position | None:
     """The innermost line that is neither in torch nor in this package; None if this package called torch."""
     inside = f"{Path(torch_module('torch').__file__).parent}{os.sep}"
-    frame: Any = inspect.currentframe()
+    frame = inspect.currentframe()
     while frame is not None:
         file = frame.f_code.co_filename
         if file.endswith("training.py") and file.startswith(_HERE):

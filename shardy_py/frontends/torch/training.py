@@ -15,13 +15,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr, i32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from shardy_py.api import Mesh, Program, ShardyError
+from shardy_py.base.narrowing import is_mapping, is_sequence
 from shardy_py.frontends.builder import Argument, Tensor, build, sharding_group
 from shardy_py.frontends.torch.arguments import (
     StepArgument,
@@ -34,11 +35,11 @@ from shardy_py.frontends.torch.arguments import (
 from shardy_py.frontends.torch.boundaries import Boundaries
 from shardy_py.frontends.torch.export import TorchGraph
 from shardy_py.frontends.torch.nodes import check, node_type
-from shardy_py.frontends.torch.optimizers import check_optimizer, run_step, updated_names
+from shardy_py.frontends.torch.optimizers import States, check_optimizer, run_step, updated_names
 from shardy_py.frontends.torch.placements import as_mesh, torch_module
 from shardy_py.frontends.torch.plans import ParallelPlan, modules_of
 from shardy_py.frontends.torch.programs import annotated, shardings_by_label, under_plan
-from shardy_py.frontends.torch.protocols import TorchModule
+from shardy_py.frontends.torch.protocols import FxNode, TorchModule, TorchOptimizer, TorchTensor
 from shardy_py.frontends.torch.trace import Places, TracedGraph, trace
 from shardy_py.mlir.typed import dictionaries_of
 from shardy_py.mlir.value_table import RESULT_INFO
@@ -49,15 +50,15 @@ ALIAS = "tf.aliasing_output"
 
 
 def from_training(
-    model: Any,
-    loss: Callable[..., Any] | None,
-    optimizer: Any,
-    example_inputs: Any = (),
+    model: TorchModule,
+    loss: Callable[..., object] | None,
+    optimizer: TorchOptimizer | None,
+    example_inputs: object = (),
     *,
-    targets: Sequence[Any] = (),
-    mesh: Any = None,
-    shardings: Mapping[str, Any] | None = None,
-    plan: Any = None,
+    targets: Sequence[object] = (),
+    mesh: object = None,
+    shardings: Mapping[str, object] | None = None,
+    plan: object = None,
     gradients: bool = False,
     max_norm: float | None = None,
     learning_rate: bool = False,
@@ -111,23 +112,23 @@ class _Step:
     updated: the names of the parameters with gradients. parameter_names: of the optimizer's, by identity.
     """
 
-    model: Any
-    loss: Callable[..., Any] | None
-    optimizer: Any
+    model: TorchModule
+    loss: Callable[..., object] | None
+    optimizer: TorchOptimizer | None
     max_norm: float | None
     slots: tuple[StepArgument, ...]
     updated: tuple[str, ...]
     parameter_names: Mapping[int, str]
-    inputs: Any
+    inputs: object
     targets: tuple[object, ...]
 
     @staticmethod
     def of(
-        model: Any,
-        loss: Callable[..., Any] | None,
-        optimizer: Any,
-        example_inputs: Any,
-        targets: tuple[Any, ...],
+        model: TorchModule,
+        loss: Callable[..., object] | None,
+        optimizer: TorchOptimizer | None,
+        example_inputs: object,
+        targets: tuple[object, ...],
         max_norm: float | None,
         learning_rate: bool,
     ) -> _Step:
@@ -155,7 +156,9 @@ class _Step:
         ]
         return _Step(model, loss, optimizer, max_norm, tuple(slots), updated, names, example_inputs, targets)
 
-    def run(self, tensors: Sequence[Any], places: Places, boundaries: Boundaries) -> list[Any]:
+    def run(
+        self, tensors: Sequence[TorchTensor], places: Places, boundaries: Boundaries
+    ) -> list[TorchTensor | None]:
         """The loss, the gradients of `updated`, and parameters, buffers and states after the step."""
         torch = torch_module("torch")
         given = list(zip(self.slots, tensors, strict=True))
@@ -199,18 +202,22 @@ class _Step:
         ]
 
     def _with_gradients(
-        self, own: Mapping[str, Any], inputs: Sequence[Any], parameters: Sequence[Any], places: Places
-    ) -> Any:
+        self,
+        own: Mapping[str, TorchTensor],
+        inputs: Sequence[TorchTensor],
+        parameters: Sequence[TorchTensor],
+        places: Places,
+    ) -> tuple[TorchTensor, Sequence[TorchTensor | None]]:
         """The loss and the gradients for these parameters, buffers, inputs and targets."""
         torch = torch_module("torch")
 
         class Both(torch.nn.Module):
             """Both passes, since checkpoints call modules in the backward pass."""
 
-            def forward(self, run: Callable[[], Any]) -> Any:
+            def forward(self, run: Callable[[], object]) -> Any:
                 return run()
 
-        def run() -> Any:
+        def run() -> tuple[TorchTensor, Sequence[TorchTensor | None]]:
             loss = self._loss(inputs, places)
             return loss, torch.autograd.grad(loss, parameters, allow_unused=True)
 
@@ -219,7 +226,7 @@ class _Step:
         both.add_module("model", self.model)
         return torch.func.functional_call(both, replaced, (run,))
 
-    def _loss(self, inputs: Sequence[Any], places: Places) -> Any:
+    def _loss(self, inputs: Sequence[TorchTensor], places: Places) -> TorchTensor:
         """The loss. Raises `ShardyError` unless it is a scalar."""
         torch = torch_module("torch")
         pytree = torch_module("torch.utils._pytree")
@@ -230,7 +237,7 @@ class _Step:
         positional, keywords = call_of(arguments)
         output = self.model(*positional, **keywords)
         places.phase = "loss"
-        loss = _loss_of(output) if self.loss is None else self.loss(output, *targets)
+        loss: Any = _loss_of(output) if self.loss is None else self.loss(output, *targets)
         if isinstance(loss, torch.Tensor) and loss.numel() == 1 and loss.requires_grad:
             return loss.reshape(())
         is_tensor = isinstance(loss, torch.Tensor)
@@ -241,9 +248,9 @@ class _Step:
             remedy="pass loss(output, *targets)",
         )
 
-    def _states(self, copies: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    def _states(self, copies: Mapping[str, TorchTensor]) -> States:
         """The states as the optimizer has them: those of all parameters for each."""
-        states: dict[str, dict[str, Any]] = {name: {} for name in self.updated}
+        states: States = {name: {} for name in self.updated}
         for slot in self.slots:
             if slot.kind == "state":
                 for owner in [slot.owner] if slot.owner else self.updated:
@@ -272,7 +279,7 @@ class _Result:
     """A result; replaced: the number of the argument that it replaces."""
 
     name: str
-    node: Any
+    node: FxNode
     replaced: int | None = None
 
 
@@ -280,14 +287,16 @@ _CHANGED = ("parameter", "buffer", "state")
 """Kinds of slots that a step may change; they come first."""
 
 
-def _source(node: Any) -> Tensor:
+def _source(node: FxNode) -> FxNode:
     """The node whose tensor this one is, unchanged."""
     while str(node.target) in ("aten.clone.default", "aten.detach.default", "aten.alias.default"):
         node = node.args[0]
     return node
 
 
-def _clipped(parameters: Mapping[str, Any], gradients: Mapping[str, Any], max_norm: float) -> dict[str, Any]:
+def _clipped(
+    parameters: Mapping[str, TorchTensor], gradients: Mapping[str, TorchTensor], max_norm: float
+) -> dict[str, TorchTensor]:
     """The gradients as `clip_grad_norm_` changes them."""
     for name, gradient in gradients.items():
         parameters[name].grad = gradient.clone()
@@ -296,13 +305,13 @@ def _clipped(parameters: Mapping[str, Any], gradients: Mapping[str, Any], max_no
     return {name: parameters[name].grad for name in gradients}
 
 
-def _loss_of(output: Any) -> Any:
+def _loss_of(output: Any) -> object:
     """The loss in the output of a model: itself, its first element, or its `loss`."""
-    if isinstance(output, Mapping):
-        return cast("Mapping[str, Any]", output).get("loss")
+    if is_mapping(output):
+        return output.get("loss")
     if hasattr(output, "loss"):
         return output.loss
-    return cast("Sequence[Any]", output)[0] if isinstance(output, tuple | list) else output
+    return output[0] if is_sequence(output) else output
 
 
 # ---------------------------------------------------------------------- the program
@@ -313,7 +322,7 @@ def _program(
     traced: TracedGraph,
     results: Sequence[_Result],
     mesh: Mesh | None,
-    shardings: Mapping[str, Any] | None,
+    shardings: Mapping[str, object] | None,
     name: str,
 ) -> Program:
     """The program on a mesh, with groups of values that have one sharding, without shardings."""
@@ -340,7 +349,7 @@ def _program(
     return program
 
 
-def _output(nodes: Sequence[Any]) -> Any:
+def _output(nodes: Sequence[FxNode]) -> FxNode:
     """An output node for these results."""
     graph = torch_module("torch.fx").Graph()
     node = graph.output(())
@@ -348,7 +357,9 @@ def _output(nodes: Sequence[Any]) -> Any:
     return node
 
 
-def _groups(step: _Step, results: Sequence[_Result], shardings: Mapping[str, Any] | None) -> list[list[str]]:
+def _groups(
+    step: _Step, results: Sequence[_Result], shardings: Mapping[str, object] | None
+) -> list[list[str]]:
     """The names of values that have one sharding: of each parameter, with its states and results."""
     known = {result.name for result in results} | {slot.name for slot in step.slots}
     shapes = {slot.name: tuple(slot.tensor.shape) for slot in step.slots}

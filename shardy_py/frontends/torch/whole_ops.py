@@ -20,7 +20,6 @@ from math import prod, sqrt
 from typing import Any
 
 from shardy_py.frontends.aten.einsum import parse
-from shardy_py.frontends.builder import Tensor
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import TorchTensor
 
@@ -41,12 +40,12 @@ def dot_general_op() -> Any:
         "int[] lhs_batch, int[] rhs_batch) -> Tensor"
     )
 
-    def shape(lhs: Any, rhs: Any, *dims: Any) -> Any:
+    def shape(lhs: TorchTensor, rhs: TorchTensor, *dims: Dims) -> TorchTensor:
         first, second, result = _labels(lhs.ndim, rhs.ndim, *dims)
         sizes = dict(zip(first + second, (*lhs.shape, *rhs.shape), strict=True))
         return lhs.new_empty([sizes[label] for label in result])
 
-    def product(lhs: Any, rhs: Any, *dims: Any) -> Any:
+    def product(lhs: TorchTensor, rhs: TorchTensor, *dims: Dims) -> TorchTensor:
         # As a product of matrices: einsum itself may be a sum of this op.
         inside, within, *batch = dims
         ours, theirs = (
@@ -60,11 +59,11 @@ def dot_general_op() -> Any:
 
     op = torch.library.custom_op(NAME, product, mutates_args=(), schema=schema)
 
-    def keep(ctx: Any, inputs: Any, output: Any) -> None:
+    def keep(ctx: Any, inputs: Sequence[object], output: object) -> None:
         lhs, rhs, *ctx.dims = inputs
         ctx.save_for_backward(lhs, rhs)
 
-    def gradients(ctx: Any, grad: Any) -> Any:
+    def gradients(ctx: Any, grad: TorchTensor) -> tuple[TorchTensor | None, ...]:
         (lhs, rhs), dims = ctx.saved_tensors, ctx.dims
         first, second, result = _labels(lhs.ndim, rhs.ndim, *dims)
         needed = ctx.needs_input_grad
@@ -102,8 +101,8 @@ def _labels(
 
 
 def contraction(
-    lhs: Any, first: Sequence[str], rhs: Any, second: Sequence[str], wanted: Sequence[str]
-) -> Any:
+    lhs: TorchTensor, first: Sequence[str], rhs: TorchTensor, second: Sequence[str], wanted: Sequence[str]
+) -> TorchTensor:
     """The sum of products over labels of both operands that the result lacks; it has the labels `wanted`.
 
     first, second: the labels of the dimensions of `lhs` and `rhs`, distinct within each; a label of only one
@@ -125,14 +124,14 @@ def contraction(
 # ---------------------------------------------------------------------- the ops
 
 
-def _linear(input: Any, weight: Any, bias: Any = None) -> Tensor:
+def _linear(input: TorchTensor, weight: TorchTensor, bias: TorchTensor | None = None) -> TorchTensor:
     lead = [f"d{d}" for d in range(input.ndim - 1)]
     out = ["o"] if weight.ndim > 1 else []
     result = contraction(input, [*lead, "i"], weight, [*out, "i"], [*lead, *out])
     return result if bias is None else result + bias
 
 
-def _matmul(self: Any, other: Any) -> Any:
+def _matmul(self: TorchTensor, other: TorchTensor) -> TorchTensor:
     """As `torch.matmul`: vectors and matrices, with all dimensions but the last two broadcast."""
     rows = ["r"] if self.ndim > 1 else []
     columns = ["c"] if other.ndim > 1 else []
@@ -145,11 +144,11 @@ def _matmul(self: Any, other: Any) -> Any:
 
 
 def _broadcast_contraction(
-    lhs: Any, first: Sequence[str], rhs: Any, second: Sequence[str], wanted: Sequence[str]
-) -> Tensor:
+    lhs: TorchTensor, first: Sequence[str], rhs: TorchTensor, second: Sequence[str], wanted: Sequence[str]
+) -> TorchTensor:
     """`contraction` of operands whose dimensions of size 1 are repeated for those of the other."""
     sizes = dict(zip(first, lhs.shape, strict=True)), dict(zip(second, rhs.shape, strict=True))
-    terms: list[tuple[Any, list[str]]] = []
+    terms: list[tuple[TorchTensor, list[str]]] = []
     for tensor, labels, other in ((lhs, first, sizes[1]), (rhs, second, sizes[0])):
         ones = [
             label
@@ -161,7 +160,7 @@ def _broadcast_contraction(
     return contraction(*terms[0], *terms[1], wanted)
 
 
-def _einsum(equation: str, operands: Sequence[Any], *, path: Any = None) -> TorchTensor:
+def _einsum(equation: str, operands: Sequence[TorchTensor], *, path: object = None) -> TorchTensor:
     """Left to right; NotImplemented for operands with a repeated label or an ellipsis that is broadcast."""
     labels, wanted = parse(equation, [operand.ndim for operand in operands])
     if any(len({*own}) < len(own) for own in labels) or not {*wanted} <= {
@@ -181,22 +180,24 @@ def _einsum(equation: str, operands: Sequence[Any], *, path: Any = None) -> Torc
     return result if order == sorted(order) else result.permute(order)
 
 
-def _summed(tensor: Any, labels: list[str], needed: set[str]) -> tuple[Any, list[str]]:
+def _summed(
+    tensor: TorchTensor, labels: Sequence[str], needed: set[str]
+) -> tuple[TorchTensor, Sequence[str]]:
     over = [d for d, label in enumerate(labels) if label not in needed]
     return (tensor.sum(over) if over else tensor), [label for label in labels if label in needed]
 
 
 def attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    attn_mask: Any = None,
+    query: TorchTensor,
+    key: TorchTensor,
+    value: TorchTensor,
+    attn_mask: TorchTensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     *,
     scale: float | None = None,
     enable_gqa: bool = False,
-) -> Any:
+) -> TorchTensor:
     """softmax(query key^T scale + mask) value, as torch.nn.functional.scaled_dot_product_attention."""
     torch = torch_module("torch")
     if enable_gqa:
@@ -218,29 +219,29 @@ def attention(
     return _matmul(weights, value)
 
 
-def _for_all_heads(tensor: Any, heads: int) -> Tensor:
+def _for_all_heads(tensor: TorchTensor, heads: int) -> TorchTensor:
     """Heads of keys or values repeated, for groups of heads of queries."""
     *batch, own, length, size = tensor.shape
     wide = tensor.unsqueeze(-3).expand(*batch, own, heads // own, length, size)
     return wide.reshape(*batch, heads, length, size)
 
 
-def _adaptive_average_pool(self: Any, output_size: Sequence[int]) -> Any:
+def _adaptive_average_pool(self: object, output_size: Sequence[int]) -> object:
     """The op itself, where torch takes the mean and strides of another layout."""
     return torch_module("torch").ops.aten._adaptive_avg_pool2d(self, output_size)
 
 
 def _instance_norm(
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
+    input: TorchTensor,
+    weight: TorchTensor | None,
+    bias: TorchTensor | None,
+    running_mean: object,
+    running_var: object,
     use_input_stats: bool,
     momentum: float,
     eps: float,
     cudnn_enabled: bool,
-) -> Any:
+) -> object:
     """Without torch's batch norm of merged samples and channels; NotImplemented with running statistics."""
     if not use_input_stats or running_mean is not None:
         return NotImplemented
@@ -289,10 +290,10 @@ def kept_whole() -> Generator[None]:
                 op._dispatch_cache.clear()
 
 
-def _or_torch(op: Any, composite: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
+def _or_torch(op: Any, composite: object, kernel: Callable[..., object]) -> Callable[..., object]:
     """The kernel, or torch's decomposition where it does not apply."""
 
-    def run(*arguments: Any, **keywords: Any) -> TorchTensor:
+    def run(*arguments: object, **keywords: object) -> object:
         found = kernel(*arguments, **keywords)
         return op._op_dk(composite, *arguments, **keywords) if found is NotImplemented else found
 

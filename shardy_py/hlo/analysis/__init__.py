@@ -8,7 +8,7 @@ only file that uses xDSL, loaded on demand). Maps of single ops are in `ops/`, t
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shardy_py.hlo.analysis.coalescing import Coalescing, coalescing
 from shardy_py.hlo.analysis.communication import Communication, communication, rule_communication, rule_maps
@@ -18,7 +18,7 @@ from shardy_py.hlo.analysis.fusion import function_maps, node_maps
 from shardy_py.hlo.analysis.image import Image, image_of
 from shardy_py.hlo.analysis.maps import Direction, Grid, op_maps
 from shardy_py.hlo.analysis.strided import Progression, StridedBox
-from shardy_py.hlo.analysis.tiles import SymbolicTile, Tile, propagate_tile, symbolic_tile
+from shardy_py.hlo.analysis.tiles import StridedTile, SymbolicTile, propagate_tile, symbolic_tile
 from shardy_py.hlo.analysis.utilization import Utilization, operand_utilization
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ __all__ = [
     "Node",
     "Progression",
     "StridedBox",
+    "StridedTile",
     "SymbolicTile",
-    "Tile",
     "Utilization",
     "coalescing",
     "communication",
@@ -57,7 +57,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in ("mlir_function", "mlir_functions"):
         raise AttributeError(name)
     return getattr(import_module("shardy_py.hlo.analysis.from_mlir"), name)

@@ -5,11 +5,12 @@ Not here: the maps themselves (`ops/`), nodes that run functions (`fusion.py`).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from functools import lru_cache
-from typing import Any, Literal, cast
+from typing import Literal
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.narrowing import is_mapping
 from shardy_py.base.session import SESSION
 from shardy_py.indexing import IndexMap, dim, extent, range_var
 from shardy_py.ops import OpRecord, TensorType, input_to_output, output_to_input
@@ -42,9 +43,9 @@ def _signature(record: OpRecord) -> Hashable:
     return signature
 
 
-def _hashable(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        pairs = cast("Mapping[str, Any]", value).items()
+def _hashable(value: object) -> object:
+    if is_mapping(value):
+        pairs = value.items()
         return tuple((key, _hashable(inner)) for key, inner in pairs)
     return value
 

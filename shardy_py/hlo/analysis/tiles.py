@@ -3,7 +3,7 @@
 >>> from shardy_py.ops import OpRecord, TensorType
 >>> record = OpRecord("stablehlo.transpose", (TensorType((64, 32)),), (TensorType((32, 64)),),
 ...                   {"permutation": (1, 0)})
->>> print(propagate_tile(Tile((8, 0), (8, 16)), record)[0])
+>>> print(propagate_tile(StridedTile((8, 0), (8, 16)), record)[0])
 offsets (0, 8), sizes (16, 8), strides (1, 1)
 """
 
@@ -24,7 +24,7 @@ from shardy_py.ops import OpRecord
 
 
 @dataclass(frozen=True)
-class Tile:
+class StridedTile:
     """`size` indices from `offset` on, `stride` apart, in each dimension of a tensor.
 
     strides: empty: all 1. is_exact: False if some elements may not be needed.
@@ -47,12 +47,12 @@ class Tile:
 
 
 def propagate_tile(
-    tile: Tile,
+    tile: StridedTile,
     subject: Function | OpRecord,
     *,
     number: int = 0,
     direction: Direction = "output-to-input",
-) -> tuple[Tile | None, ...]:
+) -> tuple[StridedTile | None, ...]:
     """The tile of each operand that a tile of result `number` needs; None for an operand it does not read.
 
     The other direction returns the tile of each result that a tile of operand `number` reaches.
@@ -69,7 +69,7 @@ def propagate_tile(
     return tuple(tile_of(maps, tile, sizes_of(tensor)) for maps, tensor in pairs)
 
 
-def tile_of(maps: Sequence[IndexMap], tile: Tile, sizes: tuple[int, ...]) -> Tile | None:
+def tile_of(maps: Sequence[IndexMap], tile: StridedTile, sizes: tuple[int, ...]) -> StridedTile | None:
     """The smallest tile of a tensor of `sizes` that holds all elements that the maps reach from `tile`."""
     images = [image_of(_on_tile(m, tile)) for m in maps]
     images = [image for image in images if image.count]
@@ -77,7 +77,7 @@ def tile_of(maps: Sequence[IndexMap], tile: Tile, sizes: tuple[int, ...]) -> Til
         return None
     box = merged([image.box for image in images])
     is_exact = tile.is_exact and _fills(images, box, sizes)
-    return Tile(box.offsets, box.sizes, box.strides, is_exact)
+    return StridedTile(box.offsets, box.sizes, box.strides, is_exact)
 
 
 def _fills(images: Sequence[Image], box: StridedBox, sizes: tuple[int, ...]) -> bool:
@@ -87,7 +87,7 @@ def _fills(images: Sequence[Image], box: StridedBox, sizes: tuple[int, ...]) -> 
     return not any(image.is_bound for image in images) and exact_union(images, sizes)[0] == box.count
 
 
-def _on_tile(index_map: IndexMap, tile: Tile) -> IndexMap:
+def _on_tile(index_map: IndexMap, tile: StridedTile) -> IndexMap:
     """The map on the elements of the tile, numbered within it, with the constraints of its domain."""
     places = [dim(i) * p.step + p.start for i, p in enumerate(tile.box.dimensions)]
     substituted = index_map.substituted({dim(i): place for i, place in enumerate(places)})

@@ -51,7 +51,7 @@ def integers(cursor: HloCursor) -> Any:
         return tuple(cursor.items(lambda: _integer_or_list(cursor), "{", "}"))
 
 
-def _integer_or_list(cursor: HloCursor) -> Any:
+def _integer_or_list(cursor: HloCursor) -> object:
     start = cursor.offset
     value = integers(cursor)
     if isinstance(value, int) and value < 0:
@@ -214,10 +214,10 @@ def _slice(cursor: HloCursor) -> tuple[int, int, int]:
     return start, limit, stride
 
 
-def window(cursor: HloCursor) -> dict[str, tuple[Any, ...]]:
+def window(cursor: HloCursor) -> dict[str, tuple[object, ...]]:
     """Words, each with one number or pair for each dimension."""
     cursor.expect("{")
-    fields: dict[str, tuple[Any, ...]] = {}
+    fields: dict[str, tuple[object, ...]] = {}
     while not cursor.accept("}"):
         word = cursor.one_of(*_WINDOW_WORDS)
         cursor.expect("=")
@@ -305,7 +305,7 @@ def raw(cursor: HloCursor) -> str:
     return cursor.raw()
 
 
-_NAMES: dict[Callable[[HloCursor], Any], str] = {
+_NAMES: dict[Callable[[HloCursor], object], str] = {
     integers: """dimensions iota_dimension dynamic_slice_sizes slice_sizes lhs_batch_dims rhs_batch_dims
         lhs_contracting_dims rhs_contracting_dims lhs_ragged_dims rhs_group_dims offset_dims
         collapsed_slice_dims start_index_map index_vector_dim operand_batching_dims

@@ -51,7 +51,7 @@ def renamed(text: str) -> Convert:
     return convert
 
 
-def _value(instruction: Instruction, entry: re.Match[str]) -> Any:
+def _value(instruction: Instruction, entry: re.Match[str]) -> object:
     name, source, part, only, default = entry.groups()
     value = instruction.attributes.get(source or name)
     if value is not None and part:

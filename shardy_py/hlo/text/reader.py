@@ -16,8 +16,6 @@ text, so that modules are not recursive.
 
 from __future__ import annotations
 
-from typing import Any
-
 from shardy_py.hlo.text.attributes import read_attribute
 from shardy_py.hlo.text.opcodes import OPCODES
 from shardy_py.hlo.text.values import ELEMENTS, Computation, HloModule, Instruction, read_shape
@@ -120,7 +118,7 @@ class _ModuleReader:
             cursor.unexpected("an opcode")
         opcode = cursor.advance()
         operands, literal, parameter = self.arguments(opcode, known)
-        attributes: dict[str, Any] = {}
+        attributes: dict[str, object] = {}
         while cursor.accept(","):
             at = cursor.offset
             key, value = read_attribute(cursor)

@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.hlo.text.opcodes import OPCODES, Opcode
@@ -81,7 +80,7 @@ def fitting(instruction: Instruction) -> Generator[None]:
         raise ShardyError(Diagnostic(message, instruction.position)) from error
 
 
-def combiner_of(instruction: Instruction, callees: Mapping[str, Computation]) -> dict[str, Any]:
+def combiner_of(instruction: Instruction, callees: Mapping[str, Computation]) -> dict[str, object]:
     """Scatter: the op with which its computation combines two values, if their order has no effect."""
     body = callees.get(instruction.attributes["to_apply"])
     combiner = None
@@ -107,14 +106,14 @@ def _custom_call(instruction: Instruction, operands: tuple[Shape, ...]) -> str:
     return "hlo.copy" if is_same and target in _SHARDING_TARGETS else ""
 
 
-def frontend_attributes_of(instruction: Instruction, callees: Mapping[str, Computation]) -> dict[str, Any]:
+def frontend_attributes_of(instruction: Instruction, callees: Mapping[str, Computation]) -> dict[str, object]:
     """The attributes that a frontend gave the instruction, as MLIR has them."""
     text = str(instruction.attributes.get("frontend_attributes", ""))
-    found: dict[str, Any] = dict(re.findall(r'([\w.]+)="([^"]*)"', text))
+    found: dict[str, str] = dict(re.findall(r'([\w.]+)="([^"]*)"', text))
     return {"mhlo.frontend_attributes": found} if found else {}
 
 
-def number_of(instruction: Instruction, callees: Mapping[str, Computation]) -> dict[str, Any]:
+def number_of(instruction: Instruction, callees: Mapping[str, Computation]) -> dict[str, object]:
     """The value of a scalar of integers."""
     text = (instruction.literal or "").strip()
     return {"value": int(text)} if re.fullmatch(r"-?\d+", text) and not instruction.shape.sizes else {}
@@ -126,7 +125,7 @@ _VARIANTS: dict[str, Callable[[Instruction, tuple[Shape, ...]], str]] = {
     "custom-call": _custom_call,
 }
 """Opcodes whose op depends on their attributes; empty: the op of the row."""
-_CONTEXT: dict[str, Callable[[Instruction, Mapping[str, Computation]], dict[str, Any]]] = {
+_CONTEXT: dict[str, Callable[[Instruction, Mapping[str, Computation]], dict[str, object]]] = {
     "constant": number_of,
     "custom-call": frontend_attributes_of,
     "scatter": combiner_of,

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any
 
 from shardy_py.base.errors import Position, ShardyError
 from shardy_py.indexing import layout as layouts
@@ -24,6 +23,7 @@ from shardy_py.indexing.layout import (
     Layout,
     TupleShape,
 )
+from shardy_py.ops.record import Attributes
 
 ELEMENTS = ELEMENT_TYPES | {"token", "opaque"}
 
@@ -117,7 +117,7 @@ class Instruction:
     opcode: str
     shape: Shape
     operands: tuple[str, ...] = ()
-    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    attributes: Attributes = field(default_factory=dict[str, object])
     literal: str | None = None
     parameter: int | None = None
     position: Position | None = None

@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
+from shardy_py.base.arrays import AnyDtype
 from shardy_py.base.errors import ShardyError
 
 
@@ -39,7 +39,7 @@ class ElementType:
         return 1 if self.name == "pred" else self.bits
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AnyDtype:
         """The numpy type; types narrower than a byte take a byte in it.
 
         Raises ShardyError if the installed ml_dtypes does not have it.
@@ -112,7 +112,7 @@ def element_type(spelling: str) -> ElementType:
 
 
 @lru_cache(maxsize=4096)
-def element_type_of(dtype: np.dtype[Any]) -> ElementType | None:
+def element_type_of(dtype: AnyDtype) -> ElementType | None:
     """The element type of a numpy type; None if XLA has none (strings, long doubles)."""
     if dtype.isbuiltin == 1 and dtype.newbyteorder("=").char in "?bhilqBHILQefdFD":
         kind = {"b": "", "i": "s", "u": "u", "f": "f", "c": "c"}[dtype.kind]

@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from numpy.typing import NDArray
-
+from shardy_py.base.arrays import AnyArray
 from shardy_py.indexing.layout.placement import BufferPlacement
 
-Pair = tuple[NDArray[Any], NDArray[Any]]
+Pair = tuple[AnyArray, AnyArray]
 """Elements of an array and their places in its buffer: views of one shape."""
 
 _FEW = 16
@@ -82,7 +81,7 @@ def digit_order(placement: BufferPlacement) -> DigitOrder | None:
     return DigitOrder(joined, tuple(digit for digit in order if digit.size > 1))
 
 
-def element_views(digits: DigitOrder, array: NDArray[Any], tiled: NDArray[Any]) -> Iterator[Pair]:
+def element_views(digits: DigitOrder, array: AnyArray, tiled: AnyArray) -> Iterator[Pair]:
     """Pairs of views of one shape, of the array and of the buffer, with the same elements.
 
     Together they cover the array once. Their dimensions have the order of the buffer.
@@ -101,7 +100,7 @@ def element_views(digits: DigitOrder, array: NDArray[Any], tiled: NDArray[Any]) 
         yield split, tiled[(..., *(slice(*ranges[at]) for at in order))]
 
 
-def padding_views(digits: DigitOrder, tiled: NDArray[Any]) -> Iterator[NDArray[Any]]:
+def padding_views(digits: DigitOrder, tiled: AnyArray) -> Iterator[AnyArray]:
     """Views of the buffer that cover its padding, some of it twice. tiled: as in `element_views`."""
     for dimension, size in enumerate(digits.joined):
         own = digits.digits(dimension)

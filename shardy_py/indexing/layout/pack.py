@@ -25,11 +25,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from shardy_py.base.arrays import AnyArray, AnyDtype
 from shardy_py.base.errors import ShardyError
 from shardy_py.indexing.layout.element_types import element_type, element_type_of
 from shardy_py.indexing.layout.mixed_radix import by_value, digit_order, element_views, padding_views, slabs
@@ -38,10 +38,10 @@ from shardy_py.indexing.layout.tile_level import TileLevel
 from shardy_py.indexing.layout.values import ArrayShape, Layout
 
 Octets = NDArray[np.uint8]
-Buffer = bytes | bytearray | memoryview | NDArray[Any]
+Buffer = bytes | bytearray | memoryview | AnyArray
 
 
-def pack(array: ArrayLike, layout: Layout, fill: object = 0) -> NDArray[Any]:
+def pack(array: ArrayLike, layout: Layout, fill: object = 0) -> AnyArray:
     """The flat buffer of an array of any numpy or ml_dtypes type; fill: the value of padding.
 
     Returns the elements in physical order, or the bytes of the buffer if the layout (`E(n)`) or the type (s4,
@@ -63,7 +63,7 @@ def pack(array: ArrayLike, layout: Layout, fill: object = 0) -> NDArray[Any]:
 
 def unpack(
     buffer: Buffer, layout: Layout, shape: ArrayShape | Sequence[int], dtype: DTypeLike | None = None
-) -> NDArray[Any]:
+) -> AnyArray:
     """The array in a flat buffer of elements in physical order, or of bytes: the inverse of `pack`.
 
     shape: logical sizes; the layout of an `ArrayShape` is ignored. dtype: by default that of the shape or the
@@ -84,7 +84,7 @@ def unpack(
     return _unpacked(own, layout, place)
 
 
-def _packed(array: NDArray[Any], layout: Layout, place: BufferPlacement, fill: NDArray[Any]) -> NDArray[Any]:
+def _packed(array: AnyArray, layout: Layout, place: BufferPlacement, fill: AnyArray) -> AnyArray:
     digits = digit_order(place)
     buffer = np.empty(place.size, array.dtype)
     if digits is None:
@@ -102,7 +102,7 @@ def _packed(array: NDArray[Any], layout: Layout, place: BufferPlacement, fill: N
     return buffer
 
 
-def _unpacked(buffer: NDArray[Any], layout: Layout, place: BufferPlacement) -> NDArray[Any]:
+def _unpacked(buffer: AnyArray, layout: Layout, place: BufferPlacement) -> AnyArray:
     digits = digit_order(place)
     if digits is None:
         return buffer[_offsets(place)]
@@ -136,7 +136,7 @@ def _offsets(place: BufferPlacement) -> NDArray[np.int64]:
     return np.broadcast_to(place.offset(coordinates), place.dimensions)
 
 
-def _bits(dtype: np.dtype[Any], layout: Layout) -> int:
+def _bits(dtype: AnyDtype, layout: Layout) -> int:
     """The bits of an element in the buffer."""
     row = element_type_of(dtype)
     least, natural = (row.value_bits, row.bits) if row else (8 * dtype.itemsize, 8 * dtype.itemsize)
@@ -148,14 +148,14 @@ def _bits(dtype: np.dtype[Any], layout: Layout) -> int:
     return bits
 
 
-def _fill(fill: object, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _fill(fill: object, dtype: AnyDtype) -> AnyArray:
     try:
         return np.full((), fill, dtype)
     except (TypeError, ValueError, OverflowError) as error:
         raise ShardyError(f"invalid fill {fill!r} for padding of {dtype}: {error}") from error
 
 
-def _of_length(flat: NDArray[Any], size: int, bits: int, element: np.dtype[Any]) -> NDArray[Any]:
+def _of_length(flat: AnyArray, size: int, bits: int, element: AnyDtype) -> AnyArray:
     """The buffer as elements if numpy has elements of this size, else as bytes; its length is checked."""
     size_bytes = -(-size * bits // 8)
     if flat.ndim != 1 or flat.nbytes != size_bytes:
@@ -195,7 +195,7 @@ def unpack_bits(packed: Octets, bits: int, count: int) -> Octets:
     return elements[:count]
 
 
-def widen(elements: NDArray[Any], size_bytes: int) -> Octets:
+def widen(elements: AnyArray, size_bytes: int) -> Octets:
     """Each element in `size_bytes` bytes: its own bytes, little-endian, then zeros."""
     own = elements.astype(elements.dtype.newbyteorder("<"), copy=False)
     wide = np.zeros((elements.size, size_bytes), np.uint8)
@@ -203,7 +203,7 @@ def widen(elements: NDArray[Any], size_bytes: int) -> Octets:
     return wide.reshape(-1)
 
 
-def narrow(wide: Octets, size_bytes: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+def narrow(wide: Octets, size_bytes: int, dtype: AnyDtype) -> AnyArray:
     """The elements of a type from `size_bytes` bytes each: the inverse of `widen`."""
     own = np.ascontiguousarray(wide.reshape(-1, size_bytes)[:, : dtype.itemsize]).reshape(-1)
     return own.view(dtype.newbyteorder("<")).astype(dtype, copy=False)

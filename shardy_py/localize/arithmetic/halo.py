@@ -7,7 +7,7 @@ reads a range of elements, at most `size` long. An `Exchange` gathers them in a 
 Here are the exchanges that Shardy makes, of whole parts; `windows.py` has those of the elements needed. Not
 here: the ops (`localize/halo_exchange.py`).
 
->>> pad = shardy_exchange(Reads(parts=2, size_in=4, size_out=7, low=3)).exchange
+>>> pad = shardy_exchange(DimensionReads(parts=2, size_in=4, size_out=7, low=3)).exchange
 >>> [piece.hop for piece in pad.pieces], pad.slope, pad.base, pad.size
 ([-1, 0], 2, 3, 4)
 """
@@ -75,7 +75,7 @@ class SplitDimension:
 
 
 @dataclass(frozen=True, slots=True)
-class Reads(SplitDimension):
+class DimensionReads(SplitDimension):
     """Element j of a result reads operand element `(j - low) / dilation` where that is whole, else padding.
 
     low: negative if the result starts behind the first elements.
@@ -99,7 +99,7 @@ class ShardyExchange(NamedTuple):
     is_needed: bool
 
 
-def shardy_exchange(reads: Reads) -> ShardyExchange:
+def shardy_exchange(reads: DimensionReads) -> ShardyExchange:
     """The exchange that Shardy makes along one dimension.
 
     Offsets are rounded as in C++, towards zero. `is_wide` tells whether Shardy replicates instead.

@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 from shardy_py.mlir.text.assembly import Spelling
 from shardy_py.mlir.text.attribute_writer import attribute_text, string_literal
 from shardy_py.mlir.text.cursor import Cursor
-from shardy_py.mlir.text.syntax import AttributeSyntax
+from shardy_py.mlir.text.syntax import AttributeSyntax, AttributeWriter
 from shardy_py.mlir.text.type_reader import DYNAMIC
 from shardy_py.mlir.text.xdsl_hooks import DialectAttribute
 
@@ -35,7 +35,7 @@ class ValueText:
     """The text of an attribute's value behind its mnemonic."""
 
     read: Callable[[Cursor], Any]
-    write: Callable[[Any], str]
+    write: AttributeWriter
 
 
 class ValueAttribute(DialectAttribute[T]):
@@ -75,7 +75,7 @@ class ValueAttribute(DialectAttribute[T]):
         return AttributeSyntax(cls, cls.spelling.read, cls.spelling.write)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> object:
     if isinstance(value, tuple):
         return tuple(map(_plain, value))  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, Attribute):
@@ -244,7 +244,7 @@ def strict_text(struct: type, *, is_ordered: bool = False) -> ValueText:
         cursor.expect(">")
         return struct(**values)
 
-    def write(value: Any) -> str:
+    def write(value: object) -> str:
         given = [(name, getattr(value, name)) for name in kinds]
         texts = [f"{name} = {kinds[name].write(field)}" for name, field in given if field is not None]
         return f"<{', '.join(texts)}>"

@@ -36,7 +36,7 @@ def with_checked_arguments(op_class: type[OpT]) -> type[OpT]:
     build: Any = op_class.__init__
 
     @wraps(build)
-    def __init__(self: Any, *arguments: Any, **named: Any) -> None:
+    def __init__(self: object, *arguments: object, **named: object) -> None:
         try:
             build(self, *arguments, **named)
         except (TypeError, ValueError, AttributeError, LookupError, ShardyError, VerifyException) as error:
@@ -47,7 +47,7 @@ def with_checked_arguments(op_class: type[OpT]) -> type[OpT]:
     return op_class
 
 
-def _misfit(build: Callable[..., None], arguments: Sequence[Any], named: Mapping[str, Any]) -> str:
+def _misfit(build: Callable[..., None], arguments: Sequence[object], named: Mapping[str, object]) -> str:
     """The first argument that does not fit its annotation, and what it should be; empty if all do."""
     try:
         bound = signature(build).bind(*arguments, **named)

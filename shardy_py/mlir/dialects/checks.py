@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.mlir.dialects.definition import Infer, OpRow
 from shardy_py.mlir.dialects.faults import NOT_INFERRED, Check, Fault, inferred_fault
 from shardy_py.mlir.dialects.op_table import OpTable
-from shardy_py.mlir.dialects.stablehlo.verify.tensors import Tensor, read_tensor
+from shardy_py.mlir.dialects.stablehlo.verify.tensors import RankedTensor, read_tensor
 from shardy_py.mlir.dialects.stablehlo.verify.view import View
 from shardy_py.mlir.dialects.verification.declared import region_names
 from shardy_py.mlir.dialects.verification.driver import PlacedCheck
@@ -69,7 +68,7 @@ def rules_check(row: OpRow) -> Check:
 def _placed(row: OpRow) -> PlacedCheck:
     checks = [rules_check(row), *([results_check(row.infer)] if row.infer else ())]
 
-    def check(op: Any, scope: Scope) -> None:
+    def check(op: Operation, scope: Scope) -> None:
         for part in checks:
             part(op)
 
@@ -93,7 +92,7 @@ def results_check(infer: Infer) -> Check:
     return check
 
 
-def _matches(expected: Tensor | Attribute, given: Attribute) -> bool:
+def _matches(expected: RankedTensor | Attribute, given: Attribute) -> bool:
     tensor = read_tensor(given)
     wanted = read_tensor(expected) if isinstance(expected, Attribute) else expected
     if wanted is not None and tensor is not None:
@@ -101,5 +100,5 @@ def _matches(expected: Tensor | Attribute, given: Attribute) -> bool:
     return expected == given
 
 
-def _text(type_: Tensor | Attribute) -> str:
-    return str(type_) if isinstance(type_, Tensor) else f"'{attribute_text(type_)}'"
+def _text(type_: RankedTensor | Attribute) -> str:
+    return str(type_) if isinstance(type_, RankedTensor) else f"'{attribute_text(type_)}'"

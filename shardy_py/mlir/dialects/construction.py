@@ -25,7 +25,7 @@ from shardy_py.mlir.dialects.definition import OpRow, Slot
 from shardy_py.mlir.dialects.faults import ConstructionError, Fault, diagnostic
 from shardy_py.mlir.dialects.stablehlo.attributes import TypeExtensionsAttr
 from shardy_py.mlir.dialects.stablehlo.verify.messages import raw
-from shardy_py.mlir.dialects.stablehlo.verify.tensors import Tensor
+from shardy_py.mlir.dialects.stablehlo.verify.tensors import RankedTensor
 from shardy_py.mlir.dialects.stablehlo.verify.traits import PAIRWISE_ELEMENT
 from shardy_py.mlir.dialects.stablehlo.verify.view import View
 from shardy_py.mlir.dialects.verification.declared import check_declared
@@ -81,8 +81,8 @@ def _mistakes(title: str) -> Generator[None]:
 
 
 def _by_name(
-    row: OpRow, accepted: Sequence[str], operands: Sequence[Any], values: Mapping[str, Any]
-) -> dict[str, Any]:
+    row: OpRow, accepted: Sequence[str], operands: Sequence[object], values: Mapping[str, object]
+) -> dict[str, object]:
     unknown = next((name for name in values if name not in accepted), None)
     if unknown is not None:
         raise ShardyError.unknown("argument", unknown, accepted)
@@ -107,7 +107,7 @@ def _operand(slot: Slot[Any], values: Mapping[str, Any]) -> SSAValue | list[SSAV
     return [_value(slot, each) for each in cast("Iterable[Any]", given)]
 
 
-def _value(slot: Slot[Any], given: Any) -> SSAValue:
+def _value(slot: Slot[Any], given: object) -> SSAValue:
     if isinstance(given, Operation) and len(given.results) == 1:
         return given.results[0]
     if not isinstance(given, SSAValue):
@@ -115,7 +115,7 @@ def _value(slot: Slot[Any], given: Any) -> SSAValue:
     return cast("SSAValue", given)
 
 
-def _region(slot: Slot[None], values: Mapping[str, Any]) -> Any:
+def _region(slot: Slot[None], values: Mapping[str, object]) -> Any:
     given = values.get(slot.accessor)
     if slot.many and given is None:
         return []
@@ -130,7 +130,7 @@ def _region(slot: Slot[None], values: Mapping[str, Any]) -> Any:
     return list(listed) if slot.many else listed[0]
 
 
-def _properties(row: OpRow, values: Mapping[str, Any]) -> dict[str, Attribute]:
+def _properties(row: OpRow, values: Mapping[str, object]) -> dict[str, Attribute]:
     properties: dict[str, Attribute] = {}
     for slot in row.attributes:
         value = values.get(slot.accessor)
@@ -160,7 +160,7 @@ def _discardable(attributes: Any) -> dict[str, Attribute]:
     )
 
 
-def _types(row: OpRow, types: Any) -> list[Any]:
+def _types(row: OpRow, types: object) -> list[object]:
     """The result types that are given; nested if there are several results of any number."""
     expected = "a sequence of types"
     if isinstance(types, Attribute) or not isinstance(types, Sequence):
@@ -187,7 +187,7 @@ def _types(row: OpRow, types: Any) -> list[Any]:
 _TYPES = "argument 'result_types'"
 
 
-def _grouped(row: OpRow, types: Sequence[Any]) -> Sequence[Any]:
+def _grouped(row: OpRow, types: Sequence[object]) -> Any:
     """The types by result slot: those of the slot of any number as a list."""
     if sum(slot.many for slot in row.results) != 1:
         return types
@@ -203,9 +203,9 @@ def _unexpected(what: str, slot: Slot[Any], expected: str, given: Any) -> Shardy
 def _inferred(
     row: OpRow,
     op_class: type[Operation],
-    operands: Sequence[Any],
+    operands: Sequence[object],
     properties: Mapping[str, Attribute],
-    regions: Sequence[Any],
+    regions: Sequence[object],
 ) -> list[Attribute]:
     """The types of the results, from an op without results that is built for that purpose."""
     if not row.results:
@@ -225,7 +225,7 @@ def _inferred(
         op.drop_all_references()
 
 
-def _flat(parts: Sequence[Any]) -> list[Any]:
+def _flat(parts: Sequence[object]) -> list[Any]:
     return [
         value for part in parts for value in (cast("list[Any]", part) if isinstance(part, list) else [part])
     ]
@@ -247,7 +247,7 @@ def infer_types(row: OpRow, view: View) -> list[Attribute]:
 
 
 @lru_cache(maxsize=4096)
-def type_attribute(type_: Tensor | Attribute) -> Attribute:
+def type_attribute(type_: RankedTensor | Attribute) -> Attribute:
     """The type in the IR: the same object for equal types."""
     if isinstance(type_, Attribute):
         return type_

@@ -136,7 +136,7 @@ def declare(made: type, row: OpRow, dialect: str) -> None:
     made.__annotations__ = field_types(row)
     shown: Any = RowSignature(row)
     shown.owner = made
-    class_: Any = made
+    class_ = made
     class_.__signature__ = shown
     if sys.version_info >= (3, 13):
         class_.__firstlineno__ = FirstLine(module, row.class_name)

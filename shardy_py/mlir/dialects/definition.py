@@ -34,7 +34,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.mlir.dialects.declaration import declare
-from shardy_py.mlir.dialects.kinds import ANY_TYPE, AttributeKind, TypeKind
+from shardy_py.mlir.dialects.kinds import ANY_TYPE, AttributeKind, AttributePredicate, TypeKind
 from shardy_py.mlir.dialects.sdy.interfaces import (
     BranchDataFlow,
     ConditionalDataFlow,
@@ -44,7 +44,7 @@ from shardy_py.mlir.dialects.sdy.interfaces import (
 from shardy_py.mlir.text.xdsl_hooks import DialectOp, PrettyOp, define_op
 
 if TYPE_CHECKING:
-    from shardy_py.mlir.dialects.stablehlo.verify.tensors import Tensor
+    from shardy_py.mlir.dialects.stablehlo.verify.tensors import RankedTensor
     from shardy_py.mlir.dialects.stablehlo.verify.view import View
     from shardy_py.mlir.dialects.template import Template
     from shardy_py.mlir.dialects.verification.driver import PlacedCheck
@@ -125,7 +125,7 @@ class Trait:
 
 Rule = Callable[["View"], None]
 """A rule of a verifier; raises `Fault`."""
-Infer = Callable[["View"], "Sequence[Tensor | Attribute]"]
+Infer = Callable[["View"], "Sequence[RankedTensor | Attribute]"]
 """From the operands and attributes of an op, the types of its results; raises `Fault`."""
 ResultNames = Callable[[Any], "Sequence[str | None]"]
 ArgumentNames = Callable[[Any, int], "Sequence[str | None]"]
@@ -186,8 +186,8 @@ class Described(irdl.AttrConstraint):
     """
 
     description: str
-    accepts: Callable[[Any], bool]
-    storage: Callable[[Any], bool] | None = None
+    accepts: AttributePredicate
+    storage: AttributePredicate | None = None
 
     @override
     def verify(self, attr: Attribute, constraint_context: irdl.VerificationContext) -> None:
@@ -264,7 +264,7 @@ def make_class(row: OpRow, dialect: str) -> type[irdl.IRDLOperation]:
     """The IRDL class of a row."""
     from shardy_py.mlir.dialects.construction import constructor
 
-    fields: dict[str, Any] = {"name": f"{dialect}.{row.name}", "__init__": constructor(row, dialect)}
+    fields: dict[str, object] = {"name": f"{dialect}.{row.name}", "__init__": constructor(row, dialect)}
     for slot in row.operands:
         fields[slot.accessor] = (irdl.var_operand_def if slot.many else irdl.operand_def)(_type(slot.kind))
     for slot in row.attributes:
@@ -292,7 +292,7 @@ def _type(kind: TypeKind) -> irdl.AttrConstraint:
     return irdl.AnyAttr() if kind is ANY_TYPE else Described(kind.description, kind.accepts)
 
 
-def _property(slot: Slot[AttributeKind]) -> Any:
+def _property(slot: Slot[AttributeKind]) -> object:
     kind = slot.kind
     constraint = Described(kind.description, kind.accepts, kind.storage)
     prop_name = slot.name if slot.accessor != slot.name else None

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     FloatAttr,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     SymbolRefAttr,
     TensorType,
@@ -34,8 +35,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.narrowing import is_mapping
 from shardy_py.mlir.text.attribute_reader import dense_array
 from shardy_py.mlir.text.dense import make_dense
+
+T = TypeVar("T")
 
 PlainValue: TypeAlias = "bool | int | float | str | Mapping[str, PlainValue] | Sequence[PlainValue] | None"
 """Values that `plain_attribute` encodes."""
@@ -54,7 +58,7 @@ class Encoding:
     encode: Callable[[Any], Attribute] = lambda value: value
 
 
-def integer_encoding(type_: Any) -> Encoding:
+def integer_encoding(type_: IntegerType) -> Encoding:
     """Integers of that type."""
     return Encoding("IntegerAttr[IntegerType]", "int", lambda value: IntegerAttr(_index(value), type_))
 
@@ -70,18 +74,18 @@ def _indexes(values: Any) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=4096)
-def integers(values: tuple[int, ...]) -> DenseArrayBase[Any]:
+def integers(values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
     """`array<i64: ...>`, one object for equal values."""
     return dense_array(values)
 
 
 @lru_cache(maxsize=4096)
-def booleans(values: tuple[bool, ...]) -> DenseArrayBase[Any]:
+def booleans(values: tuple[bool, ...]) -> DenseArrayBase[IntegerType]:
     """`array<i1: ...>`, one object for equal values."""
     return DenseArrayBase.from_list(i1, values)
 
 
-def table(value: Any, width: int = 0) -> DenseIntOrFPElementsAttr:
+def table(value: object, width: int = 0) -> DenseIntOrFPElementsAttr:
     """`dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>`, of rows of equal length; `width`: if there are no rows.
 
     Raises `ValueError` or `TypeError` for anything but rows of integers.
@@ -107,10 +111,10 @@ def plain_attribute(value: Any) -> Attribute:
         case str():
             return StringAttr(value)
         case dict():
-            entries = cast("Mapping[str, Any]", value).items()
+            entries = cast("Mapping[str, object]", value).items()
             return DictionaryAttr({name: plain_attribute(entry) for name, entry in entries})
         case list() | tuple():
-            return ArrayAttr([plain_attribute(entry) for entry in cast("Sequence[Any]", value)])
+            return ArrayAttr([plain_attribute(entry) for entry in cast("Sequence[object]", value)])
         case None:
             return UnitAttr()
         case _:
@@ -122,18 +126,18 @@ def plain_attribute(value: Any) -> Attribute:
             )
 
 
-def _symbol(value: Any) -> Attribute:
+def _symbol(value: object) -> Attribute:
     return SymbolRefAttr(_of(str, value).removeprefix("@"))
 
 
-def _of(classes: Any, value: Any) -> Any:
+def _of(classes: type[T] | tuple[type[T], ...], value: object) -> T:
     """The value. Raises `TypeError` if it is of none of the classes."""
     if not isinstance(value, classes):
         raise TypeError(f"of type {type(value).__name__}")
     return value
 
 
-def _unit(value: Any) -> Attribute:
+def _unit(value: object) -> Attribute:
     if value is not True:
         raise TypeError("leave it out for its absence")
     return UnitAttr()
@@ -147,7 +151,7 @@ def array_encoding(element: Encoding) -> Encoding:
     )
 
 
-def encoded(encoding: Encoding, value: Any) -> Attribute:
+def encoded(encoding: Encoding, value: object) -> Attribute:
     """The attribute of a value; attributes stay as they are."""
     return value if isinstance(value, Attribute) else encoding.encode(value)
 
@@ -175,7 +179,7 @@ def value_encoding(attribute_class: Any) -> Encoding:
     )
 
 
-def _struct_of(struct: Any, value: Any) -> Any:
+def _struct_of(struct: Any, value: Any) -> object:
     """A struct from a mapping of its fields, or from a struct whose fields are other sequences than tuples.
 
     Raises `TypeError` for unknown fields and for values of another type.
@@ -183,16 +187,16 @@ def _struct_of(struct: Any, value: Any) -> Any:
     types = {field.name: str(field.type) for field in fields(struct)}
     if isinstance(value, struct):
         value = {name: getattr(value, name) for name in types}
-    if not isinstance(value, Mapping):
+    if not is_mapping(value):
         raise TypeError(f"neither a {struct.__name__} nor a mapping of its fields")
-    given = cast("Mapping[str, Any]", value)
+    given = value
     unknown = next((name for name in given if name not in types), None)
     if unknown is not None:
         raise TypeError(f"unknown field {unknown}: expected one of {', '.join(types)}")
     return struct(**{name: _FIELDS.get(types[name], _same)(entry) for name, entry in given.items()})
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> object:
     return value
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ArrayAttr, ShapedType, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 
 from shardy_py.mlir.dialects import encoding as encodings
 from shardy_py.mlir.dialects import kinds as k
@@ -89,7 +90,7 @@ def _check_same_type(view: View) -> None:
         raise Fault("requires the same encoding for all operands and results")
 
 
-def _is_grid(attribute: Any) -> bool:
+def _is_grid(attribute: Attribute) -> bool:
     return isinstance(attribute, ArrayAttr) and k.SYMBOLS.accepts(attribute)
 
 

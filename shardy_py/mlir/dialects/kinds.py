@@ -39,6 +39,9 @@ from shardy_py.mlir.text.attribute_reader import string_attribute
 from shardy_py.mlir.text.attribute_writer import attribute_text, untyped_text
 from shardy_py.mlir.text.cursor import Cursor
 
+AttributePredicate = Callable[[Any], bool]
+"""Accepts attributes, of any class, or refuses them."""
+
 
 @dataclass(frozen=True, slots=True)
 class AttributeKind:
@@ -51,9 +54,9 @@ class AttributeKind:
     """
 
     description: str
-    accepts: Callable[[Any], bool]
+    accepts: AttributePredicate
     spelling: Spelling | None = None
-    storage: Callable[[Any], bool] | None = None
+    storage: AttributePredicate | None = None
     encoding: Encoding = encodings.ATTRIBUTE
 
     def encode(self, value: object) -> Attribute:
@@ -76,7 +79,7 @@ class AttributeKind:
 
 
 def _class_kind(
-    description: str, accepts: Callable[[Any], bool], encoding: Encoding, spelling: Spelling | None = None
+    description: str, accepts: AttributePredicate, encoding: Encoding, spelling: Spelling | None = None
 ) -> AttributeKind:
     """A kind that is a class of attributes: the op can hold no others."""
     return AttributeKind(description, accepts, spelling, accepts, encoding)
@@ -84,7 +87,7 @@ def _class_kind(
 
 def held_kind(
     description: str,
-    accepts: Callable[[Any], bool],
+    accepts: AttributePredicate,
     held: type,
     encoding: Encoding,
     spelling: Spelling | None = None,
@@ -106,7 +109,7 @@ def typed_spelling(attribute_class: type[Attribute], type_: Attribute | None = N
     return Spelling(read, untyped_text)
 
 
-def is_instance(*classes: type) -> Callable[[Any], bool]:
+def is_instance(*classes: type) -> AttributePredicate:
     """Returns whether an attribute is of one of the classes, as a predicate."""
     return lambda attribute: isinstance(attribute, classes)
 
@@ -142,7 +145,7 @@ def is_of(attribute: Any, attribute_class: Any, **expected: Attribute) -> bool:
     return all(getattr(attribute, name) == value for name, value in expected.items())
 
 
-def is_dense_array(element: Attribute) -> Callable[[Any], bool]:
+def is_dense_array(element: Attribute) -> AttributePredicate:
     """Returns whether an attribute is `array<element: ...>`."""
     return lambda attribute: is_of(attribute, DenseArrayBase, elt_type=element)
 
@@ -171,7 +174,7 @@ def own_kind(attribute_class: Any, description: str) -> AttributeKind:
 
 
 def array_of(
-    description: str, accepts: Callable[[Any], bool], element: Encoding, spelling: Spelling | None = None
+    description: str, accepts: AttributePredicate, element: Encoding, spelling: Spelling | None = None
 ) -> AttributeKind:
     """An array whose elements are all of one kind."""
 
@@ -181,7 +184,7 @@ def array_of(
     return held_kind(description, is_array, ArrayAttr, encodings.array_encoding(element), spelling)
 
 
-def _is_flat_symbol(attribute: Any) -> bool:
+def _is_flat_symbol(attribute: Attribute) -> bool:
     return isinstance(attribute, SymbolRefAttr) and not attribute.nested_references.data
 
 
@@ -247,7 +250,7 @@ class TypeKind:
     """
 
     description: str
-    accepts: Callable[[Any], bool]
+    accepts: AttributePredicate
 
 
 ANY_TYPE = TypeKind("any type", lambda type_: True)

@@ -19,7 +19,7 @@ def build_operation(
     result_types: Sequence[Attribute],
     properties: dict[str, Attribute],
     attributes: dict[str, Attribute],
-    location: Any,
+    location: Attribute | None,
     block: Block | None = None,
     regions: Sequence[Region] = (),
 ) -> Operation:

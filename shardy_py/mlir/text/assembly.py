@@ -22,7 +22,7 @@ from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.cursor import Cursor
 from shardy_py.mlir.text.op_writer import OpWriter
 from shardy_py.mlir.text.reader import OpReader
-from shardy_py.mlir.text.syntax import AssemblyForm, OpParts
+from shardy_py.mlir.text.syntax import AssemblyForm, AttributeWriter, OpParts
 from shardy_py.mlir.text.type_reader import read_function_type, read_type_or_function
 
 
@@ -55,7 +55,7 @@ class Spelling:
     """Reader and printer of the value of a property in a form: `[0, 1]`, `GT`, `<@mesh, [{"x"}]>`."""
 
     read: Callable[[Cursor], Attribute]
-    write: Callable[[Any], str]
+    write: AttributeWriter
 
 
 def assembly(*elements: Element) -> AssemblyForm:
@@ -104,7 +104,7 @@ def operands(*names: str, before: str = " ", separator: str = ", ") -> Element:
                 reader.expect(separator.strip())
             draft.names.append(reader.operand_name())
 
-    def write(writer: OpWriter, op: Any) -> None:
+    def write(writer: OpWriter, op: Operation) -> None:
         writer.write(before)
         writer.operands(op.operands if count == len(op.operands) else [getattr(op, name) for name in names])
 

@@ -147,7 +147,7 @@ def dense_array(values: tuple[int, ...], element: Any = builtin.i64) -> builtin.
     return builtin.DenseArrayBase.from_list(element, values)
 
 
-def _array_element(cursor: Cursor, element: Any) -> bytes:
+def _array_element(cursor: Cursor, element: Attribute) -> bytes:
     start = cursor.offset
     if element == _I1:
         if cursor.token not in ("true", "false"):

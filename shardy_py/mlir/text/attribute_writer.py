@@ -6,7 +6,7 @@ process (`mlir/dialects/registry.py` makes it), so that the memo can be too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,7 +20,7 @@ from shardy_py.mlir.text.dense import dense_text, element_printer, element_size
 from shardy_py.mlir.text.float_formats import FORMATS, float_text
 from shardy_py.mlir.text.location_syntax import LOCATIONS, location_body
 from shardy_py.mlir.text.naming import AliasTable, Entry, alias_base
-from shardy_py.mlir.text.syntax import SyntaxTable
+from shardy_py.mlir.text.syntax import AttributeWriter, SyntaxTable
 from shardy_py.sharding.spelling import keyword_or_string, string_literal, symbol_text
 
 _SIGNS = {"SIGNLESS": "i", "SIGNED": "si", "UNSIGNED": "ui"}
@@ -95,14 +95,14 @@ def function_type_text(inputs: list[str], outputs: list[str]) -> str:
     return f"({', '.join(inputs)}) -> {outputs[0] if single else '(' + ', '.join(outputs) + ')'}"
 
 
-def untyped_text(attribute: Any) -> str:
+def untyped_text(attribute: Attribute) -> str:
     """The text of an attribute without the type behind it: `5` for `5 : i64`."""
     writer = _UNTYPED_WRITERS.get(attribute.__class__)
     return attribute_text(attribute) if writer is None else writer(attribute)
 
 
-def _float_value(attribute: Any) -> str:
-    name: str = attribute.type.name
+def _float_value(attribute: builtin.FloatAttr) -> str:
+    name = attribute.type.name
     form = FORMATS[name]
     return float_text(form.encode(attribute.value.data).to_bytes(form.size, "little"), name)
 
@@ -146,7 +146,7 @@ def _element_text(attribute: Any) -> str:
     return attribute_text(attribute)
 
 
-def _integer_value(attribute: Any) -> str:
+def _integer_value(attribute: builtin.IntegerAttr) -> str:
     type_ = attribute.type
     value = attribute.value.data
     if is_integer(type_) and type_.width.data == 1 and type_.signedness.data.name == "SIGNLESS":
@@ -154,15 +154,15 @@ def _integer_value(attribute: Any) -> str:
     return str(value)
 
 
-def _integer(attribute: Any) -> str:
+def _integer(attribute: builtin.IntegerAttr) -> str:
     text = _integer_value(attribute)
     return text if text in ("true", "false") else f"{text} : {attribute_text(attribute.type)}"
 
 
-def _dense_array(attribute: Any) -> str:
+def _dense_array(attribute: builtin.DenseArrayBase) -> str:
     element = attribute.elt_type
     name = attribute_text(element)
-    data: bytes = attribute.data.data
+    data = attribute.data.data
     if not data:
         return f"array<{name}>"
     size, show = element_size(element), element_printer(element)
@@ -178,12 +178,12 @@ def _behind_comma(attribute: Attribute) -> str:
     return "" if isinstance(attribute, builtin.NoneAttr) else f", {attribute_text(attribute)}"
 
 
-def _tensor(attribute: Any) -> str:
+def _tensor(attribute: builtin.TensorType[Attribute]) -> str:
     encoding = _behind_comma(attribute.encoding)
     return f"tensor<{_sizes(attribute.get_shape())}{attribute_text(attribute.element_type)}{encoding}>"
 
 
-def _vector(attribute: Any) -> str:
+def _vector(attribute: builtin.VectorType[Attribute]) -> str:
     scales = [bool(flag.value.data) for flag in attribute.scalable_dims.data]
     sizes = [f"[{n}]x" if s else f"{n}x" for n, s in zip(attribute.get_shape(), scales, strict=True)]
     return f"vector<{''.join(sizes)}{attribute_text(attribute.element_type)}>"
@@ -205,28 +205,31 @@ def _function(attribute: builtin.FunctionType) -> str:
     )
 
 
-def _symbol(attribute: Any) -> str:
+def _symbol(attribute: builtin.SymbolRefAttr) -> str:
     return "::".join(
         symbol_text(name.data) for name in (attribute.root_reference, *attribute.nested_references.data)
     )
 
 
-def _unregistered(attribute: Any) -> str:
+def _unregistered(attribute: builtin.UnregisteredAttr) -> str:
     prefix = "!" if attribute.is_type.data else "#"
     body = f"<{attribute.value.data}>" if attribute.value.data else ""
     return f"{prefix}{attribute.attr_name.data}{body}"
 
 
-def _typed(show: Callable[[Any], str]) -> Callable[[Any], str]:
+def _typed(show: AttributeWriter) -> AttributeWriter:
     return lambda attribute: f"{show(attribute)} : {attribute_text(attribute.type)}"
 
 
-_NUMBER_WRITERS: dict[type[Attribute], Callable[[Any], str]] = {
+_NUMBER_WRITERS: dict[type[Attribute], AttributeWriter] = {
     builtin.IntegerAttr: _integer_value,
     builtin.FloatAttr: _float_value,
 }
-_UNTYPED_WRITERS = {**_NUMBER_WRITERS, builtin.DenseIntOrFPElementsAttr: dense_text}
-_WRITERS: dict[type[Attribute], Callable[[Any], str]] = {
+_UNTYPED_WRITERS: dict[type[Attribute], AttributeWriter] = {
+    **_NUMBER_WRITERS,
+    builtin.DenseIntOrFPElementsAttr: dense_text,
+}
+_WRITERS: dict[type[Attribute], AttributeWriter] = {
     builtin.StringAttr: lambda a: string_literal(a.data),
     builtin.IntegerAttr: _integer,
     builtin.FloatAttr: _typed(untyped_text),
@@ -256,9 +259,9 @@ _WRITERS: dict[type[Attribute], Callable[[Any], str]] = {
     builtin.UnrankedMemRefType: _memref,
 }
 _WRITERS.update(dict.fromkeys(LOCATIONS, lambda a: f"loc({location_body(a)})"))
-_NAMED_WRITERS: dict[str, Callable[[Any], str]] = {"complex.number": _typed(_complex_number)}
+_NAMED_WRITERS: dict[str, AttributeWriter] = {"complex.number": _typed(_complex_number)}
 """Writers for classes in dialects of xDSL that are imported when a program has one."""
-_BASES: tuple[tuple[type, Callable[[Any], str]], ...] = (
+_BASES: tuple[tuple[type, AttributeWriter], ...] = (
     (builtin.UnregisteredAttr, _unregistered),
     (Attribute, _of_other_classes),
 )

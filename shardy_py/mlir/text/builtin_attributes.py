@@ -10,7 +10,15 @@ import re
 from typing import Any
 
 from typing_extensions import TypeIs
-from xdsl.dialects.builtin import ComplexType, IndexType, IntegerType, StringAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    ComplexType,
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerType,
+    StringAttr,
+)
+from xdsl.ir import Attribute
 
 from shardy_py.base.session import LARGE_TEXT, SESSION
 
@@ -55,6 +63,16 @@ def is_integer(type_: object) -> TypeIs[IntegerType]:
 def is_integral(type_: object) -> TypeIs[IntegerType | IndexType]:
     """True if a type is an integer type or `index`."""
     return type_.__class__ is IntegerType or type_.__class__ is IndexType  # faster than isinstance: ABCs
+
+
+def is_dense(attribute: object) -> TypeIs[DenseIntOrFPElementsAttr]:
+    """True if an attribute is `dense<...>`."""
+    return isinstance(attribute, DenseIntOrFPElementsAttr)
+
+
+def is_array(attribute: object) -> TypeIs[ArrayAttr[Attribute]]:
+    """True if an attribute is an array of attributes."""
+    return isinstance(attribute, ArrayAttr)
 
 
 def is_complex(type_: object) -> TypeIs[ComplexType[Any]]:

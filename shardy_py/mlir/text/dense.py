@@ -31,7 +31,7 @@ _MAX_DIGITS = 4000
 _INDEX_WIDTH = 64
 
 
-def _element_width(element: Any) -> int:
+def _element_width(element: Attribute) -> int:
     if isinstance(element, IndexType):
         return _INDEX_WIDTH
     if is_integer(element):
@@ -39,14 +39,14 @@ def _element_width(element: Any) -> int:
     return FORMATS[element.name].width
 
 
-def element_size(element: Any) -> int:
+def element_size(element: Attribute) -> int:
     """Bytes of one element as stored here."""
     if is_complex(element):
         return 2 * element_size(element.element_type)
     return max((_element_width(element) + 7) // 8, 1)
 
 
-def _is_unsigned(element: Any) -> bool:
+def _is_unsigned(element: Attribute) -> bool:
     return is_integer(element) and (element.width.data == 1 or element.signedness.data is Signedness.UNSIGNED)
 
 
@@ -77,18 +77,18 @@ def store_integer(value: int, element: Any) -> bytes:
     return value.to_bytes(element_size(element), "little", signed=value < 0)
 
 
-def load_integer(data: bytes, element: Any) -> int:
+def load_integer(data: bytes, element: Attribute) -> int:
     """The integer with those bytes."""
     return int.from_bytes(data, "little", signed=not _is_unsigned(element))
 
 
-def _integer_text(data: bytes, element: Any) -> str:
+def _integer_text(data: bytes, element: Attribute) -> str:
     if is_integer(element) and element.width.data == 1:
         return "true" if data[0] else "false"
     return str(load_integer(data, element))
 
 
-def element_printer(element: Any) -> Callable[[bytes], str]:
+def element_printer(element: Attribute) -> Callable[[bytes], str]:
     """The function that prints one element of that type."""
     if is_complex(element):
         inner = element_printer(element.element_type)
@@ -111,7 +111,7 @@ def make_dense(type_: Attribute, data: bytes) -> DenseIntOrFPElementsAttr:
 
 def elements_type(attribute: DenseIntOrFPElementsAttr) -> tuple[tuple[int, ...], Attribute]:
     """Shape and element type."""
-    shaped: Any = attribute.type
+    shaped = attribute.type
     return shaped.get_shape(), shaped.element_type
 
 
@@ -138,7 +138,7 @@ def dense_text(attribute: DenseIntOrFPElementsAttr) -> str:
     return f"dense<{_nested_text(shape, texts)}>"
 
 
-def _unextended(data: bytes, element: Any) -> bytes:
+def _unextended(data: bytes, element: Attribute) -> bytes:
     """The data as MLIR stores it: the bits above an element's width are zero."""
     scalar = element.element_type if is_complex(element) else element
     width, size = _element_width(scalar), element_size(scalar)

@@ -88,7 +88,7 @@ def _integer(
     return IntegerAttr.new((IntAttr(_integer_of(data, type_)), type_))
 
 
-def _integer_of(data: bytes, type_: Any) -> int:
+def _integer_of(data: bytes, type_: Attribute) -> int:
     """The integer that xDSL's attribute holds for those bytes; that of a true i1 is -1."""
     if is_integer(type_) and type_.width.data == 1 and type_.signedness.data is not Signedness.UNSIGNED:
         return -data[0]
@@ -260,7 +260,7 @@ class _Typed:
         size = element_size(element)
         return data[:size] if len(data) > size and data == data[:size] * (len(data) // size) else data
 
-    def _elements(self, scalar: Any) -> bytes:
+    def _elements(self, scalar: object) -> bytes:
         shape: tuple[int, ...] = self.type.get_shape()
         written, tokens = self.literal.shape, self.literal.tokens
         if written and written != shape:
@@ -285,7 +285,7 @@ class _Typed:
     def _miscounted(self, count: object, type_: Attribute, expected: str) -> NoReturn:
         self._fail(f"parsed {count} elements, but type ('{attribute_text(type_)}') expected {expected}")
 
-    def _scalar(self, token: tuple[str, bool, int], scalar: Any) -> bytes:
+    def _scalar(self, token: tuple[str, bool, int], scalar: object) -> bytes:
         text, negated, offset = token
         found = _scalar(text, negated, scalar)
         if isinstance(found, str):
@@ -293,7 +293,7 @@ class _Typed:
             self.cursor.error(found, offset, *notes)
         return found
 
-    def _blob(self, scalar: Any) -> bytes:
+    def _blob(self, scalar: object) -> bytes:
         assert self.literal.blob is not None
         token, offset = self.literal.blob
         digits = token[3:-1]
@@ -319,7 +319,7 @@ class _Typed:
 
 
 @lru_cache(maxsize=8192)
-def _scalar(text: str, negated: bool, element: Any) -> bytes | str:
+def _scalar(text: str, negated: bool, element: Attribute) -> bytes | str:
     """The bytes of one literal under a type, or what is wrong with it."""
     if is_integral(element):
         if text in _BOOLEANS:

@@ -163,7 +163,7 @@ def fuse(locations: list[Attribute], metadata: Attribute = NONE) -> Attribute:
 _READERS = {"unknown": _read_unknown, "callsite": _read_callsite, "fused": _read_fused}
 
 
-def location_body(location: Any) -> str:
+def location_body(location: Attribute | None) -> str:
     """The text between the parentheses of a location; locations inside it may be aliases."""
     from shardy_py.mlir.text.attribute_writer import attribute_text
 

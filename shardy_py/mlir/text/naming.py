@@ -76,7 +76,7 @@ class ValueNames:
         return syntax.argument_names(parent, parent.get_region_index(region))
 
     def _number_arguments(
-        self, arguments: Sequence[Any], hints: Sequence[str | None], is_entry: bool
+        self, arguments: Sequence[object], hints: Sequence[str | None], is_entry: bool
     ) -> None:
         hinted = [hints[i] if i < len(hints) else None for i in range(len(arguments))]
         for argument, hint in zip(arguments, hinted, strict=True):

@@ -25,14 +25,14 @@ Classes = Mapping[type, type[Attribute]]
 """The attribute's class of each class of values."""
 
 
-def parameters_of(value: Any, classes: Classes) -> tuple[Attribute, ...]:
+def parameters_of(value: object, classes: Classes) -> tuple[Attribute, ...]:
     """The fields of a dataclass as attributes, in order; one parameter for any other value."""
     if not is_dataclass(value):
         return (_attribute(value, classes),)
     return tuple(_attribute(getattr(value, field.name), classes) for field in fields(value))
 
 
-def _attribute(value: Any, classes: Classes) -> Attribute:
+def _attribute(value: object, classes: Classes) -> Attribute:
     match value:
         case Attribute():
             return value

@@ -22,36 +22,36 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 
 @lru_cache(maxsize=4096)
-def _property_definitions(op_class: Any) -> dict[str, Any]:
-    definition: Any = getattr(op_class, "get_irdl_definition", None)
+def _property_definitions(op_class: type[Operation]) -> dict[str, Any]:
+    definition = getattr(op_class, "get_irdl_definition", None)
     return definition().properties if definition else {}
 
 
-_UNDECLARED: dict[Any, tuple[str, ...]] = {FuncOp: ("no_inline",), CallOp: ("no_inline",)}
+_UNDECLARED: dict[type[Operation], tuple[str, ...]] = {FuncOp: ("no_inline",), CallOp: ("no_inline",)}
 """Properties of MLIR's ops that xDSL's classes lack."""
 
 
 @lru_cache(maxsize=4096)
-def inherent_names(op_class: Any) -> frozenset[str]:
+def inherent_names(op_class: type[Operation]) -> frozenset[str]:
     """The names of an op's properties, which move out of its attribute dictionary."""
     return frozenset((*_property_definitions(op_class), *_UNDECLARED.get(op_class, ())))
 
 
 @lru_cache(maxsize=4096)
-def default_properties(op_class: Any) -> dict[str, Attribute]:
+def default_properties(op_class: type[Operation]) -> dict[str, Attribute]:
     """The properties with defaults, which the text of an op may omit."""
     definitions = _property_definitions(op_class)
     return {name: p.default_value for name, p in definitions.items() if p.default_value is not None}
 
 
 @lru_cache(maxsize=4096)
-def _property_storage(op_class: Any) -> dict[str, Callable[[Attribute], bool]]:
+def _property_storage(op_class: type[Operation]) -> dict[str, Callable[[Attribute], bool]]:
     constraints = {name: getattr(p, "constr", None) for name, p in _property_definitions(op_class).items()}
     found = {name: getattr(constraint, "storage", None) for name, constraint in constraints.items()}
     return {name: storage for name, storage in found.items() if storage is not None}
 
 
-def refused_property(op_class: Any, properties: Mapping[str, Attribute]) -> str | None:
+def refused_property(op_class: type[Operation], properties: Mapping[str, Attribute]) -> str | None:
     """The name of a property whose attribute is of a class that the op cannot hold, None if all are fine."""
     for name, accepts in _property_storage(op_class).items():
         if name in properties and not accepts(properties[name]):

@@ -302,7 +302,7 @@ class RegionReader(ValueReader, ABC):
             if name:
                 seen[name] = argument.offset
 
-    def _argument_location(self, argument: RegionArgument) -> Any:
+    def _argument_location(self, argument: RegionArgument) -> object:
         return argument.location or source_location(self.source, argument.offset)
 
     def _block_body(self) -> None:

@@ -73,6 +73,9 @@ class OpSyntax:
     default_dialect: str | None = None
 
 
+AttributeWriter = Callable[[Any], str]
+"""Returns the text of an attribute of the class that it is registered for."""
+
 _names: dict[type[Operation], str] = {}
 
 
@@ -97,7 +100,7 @@ class AttributeSyntax:
 
     attribute_class: type[Attribute]
     read: Callable[[Cursor], Attribute]
-    write: Callable[[Any], str]
+    write: AttributeWriter
 
 
 @dataclass(frozen=True)

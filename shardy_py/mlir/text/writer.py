@@ -42,7 +42,7 @@ class ModuleWriter(OpWriter):
         self.aliases = aliases
         self.generic = generic
         self._holes: list[SSAValue] | None = None
-        self._templates: dict[Any, tuple[str, Operation]] = {}
+        self._templates: dict[object, tuple[str, Operation]] = {}
         self._default_dialect: list[str] = [""]
         self._block_labels: dict[int, tuple[int, str]] = {}
 

@@ -232,7 +232,7 @@ def read_custom(reader: OpReader, start: int, context: Context) -> Operation:
     try:
         op = parser.parse_operation()
     except ParseError as error:
-        span: Any = error.span
+        span = error.span
         reader.error(_last_line(error.args[-1] if error.args else error), span.start)
     except RecursionError:
         reader.error(f"nesting exceeds {MAX_NESTING} levels", start)

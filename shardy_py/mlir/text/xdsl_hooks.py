@@ -74,7 +74,7 @@ class DialectAttribute(Data[T]):
     value_type: ClassVar[Any] = Any
     """The annotation of the value."""
 
-    def __init_subclass__(cls, **rest: Any) -> None:
+    def __init_subclass__(cls, **rest: object) -> None:
         super().__init_subclass__(**rest)
         bases = vars(cls).get("__orig_bases__", ())
         given = [type_ for base in bases for type_ in get_args(base) if not isinstance(type_, TypeVar)]

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from math import prod
-from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -78,7 +77,7 @@ def _rounds(ufunc: np.ufunc | None) -> bool:
 
 
 @lru_cache(maxsize=256)
-def identity_of(ufunc: np.ufunc, dtype: Dtype) -> Any:
+def identity_of(ufunc: np.ufunc, dtype: Dtype) -> object:
     """Returns the scalar that changes nothing when it is combined with values of a wide type."""
     row = _BY_UFUNC.get(ufunc)
     kind = row.identity if row is not None else Identity.ZERO  # `logical_or`, of `with_signed_zeros`

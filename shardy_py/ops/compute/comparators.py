@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -153,5 +152,5 @@ def _as_integers(values: Array, *, is_total: bool) -> Array:
         return values.view(np.uint8) if values.dtype.kind == "b" else values
     if not is_total:
         values = np.where(np.isnan(values), np.abs(values), values + values.dtype.type(0))
-    signed: Any = values.view(f"i{values.itemsize}")
+    signed = values.view(f"i{values.itemsize}")
     return signed ^ ((signed >> (8 * values.itemsize - 1)) & np.iinfo(signed.dtype).max)

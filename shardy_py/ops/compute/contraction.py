@@ -5,18 +5,19 @@ Not here: convolutions (`convolution.py`), the arithmetic of element types (`pro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Any
 
 import numpy as np
 
+from shardy_py.base.arrays import AnyDtype
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute.lanes import Array, Compute, dtype_of, lanes_of
 from shardy_py.ops.compute.products import summed_products
 from shardy_py.ops.dimensions import DotDimensions
+from shardy_py.ops.record import Attributes
 
 _FEW_PRODUCTS = 4096
 _FEW_TERMS = 8
@@ -88,7 +89,7 @@ def _geometry(ranks: tuple[int, int], *numbers: tuple[int, ...]) -> _Geometry:
     return _Geometry(lhs, rhs, len(lhs_batch), len(lhs_summed))
 
 
-def _product(lhs: Array, rhs: Array, dtype: np.dtype[Any], *numbers: tuple[int, ...]) -> Array:
+def _product(lhs: Array, rhs: Array, dtype: AnyDtype, *numbers: tuple[int, ...]) -> Array:
     geometry = _geometry((lhs.ndim - 1, rhs.ndim - 1), *numbers)
     left, right = lhs.transpose(geometry.lhs), rhs.transpose(geometry.rhs)
     terms = prod(right.shape[1 + geometry.batch : 1 + geometry.batch + geometry.contracted])
@@ -139,7 +140,7 @@ def ragged_dot(record: OpRecord, lhs: Array, rhs: Array, group_sizes: Array) -> 
     Free: each group has its matrix on the right; elements in no group are 0. Contracted: each group has its
     product in the result. Batch: groups do not matter.
     """
-    numbers: Mapping[str, Any] = record.attributes["ragged_dot_dimension_numbers"]
+    numbers: Attributes = record.attributes["ragged_dot_dimension_numbers"]
     common = DotDimensions.of(record.attributes, "ragged_dot_dimension_numbers")
     roles = [*common.batching, *common.contracting]
     dtype = dtype_of(record.results[0])
@@ -181,7 +182,7 @@ def _free_groups(
     lhs: Array,
     rhs: Array,
     sizes: Array,
-    dtype: np.dtype[Any],
+    dtype: AnyDtype,
     roles: Sequence[tuple[int, ...]],
     ragged: int,
     group_dimension: int,
@@ -208,7 +209,7 @@ def _summed_groups(
     lhs: Array,
     rhs: Array,
     sizes: Array,
-    dtype: np.dtype[Any],
+    dtype: AnyDtype,
     roles: Sequence[tuple[int, ...]],
     number: int,
 ) -> Array:

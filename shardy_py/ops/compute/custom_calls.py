@@ -8,7 +8,7 @@ Not here: LAPACK's routines (`lapack.py`), targets that need the state of a run 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -23,6 +23,7 @@ from shardy_py.ops.compute.precision import NARROW_FLOATS
 from shardy_py.ops.compute.random import rng_bit_generator
 from shardy_py.ops.custom_calls import CALL, OFFLOADS
 from shardy_py.ops.reads import names
+from shardy_py.ops.record import Attributes, ranked
 from shardy_py.ops.table import call_target
 
 
@@ -35,7 +36,7 @@ class CustomCall:
     """
 
     target: str
-    attributes: Mapping[str, Any]
+    attributes: Attributes
     results: tuple[TensorType | None, ...]
 
 
@@ -68,7 +69,7 @@ def function_of_user(function: Function, *, has_lanes: bool) -> Compute:
         ]
         return tuple(map(np.stack, zip(*parts, strict=True)))
 
-    def compute(record: OpRecord, *operands: Any) -> tuple[Any, ...]:
+    def compute(record: OpRecord, *operands: Any) -> tuple[object, ...]:
         call = call_of(record)
         tensors = replace(call, results=tuple(result for result in call.results if result is not None))
         made = iter(arrays(tensors, [operand for operand in operands if operand is not TOKEN]))
@@ -77,7 +78,7 @@ def function_of_user(function: Function, *, has_lanes: bool) -> Compute:
     return compute
 
 
-def _sequence(call: CustomCall, given: Any) -> Sequence[Any]:
+def _sequence(call: CustomCall, given: object) -> Sequence[object]:
     is_sequence = isinstance(given, (tuple, list))
     results = cast("Sequence[Any]", given if is_sequence else () if given is None else (given,))
     if len(results) != len(call.results):
@@ -89,14 +90,14 @@ def _sequence(call: CustomCall, given: Any) -> Sequence[Any]:
     return results
 
 
-def _checked(call: CustomCall, results: Sequence[Any], lanes: int) -> tuple[Array, ...]:
+def _checked(call: CustomCall, results: Sequence[object], lanes: int) -> tuple[Array, ...]:
     """lanes: the number of axes before those of the type."""
     arrays: list[Array] = []
     for number, (result, tensor) in enumerate(zip(results, call.results, strict=True)):
         array, dtype = np.asarray(result), dtype_of(tensor)
         sizes = array.shape[lanes:]
-        wanted = cast("TensorType", tensor).shape
-        if array.dtype != dtype or not _is_shape(sizes, cast("TensorType", tensor)):
+        wanted = ranked(tensor).shape
+        if array.dtype != dtype or not _is_shape(sizes, ranked(tensor)):
             raise ShardyError.unexpected(
                 f"result {number} of the function of custom call @{call.target}",
                 expected=f"shape {wanted} of {dtype}",
@@ -148,7 +149,7 @@ def _unary(name: str) -> Compute:
     """The computation of another op, of one operand: a second one would be taken for the result's array."""
     other = _same_as(name)
 
-    def compute(record: OpRecord, operand: Array) -> Any:
+    def compute(record: OpRecord, operand: Array) -> object:
         return other(record, operand)
 
     return compute
@@ -191,12 +192,12 @@ def _dynamic_top_k(record: OpRecord, operand: Array, count: Array) -> tuple[Arra
 
 def _approximate_top_k(
     record: OpRecord, operand: Array, indices: Array, first: Array, _: Array, count: Array | None = None
-) -> Any:
+) -> object:
     """Returns exact ones, as on a CPU; the initial value is the smallest number if the largest are sought.
 
     count: how many, if the result's size is dynamic.
     """
-    result = cast("TensorType", record.results[0])
+    result = ranked(record.results[0])
     axis = _reduced_dimension(record)
     size = result.shape[axis] if count is None else sizes_in(record, count.reshape(len(count), 1))[0]
     order = _order(operand, axis + 1, is_largest=bool((first <= 0).all()))
@@ -226,13 +227,13 @@ def _x64_split(shift: int) -> Compute:
     return compute
 
 
-def _eigh(record: OpRecord, operand: Array) -> Any:
+def _eigh(record: OpRecord, operand: Array) -> object:
     """backend_config: whether the lower triangle is read, and more about the algorithm."""
     is_lower = str(record.attributes.get("backend_config") or "1")[0] == "1"
     return lapack.syevd({"uplo": ord("L" if is_lower else "U")}, operand)[:2]
 
 
-def _qr(record: OpRecord, operand: Array) -> Any:
+def _qr(record: OpRecord, operand: Array) -> object:
     return lapack.geqrf({}, operand)
 
 
@@ -246,7 +247,7 @@ def _lu(record: OpRecord, operand: Array) -> tuple[Array, Array, Array]:
 
 
 def _lu_permutation(record: OpRecord, pivots: Array) -> Array:
-    size = cast("TensorType", record.results[0]).shape[-1]
+    size = ranked(record.results[0]).shape[-1]
     return _permutation(pivots, size or 0)
 
 
@@ -271,9 +272,9 @@ def _shape_assertion(record: OpRecord, holds: Array, *values: Array) -> tuple[()
     return ()
 
 
-def _dynamic_bits(record: OpRecord, state: Array, shape: Array) -> Any:
+def _dynamic_bits(record: OpRecord, state: Array, shape: Array) -> object:
     new_state, bits = record.results
-    typed = TensorType(sizes_in(record, shape), cast("TensorType", bits).element)
+    typed = TensorType(sizes_in(record, shape), ranked(bits).element)
     return rng_bit_generator(replace(record, results=(new_state, typed)), state)
 
 
@@ -315,7 +316,7 @@ def guarded(target: str, function: Compute) -> Compute:
     if _TARGETS.get(target) is not function:
         return function
 
-    def compute(record: OpRecord, *operands: Any) -> Any:
+    def compute(record: OpRecord, *operands: object) -> object:
         try:
             made: Any = function(record, *operands)
             results = cast("tuple[Any, ...]", made) if isinstance(made, tuple) else (made,)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -130,7 +129,7 @@ def _elements_at(operand: Array, moved: list[int], given: list[Array]) -> Array 
     if moved != list(range(len(moved))) or not operand.flags.c_contiguous:
         return None
     shape, rest = operand.shape[1 : len(moved) + 1], operand.shape[len(moved) + 1 :]
-    position: Any = 0
+    position = 0
     for size, start in zip(shape, given, strict=True):
         position = position * size + start
     if len(operand) > 1:

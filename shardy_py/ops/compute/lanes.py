@@ -14,10 +14,11 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from shardy_py.base.arrays import AnyArray, AnyDtype
 from shardy_py.indexing.layout.element_types import element_type
 from shardy_py.ops import OpRecord, TensorType
 
-Array = np.ndarray[Any, np.dtype[Any]]
+Array = AnyArray
 """(lanes, *shape): lanes is n, or 1 if all lanes hold the same value."""
 Compute = Callable[..., Any]
 """(record, *regions, *operands) -> the result, or a tuple of all results if the op can have several."""
@@ -88,14 +89,14 @@ def strided(array: Array, shape: Sequence[int], strides: Sequence[int], *, write
     return as_strided(memory, shape, strides, writeable=writeable).view(array.dtype)
 
 
-def dtype_of(tensor: TensorType | None) -> np.dtype[Any]:
+def dtype_of(tensor: TensorType | None) -> AnyDtype:
     """Returns the numpy type of a tensor's elements."""
     assert tensor is not None
     return _dtype(tensor.element)
 
 
 @lru_cache(maxsize=256)
-def _dtype(element: str) -> np.dtype[Any]:
+def _dtype(element: str) -> AnyDtype:
     return element_type(element).dtype
 
 

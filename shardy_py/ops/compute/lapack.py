@@ -10,7 +10,7 @@ Not here: other targets (`custom_calls.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,8 @@ from shardy_py.ops import OpRecord
 from shardy_py.ops.compute.lanes import Array, Compute
 from shardy_py.ops.compute.linear_algebra import cholesky_factor, solved
 from shardy_py.ops.compute.tridiagonal import solved_with_perturbation
+from shardy_py.ops.record import Attributes
 
-Attributes = Mapping[str, Any]
 Arrays = tuple[Any, ...]
 
 
@@ -200,7 +200,7 @@ def _eigenvectors(packed: Array, imaginary: Array) -> Array:
     return vectors
 
 
-def _unsorted(*eigenvalue: Any) -> int:
+def _unsorted(*eigenvalue: object) -> int:
     return 0
 
 
@@ -276,18 +276,18 @@ def _perturbed(attributes: Attributes, *operands: Array) -> Array:
     return solved_with_perturbation(*operands)
 
 
-def _call(routine: Callable[..., Any]) -> Compute:
-    def compute(record: OpRecord, *operands: Array) -> Any:
+def _call(routine: Callable[..., object]) -> Compute:
+    def compute(record: OpRecord, *operands: Array) -> object:
         return routine(record.attributes.get("mhlo.backend_config") or {}, *operands)
 
     return compute
 
 
-_REAL: dict[str, Callable[..., Any]] = {"orgqr": orgqr, "ormqr": _ormqr, "syevd": syevd, "sytrd": _sytrd}
-_COMPLEX: dict[str, Callable[..., Any]] = {
+_REAL: dict[str, Callable[..., object]] = {"orgqr": orgqr, "ormqr": _ormqr, "syevd": syevd, "sytrd": _sytrd}
+_COMPLEX: dict[str, Callable[..., object]] = {
     "ungqr": orgqr, "unmqr": _ormqr, "heevd": syevd, "hetrd": _sytrd
 }  # fmt: skip
-_BOTH: dict[str, Callable[..., Any]] = {
+_BOTH: dict[str, Callable[..., object]] = {
     "geev": _geev,
     "gees": _gees,
     "gehrd": _gehrd,

@@ -6,7 +6,6 @@ Not here: LAPACK's routines, which JAX calls by custom calls (`custom_calls.py`)
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ _ROW_BY_ROW = 16
 
 def cholesky(record: OpRecord, operand: Array) -> Array:
     """StableHLO's specification, "cholesky": NaN if a matrix is not positive definite, as in XLA."""
-    working: Any = NARROW_FLOATS.get(operand.dtype, operand.dtype)
+    working = NARROW_FLOATS.get(operand.dtype, operand.dtype)
     is_lower = bool(record.attributes.get("lower"))
     return cholesky_factor(operand.astype(working, copy=False), is_lower).astype(operand.dtype, copy=False)
 
@@ -40,7 +39,7 @@ def cholesky_factor(matrices: Array, is_lower: bool) -> Array:
 def triangular_solve(record: OpRecord, matrix: Array, right: Array) -> Array:
     """StableHLO's specification, "triangular_solve"."""
     attributes = record.attributes
-    working: Any = NARROW_FLOATS.get(right.dtype, right.dtype)
+    working = NARROW_FLOATS.get(right.dtype, right.dtype)
     matrix, given = (array.astype(working, copy=False) for array in (matrix, right))
     is_left, is_lower, is_unit = (bool(attributes[name]) for name in ("left_side", "lower", "unit_diagonal"))
     result = solved(matrix, given, is_left, is_lower, is_unit, attributes["transpose_a"][:1])

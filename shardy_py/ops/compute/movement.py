@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from math import prod
-from typing import Any
 
 import numpy as np
 
+from shardy_py.base.arrays import AnyDtype
 from shardy_py.base.errors import ShardyError
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute.lanes import Array, Compute, behind_lanes, dtype_of, in_lanes, lanes_of
@@ -230,14 +230,14 @@ def dynamic_iota(record: OpRecord, output_shape: Array) -> Array:
     return as_declared(record, result)
 
 
-def counted(shape: Sequence[int], dimension: int, dtype: np.dtype[Any]) -> Array:
+def counted(shape: Sequence[int], dimension: int, dtype: AnyDtype) -> Array:
     """Returns the coordinates along a dimension, for one lane; wrapped or rounded to the type."""
     count = _counted if shape[dimension] <= _KEPT else _counted.__wrapped__
     return count(tuple(shape), dimension, dtype)
 
 
 @lru_cache(maxsize=64)
-def _counted(shape: tuple[int, ...], dimension: int, dtype: np.dtype[Any]) -> Array:
+def _counted(shape: tuple[int, ...], dimension: int, dtype: AnyDtype) -> Array:
     values: Array = np.arange(shape[dimension]).astype(dtype)
     return spread(values[None], (dimension,), shape)
 

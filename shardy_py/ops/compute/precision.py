@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import ml_dtypes
 import numpy as np
 
+from shardy_py.base.arrays import AnyDtype
 from shardy_py.indexing.layout.element_types import ElementType, element_type_of
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute.lanes import Array, Compute
 
-Dtype = np.dtype[Any]
+Dtype = AnyDtype
 
 
 def element_of(dtype: Dtype) -> ElementType:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from shardy_py.base.arrays import AnyDtype
 from shardy_py.ops.compute.lanes import Array
 from shardy_py.ops.compute.precision import kind_of
 
@@ -30,7 +31,7 @@ _EXACT = ((np.dtype(np.float32), 1 << 24), (np.dtype(np.float64), 1 << 53))
 """Floats with the bound below which they represent all integers."""
 
 
-def summed_products(compute: Bilinear, lhs: Array, rhs: Array, terms: int, dtype: np.dtype[Any]) -> Array:
+def summed_products(compute: Bilinear, lhs: Array, rhs: Array, terms: int, dtype: AnyDtype) -> Array:
     """Returns `compute(lhs, rhs)` in a type.
 
     Floats narrower than f32 are computed in f32 and rounded once; integers wrap around, as if multiplied and
@@ -48,17 +49,17 @@ def summed_products(compute: Bilinear, lhs: Array, rhs: Array, terms: int, dtype
 
 
 @lru_cache(maxsize=256)
-def working_type(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
+def working_type(*dtypes: AnyDtype) -> AnyDtype:
     """Returns the type to compute floats in: f32 or wider, complex if one of them is."""
     floats = [dtype for dtype in dtypes if dtype.kind in "fc" and dtype.itemsize > 2]
     return np.result_type(np.float32, *floats)
 
 
-def _as(array: Array, dtype: np.dtype[Any]) -> Array:
+def _as(array: Array, dtype: AnyDtype) -> Array:
     return array if array.dtype == dtype else array.astype(dtype, order="C")
 
 
-def _integer_products(compute: Bilinear, lhs: Array, rhs: Array, terms: int, dtype: np.dtype[Any]) -> Array:
+def _integer_products(compute: Bilinear, lhs: Array, rhs: Array, terms: int, dtype: AnyDtype) -> Array:
     """Products of integers: as floats if those are exact, else in parts of 16 bits that are."""
     wide = np.dtype(np.int64 if dtype.itemsize == 8 else np.int32)
     if lhs.size * rhs.size <= _FEW_PRODUCTS:

@@ -133,7 +133,7 @@ _ON_STORAGE = {"stablehlo.bitcast_convert", "stablehlo.uniform_dequantize", "sta
 def quantized(function: Compute) -> Compute:
     """Makes the function of an op on quantized tensors from that on floats."""
 
-    def compute(record: OpRecord, *operands: Any) -> Any:
+    def compute(record: OpRecord, *operands: Any) -> object:
         on_storage = record.name in _ON_STORAGE or row_of(record).moves_elements
         if on_storage or not all(isinstance(operand, np.ndarray) for operand in operands):
             return function(record, *operands)

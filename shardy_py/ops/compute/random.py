@@ -12,7 +12,6 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -170,7 +169,7 @@ def rng(record: OpRecord, first: Array, second: Array, shape: Array) -> Array:
     Operands are the bounds of a uniform distribution, or mean and standard deviation of a normal one. Lanes
     get the same numbers if they are the same in all lanes.
     """
-    random: Any = _GENERATOR.get() or np.random.default_rng(0)
+    random = _GENERATOR.get() or np.random.default_rng(0)
     dtype = dtype_of(record.results[0])
     sizes = sizes_in(record, shape)
     size = (lanes_of(first, second), *sizes)
@@ -179,7 +178,7 @@ def rng(record: OpRecord, first: Array, second: Array, shape: Array) -> Array:
         wide = np.uint64 if kind_of(dtype) == "u" else np.int64
         low, high = low.astype(wide), high.astype(wide)
         return random.integers(low, np.maximum(high, low + wide(1)), size, wide).astype(dtype)
-    working: Any = NARROW_FLOATS.get(dtype, dtype)
+    working = NARROW_FLOATS.get(dtype, dtype)
     low, high = low.astype(working), high.astype(working)
     is_normal = record.attributes["rng_distribution"] == "NORMAL"
     drawn: Array = random.standard_normal(size, working) if is_normal else random.random(size, working)

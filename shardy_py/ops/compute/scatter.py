@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from shardy_py.base.arrays import AnyDtype
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute.combining import Arrays, ufuncs_of, wide_type, with_signed_zeros
 from shardy_py.ops.compute.indexed import add_batching, all_slices, index_vectors, offsets, result_order
@@ -49,7 +50,7 @@ def scatter(record: OpRecord, body: RegionFunction, *operands: Array) -> Array |
     return results[0] if len(results) == 1 else results
 
 
-def _typed(arrays: Arrays, types: list[np.dtype[Any]]) -> Arrays:
+def _typed(arrays: Arrays, types: list[AnyDtype]) -> Arrays:
     return tuple(array.astype(dtype, copy=False) for array, dtype in zip(arrays, types, strict=True))
 
 
@@ -87,7 +88,7 @@ def _scattered(
     lane = np.arange(len(results[0])).repeat(len(rows[0]) // len(results[0]))
     spans = list(zip(starts, sizes, shape, strict=True))
     whole: Any = True
-    touched: Any = True
+    touched = True
     for start, size, full in spans:
         whole = whole & (start >= 0) & (start <= full - size)
         touched = touched & (start > -size) & (start < full)

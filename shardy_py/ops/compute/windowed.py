@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import gcd, prod
 from operator import mul
-from typing import Any
 
 import numpy as np
 
@@ -314,7 +313,7 @@ def _selected(select: RegionFunction, operand: Array, windows: _Windows, counts:
     for window in np.ndindex(*windows.sizes):
         key = (slice(None), *map(_range, window, counts, windows.strides))
         value, place = values[key], places[key]
-        keeps: Any = applied(select, best, value)[0]
+        keeps = applied(select, best, value)[0]
         keeps = (keeps & (at >= 0)) | (place < 0)
         best, at = np.where(keeps, best, value), np.where(keeps, at, place)
     return at

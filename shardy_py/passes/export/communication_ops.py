@@ -75,7 +75,7 @@ _FORMS: dict[type, tuple[type[Operation], str, Callable[[Any], Attribute]]] = {
 """The op of each step along axes, and its property for the axes."""
 
 
-def step_op(step: Step | Collective, value: SSAValue, location: Any) -> Operation:
+def step_op(step: Step | Collective, value: SSAValue, location: Attribute | None) -> Operation:
     """The op of `step` on `value`, not yet inserted."""
     properties: dict[str, Attribute] = {}
     match step:
@@ -98,7 +98,7 @@ def step_op(step: Step | Collective, value: SSAValue, location: Any) -> Operatio
 
 
 def identity_op(
-    op_class: type[Operation], value: SSAValue, sharding: TensorSharding | None, location: Any
+    op_class: type[Operation], value: SSAValue, sharding: TensorSharding | None, location: Attribute | None
 ) -> Operation:
     """An op on `value` with its type and the property `sharding`, not yet inserted."""
     properties: dict[str, Attribute] = {"sharding": sdy.TensorShardingAttr(sharding)} if sharding else {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import cast
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import CallOp, ReturnOp
@@ -20,6 +19,7 @@ from shardy_py.mlir.ir import find_ops_where, operands_of, place_after, replace_
 from shardy_py.mlir.movements import Movement, Spot, note, note_moved
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import Symbols, functions_of, meshes_of
+from shardy_py.mlir.typed import property_of
 from shardy_py.ops import TABLE
 from shardy_py.passes.export.communication_ops import identity_op
 from shardy_py.reshard.boundary import evenly_divided, without_sub_axes
@@ -203,7 +203,7 @@ def _changes(
     function: Operation, change: Change, place: holders.Place, pass_name: str
 ) -> Iterator[tuple[holders.Holder, TensorSharding]]:
     is_argument = place is holders.Place.ARGUMENT
-    type_ = cast(FunctionType, function.properties["function_type"])
+    type_ = property_of(function, "function_type", FunctionType)
     types: Sequence[Attribute] = (type_.inputs if is_argument else type_.outputs).data
     shardings = holders.attribute_list_shardings(
         function.properties.get("arg_attrs" if is_argument else "res_attrs")

@@ -15,7 +15,6 @@ after   %0 = stablehlo.reshape %arg0 : (tensor<16x8x8xf32>) -> tensor<2x2x4x8x8x
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation
@@ -24,7 +23,7 @@ from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.dialects.sdy import TensorShardingAttr
 from shardy_py.mlir.ir import build_operation, erase, operands_of, place_before
 from shardy_py.mlir.movements import Movement, note, replace_by_values
-from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.plain import plain, tensor_type
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, shape_of
 from shardy_py.mlir.symbols import meshes_of
 from shardy_py.mlir.typed import property_of
@@ -97,7 +96,7 @@ def _replace(permute: Operation, chain: list[Operation], plan: SplitExchange) ->
 
 
 def _params(op: Operation) -> Params:
-    return cast(Any, op.properties["params"]).data
+    return plain(op.properties["params"])
 
 
 def _sharding(op: Operation) -> TensorSharding:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -26,6 +25,7 @@ from shardy_py.mlir.ir import (
 from shardy_py.mlir.movements import Movement, note, note_moved, replace_by_values, replace_op
 from shardy_py.mlir.plain import plain
 from shardy_py.mlir.symbols import meshes_of
+from shardy_py.mlir.typed import property_of
 from shardy_py.mlir.value_shardings import ShardingReader, before_barriers, set_sharding, sharding_of
 from shardy_py.passes.export.communication_ops import identity_op, only_user, sizes_of, step_op
 from shardy_py.passes.options import ReshardToCollectivesOptions
@@ -45,7 +45,7 @@ def sharding_constraint_to_reshard(module: ModuleOp) -> None:
     """
     with operands_set_together() as changes:
         for constraint in find_ops(module, sdy.ShardingConstraintOp.name):
-            sharding = cast(sdy.TensorShardingAttr, constraint.properties["sharding"]).data
+            sharding = property_of(constraint, "sharding", sdy.TensorShardingAttr).data
             reshard = identity_op(sdy.ReshardOp, operands_of(constraint)[0], sharding, constraint.location)
             reshard.attributes.update(constraint.attributes)
             replace_op(constraint, reshard, changes)
@@ -120,7 +120,7 @@ def _convert(
 
 
 def _target(reshard: Operation) -> TensorSharding:
-    return cast(TensorSharding, plain(reshard.properties["sharding"]))
+    return plain(reshard.properties["sharding"])
 
 
 def _share_axes(first: TensorSharding, second: TensorSharding, meshes: Meshes) -> bool:

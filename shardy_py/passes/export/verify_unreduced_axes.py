@@ -10,7 +10,6 @@ but not reduce any.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, cast
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -37,6 +36,7 @@ from shardy_py.mlir.record import name_of
 from shardy_py.mlir.sharding_walk import survey
 from shardy_py.mlir.symbols import Symbols, functions_of, meshes_of
 from shardy_py.mlir.text.source import position_of
+from shardy_py.mlir.typed import of_kind
 from shardy_py.mlir.value_shardings import ShardingReader, before_barriers
 from shardy_py.ops import REDUCTIONS, TABLE
 from shardy_py.reshard.steps import mismatch_fault, transition_fault
@@ -172,7 +172,7 @@ def _is_resharded(value: SSAValue) -> bool:
 
 def _reduction_of(op: Operation) -> str:
     given = op.properties.get("reduction_op")
-    return SUM if given is None else REDUCTIONS[cast("IntegerAttr[Any]", given).value.data]
+    return SUM if given is None else REDUCTIONS[of_kind(given, IntegerAttr).value.data]
 
 
 def _body_reduction(region: Region) -> str | None:

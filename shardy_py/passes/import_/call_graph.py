@@ -104,7 +104,7 @@ def _names(attribute: Attribute) -> Iterator[str]:
 Parts = Callable[[Any], Iterable[Any]]
 
 
-def _no_parts(value: Any) -> Iterable[Any]:
+def _no_parts(value: object) -> Iterable[object]:
     return ()
 
 

@@ -84,7 +84,7 @@ class MeshNames:
     def lift_replica_groups(self, op: Operation) -> None:
         """Names the mesh that the replica groups of `op` refer to."""
         groups: Any = op.properties.get(REPLICA_GROUPS)
-        reference: Any = getattr(getattr(groups, "data", None), "mesh", None)
+        reference = getattr(getattr(groups, "data", None), "mesh", None)
         if reference is None:
             return
         mesh = _mesh_value(reference)
@@ -139,7 +139,7 @@ def _meshes(module: builtin.ModuleOp) -> list[MeshOp]:
     return [op for op in module.body.block.ops if isinstance(op, MeshOp)]
 
 
-def _mesh_value(reference: Attribute) -> Any:
+def _mesh_value(reference: Attribute) -> object:
     """The key of a mesh reference in replica groups: a name, or a mesh of sdy or StableHLO."""
     if isinstance(reference, builtin.SymbolRefAttr):
         return reference.root_reference.data

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 from itertools import count
-from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp
@@ -27,6 +26,7 @@ from shardy_py.mlir.nesting import innermost_first
 from shardy_py.mlir.sharding_walk import survey
 from shardy_py.mlir.symbols import Symbols, function_name
 from shardy_py.mlir.text.source import position_of
+from shardy_py.mlir.typed import property_of
 from shardy_py.mlir.value_shardings import function_argument_shardings
 from shardy_py.passes.import_.data_flow_edges import edge_shardings, insert_edges, remove_edges
 from shardy_py.passes.options import CopyOptions, ImportFuncCallsOptions
@@ -160,7 +160,7 @@ def separate_names(module: ModuleOp, symbols: Symbols) -> None:
     for function in find_ops(module, FuncOp.name):
         bodies.setdefault(original_name(function).data, function.regions[0])
     for computation in computations:
-        wanted = cast(StringAttr, computation.properties["name"]).data
+        wanted = property_of(computation, "name", StringAttr).data
         mine = tuple(_content(computation.regions[0], symbols))
         name, number = wanted, 0
         while not _is_free(name, mine, bodies, symbols):
@@ -258,7 +258,7 @@ def _export(computation: Operation, symbols: Symbols) -> Operation:
 
 def _outline(computation: Operation, result_types: list[Attribute], thread: Attribute | None) -> Operation:
     """Returns a function with the body of a named computation, which is left without."""
-    name = cast(StringAttr, computation.properties["name"])
+    name = property_of(computation, "name", StringAttr)
     in_shardings = computation.properties.get("in_shardings")
     region = computation.detach_region(0)
     computation.add_region(Region())

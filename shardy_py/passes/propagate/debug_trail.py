@@ -29,10 +29,10 @@ from shardy_py.mlir.dialects.sdy.attributes import OpShardingRuleAttr, Propagati
 from shardy_py.mlir.holders import RULE, Holder, Place, read
 from shardy_py.mlir.ir import next_use, operands_of, owning_op, terminator_of, walk_post_order, walk_pre_order
 from shardy_py.mlir.symbols import Symbols
-from shardy_py.mlir.typed import dictionaries_in, function_type_of, index_of, property_of
+from shardy_py.mlir.typed import dictionaries_in, function_type_of, index_of, of_kind, property_of
 from shardy_py.mlir.value_shardings import shardable_value, sharding_of
 from shardy_py.passes.options import DebugInfoOptions
-from shardy_py.propagation.graph.slots import Program
+from shardy_py.propagation.graph.slots import FlatModule
 from shardy_py.propagation.journal import FUNCTION_RESULT, Journal
 from shardy_py.propagation.provenance import Move, Origins, edges_of, moves_of
 from shardy_py.propagation.step import common_mesh
@@ -145,7 +145,7 @@ def call_own_origins_self(module: ModuleOp) -> None:
         if op.name == CONSTRAINT:
             _rename(op, op.attributes.get(ORIGIN_NAME))
         elif op.name == MANUAL:
-            name = cast(StringAttr, op.attributes[ORIGIN_NAME]).data
+            name = of_kind(op.attributes[ORIGIN_NAME], StringAttr).data
             for owner in (*argument_owners(op), *op.results):
                 edge = edge_of_target(owner)
                 if edge is not None:
@@ -193,7 +193,7 @@ def _rename(op: Operation, own: Attribute | None) -> None:
 
 
 def _with_self(note: Attribute, own: Attribute | None) -> DictionaryAttr:
-    entries = cast(DictionaryAttr, note).data
+    entries = of_kind(note, DictionaryAttr).data
     return DictionaryAttr({axis: StringAttr(SELF) if name == own else name for axis, name in entries.items()})
 
 
@@ -272,7 +272,7 @@ class DebugTrail:
                 if source is not None and target is not None:
                     self._origins.move(source, target, move.axis)
 
-    def replay(self, journal: Journal, program: Program) -> None:
+    def replay(self, journal: Journal, program: FlatModule) -> None:
         """Follows all steps of a propagation through `program`."""
         function = Symbols(self._module).main()
         flat = program.flat
@@ -308,7 +308,7 @@ class DebugTrail:
         found = common_mesh(after, self._meshes)
         if attribute is None or found is None:
             return
-        rule, mesh = cast(OpShardingRuleAttr, attribute).data, found[1]
+        rule, mesh = of_kind(attribute, OpShardingRuleAttr).data, found[1]
         projections = Projection.build(rule, before, mesh), Projection.build(rule, after, mesh)
         if projections[0] != projections[1]:
             values = [shardable_value(v) for v in (value, constraint.results[0])]

@@ -41,7 +41,7 @@ from shardy_py.passes.propagate.rule_attributes import derived_rule_attribute
 from shardy_py.propagation.fixpoint import Propagator
 from shardy_py.propagation.graph.build import build_program
 from shardy_py.propagation.graph.run_record import Propagation
-from shardy_py.propagation.graph.slots import Program
+from shardy_py.propagation.graph.slots import FlatModule
 from shardy_py.propagation.journal import Journal
 from shardy_py.propagation.propagate import PropagationOptions, propagate
 from shardy_py.propagation.rules import derive_rule
@@ -115,7 +115,7 @@ def warn_of_unknown_ops(without_rule: Iterable[tuple[Operation, OpRecord]]) -> N
             warn(message, position_of(op.location))
 
 
-def write_rules(program: Program) -> None:
+def write_rules(program: FlatModule) -> None:
     """Attaches rules to the ops that propagation visits, unless they have one."""
     kinds = program.flat.kinds
     attributes = [

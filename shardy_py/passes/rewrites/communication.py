@@ -10,13 +10,14 @@ Not here: rewrites of reshards (`reshards.py`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.ir import build_operation, erase, operands_of, place_before
 from shardy_py.mlir.movements import note_moved, replace_by_values, replace_op
+from shardy_py.mlir.plain import plain
 from shardy_py.mlir.symbols import meshes_of, module_of
 from shardy_py.mlir.text.location_syntax import fuse
 from shardy_py.mlir.value_shardings import ShardingReader
@@ -32,7 +33,7 @@ Params = tuple[tuple[Axes, int, int], ...]
 
 
 def _data(op: Operation, name: str) -> Any:
-    return cast(Any, op.properties[name]).data
+    return plain(op.properties[name])
 
 
 def _producer(op: Operation, op_class: type[sdy.CollectiveOp]) -> Operation | None:
@@ -87,7 +88,11 @@ def _unused_exchange(op: Operation) -> bool:
 
 
 def _collective(
-    op_class: type[Operation], value: SSAValue, properties: dict[str, Any], location: Any, old: Operation
+    op_class: type[Operation],
+    value: SSAValue,
+    properties: dict[str, Any],
+    location: Any,
+    old: Operation,
 ) -> Operation:
     """A new collective, in no block, whose result has the sharding of that of `old`."""
     made = build_operation(op_class, (value,), (value.type,), dict(properties), {}, location)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any, cast
 
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.traits import Commutative
 
 from shardy_py.mlir.dialects.chlo import op_class
@@ -30,6 +30,7 @@ from shardy_py.mlir.symbols import meshes_of, module_of
 from shardy_py.mlir.text.builtin_attributes import is_complex, is_integral
 from shardy_py.mlir.text.dense import element_size, make_dense, store_integer
 from shardy_py.mlir.text.float_formats import FORMATS
+from shardy_py.mlir.typed import element_type_of, property_of
 from shardy_py.passes.rewrites.driver import Rewrite
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import common_mesh, resolve
@@ -72,7 +73,7 @@ def _inline_chosen_branch(op: Operation) -> bool:
 
 
 def _shardings(op: Operation, name: str) -> tuple[TensorSharding, ...]:
-    return cast(TensorShardingPerValueAttr, op.properties[name]).data
+    return property_of(op, name, TensorShardingPerValueAttr).data
 
 
 REGION_REWRITES: tuple[Rewrite, ...] = (
@@ -110,7 +111,7 @@ def _fold_constant_like(op: Operation) -> bool:
     """Makes the constant in place; it is hoisted with all others in the next round."""
     tensor = tensor_type(operands_of(op)[0].type)
     type_ = op.results[0].type
-    element = cast(Any, type_).element_type
+    element = element_type_of(type_)
     if tensor is None or None in tensor.shape:
         return False
     value = make_dense(type_, _bytes(plain(op.properties["value"]), element))
@@ -118,7 +119,7 @@ def _fold_constant_like(op: Operation) -> bool:
     return True
 
 
-def _bytes(number: complex, element: Any) -> bytes:
+def _bytes(number: complex, element: Attribute) -> bytes:
     if is_complex(element):
         return b"".join(_bytes(part, element.element_type) for part in (number.real, number.imag))
     if is_integral(element):

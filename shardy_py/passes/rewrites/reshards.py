@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 from itertools import takewhile
-from typing import cast
 
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
@@ -142,7 +141,7 @@ def _task(op: Operation) -> Key:
 
 
 def _sharding(op: Operation) -> TensorSharding:
-    return cast(TensorSharding, plain(op.properties["sharding"]))
+    return plain(op.properties["sharding"])
 
 
 def _only_reshard(value: SSAValue) -> Operation | None:

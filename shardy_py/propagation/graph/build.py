@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from itertools import repeat
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp, TupleType, UnrankedTensorType
 from xdsl.dialects.func import CallOp, FuncOp
@@ -55,7 +55,7 @@ from shardy_py.propagation.flat import (
     StepKind,
 )
 from shardy_py.propagation.graph.liveness import dead_ops, liveness_of
-from shardy_py.propagation.graph.slots import Program, Slots
+from shardy_py.propagation.graph.slots import FlatModule, Slots
 from shardy_py.sharding import Mesh, ShardingRule
 
 RuleOf = Callable[[OpRecord], ShardingRule | None]
@@ -67,7 +67,7 @@ _SINGLE_USE_ROLES = frozenset({Role.PASS_THROUGH, Role.SLICE})
 """The roles whose priority depends on whether an operand has other uses."""
 
 
-def build_program(module: ModuleOp, rule_of: RuleOf) -> Program:
+def build_program(module: ModuleOp, rule_of: RuleOf) -> FlatModule:
     """Returns the flat program; raises ShardyError if a result is a tuple or lacks a static shape."""
     return _Builder(rule_of).build(module)
 
@@ -100,7 +100,7 @@ class _Builder:
         self._valid_types: set[int] = set()
         self._without_rule: list[tuple[Operation, OpRecord]] = []
 
-    def build(self, module: ModuleOp) -> Program:
+    def build(self, module: ModuleOp) -> FlatModule:
         self.meshes = Symbols(module).meshes()
         handlers, add_slots, add_op = dict[type[Operation], _Handler | None](), self.slots.add, self._add_op
         for op in walk_pre_order(module, include_root=False):
@@ -121,7 +121,7 @@ class _Builder:
         self._add_dependents()
         self._add_returned()
         dead = tuple(dead_ops.values())
-        return Program(module, flat, self.meshes, self.step_ops, slots, dead, self._without_rule)
+        return FlatModule(module, flat, self.meshes, self.step_ops, slots, dead, self._without_rule)
 
     def skip(self, op: Operation) -> None:
         """Add nothing: for terminators and meshes."""
@@ -182,7 +182,7 @@ class _Builder:
         """The kinds of the steps of all ops with the signature of `op`."""
         record, rank = record_of(op), self.slots.rank_of_only_result(op)
         with located(place_of(op)):
-            rule = self._rule_of(record) if given is None else cast(ShardingRule, plain(given))
+            rule: ShardingRule | None = self._rule_of(record) if given is None else plain(given)
         if rule is None:
             if data_flow(op) is None:  # shardings propagate along the edges of these
                 self._without_rule.append((op, record))

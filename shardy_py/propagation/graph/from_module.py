@@ -16,7 +16,7 @@ from typing import Any, cast
 import networkx
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 
 from shardy_py.base.errors import located
 from shardy_py.base.terminal import without_controls
@@ -44,6 +44,7 @@ from shardy_py.mlir.op_errors import place_of
 from shardy_py.mlir.plain import plain, tensor_type
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.symbols import MAIN, Symbols, callee_name, function_name
+from shardy_py.mlir.typed import of_kind
 from shardy_py.mlir.value_table import ValueEntry, ValueTable, location_text
 from shardy_py.ops import TABLE, Control, OpRecord, Role, row_of
 from shardy_py.propagation.flat import Direction, ManualBoundary, StepKind
@@ -193,7 +194,7 @@ class _Builder:
         outer = op.parent_op()
         if outer is None or id(outer) not in self.nodes:
             return "", 0
-        return self.nodes[id(outer)], outer.regions.index(cast(Any, op.parent_region()))
+        return self.nodes[id(outer)], outer.regions.index(of_kind(op.parent_region(), Region))
 
     def _step(self, op: Operation, record: OpRecord) -> StepKind | None:
         """How shardings propagate through an op, but for the users of its operands."""
@@ -291,7 +292,7 @@ class _Builder:
         """The node of a use, the operand there, and the kind of the edge."""
         if not is_terminator(user):
             return self.nodes[id(user)], index, "operand"
-        around = cast(Operation, user.parent_op())
+        around = of_kind(user.parent_op(), Operation)
         if isinstance(around, FuncOp):
             return self.results[function_name(around), index], 0, "yield"
         return self.nodes[id(around)], index, "yield"

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -19,7 +18,7 @@ from shardy_py.mlir.ir import owning_op
 from shardy_py.mlir.movements import Copies, Merger
 from shardy_py.mlir.value_table import ValueEntry, ValueTable
 from shardy_py.propagation.flat import ManualBoundary
-from shardy_py.propagation.graph.slots import Program
+from shardy_py.propagation.graph.slots import FlatModule
 from shardy_py.propagation.journal import Arrivals, Journal
 
 EDGES = frozenset({DataFlowEdgeOp.name, FuncDataFlowEdgeOp.name})
@@ -35,16 +34,18 @@ class Propagation:
     edge_owners: by slot of an edge, its owner, which later passes may replace.
     """
 
-    program: Program
+    program: FlatModule
     journal: Journal
-    edge_values: Mapping[int, tuple[SSAValue, Operation | None]] = field(default_factory=dict[int, Any])
+    edge_values: Mapping[int, tuple[SSAValue, Operation | None]] = field(
+        default_factory=dict[int, tuple[SSAValue, Operation | None]]
+    )
     edge_owners: Mapping[int, SSAValue] = field(default_factory=dict[int, SSAValue])
 
     def __repr__(self) -> str:
         return f"<Propagation: {len(self.journal.entries):,} changes>"
 
     @staticmethod
-    def of(program: Program, journal: Journal) -> Propagation:
+    def of(program: FlatModule, journal: Journal) -> Propagation:
         """The record of a propagation through `program`, before it runs."""
         values: dict[int, tuple[SSAValue, Operation | None]] = {}
         owners: dict[int, SSAValue] = {}

@@ -33,6 +33,7 @@ from shardy_py.mlir.holders import (
 )
 from shardy_py.mlir.ir import operands_of, type_of
 from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.typed import function_type_of
 from shardy_py.ops import TABLE, Control, OpRecord
 from shardy_py.propagation.flat import UNSHARDABLE, FlatProgram
 from shardy_py.sharding import Mesh, TensorSharding
@@ -144,7 +145,7 @@ class Slots:
 
     def add_function(self, op: Operation) -> None:
         """Add the arguments and results; their shardings are read together, as there may be thousands."""
-        types: Sequence[Attribute] = cast(FuncOp, op).function_type.outputs.data
+        types: Sequence[Attribute] = function_type_of(op).outputs.data
         given = attribute_list_shardings(op.properties.get("res_attrs")) or (None,) * len(types)
         places = function_results(op, len(types))
         self.function_results[id(op)] = tuple(map(self._append, repeat(None), places, types, given))
@@ -194,7 +195,7 @@ def _adder_of(op_class: type[Operation]) -> Adder | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class FlatModule:
     """The flat program of a module, with the IR of its slots and steps.
 
     flat: slots and steps.

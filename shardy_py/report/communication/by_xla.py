@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import cast
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
@@ -19,13 +18,14 @@ from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.loops import run_counts
 from shardy_py.mlir.symbols import function_name
 from shardy_py.mlir.text.source import position_of
+from shardy_py.mlir.typed import of_kind
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.ops import TABLE, TensorType
 from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.collect import Axes, CollectiveUse, collect_collectives
 from shardy_py.report.communication.scattered import cost_of, is_scattered
 from shardy_py.xla.spmd.device_groups import UNKNOWN_AXIS, axes_of_collective
-from shardy_py.xla.spmd.from_program import SpmdProgram
+from shardy_py.xla.spmd.from_program import SpmdProgram, source_op
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.walk import Rematerialized, Sent
 
@@ -109,8 +109,8 @@ class PlannedUses:
 
     def rematerialization(self, each: Rematerialized, function: FuncOp) -> Rematerialization:
         """A warning of XLA, at the op of the function that requires the reshard."""
-        end = cast("Operation", next(iter(blocks_of(function))).last_op)
-        op = cast("Operation", each.step.source) if each.step else end
+        end = of_kind(next(iter(blocks_of(function))).last_op, Operation)
+        op = of_kind(each.step.source, Operation) if each.step else end
         location = op.location
         shardings = str(each.source), str(each.target)
         place = position_of(location), location_text(location)
@@ -123,8 +123,8 @@ class PlannedUses:
         program: with the shardings of the results of steps.
         """
         collective = sent.collective
-        op = cast("Operation | None", sent.step.source if sent.step else None)
-        end = cast("Operation", next(iter(blocks_of(function))).last_op)
+        op = source_op(sent.step)
+        end = of_kind(next(iter(blocks_of(function))).last_op, Operation)
         axes = self._axes(collective, op or end)
         entry = None if op is None or not op.results else self.entries.get(id(op.results[0]))
         type_ = TensorType(collective.held_shape, collective.element_type)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
@@ -90,7 +89,7 @@ def forecast(
     record: as for `communication`.
     """
     origin: dict[SSAValue, SSAValue] = {}
-    copy = cast(ModuleOp, clone(module, origin))
+    copy = clone(module, origin)
     originals = dict(zip(walk_pre_order(copy), walk_pre_order(module), strict=True))
     events_before = tuple(record)
     with rules_restored(events_before, originals), recorded() as events, collected_warnings() as warnings:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shardy_py.propagation.flat import Direction
-from shardy_py.propagation.journal import FUNCTION_RESULT, Arrival, Source
+from shardy_py.propagation.journal import FUNCTION_RESULT, Arrival, AxisSource
 from shardy_py.report.explain.neighbourhood import At, Joint, Neighbourhood, Way
 from shardy_py.report.explain.states import AtSpot, InSlot, Path, State, Transition, overlapping
 from shardy_py.report.explain.tracing import Tracer
@@ -165,7 +165,7 @@ class Agreements:
         """Returns the move of the axis from `before` to where the search came from."""
         stop, (step, factor, position), source_position = hop
         slot, dimension = stop.at
-        source = Source(source_position, *before)
+        source = AxisSource(source_position, *before)
         entry = len(self._journal.entries)
         arrival = Arrival(entry, slot, dimension, self._axis, step, position, factor, (source,))
         state = InSlot(self._event, slot, entry, dimension, self._axis)

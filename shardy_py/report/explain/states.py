@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 
 from shardy_py.mlir.holders import Holder
 from shardy_py.mlir.movements import Movement, Spot
-from shardy_py.propagation.journal import Arrival, Source
+from shardy_py.propagation.journal import Arrival, AxisSource
 from shardy_py.sharding import AxisRef, TensorSharding
 
 SpotKey = tuple[int, int]
@@ -69,7 +69,7 @@ class Transition:
 
     before: State
     arrival: Arrival | None = None
-    source: Source | None = None
+    source: AxisSource | None = None
     movement: Movement | None = None
 
 

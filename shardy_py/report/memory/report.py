@@ -35,7 +35,7 @@ from shardy_py.mlir.record import name_of
 from shardy_py.mlir.symbols import Symbols, function_name, functions_of
 from shardy_py.mlir.text.deep_stack import deep_stack
 from shardy_py.mlir.text.naming import ValueNames
-from shardy_py.mlir.typed import dictionaries_of
+from shardy_py.mlir.typed import dictionaries_of, of_kind
 from shardy_py.mlir.value_table import RESULT_INFO
 from shardy_py.ops import record
 from shardy_py.report.memory import pickled, shown
@@ -209,7 +209,7 @@ class MemoryReport(Tabular):
         if isinstance(value, collect.FunctionResult):
             op, name, location = value.function, f"result {value.position}", _result_location(value)
         else:
-            op = cast(Operation, owning_op(value))
+            op = of_kind(owning_op(value), Operation)
             name, location = self._names[id(value)], location_text(collect.location_of(value))
         is_tensor = isinstance(tensor.type, TensorType)
         type_ = collect.bounded_tensor(cast(Any, tensor.type)) if is_tensor else None

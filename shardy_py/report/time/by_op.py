@@ -6,11 +6,11 @@ Not here: sums over a program (`counted.py`), the time of a step (`report.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import cast
 
 from xdsl.ir import Operation
 
 from shardy_py.mlir.record import record_of
+from shardy_py.mlir.typed import of_kind
 from shardy_py.report.time.counted import by_step, tilings_of
 from shardy_py.report.time.local_work import NOTHING, DeviceWork, local_work, whole_work
 from shardy_py.xla.spmd.from_program import SpmdProgram
@@ -40,7 +40,7 @@ def local_work_by_op(program: SpmdProgram) -> Mapping[Operation, DeviceWork]:
         sent, tilings = by_step(plan.sent), dict(tilings_of(block))
         for step in _steps(block):
             if step.source is not None:
-                op = cast(Operation, step.source)
+                op = of_kind(step.source, Operation)
                 held = [tilings.get(name) for name in step.operands]
                 work = local_work(step, sent.get(id(step), ()), held, is_planned=program.is_planned)
                 found.setdefault(program.originals.get(op, op), work)

@@ -10,17 +10,17 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import cast
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from shardy_py.mlir.dialects.sdy.interfaces import manual_axes
 from shardy_py.mlir.dialects.traits import is_dead_when_unused
+from shardy_py.mlir.typed import of_kind
 from shardy_py.report.time.local_work import NOTHING, DeviceWork, local_work, whole_work
 from shardy_py.report.time.program_work import block_work
 from shardy_py.sharding import Mesh
-from shardy_py.xla.spmd.from_program import SpmdProgram
+from shardy_py.xla.spmd.from_program import SpmdProgram, source_op
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
@@ -67,7 +67,7 @@ def counted(program: SpmdProgram, function: FuncOp, *, repeats: bool = True) -> 
 
 def _parts(step: PlannedOp, meshes: Mapping[str, Mesh]) -> int:
     """The number of parts that devices compute in a manual computation; 1 for other steps."""
-    axes = manual_axes(cast("Operation", step.source)) if step.source is not None else ()
+    axes = manual_axes(of_kind(step.source, Operation)) if step.source is not None else ()
     mesh = next((mesh for mesh in meshes.values() if set(axes) <= mesh.sizes.keys()), None)
     return prod(mesh.sizes[axis] for axis in axes) if mesh is not None else 1
 
@@ -99,7 +99,7 @@ def equal_steps(block: Block) -> set[int]:
 
 
 def _is_mergeable(step: PlannedOp) -> bool:
-    op = cast("Operation | None", step.source)
+    op = source_op(step)
     return bool(step.results) and op is not None and is_dead_when_unused(op)
 
 

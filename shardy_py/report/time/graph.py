@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
 
 from shardy_py.hardware import Hardware
 from shardy_py.hardware.cost import CostModel
@@ -27,7 +26,7 @@ from shardy_py.xla.buffers.collect import donated_arguments
 from shardy_py.xla.buffers.local_sizes import LocalSizes
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.buffers.stored import CompileSetting, StoredBlock
-from shardy_py.xla.spmd.from_program import SpmdProgram
+from shardy_py.xla.spmd.from_program import SpmdProgram, source_op
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
 
@@ -169,8 +168,8 @@ class _Timer:
                 yield TimedNode(step.record.name, "memory", 0.0)
 
     def _step(self, block: StoredBlock, event: Event, members: Sequence[PlannedOp], runs: int) -> TimedNode:
-        step = cast("PlannedOp", event.step)
-        op = cast("Operation | None", step.source)
+        step: PlannedOp = event.step
+        op = source_op(step)
         location = "" if op is None else location_text(op.location)
         name = step.record.name if op is None else written_name(op)
         if step.blocks:

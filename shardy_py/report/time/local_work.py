@@ -17,6 +17,7 @@ from shardy_py.base.session import SESSION
 from shardy_py.mlir.record import record_of
 from shardy_py.ops import OpRecord, Work, indexing_maps, matching_attributes, work_of
 from shardy_py.ops.work import sort_flops
+from shardy_py.xla.spmd.from_program import source_op
 from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
@@ -116,7 +117,7 @@ def _local_work(
 def _device_work(work: Work, step: PlannedOp, share: float, made: float) -> DeviceWork:
     flops, functions = work.flops * share - work.kept * made, work.transcendentals * share
     if work.is_of_region:
-        inside = _region_work(cast("Operation | None", step.source))
+        inside = _region_work(source_op(step))
         return DeviceWork(0.0, flops * inside.flops, flops * inside.transcendentals)
     return DeviceWork(flops, 0.0, functions) if work.is_product else DeviceWork(0.0, flops, functions)
 

@@ -6,7 +6,7 @@ Matrix units, vector units and memory work at the same time. Not here: what the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 from shardy_py.hardware import Hardware
 from shardy_py.ops import OpRecord
@@ -36,5 +36,5 @@ def roofline(hardware: Hardware, record: OpRecord, work: DeviceWork, size_bytes:
 
 def precision_of(record: OpRecord) -> str:
     """Returns the precision that JAX requests for a product: that of its first operand."""
-    given = cast("tuple[object, ...]", record.attributes.get("precision_config") or ())
+    given: tuple[object, ...] = record.attributes.get("precision_config") or ()
     return str(given[0]) if given else "DEFAULT"

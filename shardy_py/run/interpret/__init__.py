@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from shardy_py.ops.compute import register_custom_call
 from shardy_py.reshard.process_grid import Grid
-from shardy_py.run.interpret.machine import Limits
+from shardy_py.run.interpret.machine import RunLimits
 from shardy_py.run.interpret.run import Executable, Settings
 
-__all__ = ["Executable", "Grid", "Limits", "Settings", "register_custom_call"]
+__all__ = ["Executable", "Grid", "RunLimits", "Settings", "register_custom_call"]

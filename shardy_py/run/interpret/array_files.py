@@ -17,11 +17,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from os import SEEK_END, PathLike, fspath
-from typing import IO, Any
+from typing import IO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 
+from shardy_py.base.arrays import AnyDtype
 from shardy_py.base.errors import ShardyError
 from shardy_py.ops.compute import Array
 
@@ -53,8 +54,8 @@ class StoredArray:
     """
 
     shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    _stored: np.dtype[Any]
+    dtype: AnyDtype
+    _stored: AnyDtype
     _is_fortran: bool
     _file: _File | _PlainFile
     _info: ZipInfo
@@ -227,7 +228,7 @@ def _header(stream: IO[bytes]) -> tuple[str, int]:
     return _exactly(stream, length).decode("utf-8"), len(magic) + width + length
 
 
-def _fields(text: str) -> tuple[np.dtype[Any], bool, tuple[int, ...]]:
+def _fields(text: str) -> tuple[AnyDtype, bool, tuple[int, ...]]:
     """Returns element type, order and shape of a header, which is a dictionary in Python."""
     body, at, found = text.strip(), 1, dict[str, str]()
     while body.startswith("{") and body.endswith("}") and (item := _ITEM.match(body, at)) is not None:

@@ -33,7 +33,7 @@ from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.text.naming import ValueNames
 from shardy_py.mlir.typed import of_kind
 from shardy_py.ops.compute import Array
-from shardy_py.run.interpret.machine import Devices, Limits, Run
+from shardy_py.run.interpret.machine import Devices, Run, RunLimits
 from shardy_py.run.interpret.plan import BlockPlan, RunStep, execute
 from shardy_py.run.interpret.values import Value, is_array, is_tuple
 
@@ -96,7 +96,7 @@ class Builder:
     def __init__(
         self,
         module: ModuleOp,
-        limits: Limits,
+        limits: RunLimits,
         observed: Callable[[Operation], bool] = lambda op: False,
     ) -> None:
         self.symbols = Symbols(module)
@@ -266,7 +266,7 @@ class _BlockBuilder:
         return RunStep(op, run, slots, results, is_observed=builder.observed(op))
 
 
-def _limited(run: Run, limits: Limits) -> Run:
+def _limited(run: Run, limits: RunLimits) -> Run:
     """Checks the sizes of results whose types leave them open."""
 
     def checked(devices: Devices, operands: list[Value]) -> Sequence[Value]:

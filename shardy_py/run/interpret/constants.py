@@ -13,6 +13,7 @@ import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Operation
 
+from shardy_py.base.arrays import AnyDtype
 from shardy_py.base.errors import ShardyError
 from shardy_py.indexing.layout.element_types import element_type
 from shardy_py.mlir.text.dense import element_size, elements_type
@@ -39,7 +40,7 @@ def array_of(attribute: Attribute) -> Array:
     return flat.reshape(shape)
 
 
-def _decoded(raw: Array, dtype: np.dtype[Any]) -> Array:
+def _decoded(raw: Array, dtype: AnyDtype) -> Array:
     """Elements as MLIR stores them (whole bytes, little-endian) in the numpy type."""
     if dtype.itemsize != raw.itemsize:
         raise ShardyError.unsupported(f"a constant of {raw.itemsize} bytes an element as {dtype.name}")

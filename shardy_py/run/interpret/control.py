@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import SymbolRefAttr
@@ -59,7 +58,7 @@ def branches(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...])
     """Sections "if" and "case": the index of a branch out of range means the last one."""
     last = len(regions) - 1
 
-    def position(selector: Any) -> int:
+    def position(selector: Value) -> int:
         if selector.dtype == np.bool_:
             return 0 if selector else 1
         return int(selector) if 0 <= selector <= last else last
@@ -67,7 +66,7 @@ def branches(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...])
     communicates = any(region.plan.communicates for region in regions)
 
     def run(devices: Devices, operands: list[Value]) -> list[Value]:
-        selector: Any = operands[0]
+        selector = operands[0]
         chosen = {position(value) for value in np.unique(selector)}
         if len(chosen) == 1:
             return regions[chosen.pop()](devices, [], operands)

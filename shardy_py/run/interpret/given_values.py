@@ -27,12 +27,13 @@ from typing import Any, cast
 import ml_dtypes
 import numpy as np
 
+from shardy_py.base.arrays import AnyDtype
 from shardy_py.ops.compute import Array
 
 _PLAIN = (bool, int, float, complex)
 
 
-def converted(value: object, dtype: np.dtype[Any]) -> Array:
+def converted(value: object, dtype: AnyDtype) -> Array:
     """Returns a number, or nested lists of numbers, as an array of that type.
 
     Raises:
@@ -54,14 +55,14 @@ def converted(value: object, dtype: np.dtype[Any]) -> Array:
     return np.array(whole, dtype=_exact(dtype)).astype(dtype).reshape(given.shape)
 
 
-def _exact(dtype: np.dtype[Any]) -> Any:
+def _exact(dtype: AnyDtype) -> Any:
     """A type that holds what fits, from which numpy converts."""
     if _is_integer(dtype):
         return np.uint64 if dtype == np.uint64 else np.int64
     return np.bool_ if dtype == np.bool_ else np.complex128 if dtype.kind == "c" else np.float64
 
 
-def _is_integer(dtype: np.dtype[Any]) -> bool:
+def _is_integer(dtype: AnyDtype) -> bool:
     return dtype.kind in "iu" or dtype.name.removeprefix("u").startswith("int")
 
 
@@ -78,12 +79,12 @@ def _short(element: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _fits_of(dtype: np.dtype[Any]) -> Callable[[complex], bool]:
+def _fits_of(dtype: AnyDtype) -> Callable[[complex], bool]:
     """Returns whether a number keeps its value in that type."""
     if dtype == np.bool_:
         return lambda element: element in (0, 1)
     if _is_integer(dtype):
-        ends = cast("Any", ml_dtypes.iinfo(dtype))
+        ends: Any = ml_dtypes.iinfo(dtype)
         return partial(_fits_integer, int(ends.min), int(ends.max))
     part = np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
     fits = partial(_fits_float, part)
@@ -98,7 +99,7 @@ def _fits_integer(least: int, most: int, element: complex) -> bool:
     return least <= int(element) <= most
 
 
-def _fits_float(dtype: np.dtype[Any], element: float) -> bool:
+def _fits_float(dtype: AnyDtype, element: float) -> bool:
     """A float is rounded, an integer is not."""
     try:
         given = float(element)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from shardy_py.base.arrays import AnyDtype
 from shardy_py.indexing.layout.element_types import element_type
 from shardy_py.ops import TensorType
 from shardy_py.ops.compute import Array
 from shardy_py.ops.compute.quantization import quantization
 
 
-def dtype_of(type_: TensorType) -> np.dtype[Any]:
+def dtype_of(type_: TensorType) -> AnyDtype:
     """Returns the numpy type of a tensor's elements; of a quantized one, that of its storage."""
     spelling = type_.element
     return quantization(spelling).storage if spelling[0] == "!" else element_type(spelling).dtype

@@ -22,7 +22,7 @@ Observe = Callable[[Operation, "Devices", list[Value]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """Limits of the cost of a run.
 
     elements: of one tensor on one device; steps: ops executed, each once for all devices in lockstep.
@@ -59,7 +59,7 @@ class Machine:
     probe_folder: where `interpreter.probe` writes files; "": nowhere.
     """
 
-    limits: Limits
+    limits: RunLimits
     observe: Observe | None = None
     write: Callable[[str], None] = print
     probe_folder: str = ""
@@ -111,5 +111,5 @@ class Devices:
         return f"<Devices {self.members.tolist()}>"
 
 
-Run = Callable[[Devices, list[Any]], Any]
+Run = Callable[[Devices, list[Value]], Any]
 """Executes an op: from its operands, a list that it may empty, to a sequence of its results."""

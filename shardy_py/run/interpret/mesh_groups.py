@@ -31,7 +31,7 @@ def groups_of(attribute: Attribute, symbols: Symbols) -> Groups:
     Raises:
         ShardyError: it names a mesh that the module lacks.
     """
-    named: Any = getattr(attribute, "data", None)
+    named = getattr(attribute, "data", None)
     if isinstance(named, ReplicaGroupMeshAxes):
         mesh = _mesh(named.mesh, symbols)
         return groups_along(

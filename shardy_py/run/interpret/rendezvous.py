@@ -14,7 +14,6 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from threading import Condition, Thread
-from typing import Any
 
 import numpy as np
 
@@ -193,7 +192,7 @@ class Rendezvous:
 
     def receive(self, channel: int, describe: Callable[[Sequence[int]], Diagnostic]) -> Sequence[Value]:
         """Waits for values in a channel."""
-        queue: list[Any] = self._queues.setdefault(channel, [])
+        queue: list[Value] = self._queues.setdefault(channel, [])
         if not queue:
             task = self._running
             assert task is not None

@@ -16,7 +16,7 @@ from shardy_py.ops.compute.movement import limited
 from shardy_py.ops.compute.random import seeded
 from shardy_py.reshard.process_grid import Grid
 from shardy_py.run.interpret.build import Builder
-from shardy_py.run.interpret.machine import Devices, Limits, Machine, Observe
+from shardy_py.run.interpret.machine import Devices, Machine, Observe, RunLimits
 from shardy_py.run.interpret.plan import execute
 from shardy_py.run.interpret.values import Value
 
@@ -31,7 +31,7 @@ class Settings:
     """
 
     grid: Grid = field(default_factory=Grid)
-    limits: Limits = field(default_factory=Limits)
+    limits: RunLimits = field(default_factory=RunLimits)
     observed: Callable[[Operation], bool] = lambda op: False
     observe: Observe | None = None
     write: Callable[[str], None] = print

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shardy_py.ops.compute import Array
 from shardy_py.ops.compute.lanes import in_lanes
 
 Value = Any
 """An array with lanes, a tuple of values, or `TOKEN`."""
-Lanes = np.ndarray[Any, np.dtype[np.intp]]
+Lanes = NDArray[np.intp]
 """Positions on the axis of lanes."""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
@@ -152,7 +151,7 @@ class Answer:
             notes = tuple(Diagnostic(line, severity="note") for line in lines)
             raise ShardyError(replace(self.fault.diagnostic, notes=notes))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Returns the answer for JSON."""
         tally = self.tally
         return {

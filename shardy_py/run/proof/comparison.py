@@ -8,7 +8,7 @@ Not here: the correspondences (`correspondences.py`), running the programs (`pro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -113,7 +113,7 @@ class LocalObserver:
     count: int
     tally: Tally = field(default_factory=Tally)
     _executions: dict[tuple[int, int], Integers] = field(default_factory=dict[tuple[int, int], Integers])
-    _shards: dict[tuple[Any, ...], Shards] = field(default_factory=dict[tuple[Any, ...], Shards])
+    _shards: dict[tuple[object, ...], Shards] = field(default_factory=dict[tuple[object, ...], Shards])
     _series: dict[tuple[SSAValue, ...], tuple[list[Seen], list[Seen]]] = field(
         default_factory=dict[tuple[SSAValue, ...], "tuple[list[Seen], list[Seen]]"]
     )
@@ -122,7 +122,7 @@ class LocalObserver:
         """Returns whether a result of the op has a counterpart."""
         return any(result in self.found for result in op.results)
 
-    def observe(self, op: Operation, devices: Devices, results: list[Any]) -> None:
+    def observe(self, op: Operation, devices: Devices, results: Sequence[object]) -> None:
         """Compares the results of an op on these devices. Raises `WrongValue`."""
         members = devices.members.astype(np.int64)
         for index, (value, array) in enumerate(zip(op.results, results, strict=True)):
@@ -301,7 +301,7 @@ class _One:
             got=str(got),
         )
 
-    def _wrong(self, what: str, expected: Any = "", got: Any = "", **place: Any) -> Wrong:
+    def _wrong(self, what: str, expected: object = "", got: object = "", **place: Any) -> Wrong:
         texts: dict[str, Any] = {"expected": str(expected), "got": str(got)}
         return Wrong(what, self.op, self.index, self.counterpart, self.execution, **texts, **place)
 

@@ -5,8 +5,8 @@ Not here: what they are compared with (`comparison.py`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 
 from shardy_py.ops.compute import Array
 from shardy_py.run.interpret.machine import Devices
-from shardy_py.run.interpret.values import is_array
+from shardy_py.run.interpret.values import Value, is_array
 from shardy_py.run.proof.correspondences import Counterpart
 
 Integers = NDArray[np.int64]
@@ -49,7 +49,7 @@ class Expected:
         """Returns whether a result of the op is wanted."""
         return any(result in self.wanted for result in op.results)
 
-    def observe(self, op: Operation, devices: Devices, results: list[Any]) -> None:
+    def observe(self, op: Operation, devices: Devices, results: Sequence[object]) -> None:
         """Keeps the wanted results."""
         members = devices.members.astype(np.int64) if devices.world.is_manual else None
         for value, array in zip(op.results, results, strict=True):
@@ -58,7 +58,7 @@ class Expected:
                 self.bytes += array.nbytes
                 self.seen.setdefault(value, []).append(Seen(self._time, members, array))
 
-    def keep(self, argument: SSAValue, array: Any) -> None:
+    def keep(self, argument: SSAValue, array: Value) -> None:
         """Keeps an argument of the main function, if it is wanted."""
         if argument in self.wanted and is_array(array):
             self.seen[argument] = [Seen(0, None, array)]

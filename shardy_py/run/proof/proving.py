@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -22,9 +22,9 @@ from shardy_py.mlir.symbols import function_name
 from shardy_py.ops.compute import Array
 from shardy_py.ops.compute.lanes import TOKEN
 from shardy_py.passes.partitioned import Partitioned
-from shardy_py.run.interpret import Executable, Limits, Settings
+from shardy_py.run.interpret import Executable, RunLimits, Settings
 from shardy_py.run.interpret.inputs import random_array
-from shardy_py.run.interpret.values import is_array
+from shardy_py.run.interpret.values import Value, is_array
 from shardy_py.run.proof.answer import Answer, ValueFault, fault_of
 from shardy_py.run.proof.case import Case, arguments_of, main_of, results_of
 from shardy_py.run.proof.comparison import LocalObserver, Tally, WrongValue
@@ -51,13 +51,13 @@ class ProofOptions:
 
     seed: int = 0
     shapes: Shapes = "auto"
-    max_elements: int = Limits().elements
+    max_elements: int = RunLimits().elements
     max_steps: int = MOST_STEPS
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> RunLimits:
         """The limits of a run."""
-        return Limits(self.max_elements, self.max_steps, _REMEDY)
+        return RunLimits(self.max_elements, self.max_steps, _REMEDY)
 
 
 DEFAULT = ProofOptions()
@@ -115,7 +115,7 @@ class _Run:
     fault: ValueFault | None
 
 
-def _runs(case: Case, options: ProofOptions, inputs: list[Any], *, has_inputs: bool) -> list[_Run]:
+def _runs(case: Case, options: ProofOptions, inputs: list[Value], *, has_inputs: bool) -> list[_Run]:
     """The runs, up to the first one with a fault.
 
     Comparisons with NaN are false, so a leak of NaN may pass unseen: uneven inputs run with finite padding,
@@ -132,14 +132,14 @@ def _runs(case: Case, options: ProofOptions, inputs: list[Any], *, has_inputs: b
     return runs
 
 
-def random_inputs(module: ModuleOp, seed: int) -> list[Any]:
+def random_inputs(module: ModuleOp, seed: int) -> list[Value]:
     """Returns inputs for the main function: normal floats, integers from 0 to 9; tokens are None."""
     random = np.random.default_rng(seed)
     types = [tensor_type(type_of(argument)) for argument in arguments_of(module)]
     return [None if tensor is None else random_array(random, tensor) for tensor in types]
 
 
-def _with_tokens(module: ModuleOp, inputs: Sequence[Array]) -> list[Any]:
+def _with_tokens(module: ModuleOp, inputs: Sequence[Array]) -> list[Value]:
     """The inputs with None for each token; [] if there are none."""
     if not inputs:
         return []
@@ -147,19 +147,19 @@ def _with_tokens(module: ModuleOp, inputs: Sequence[Array]) -> list[Any]:
     return [next(arrays) if tensor_type(type_of(value)) else None for value in arguments_of(module)]
 
 
-def _as_run(array: Any, is_wide: bool) -> Any:
+def _as_run(array: Value, is_wide: bool) -> Value:
     if array is None or not is_wide or not is_float(array.dtype):
         return array
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
-def _magnitudes(array: Any) -> Any:
+def _magnitudes(array: Value) -> Value:
     if array is None or not is_float(array.dtype):
         return array
     return np.abs(array).astype(array.dtype)
 
 
-def _perturbed(array: Any, seed: int) -> Any:
+def _perturbed(array: Value, seed: int) -> Value:
     """Changes each float by one rounding."""
     if array is None or not is_float(array.dtype):
         return array
@@ -175,19 +175,19 @@ class _Wholes:
     values, results: of both; results of the main function.
     """
 
-    inputs: list[Any]
+    inputs: list[Value]
     values: tuple[Expected, Expected]
-    results: tuple[list[Any], list[Any]]
+    results: tuple[list[Value], list[Value]]
 
     @staticmethod
-    def of(case: Case, options: ProofOptions, inputs: list[Any]) -> _Wholes:
+    def of(case: Case, options: ProofOptions, inputs: list[Value]) -> _Wholes:
         """Runs the whole program twice."""
         moved = [_perturbed(array, options.seed + 1) for array in inputs]
         pairs = [_run_whole(case, options, arrays) for arrays in (inputs, moved)]
         return _Wholes(inputs, (pairs[0][0], pairs[1][0]), (pairs[0][1], pairs[1][1]))
 
 
-def _run_whole(case: Case, options: ProofOptions, inputs: list[Any]) -> tuple[Expected, list[Any]]:
+def _run_whole(case: Case, options: ProofOptions, inputs: list[Value]) -> tuple[Expected, list[Value]]:
     expected = Expected(frozenset(value for found in case.found.values() for value in found.whole))
     settings = Settings(
         limits=options.limits, observed=expected.observed, observe=expected.observe, seed=options.seed
@@ -219,7 +219,9 @@ def _run(case: Case, options: ProofOptions, wholes: _Wholes, name: str, *, is_fi
     return _Run(name, comparison, _result_fault(case, wholes.results, made))
 
 
-def _result_fault(case: Case, wholes: tuple[list[Any], list[Any]], local: list[Any]) -> ValueFault | None:
+def _result_fault(
+    case: Case, wholes: tuple[list[Value], list[Value]], local: list[Value]
+) -> ValueFault | None:
     """Compares what the programs return, also where nothing is known of how it was computed."""
     values = results_of(case.whole)
     for number, (wanted, change, made, parts) in enumerate(zip(*wholes, local, case.outputs(), strict=True)):

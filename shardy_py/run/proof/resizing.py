@@ -18,7 +18,7 @@ import numpy as np
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.mlir.cloning import clone
@@ -42,6 +42,7 @@ from shardy_py.mlir.record import record_of
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.mlir.text.dense import element_size, elements_type, is_splat, make_dense
 from shardy_py.mlir.text.type_reader import ranked_tensor
+from shardy_py.mlir.typed import of_kind
 from shardy_py.ops import OpRecord, row_name
 from shardy_py.propagation.rules import derive_rule
 from shardy_py.run.interpret.constants import array_of
@@ -93,7 +94,7 @@ class Resizing:
             if not changed:
                 return None
             mapping: dict[SSAValue, SSAValue] = {}
-            copy = cast(ModuleOp, clone(self._module, mapping))
+            copy = clone(self._module, mapping)
             ops = list(zip(walk_pre_order(self._module), walk_pre_order(copy), strict=True))
             self._resize(mapping, ops, solution, changed)
             wrong = [op for op, new in ops if not _is_valid(new)]
@@ -135,7 +136,7 @@ class Resizing:
 
     def _relate_call(self, call: Operation, callee: Operation) -> None:
         (block, *_) = callee.regions[0].blocks
-        end = terminator_of(cast(Any, block.parent_region()))
+        end = terminator_of(of_kind(block.parent_region(), Region))
         pairs: list[tuple[SSAValue, SSAValue]] = list(zip(operands_of(call), block.args, strict=True))
         if end is not None:
             pairs += zip(call.results, operands_of(end), strict=True)
@@ -257,7 +258,7 @@ def _replace_limit(op: Operation, changed: Mapping[int, int]) -> None:
     if array.ndim or array.dtype.kind not in "iu" or int(array) not in changed:
         return
     made = np.asarray(changed[int(array)], array.dtype).tobytes()
-    op.properties["value"] = make_dense(cast(Any, attribute).type, made)
+    op.properties["value"] = make_dense(of_kind(attribute, builtin.DenseIntOrFPElementsAttr).type, made)
 
 
 def _is_valid(op: Operation) -> bool:

@@ -5,11 +5,10 @@ Not here: making all floats f64 (`widening.py`).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from shardy_py.base.arrays import AnyDtype
 from shardy_py.ops.compute import Array
 
 ROUNDINGS = 1 << 12
@@ -55,6 +54,6 @@ def wide(array: Array) -> Array:
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
-def is_float(dtype: np.dtype[Any]) -> bool:
+def is_float(dtype: AnyDtype) -> bool:
     """Returns whether values are rounded."""
     return dtype.kind in "fc" or (dtype.kind == "V" and "float" in dtype.name) or dtype.name == "bfloat16"

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shardy_py.base.arrays import AnyArray, AnyDtype
 from shardy_py.base.errors import ShardyError
 from shardy_py.ops import COMBINERS
 from shardy_py.ops.compute import Array
@@ -151,7 +151,7 @@ class Shards:
         ]
         return arrays[(lanes.reshape(-1, *(1,) * rank), *at)]
 
-    def split(self, array: Array, fill: Any) -> Array:
+    def split(self, array: Array, fill: object) -> Array:
         """Returns [devices, *part] of the whole array, or [1, *part] if all are equal; padding is `fill`.
 
         Of devices that hold terms of one sum, the first has all of it, the others zeros.
@@ -200,7 +200,7 @@ class Shards:
         return tuple(int(where[device, i]) for where, i in zip(self.positions, index, strict=True))
 
 
-def _along(table: NDArray[Any], dimension: int, rank: int) -> NDArray[Any]:
+def _along(table: AnyArray, dimension: int, rank: int) -> AnyArray:
     """[devices, size] as [devices, 1, ..., size, ..., 1]."""
     shape = [1] * (rank + 1)
     shape[0], shape[dimension + 1] = table.shape
@@ -211,7 +211,7 @@ def _text(shape: tuple[int, ...]) -> str:
     return "x".join(map(str, shape)) or "a scalar"
 
 
-def poison(dtype: np.dtype[Any], *, is_finite: bool = False) -> Any:
+def poison(dtype: AnyDtype, *, is_finite: bool = False) -> object:
     """A value that shows where it enters a computation: NaN, the lowest integer, true.
 
     is_finite: another one, which is not NaN: 1e30, the highest integer, false.

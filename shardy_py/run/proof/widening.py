@@ -33,6 +33,7 @@ from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of
 from shardy_py.mlir.text.dense import element_size, elements_type, is_splat, make_dense
 from shardy_py.mlir.text.float_formats import FORMATS
 from shardy_py.mlir.text.type_reader import ranked_tensor
+from shardy_py.mlir.typed import element_type_of, op_of
 from shardy_py.run.interpret.constants import array_of
 from shardy_py.run.proof.correspondences import all_values
 
@@ -83,8 +84,8 @@ def _keep(op: Operation, element: Attribute, type_: Attribute) -> None:
         set_type(result, type_)
         following = op.next_op
         assert following is not None
-        made = StablehloBuilder(following, location=op.location).convert(result, cast(Any, wide).element_type)
-        replace_uses(result, made, but_not_in=cast(Operation, made.owner))
+        made = StablehloBuilder(following, location=op.location).convert(result, element_type_of(wide))
+        replace_uses(result, made, but_not_in=op_of(made))
 
 
 def _wide(type_: Attribute, types: dict[Attribute, Attribute]) -> Attribute:

@@ -12,7 +12,7 @@ from shardy_py.search.advice.placement import (
     NO_PLACEMENTS,
     Holding,
     Placement,
-    Placements,
+    PlacementRemedies,
     placements,
 )
 from shardy_py.search.advice.proposals import Proposal, Proposer
@@ -44,7 +44,7 @@ __all__ = [
     "Language",
     "Outcome",
     "Placement",
-    "Placements",
+    "PlacementRemedies",
     "Proposal",
     "Proposer",
     "Remedy",

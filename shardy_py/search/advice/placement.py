@@ -53,7 +53,7 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class Placements:
+class PlacementRemedies:
     """Remedies for a tensor, those that send least first, and how many edits were tried."""
 
     remedies: tuple[Placement, ...]
@@ -67,7 +67,7 @@ class Placements:
         return (f"no single annotation helps ({self.tried} tried)",) if self.tried else ()
 
 
-NO_PLACEMENTS = Placements((), 0)
+NO_PLACEMENTS = PlacementRemedies((), 0)
 
 
 def placements(
@@ -75,7 +75,7 @@ def placements(
     before: Holding,
     trial: Callable[[tuple[Edit, ...]], Holding | None],
     language: Language,
-) -> Placements:
+) -> PlacementRemedies:
     """Tries proposals, and returns those after which devices hold less of the tensor.
 
     trial: what the edited program costs; None if it is invalid, or the tensor is not sharded as wanted.
@@ -88,4 +88,4 @@ def placements(
         if after is not None and after.held_bytes < before.held_bytes:
             found.append(Placement(proposal, words_of(proposal, language), before, after))
     found.sort(key=lambda each: (each.after.sent_bytes, each.after.held_bytes))
-    return Placements(tuple({each.words: each for each in reversed(found)}.values())[::-1], tried)
+    return PlacementRemedies(tuple({each.words: each for each in reversed(found)}.values())[::-1], tried)

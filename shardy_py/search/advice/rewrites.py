@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import DenseArrayBase, FlatSymbolRefAttr, TensorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, SymbolRefAttr, TensorType, i64
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
@@ -22,8 +22,8 @@ from shardy_py.mlir.dialects.sdy import ReshardOp, ShardingConstraintOp
 from shardy_py.mlir.dialects.stablehlo import BroadcastInDimOp, ConcatenateOp, op_class
 from shardy_py.mlir.ir import build_operation, erase, operands_of, place_before, replace_uses
 from shardy_py.mlir.location_names import location_text
-from shardy_py.mlir.plain import plain, tensor_type
-from shardy_py.mlir.typed import element_type_of
+from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.typed import element_type_of, integer_of, property_of
 
 _COMPOSITE = op_class("composite")
 _RESHAPE = op_class("reshape")
@@ -60,7 +60,7 @@ def near(op: Operation) -> Iterator[SSAValue]:
 
 def _repeated(op: Operation) -> None:
     value, (result,) = operands_of(op)[0], op.results
-    tensor, at = tensor_type(value.type), cast("int", plain(op.properties["dimension"]))
+    tensor, at = tensor_type(value.type), integer_of(op, "dimension")
     assert tensor is not None
     sizes = [size or 0 for size in tensor.shape]
     wide = [*sizes[:at], len(operands_of(op)), *sizes[at:]]
@@ -76,7 +76,7 @@ def _repeated(op: Operation) -> None:
 
 
 def _decomposed(op: Operation) -> None:
-    callee: dict[str, Attribute] = {"callee": cast("FlatSymbolRefAttr", op.properties["decomposition"])}
+    callee: dict[str, Attribute] = {"callee": property_of(op, "decomposition", SymbolRefAttr)}
     types = [result.type for result in op.results]
     _replace(op, build_operation(CallOp, operands_of(op), types, callee, {}, op.location))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import cast
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.report.tables import table
@@ -46,11 +46,11 @@ def problem_of(text: str, file: str = "<problem>") -> AssignmentProblem:
     return problem
 
 
-def _numbers(values: Iterable[Any]) -> tuple[int, ...]:
+def _numbers(values: Iterable[object]) -> tuple[int, ...]:
     return tuple(map(_number, values))
 
 
-def _number(value: Any) -> int:
+def _number(value: object) -> int:
     """An integer of the contest's files. Raises ValueError for another one, TypeError for other values."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{type(value).__name__} instead of a number")

@@ -30,7 +30,7 @@ from shardy_py.passes.registration import PassCall
 from shardy_py.passes.runner import run_passes
 from shardy_py.propagation.fixpoint import StepTables
 from shardy_py.propagation.graph.build import build_program
-from shardy_py.propagation.graph.slots import Program
+from shardy_py.propagation.graph.slots import FlatModule
 from shardy_py.propagation.propagate import PropagationOptions, propagate
 from shardy_py.sharding import TensorSharding
 
@@ -74,7 +74,7 @@ class Base:
     truncated to axes that divide them.
     """
 
-    program: Program
+    program: FlatModule
     function: FuncOp
     strategy: PropagationOptions
     tables: StepTables

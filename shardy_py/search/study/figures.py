@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
-from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.hardware.cost import AxisSize, Cost, CostModel
+from shardy_py.mlir.typed import of_kind
 from shardy_py.report.communication.scattered import cost_of, is_scattered
 from shardy_py.report.difference import Figures
 from shardy_py.search.study.variant import Variant, Variants
@@ -31,7 +31,7 @@ class FigureCosts:
         self._costs = CollectiveCosts(meshes, model.on(meshes))
         self._function = variants.base.function
         self._donated = donated_arguments(self._function)
-        self._program = SpmdProgram(cast("ModuleOp", self._function.parent_op()))
+        self._program = SpmdProgram(of_kind(self._function.parent_op(), ModuleOp))
 
     def of(self, variant: Variant) -> Figures:
         """Returns the figures of a variant, as `Figures.of` the reports on the program by XLA.

@@ -21,7 +21,7 @@ from shardy_py.mlir.numbering import number_of
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of
 from shardy_py.ops import TABLE, OpRecord, Storage, TensorType
-from shardy_py.propagation.graph.slots import Program
+from shardy_py.propagation.graph.slots import FlatModule
 from shardy_py.search.study.base import Base, Unsupported
 from shardy_py.sharding import ShardingRule
 
@@ -75,7 +75,7 @@ def skeleton_of(base: Base) -> Skeleton:
 
 
 class _Reader:
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: FlatModule) -> None:
         self._slots = program.slots
         self._dead = {id(op) for op in program.dead_ops}
         flat = program.flat

@@ -12,12 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 
 from shardy_py.hardware import AxisPlacement
 from shardy_py.hardware.cost import Cost, CostModel
+from shardy_py.mlir.typed import of_kind
 from shardy_py.report.communication.by_xla import PlannedUses
 from shardy_py.report.time.graph import Priced, timed_block
 from shardy_py.report.time.interval import measure
@@ -58,7 +58,7 @@ class StepCosts:
         function = variants.base.function
         self._function = function
         self._donated = donated_arguments(function)
-        self._program = SpmdProgram(cast("ModuleOp", function.parent_op()))
+        self._program = SpmdProgram(of_kind(function.parent_op(), ModuleOp))
         self._is_chip = target_of(placement)[1] is not None
         self._ideal: float | None = None
 

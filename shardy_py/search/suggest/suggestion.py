@@ -99,7 +99,7 @@ class Suggestion:
     hardware: str
     memory_limit: int | None
     coarse: tuple[CoarseOutcome, ...]
-    _annotate: Callable[[Plan], Any] = field(repr=False, compare=False)
+    _annotate: Callable[[Plan], object] = field(repr=False, compare=False)
     _explain: Callable[[Suggestion], str] = field(repr=False, compare=False)
     note: str = ""
 

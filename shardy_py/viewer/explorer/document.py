@@ -296,7 +296,7 @@ class _Writer:
             known = self.numbers[id(sharding)] = self.shardings.of(sharding), sharding
         return known[0]
 
-    def _sharding_row(self, sharding: Any) -> Any:
+    def _sharding_row(self, sharding: Any) -> object:
         """Mesh, axes of each dimension, unreduced axes, text; axes with the number of their parts."""
         if sharding is None:
             return None
@@ -335,7 +335,7 @@ def _beside(found: Sequence[Item], depth: Sequence[int], source: int, target: in
     return source, target
 
 
-def _type(type_: Any) -> tuple[str, tuple[int | None, ...], int]:
+def _type(type_: Attribute) -> tuple[str, tuple[int | None, ...], int]:
     """Element, sizes and bits of an element; of other types than tensors their text."""
     tensor = tensor_type(type_)
     if tensor is None:

@@ -35,7 +35,7 @@ class PropagatedAdapter(_Adapter):
         fileExts=[*_FILES],
     )
 
-    def convert(self, model_path: str, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
+    def convert(self, model_path: str, settings: Mapping[str, object]) -> dict[str, list[Any]]:
         """Returns the graphs of a file. Raises `ShardyError`, which the server shows."""
         return _converted(model_path, is_propagated=True)
 
@@ -51,7 +51,7 @@ class AsWrittenAdapter(_Adapter):
         fileExts=[*_FILES],
     )
 
-    def convert(self, model_path: str, settings: Mapping[str, Any]) -> dict[str, list[Any]]:
+    def convert(self, model_path: str, settings: Mapping[str, object]) -> dict[str, list[Any]]:
         """Returns the graphs of a file. Raises `ShardyError`, which the server shows."""
         return _converted(model_path, is_propagated=False)
 
@@ -76,7 +76,12 @@ class Overlays(_NodeDataProvider):
         return _package.GetConfigEditorsResult(configEditors=[])
 
     def run(
-        self, provider_id: str, model_path: str, graph_id: str, config_values: Mapping[str, Any], graph: Any
+        self,
+        provider_id: str,
+        model_path: str,
+        graph_id: str,
+        config_values: Mapping[str, object],
+        graph: object,
     ) -> Any:
         """Returns the overlays of one graph, or an error as text."""
         is_propagated = provider_id == f"{PROPAGATED}{_NODE_DATA}"

@@ -49,11 +49,11 @@ def _node(classes: Any, node: GraphNode) -> Any:
     )
 
 
-def _metadata(classes: Any, items: Iterable[Any]) -> list[Any]:
+def _metadata(classes: Any, items: Iterable[Any]) -> list[object]:
     return [classes.MetadataItem(id=item["id"], attrs=_rows(classes, item["attrs"])) for item in items]
 
 
-def _rows(classes: Any, rows: Iterable[Any]) -> list[Any]:
+def _rows(classes: Any, rows: Iterable[Any]) -> list[object]:
     return [classes.KeyValue(**row) for row in rows]
 
 

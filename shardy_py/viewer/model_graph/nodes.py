@@ -126,7 +126,7 @@ def _rows(attributes: Mapping[str, str]) -> list[KeyValue]:
     return [{"key": shown(key), "value": shown(value)} for key, value in attributes.items() if value]
 
 
-def _location(op: Any) -> Any:
+def _location(op: Operation) -> Any:
     return op.location
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from shardy_py.xla.buffers.schedule import Event
 from shardy_py.xla.spmd.program import Name
@@ -62,7 +61,7 @@ def copy_of(name: Name) -> Name:
     return ("copy", name)
 
 
-def with_copies(events: Sequence[Event], names: Mapping[Name, Any]) -> list[Event]:
+def with_copies(events: Sequence[Event], names: Mapping[Name, object]) -> list[Event]:
     """The events with copies of these arguments first, which are read instead."""
     copies = {name: copy_of(name) for name in names}
     made = [Event(None, (name,), (copy,)) for name, copy in copies.items()]

@@ -12,7 +12,6 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
-from typing import cast
 
 from shardy_py.indexing.layout import element_type
 from shardy_py.indexing.layout.formats import Target
@@ -174,7 +173,7 @@ class StoredBlock:
         if like is None:
             return
         element = record.results[0].element if record.results and record.results[0] else "i32"
-        order = cast("Sequence[int] | None", record.attributes.get("permutation"))
+        order: Sequence[int] | None = record.attributes.get("permutation")
         shape = tuple(like.shape[i] for i in order) if order is not None else like.shape
         if not record.results:  # indices, together with values
             shape = (size * 8 // element_type(element).bits,)
@@ -367,5 +366,5 @@ def _is_on_host(step: PlannedOp) -> bool:
     """True if a step moves a value to memory of the host, as `jax.device_put` does in a jitted function."""
     if row_of(step.record).memory not in (Memory.HOST, Memory.STATED):
         return False
-    given = cast("Mapping[str, object]", step.record.attributes.get("mhlo.frontend_attributes") or {})
+    given: Mapping[str, object] = step.record.attributes.get("mhlo.frontend_attributes") or {}
     return "host" in str(given.get("_xla_buffer_placement", "pinned_host"))

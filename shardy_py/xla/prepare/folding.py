@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 
 from shardy_py.indexing.layout.element_types import element_type
@@ -23,7 +23,7 @@ from shardy_py.mlir.dialects.traits import is_constant_class
 from shardy_py.mlir.ir import build_operation, operands_of, place_before, type_of
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of
-from shardy_py.mlir.text.builtin_attributes import is_integral
+from shardy_py.mlir.text.builtin_attributes import is_dense, is_integral
 from shardy_py.mlir.text.dense import (
     element_size,
     elements_type,
@@ -138,12 +138,9 @@ def _element_type(value: SSAValue) -> Any:
 
 
 def _splat(attribute: object) -> bytes | None:
-    if not isinstance(attribute, DenseIntOrFPElementsAttr):
+    if not is_dense(attribute) or not attribute.data.data or not is_splat(attribute):
         return None
-    dense = cast("DenseIntOrFPElementsAttr[Any]", attribute)
-    if not dense.data.data or not is_splat(dense):
-        return None
-    return dense.data.data[: element_size(elements_type(dense)[1])]
+    return attribute.data.data[: element_size(elements_type(attribute)[1])]
 
 
 Fold = Callable[[Operation, Splats], SSAValue | None]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from shardy_py.mlir.dialects import stablehlo
@@ -15,9 +15,9 @@ from shardy_py.mlir.dialects.traits import constant_of
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.plain import plain
 from shardy_py.mlir.record import record_of
-from shardy_py.mlir.text.builtin_attributes import is_integral
+from shardy_py.mlir.text.builtin_attributes import is_dense, is_integral
 from shardy_py.mlir.text.dense import element_size, elements_type, store_integer
-from shardy_py.mlir.typed import element_type_of
+from shardy_py.mlir.typed import element_type_of, of_kind
 from shardy_py.ops import TABLE
 from shardy_py.ops.compute import compute_of
 from shardy_py.xla.prepare import folding
@@ -150,9 +150,8 @@ def _array(value: SSAValue, splats: folding.Splats) -> Array | None:
         return np.broadcast_to(np.frombuffer(data, f"V{len(data)}").reshape(()), folding.sizes_of(value))
     constant = constant_of(value)
     dense = None if constant is None else constant.properties["value"]
-    if not isinstance(dense, DenseIntOrFPElementsAttr):
+    if not is_dense(dense):
         return None
-    dense = cast("DenseIntOrFPElementsAttr[Any]", dense)
     size = element_size(elements_type(dense)[1])
     return np.frombuffer(dense.data.data, f"V{size}").reshape(folding.sizes_of(value))
 
@@ -211,7 +210,7 @@ def fold_concatenate(op: Operation, splats: folding.Splats) -> SSAValue | None:
     for operand in operands_of(op):
         inner = folding.producer(operand, CONCATENATE) if operand.has_one_use() else None
         is_nested = inner is not None and plain(inner.properties["dimension"]) == dimension
-        parts += operands_of(cast(Operation, inner)) if is_nested else [operand]
+        parts += operands_of(of_kind(inner, Operation)) if is_nested else [operand]
     parts = [part for part in parts if folding.sizes_of(part)[dimension] != 0] or parts[:1]
     if len(parts) == 1 and parts[0].type == op.results[0].type:
         return parts[0]

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from math import gcd, prod
-from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
@@ -21,6 +20,7 @@ from shardy_py.mlir.dialects.sdy import ManualAxesAttr, ManualComputationOp, Ten
 from shardy_py.mlir.ir import find_ops
 from shardy_py.mlir.sharding_walk import transform_shardings
 from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.typed import of_kind
 from shardy_py.sharding import AxisRef, DimensionSharding, Mesh, SubAxis, TensorSharding
 from shardy_py.sharding.axis_lists import append_axes
 
@@ -135,14 +135,14 @@ def _translate_manual_axes(
     shardings = [
         sharding
         for name in ("in_shardings", "out_shardings")
-        for sharding in cast(TensorShardingPerValueAttr, properties[name]).data
+        for sharding in of_kind(properties[name], TensorShardingPerValueAttr).data
     ]
     named = {sharding.mesh for sharding in shardings if isinstance(sharding.mesh, str)}
     going = [name for name in named if name in translations]
     if not going:
         return
     main, how = translations[going[0]]
-    manual = cast(ManualAxesAttr, properties["manual_axes"])
+    manual = of_kind(properties["manual_axes"], ManualAxesAttr)
     new = append_axes((), (part for name in manual.data for part in how[name]), meshes[main])
     for axis in new:
         if axis.sub_axis is not None:

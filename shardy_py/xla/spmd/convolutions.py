@@ -10,11 +10,11 @@ xla/service/dot_as_convolution_util.cc. Not here: convolutions as products (`dot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from shardy_py.ops.dimensions import ConvolutionDimensions, Window, windows_of
+from shardy_py.ops.record import Attributes
 from shardy_py.xla.spmd.halo import Dimension, divided, valid_data
 from shardy_py.xla.spmd.partitioned import HeldTensor
 from shardy_py.xla.spmd.products import (
@@ -47,7 +47,7 @@ class Convolution:
     window: tuple[Window, ...]
 
     @staticmethod
-    def of(attributes: Mapping[str, Any], kernel: Shape) -> Convolution:
+    def of(attributes: Attributes, kernel: Shape) -> Convolution:
         """That of StableHLO's attributes; kernel: its shape."""
         numbers = ConvolutionDimensions.of(attributes)
         return Convolution(numbers, windows_of(attributes, numbers.window(kernel)))

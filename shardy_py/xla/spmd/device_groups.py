@@ -32,7 +32,7 @@ def axes_of_devices(op: Operation, meshes: Mapping[str, Mesh]) -> tuple[AxisSize
     pairs = op.properties.get("source_target_pairs")
     if pairs is not None:
         return _permuted_axes(listed_groups(pairs), tuple(meshes.values()))
-    named: Any = getattr(op.properties["replica_groups"], "data", None)
+    named = getattr(op.properties["replica_groups"], "data", None)
     if isinstance(named, ReplicaGroupMeshAxes):
         return _named_axes(named, meshes)
     rows = listed_groups(op.properties["replica_groups"])

@@ -11,7 +11,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from math import prod
-from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -30,6 +29,7 @@ from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of, signature_of
 from shardy_py.mlir.scalars import Scalars
 from shardy_py.mlir.symbols import MAIN, Symbols, function_name, functions_of
+from shardy_py.mlir.typed import of_kind
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.mlir.value_table import ValueTable
 from shardy_py.ops import TABLE, Control, OpRecord, TensorType
@@ -43,6 +43,11 @@ from shardy_py.xla.spmd.walk import Block, Name, PlannedOp, ProgramPlan, TiledVa
 _RUN = frozenset(Control) - {Control.NONE, Control.CALL, Control.DEFINITION}
 """Ops with these run their regions; those of others combine elements."""
 _REDUCTIONS = (AllReduceOp, ReduceScatterOp)
+
+
+def source_op(step: PlannedOp | None) -> Operation | None:
+    """Returns the op of the program that a step is made from; None if there is none."""
+    return None if step is None or step.source is None else of_kind(step.source, Operation)
 
 
 @releases.following
@@ -92,7 +97,7 @@ class SpmdProgram:
 
     def result_sharding(self, step: PlannedOp) -> TensorSharding | None:
         """Returns the sharding of the first result of a step that an op of the program is."""
-        return self._shardings.of(cast("Operation", step.source).results[0])
+        return self._shardings.of(of_kind(step.source, Operation).results[0])
 
     @cached_property
     def _shardings(self) -> ShardingReader:
@@ -133,7 +138,7 @@ class _Reader:
     devices: int
     shardings: ShardingReader = field(default_factory=ShardingReader)
     known: dict[tuple[int, int], tuple[Tiling | None, object, object]] = field(
-        default_factory=dict[tuple[int, int], Any]
+        default_factory=dict[tuple[int, int], tuple[Tiling | None, object, object]]
     )
     """Tilings by the identities of a type and a sharding, which are kept with them."""
     records: dict[tuple[Hashable, ...], OpRecord] = field(

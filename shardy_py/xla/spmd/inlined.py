@@ -5,8 +5,6 @@ Not here: the blocks that are planned (`from_program.py`).
 
 from __future__ import annotations
 
-from typing import cast
-
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp
 from xdsl.ir import OpResult
@@ -30,7 +28,7 @@ def spmd_program(
     """
     if not find_ops(module, CallOp.name):
         return SpmdProgram(module, is_planned=is_planned, table=table)
-    copy = cast(ModuleOp, clone(module, {}))
+    copy = clone(module, {})
     sources = dict(zip(walk_pre_order(copy), walk_pre_order(module), strict=True))
     with recorded() as events:
         run_passes(copy, pipelines.inline_call_passes(), verify="never")

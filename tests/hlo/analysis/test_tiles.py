@@ -7,25 +7,25 @@ import random
 import pytest
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.hlo.analysis import Tile, propagate_tile, symbolic_tile
+from shardy_py.hlo.analysis import StridedTile, propagate_tile, symbolic_tile
 from shardy_py.hlo.analysis.fusion import function_maps
 from shardy_py.indexing import parse_map, points
 from shardy_py.ops import OpRecord, TensorType
 from tests.hlo.analysis.oracle import elements, random_function, read_by
 
 
-def inside(tile: Tile) -> set[tuple[int, ...]]:
+def inside(tile: StridedTile) -> set[tuple[int, ...]]:
     found: set[tuple[int, ...]] = {()}
     for line in tile.box.dimensions:
         found = {(*e, line.start + line.step * i) for e in found for i in range(line.count)}
     return found
 
 
-def random_tile(chance: random.Random, sizes: tuple[int | None, ...]) -> Tile:
+def random_tile(chance: random.Random, sizes: tuple[int | None, ...]) -> StridedTile:
     offsets = tuple(chance.randrange(size or 1) for size in sizes)
     strides = tuple(chance.choice((1, 2)) for _ in sizes)
     rest = [(-(-((n or 1) - o) // s)) for n, o, s in zip(sizes, offsets, strides, strict=True)]
-    return Tile(offsets, tuple(chance.randint(1, r) for r in rest), strides)
+    return StridedTile(offsets, tuple(chance.randint(1, r) for r in rest), strides)
 
 
 @pytest.mark.parametrize("seed", range(80))
@@ -54,26 +54,26 @@ def test_both_ways() -> None:
         (TensorType((30,)),),
         {"start_indices": (10,), "limit_indices": (100,), "strides": (3,)},
     )
-    (there,) = propagate_tile(Tile((4,), (5,)), record)
-    assert there == Tile((22,), (5,), (3,))
+    (there,) = propagate_tile(StridedTile((4,), (5,)), record)
+    assert there == StridedTile((22,), (5,), (3,))
     assert there
     (back,) = propagate_tile(there, record, direction="input-to-output")
-    assert back == Tile((4,), (5,), (1,))
-    (reached,) = propagate_tile(Tile((0,), (12,)), record, direction="input-to-output")
-    assert reached == Tile((0,), (1,), (1,))
+    assert back == StridedTile((4,), (5,), (1,))
+    (reached,) = propagate_tile(StridedTile((0,), (12,)), record, direction="input-to-output")
+    assert reached == StridedTile((0,), (1,), (1,))
 
 
 def test_over_approximation_is_flagged() -> None:
     record = OpRecord("stablehlo.reshape", (TensorType((6, 4)),), (TensorType((24,)),))
-    (tile,) = propagate_tile(Tile((2,), (4,)), record)
-    assert tile == Tile((0, 0), (2, 4), (1, 1), is_exact=False)
+    (tile,) = propagate_tile(StridedTile((2,), (4,)), record)
+    assert tile == StridedTile((0, 0), (2, 4), (1, 1), is_exact=False)
     assert str(tile).endswith("(over-approximated)")
 
 
 def test_a_tile_outside_is_refused() -> None:
     record = OpRecord("stablehlo.negate", (TensorType((4,)),), (TensorType((4,)),))
     with pytest.raises(ShardyError, match="outside a tensor of sizes"):
-        propagate_tile(Tile((2,), (4,)), record)
+        propagate_tile(StridedTile((2,), (4,)), record)
 
 
 SYMBOLIC = [
@@ -100,7 +100,7 @@ def test_symbolic_tiles(text: str, sizes: tuple[int, ...], is_exact: bool) -> No
     for number, expected in tiles.items():
         offsets = made.offsets.evaluate(number)
         assert offsets is not None
-        found = inside(Tile(offsets, made.sizes, made.strides))
+        found = inside(StridedTile(offsets, made.sizes, made.strides))
         assert expected <= found
         if is_exact:
             assert expected == found

@@ -14,7 +14,7 @@ from shardy_py.mlir.dialects import parse_module
 from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.ops.compute import COMPUTED, Compute, register_custom_call
 from shardy_py.reshard.process_grid import Grid
-from shardy_py.run.interpret import Executable, Limits, Settings
+from shardy_py.run.interpret import Executable, RunLimits, Settings
 
 Array = np.ndarray[Any, Any]
 ADD = """({
@@ -25,10 +25,10 @@ ADD = """({
 GLOBAL = "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids"
 
 
-def run(text: str, *inputs: Array, grid: Grid | None = None, limits: Limits | None = None) -> list[Array]:
+def run(text: str, *inputs: Array, grid: Grid | None = None, limits: RunLimits | None = None) -> list[Array]:
     module = parse_module(text, "test.mlir")
     verify_module(module)
-    settings = Settings(grid=grid or Grid(), limits=limits or Limits())
+    settings = Settings(grid=grid or Grid(), limits=limits or RunLimits())
     return Executable(module, settings=settings).run(inputs)
 
 
@@ -187,7 +187,7 @@ def test_limits_stop_loops_and_large_tensors() -> None:
     do { stablehlo.return %i : tensor<2xf32> }
   return %w : tensor<2xf32>"""
     with pytest.raises(ShardyError, match=r"the run exceeds the limit of 1000 executed ops"):
-        run(function(forever), values(1), limits=Limits(steps=1000))
+        run(function(forever), values(1), limits=RunLimits(steps=1000))
     large = function("%r = stablehlo.iota dim = 0 : tensor<1000000000000xf32>\n return %x : tensor<2xf32>")
     with pytest.raises(ShardyError, match=r"2:6: error: 'stablehlo.iota' op has 1000000000000 elements"):
         run(large, values(1))

@@ -22,7 +22,7 @@ from shardy_py.frontends.builder.ops.written import select as select
 from shardy_py.frontends.builder.ops.written import squeeze as squeeze
 from shardy_py.frontends.builder.ops.written import take as take
 from shardy_py.frontends.builder.tensor import Operand, Tensor
-from shardy_py.frontends.builder.types import TensorType
+from shardy_py.frontends.builder.types import RankedTensorType
 from shardy_py.mlir.dialects.stablehlo.structs import ConvDimensionNumbers, GatherDimensionNumbers
 
 FUNCTIONS: dict[str, Callable[..., Any]]
@@ -178,7 +178,7 @@ def dynamic_broadcast_in_dim(
     operand: Tensor,
     sizes: Tensor,
     broadcast_dimensions: Sequence[int],
-    result: TensorType,
+    result: RankedTensorType,
 ) -> Tensor:
     """Dimension i of the operand becomes dimension `broadcast_dimensions[i]` of a tensor of those sizes."""
 
@@ -192,7 +192,7 @@ def dynamic_gather(
 ) -> Tensor:
     """Windows of run-time sizes of the operand at indices."""
 
-def dynamic_iota(sizes: Tensor, dimension: int, result: TensorType) -> Tensor:
+def dynamic_iota(sizes: Tensor, dimension: int, result: RankedTensorType) -> Tensor:
     """The index along one dimension of a tensor of those sizes."""
 
 def dynamic_pad(
@@ -201,11 +201,11 @@ def dynamic_pad(
     low: Tensor,
     high: Tensor,
     interior: Tensor,
-    result: TensorType,
+    result: RankedTensorType,
 ) -> Tensor:
     """The tensor padded before, after and between its elements by run-time amounts."""
 
-def dynamic_reshape(operand: Tensor, sizes: Tensor, result: TensorType) -> Tensor:
+def dynamic_reshape(operand: Tensor, sizes: Tensor, result: RankedTensorType) -> Tensor:
     """The elements, row-major, in a shape of those sizes."""
 
 def exponential(operand: Tensor) -> Tensor:
@@ -239,7 +239,7 @@ def get_tuple_element(operand: Tensor, index: int) -> Tensor:
 def imag(operand: Tensor) -> Tensor:
     """`stablehlo.imag` of a tensor."""
 
-def infeed(token: Tensor, results: Sequence[TensorType], config: str = "") -> tuple[Tensor, ...]:
+def infeed(token: Tensor, results: Sequence[RankedTensorType], config: str = "") -> tuple[Tensor, ...]:
     """Tensors from the infeed, then a token that depends on them."""
 
 def is_finite(operand: Tensor) -> Tensor:
@@ -292,13 +292,13 @@ def real_dynamic_slice(
     start: Tensor,
     limit: Tensor,
     strides: Tensor,
-    result: TensorType,
+    result: RankedTensorType,
 ) -> Tensor:
     """The elements from `start` to before `limit`, which are run-time values."""
 
 def recv(
     token: Tensor,
-    results: Sequence[TensorType],
+    results: Sequence[RankedTensorType],
     channel: int,
     *,
     from_host: bool = False,
@@ -330,7 +330,9 @@ def reverse(operand: Tensor, axes: Dimensions) -> Tensor:
 def rng(low: Tensor, high: Tensor, sizes: Tensor, distribution: str = "UNIFORM") -> Tensor:
     """Random numbers: UNIFORM between two bounds, or NORMAL of a mean and a deviation."""
 
-def rng_bit_generator(state: Tensor, result: TensorType, algorithm: str = "DEFAULT") -> tuple[Tensor, Tensor]:
+def rng_bit_generator(
+    state: Tensor, result: RankedTensorType, algorithm: str = "DEFAULT"
+) -> tuple[Tensor, Tensor]:
     """The next state and random bits: DEFAULT, THREE_FRY or PHILOX."""
 
 def round_nearest_afz(operand: Tensor) -> Tensor:
@@ -403,7 +405,7 @@ def tuple_(*values: Tensor) -> Tensor:
 def uniform_dequantize(operand: Tensor, element_type: Any = "f32") -> Tensor:
     """Quantized elements as numbers of a type."""
 
-def uniform_quantize(operand: Tensor, result: TensorType) -> Tensor:
+def uniform_quantize(operand: Tensor, result: RankedTensorType) -> Tensor:
     """The elements quantized to those of `result`."""
 
 def xor(lhs: Operand, rhs: Operand) -> Tensor:

@@ -24,7 +24,7 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.frontends.builder.bodies import region
 from shardy_py.frontends.builder.broadcasting import dimension, dimensions
 from shardy_py.frontends.builder.tensor import Tensor, emit, rank_of, value_of
-from shardy_py.frontends.builder.types import TensorType, element_of
+from shardy_py.frontends.builder.types import RankedTensorType, element_of
 from shardy_py.mlir.dialects.stablehlo.attribute_kinds import GROUPS
 from shardy_py.mlir.dialects.stablehlo.attributes import TokenType
 from shardy_py.mlir.dialects.stablehlo.structs import ChannelHandle
@@ -152,38 +152,40 @@ def _rank(given: Given) -> int:
     return rank_of(_first(given))
 
 
-def _channel(number: int | None, kind: int = 1) -> dict[str, Any]:
+def _channel(number: int | None, kind: int = 1) -> dict[str, object]:
     """A channel of a kind: 1 between devices, 2 from device to host, 3 from host to device."""
     return {"channel_handle": None if number is None else ChannelHandle(number, kind)}
 
 
-def _across(_: str, channel: Any, given: Given) -> dict[str, Any]:
+def _across(_: str, channel: Any, given: Given) -> dict[str, object]:
     """With a channel, groups are of devices by their global numbers."""
     return {**_channel(channel), "use_global_device_ids": None if channel is None else True}
 
 
-def _combining(_: str, body: Any, given: Given) -> dict[str, Any]:
+def _combining(_: str, body: Any, given: Given) -> dict[str, object]:
     """The region that combines two elements; None: their sum."""
-    element = TensorType((), _first(given).element_type)
+    element = RankedTensorType((), _first(given).element_type)
     return {"regions": (region(body or operator.add, [element, element]),)}
 
 
-def _asynchronous(_: str, body: Any, given: Given) -> dict[str, Any]:
+def _asynchronous(_: str, body: Any, given: Given) -> dict[str, object]:
     types = [value_of(operand).type for operand in given["operands"]]
     return {"regions": (region(body, types, isolated=True),)}
 
 
-def _resized(given: Given, times: int, parts: int) -> TensorType:
+def _resized(given: Given, times: int, parts: int) -> RankedTensorType:
     """The type with `times` / `parts` of a dimension's size. Raises `ShardyError` if that is not whole."""
     operand, number = _first(given), dimension(given["dimension"], _rank(given))
     size = operand.shape[number]
     if size is not None and (not parts or size * times % parts):
         raise ShardyError(f"dimension {number} of {operand.type.text} is not divisible by {parts}")
     new_size = None if size is None else size * times // parts
-    return TensorType((*operand.shape[:number], new_size, *operand.shape[number + 1 :]), operand.element_type)
+    return RankedTensorType(
+        (*operand.shape[:number], new_size, *operand.shape[number + 1 :]), operand.element_type
+    )
 
 
-def _group_size(groups: Any) -> int:
+def _group_size(groups: object) -> int:
     """The number of devices in a group. Raises `ShardyError` for anything but rows of numbers."""
     rows = GROUPS.encode(groups)
     shape = rows.get_shape() if isinstance(rows, DenseIntOrFPElementsAttr) else None
@@ -192,19 +194,19 @@ def _group_size(groups: Any) -> int:
     return shape[1]
 
 
-def _gathering(name: str, groups: Any, given: Given) -> dict[str, Any]:
+def _gathering(name: str, groups: object, given: Given) -> dict[str, object]:
     return {name: groups, "results": _resized(given, _group_size(groups), 1)}
 
 
-def _scattering(name: str, groups: Any, given: Given) -> dict[str, Any]:
+def _scattering(name: str, groups: object, given: Given) -> dict[str, object]:
     return {name: groups, "results": _resized(given, 1, _group_size(groups))}
 
 
-def _of_result(name: str, value: Any, given: Given) -> dict[str, Any]:
+def _of_result(name: str, value: Any, given: Given) -> dict[str, object]:
     return {name: dimension(value, len(given["result"].shape))}
 
 
-def _same(name: str, value: Any, _: Given) -> dict[str, Any]:
+def _same(name: str, value: object, _: Given) -> dict[str, object]:
     return {name: value}
 
 
@@ -225,9 +227,15 @@ _KINDS: dict[str, tuple[str, Encode | None]] = {
     "dimensions": ("Dimensions", lambda name, value, given: {name: dimensions(value, _rank(given))}),
     "dimension_of_result": ("int", _of_result),
     "element": ("Any", lambda name, value, given: {"results": element_of(value)}),
-    "type": ("TensorType", lambda name, value, given: {"results": value}),
-    "type_after_state": ("TensorType", lambda name, value, given: {"results": [_first(given).type, value]}),
-    "types_before_token": ("Sequence[TensorType]", lambda name, value, _: {"results": [*value, TokenType()]}),
+    "type": ("RankedTensorType", lambda name, value, given: {"results": value}),
+    "type_after_state": (
+        "RankedTensorType",
+        lambda name, value, given: {"results": [_first(given).type, value]},
+    ),
+    "types_before_token": (
+        "Sequence[RankedTensorType]",
+        lambda name, value, _: {"results": [*value, TokenType()]},
+    ),
     "groups": (_GROUPS, _same),
     "gathering_groups": (_GROUPS, _gathering),
     "scattering_groups": (_GROUPS, _scattering),
@@ -240,11 +248,11 @@ _KINDS: dict[str, tuple[str, Encode | None]] = {
     "received": ("int", lambda _, value, given: _channel(value, 3 if given["from_host"] else 1)),
 }
 """The annotation of a parameter of each kind, and its keywords of `emit`; None: operands."""
-_RESULTS: dict[str | None, tuple[str, dict[str, Any] | None]] = {
+_RESULTS: dict[str | None, tuple[str, dict[str, object] | None]] = {
     None: ("Tensor", {}),
     "element": ("Tensor", None),
     "token": ("Tensor", {"results": TokenType()}),
-    "device": ("Tensor", {"results": TensorType((), "ui32")}),
+    "device": ("Tensor", {"results": RankedTensorType((), "ui32")}),
     "two": ("tuple[Tensor, Tensor]", {}),
     "three": ("tuple[Tensor, Tensor, Tensor]", {}),
     "tensors": ("tuple[Tensor, ...]", {}),
@@ -290,7 +298,9 @@ def _function(name: str, text: str, results: str | None, summary: str) -> Callab
     return function
 
 
-def _bound(signature: Signature, given: tuple[Any, ...], keywords: dict[str, Any], name: str) -> Given:
+def _bound(
+    signature: Signature, given: tuple[object, ...], keywords: Mapping[str, object], name: str
+) -> Given:
     try:
         bound = signature.bind(*given, **keywords)
     except TypeError as error:

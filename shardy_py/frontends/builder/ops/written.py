@@ -22,7 +22,7 @@ from shardy_py.frontends.builder.tensor import (
     unwrapped,
     value_of,
 )
-from shardy_py.frontends.builder.types import TensorType, element_of, tensor
+from shardy_py.frontends.builder.types import RankedTensorType, element_of, tensor
 from shardy_py.mlir.dialects.stablehlo.structs import ConvDimensionNumbers, GatherDimensionNumbers
 
 
@@ -147,10 +147,13 @@ def optimization_barrier(*operands: Tensor) -> tuple[Tensor, ...]:
 
 
 def custom_call(
-    target: str, inputs: Sequence[Tensor], results: Sequence[TensorType] | TensorType, **options: Any
+    target: str,
+    inputs: Sequence[Tensor],
+    results: Sequence[RankedTensorType] | RankedTensorType,
+    **options: Any,
 ) -> tuple[Tensor, ...]:
     """A call of a target by name; `options` as of `emit`: a sharding rule, for example."""
-    types = [results] if isinstance(results, TensorType) else results
+    types = [results] if isinstance(results, RankedTensorType) else results
     return emit("custom_call", *inputs, results=types, call_target_name=target, **options)
 
 
@@ -158,9 +161,9 @@ def dynamic_conv(
     lhs: Tensor,
     rhs: Tensor,
     padding: Tensor,
-    dimension_numbers: ConvDimensionNumbers | Mapping[str, Any],
-    result: TensorType,
-    **attributes: Any,
+    dimension_numbers: ConvDimensionNumbers | Mapping[str, object],
+    result: RankedTensorType,
+    **attributes: object,
 ) -> Tensor:
     """A convolution with run-time padding; `attributes` are those of the op."""
     counts: dict[str, Any] = {"feature_group_count": 1, "batch_group_count": 1, **attributes}
@@ -181,4 +184,4 @@ def squeeze(operand: Tensor, axes: Sequence[int] | None = None) -> Tensor:
     rank = rank_of(operand)
     gone = [d for d in range(rank) if operand.shape[d] == 1] if axes is None else dimensions(axes, rank)
     shape = tuple(size for d, size in enumerate(operand.shape) if d not in gone)
-    return emit("reshape", operand, results=TensorType(shape, operand.element_type))[0]
+    return emit("reshape", operand, results=RankedTensorType(shape, operand.element_type))[0]

@@ -12,7 +12,13 @@ from xdsl.dialects.builtin import ComplexType, i1
 from xdsl.ir import Attribute
 
 from shardy_py.mlir.dialects.faults import Fault
-from shardy_py.mlir.dialects.stablehlo.verify.tensors import Size, Sizes, Tensor, read_tensor, same_element
+from shardy_py.mlir.dialects.stablehlo.verify.tensors import (
+    RankedTensor,
+    Size,
+    Sizes,
+    read_tensor,
+    same_element,
+)
 from shardy_py.mlir.dialects.stablehlo.verify.view import View
 
 
@@ -41,7 +47,7 @@ def check_compatible_elements(view: View) -> None:
 
 def _broadcast_result(
     view: View, element: Callable[[Attribute], Attribute], start: int = 0
-) -> Sequence[Tensor | Attribute]:
+) -> Sequence[RankedTensor | Attribute]:
     """The result of operands that are broadcast together.
 
     element: makes the element type of the result from that of the operands.
@@ -59,7 +65,7 @@ def _broadcast_result(
         sizes = _broadcast(sizes, operand.sizes, given) if sizes is not None else None
     if sizes is None and not view.results:  # of an op that is being built; of others they count as unknown
         raise Fault("operands cannot be broadcast together")
-    return (Tensor(view.results[0].sizes if sizes is None else sizes, element(elements[0])),)
+    return (RankedTensor(view.results[0].sizes if sizes is None else sizes, element(elements[0])),)
 
 
 def _broadcast(one: Sizes, other: Sizes, dimensions: tuple[int, ...] | None) -> Sizes | None:
@@ -91,28 +97,28 @@ def _merged(one: Size, other: Size) -> Size:
     return other if one is None else one
 
 
-def infer_broadcast(view: View) -> Sequence[Tensor | Attribute]:
+def infer_broadcast(view: View) -> Sequence[RankedTensor | Attribute]:
     """The operands' shape, and their elements."""
     return _broadcast_result(view, lambda element: element)
 
 
-def infer_broadcast_compare(view: View) -> Sequence[Tensor | Attribute]:
+def infer_broadcast_compare(view: View) -> Sequence[RankedTensor | Attribute]:
     """The operands' shape, of booleans."""
     return _broadcast_result(view, lambda element: i1)
 
 
-def infer_broadcast_complex(view: View) -> Sequence[Tensor | Attribute]:
+def infer_broadcast_complex(view: View) -> Sequence[RankedTensor | Attribute]:
     """The operands' shape, of complex numbers."""
     return _broadcast_result(view, lambda element: ComplexType(cast(Any, element)))
 
 
-def infer_broadcast_select(view: View) -> Sequence[Tensor | Attribute]:
+def infer_broadcast_select(view: View) -> Sequence[RankedTensor | Attribute]:
     """The shape of the two values, then of the predicate; the element type of a result is not checked."""
     given = view.results[0].element if view.results else None
     return _broadcast_result(view, lambda element: given or element, start=1)
 
 
-def infer_constant(view: View) -> Sequence[Tensor | Attribute]:
+def infer_constant(view: View) -> Sequence[RankedTensor | Attribute]:
     """The type of the value."""
     value: Any = view.op.properties["value"]
     type_: Attribute = value.type

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from xdsl.ir import OpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
@@ -23,7 +23,7 @@ T = TypeVar("T")
 class _Named(DialectAttribute[T]):
     """One that is printed `#sdy.name<...>`; definitions give the name as an argument of the class."""
 
-    def __init_subclass__(cls, *, name: str = "", **rest: Any) -> None:
+    def __init_subclass__(cls, *, name: str = "", **rest: object) -> None:
         super().__init_subclass__(**rest)
         if name:
             cls.name = name

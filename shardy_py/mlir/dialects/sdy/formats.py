@@ -78,7 +78,7 @@ class Parameter(NamedTuple):
             return lambda cursor: cursor.explained(read, message)
         opening, closing = self.brackets
 
-        def read_list(cursor: Cursor) -> Any:
+        def read_list(cursor: Cursor) -> object:
             cursor.expect(opening)
             if cursor.accept(closing):
                 return ()

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, get_args
+from typing import get_args
 
 from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
 
@@ -172,7 +172,7 @@ def _read_mesh_or_reference(cursor: Cursor) -> str | Mesh:
 
 def _read_reference(cursor: Cursor) -> str:
     start = cursor.offset
-    reference: Any = cursor.attribute()
+    reference = cursor.attribute()
     if not isinstance(reference, SymbolRefAttr) or reference.nested_references.data:
         cursor.form_error("invalid kind of attribute specified", start)
     return reference.root_reference.data

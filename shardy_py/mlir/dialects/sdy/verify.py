@@ -7,9 +7,7 @@ The checks are in `verify_values.py` (plain values), `verify_sharding.py`, `veri
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.mlir.dialects.faults import Fault, prefixed
@@ -24,6 +22,7 @@ from shardy_py.mlir.dialects.sdy.verify_rule import check_edges, check_rule
 from shardy_py.mlir.dialects.sdy.verify_sharding import check_sharding, check_shardings
 from shardy_py.mlir.dialects.verification.scope import Scope
 from shardy_py.mlir.numbering import number_of
+from shardy_py.mlir.text.builtin_attributes import is_array
 
 CHECKS = verify_ops.CHECKS
 RESULTS = verify_ops.RESULTS
@@ -50,7 +49,7 @@ def check_attribute(op: Operation, name: str, attribute: Attribute, scope: Scope
             raise _wrong_class("a propagation edges", "PropagationEdgesAttr", f"'{name}'")
         check_edges(attribute.data, op, scope)
     elif name in _EDGE_LISTS:
-        parts = cast("ArrayAttr[Attribute]", attribute).data if isinstance(attribute, ArrayAttr) else (None,)
+        parts = attribute.data if is_array(attribute) else (None,)
         if not all(isinstance(part, PropagationEdgesAttr) for part in parts):
             names = " or ".join(f"'{edges}'" for edges in _EDGE_LISTS)
             raise _wrong_class("a propagation edges", "ArrayAttr<PropagationEdgesAttr>", names)

@@ -92,7 +92,7 @@ def _slice(axes: Axes, moved: Sequence[AxisRef], index: int, mesh: Mesh) -> Axes
     return append_axes(axes, moved, mesh)
 
 
-def _check_by_dimension(op: Any, lists: Sequence[Sequence[AxisRef]], scope: Scope, step: Step) -> None:
+def _check_by_dimension(op: object, lists: Sequence[Sequence[AxisRef]], scope: Scope, step: Step) -> None:
     """A collective with a list of axes a dimension:
 
     - all axes together are a list as in `verify_values.py`; there is one list a dimension

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from xdsl.dialects.builtin import (
     IntegerAttr,
@@ -70,7 +69,7 @@ def _check_identity(op: Operation) -> None:
     raise inferred_fault([f"'{attribute_text(given)}'"], [f"'{attribute_text(result)}'"])
 
 
-def _element(type_: Any) -> Attribute:
+def _element(type_: Attribute) -> Attribute:
     return getattr(type_, "element_type", type_)
 
 

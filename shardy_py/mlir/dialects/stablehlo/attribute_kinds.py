@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IndexType
+from xdsl.ir import Attribute
 
 from shardy_py.mlir.dialects import kinds
 from shardy_py.mlir.dialects.encoding import ATTRIBUTE, Encoding, enum_encoding, table
@@ -45,7 +46,7 @@ def _is_api_version(attribute: Any) -> bool:
     return kinds.I32.accepts(attribute) and 0 <= attribute.value.data <= _MAX_API_VERSION
 
 
-def _is_groups(attribute: Any) -> bool:
+def _is_groups(attribute: Attribute) -> bool:
     return kinds.TABLE.accepts(attribute) or isinstance(attribute, a.ReplicaGroupMeshAxesAttr)
 
 

@@ -95,7 +95,7 @@ def _op_class(name: str) -> type[Operation]:
     return syntax.op_class
 
 
-def _short_region(op_class: type[Operation], input_type: Any, location: Any) -> Region:
+def _short_region(op_class: type[Operation], input_type: Any, location: Attribute | None) -> Region:
     """The region of a short form."""
     scalar = ranked_tensor((), getattr(input_type, "element_type", input_type))
     block = Block()

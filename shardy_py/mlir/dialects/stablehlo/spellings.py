@@ -125,7 +125,7 @@ SUB_AXIS_TEXT = ValueText(_read_sub_axis, sub_axis_text)
 """`(1)2`, without angle brackets."""
 
 
-_AXIS_FIELDS: dict[str, Callable[[Cursor], Any]] = {"name": Cursor.string, "sub_axis_info": _read_sub_axis}
+_AXIS_FIELDS: dict[str, Callable[[Cursor], object]] = {"name": Cursor.string, "sub_axis_info": _read_sub_axis}
 
 
 def _read_axis_ref(cursor: Cursor) -> structs.StablehloAxisRef:

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute
 
 from shardy_py.mlir.dialects.kinds import TypeKind
 from shardy_py.mlir.dialects.stablehlo.verify.tensors import (
-    Tensor,
+    RankedTensor,
     is_complex,
     is_float,
     is_integer,
@@ -27,15 +27,17 @@ from shardy_py.mlir.text.attribute_writer import attribute_text
 _WIDTHS = frozenset((2, 4, 8, 16, 32, 64))
 
 
-def _is_int(element: Any, signs: tuple[Signedness, ...] = (Signedness.SIGNLESS, Signedness.UNSIGNED)) -> bool:
+def _is_int(
+    element: Attribute, signs: tuple[Signedness, ...] = (Signedness.SIGNLESS, Signedness.UNSIGNED)
+) -> bool:
     return is_integer(element) and element.width.data in _WIDTHS and element.signedness.data in signs
 
 
-def _is_wide_float(element: Any) -> bool:
+def _is_wide_float(element: Attribute) -> bool:
     return isinstance(element, builtin.Float32Type | builtin.Float64Type)
 
 
-def _is_per_axis(element: Any) -> bool:
+def _is_per_axis(element: Attribute) -> bool:
     """`!quant.uniform<i8:f32:0, {...}>`: an axis before the braces."""
     return is_quantized(element) and "{" in attribute_text(element)
 
@@ -75,7 +77,7 @@ def _elements(names: str) -> TypeKind:
 
 
 def _tensor(
-    names: str, prefix: str = "ranked tensor", holds: Callable[[Tensor], bool] = lambda tensor: True
+    names: str, prefix: str = "ranked tensor", holds: Callable[[RankedTensor], bool] = lambda tensor: True
 ) -> TypeKind:
     """Ranked tensors with the listed elements that satisfy `holds`."""
     elements = _elements(names)
@@ -113,19 +115,19 @@ def _tuple_of(*kinds: TypeKind) -> TypeKind:
     return TypeKind(f"nested tuple with any combination of {inner.description} values", accepts)
 
 
-def _is_static(tensor: Tensor) -> bool:
+def _is_static(tensor: RankedTensor) -> bool:
     return tensor.is_static
 
 
-def _is_rank(rank: int) -> Callable[[Tensor], bool]:
+def _is_rank(rank: int) -> Callable[[RankedTensor], bool]:
     return lambda tensor: tensor.rank == rank
 
 
-def _is_static_rank(rank: int) -> Callable[[Tensor], bool]:
+def _is_static_rank(rank: int) -> Callable[[RankedTensor], bool]:
     return lambda tensor: tensor.rank == rank and tensor.is_static
 
 
-def _has_at_most_one_bound(tensor: Tensor) -> bool:
+def _has_at_most_one_bound(tensor: RankedTensor) -> bool:
     dynamic = [index for index, size in enumerate(tensor.sizes) if size is None]
     return not dynamic or (len(dynamic) == 1 and tensor.bound(dynamic[0]) is not None)
 

@@ -132,7 +132,7 @@ def _check_segments(side: _Side, op: Operation, count: int, what: str) -> None:
 
 def _segment_sizes(op: Operation, name: str) -> tuple[int, ...] | None:
     """The sizes in a segments property, None if it is absent or of another kind."""
-    segments: Any = op.properties.get(name) or op.attributes.get(name)
+    segments = op.properties.get(name) or op.attributes.get(name)
     return tuple(segments.get_values()) if isinstance(segments, builtin.DenseArrayBase) else None
 
 
@@ -201,7 +201,7 @@ def _described(constraint: irdl.AttrConstraint) -> str | None:
 
 
 _MESSAGES = {"Expected SymbolRefAttr with no nested symbols.": "flat symbol reference attribute"}
-_DESCRIPTIONS: dict[Any, str] = {
+_DESCRIPTIONS: dict[object, str] = {
     builtin.ArrayAttr: "array attribute",
     builtin.DenseArrayBase: "i64 dense array attribute",
     builtin.DictionaryAttr: "dictionary of named attribute values",
@@ -213,7 +213,7 @@ _DESCRIPTIONS: dict[Any, str] = {
 
 
 @lru_cache(maxsize=4096)
-def _definition_of(op_class: Any) -> _Definition | None:
+def _definition_of(op_class: object) -> _Definition | None:
     read = getattr(op_class, "get_irdl_definition", None)
     if read is None:
         return None
@@ -230,7 +230,7 @@ def _definition_of(op_class: Any) -> _Definition | None:
     )
 
 
-def _side(parts: Sequence[tuple[str, Any]], option: Any) -> _Side:
+def _side(parts: Sequence[tuple[str, object]], option: Any) -> _Side:
     return _Side(
         tuple(
             _Part(
@@ -245,9 +245,9 @@ def _side(parts: Sequence[tuple[str, Any]], option: Any) -> _Side:
     )
 
 
-def _constraint(part: Any) -> irdl.AttrConstraint | None:
+def _constraint(part: object) -> irdl.AttrConstraint | None:
     """The constraint on an attribute or on the type of a value; None if anything goes."""
-    constraint: Any = getattr(part, "constr", None)
+    constraint = getattr(part, "constr", None)
     while constraint is not None and not isinstance(constraint, irdl.AttrConstraint):
         # A range of types holds the constraint on each; one of a given length holds such a range.
         constraint = getattr(constraint, "constr", None) or getattr(constraint, "constraint", None)

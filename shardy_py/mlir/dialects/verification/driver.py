@@ -60,8 +60,8 @@ class Verifier:
         self.rules = rules
         self.found: list[Diagnostic] = []
         self.users: list[tuple[Operation, Scope]] = []
-        self._kinds: dict[Any, OpKind] = {}
-        self.fresh: tuple[Any, ...] | None = None
+        self._kinds: dict[object, OpKind] = {}
+        self.fresh: tuple[object, ...] | None = None
 
     def verify(self, module: ModuleOp) -> tuple[Diagnostic, ...]:
         """Returns all faults to report."""
@@ -111,7 +111,7 @@ class Verifier:
 
     def kind_of(self, op: Operation) -> OpKind:
         """Properties of the class of `op` that the walk depends on."""
-        op_class: Any = type(op)
+        op_class = type(op)
         kind = self._kinds.get(op_class)
         if kind is None:
             name = written_name(op)
@@ -134,7 +134,7 @@ class Verifier:
                 check(op, name, attribute, scope)
         self._own_signature(op)
 
-    def results(self, op: Operation, signature: tuple[Any, ...] | None = None) -> None:
+    def results(self, op: Operation, signature: tuple[object, ...] | None = None) -> None:
         """Checks the results of an op whose regions are sound; `signature` is then sound as well."""
         if (check := self.rules.results.get(op.name)) is not None:
             check(op)

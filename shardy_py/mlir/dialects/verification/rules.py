@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
 
 from xdsl.dialects.builtin import ShapedType
 from xdsl.ir import Attribute, Operation
@@ -53,7 +52,7 @@ def rules() -> Rules:
     )
 
 
-def _check_registered(op: Any) -> None:
+def _check_registered(op: Operation) -> None:
     """An op of a registered dialect whose regions are sound, beside its IRDL definition:
 
     - `verify_` of the class and of its traits, as xDSL runs them

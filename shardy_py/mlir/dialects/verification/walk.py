@@ -171,7 +171,9 @@ class Walk:
                 self.late = dominance_fault(op, value, self.root)
                 return
 
-    def _special(self, op: Operation, kind: OpKind, scope: Scope, *, fresh: tuple[Any, ...] | None) -> None:
+    def _special(
+        self, op: Operation, kind: OpKind, scope: Scope, *, fresh: tuple[object, ...] | None
+    ) -> None:
         """Verifies an op with regions, or with a verifier that is not memoized."""
         if kind.is_isolated and op.regions:
             self.isolated.append((op, scope))

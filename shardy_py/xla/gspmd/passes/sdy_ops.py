@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i1
 from xdsl.ir import Attribute, Operation, SSAValue, Use
@@ -23,6 +22,7 @@ from shardy_py.mlir.ir import (
 from shardy_py.mlir.movements import replace_by_values, replace_op
 from shardy_py.mlir.op_errors import errors_at
 from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.typed import property_of
 from shardy_py.passes.export.shard_dialect import IDENTITIES, RESHARDS, replace_constant
 from shardy_py.xla.gspmd import encoding
 from shardy_py.xla.hlo_sharding.hlo_sharding import HloSharding, HloShardingType, ShardGroup
@@ -54,7 +54,7 @@ def xla_sdy_export_ops(module: ModuleOp) -> None:
 
 
 def _constraint(op: Operation, *, lists_open: bool = True) -> Operation:
-    sharding = cast(sdy.TensorShardingAttr, op.properties[sharding_property(op) or ""]).data
+    sharding = property_of(op, sharding_property(op) or "", sdy.TensorShardingAttr).data
     value, type_ = op.operands[0], op.results[0].type
     call = encoding.sharding_call(
         encoding.SHARDING_TARGET, value, type_, sharding, op.location, lists_open=lists_open

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, TupleType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -25,7 +24,7 @@ from shardy_py.mlir.symbols import (
     top_level_ops,
 )
 from shardy_py.mlir.text.source import position_of
-from shardy_py.mlir.typed import function_type_of
+from shardy_py.mlir.typed import function_type_of, of_kind
 from shardy_py.mlir.value_shardings import rank_of
 from shardy_py.passes.import_.meshes import inline_replica_group_meshes
 from shardy_py.passes.options import ExportShardingsOptions, ImportShardingsOptions
@@ -160,7 +159,7 @@ class _Importer:
         def rewrite(place: str, index: int, entries: Entries) -> Entries:
             given = entries.pop(XLA_SHARDING, None)
             if given is not None:
-                sharding = self._shardings[cast(StringAttr, given).data]
+                sharding = self._shardings[of_kind(given, StringAttr).data]
                 is_open = _is_open(opened.get(place, ()), index)
                 converted = self._convert(sharding, types[place][index], is_open=is_open)
                 entries[SHARDING] = sdy.TensorShardingAttr(converted)
@@ -175,7 +174,7 @@ class _Importer:
         types = [result.type for result in op.results]
         if any(isinstance(type_, TupleType) for type_ in types):
             return
-        given = self._shardings[cast(StringAttr, op.attributes.pop(XLA_SHARDING)).data]
+        given = self._shardings[of_kind(op.attributes.pop(XLA_SHARDING), StringAttr).data]
         leaves = given.leaves
         if len(leaves) != max(len(types), 1):
             if len(leaves) != 1:

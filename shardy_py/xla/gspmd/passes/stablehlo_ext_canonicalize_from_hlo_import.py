@@ -12,13 +12,13 @@ tuple ops are erased. Tuples that functions take or return are flattened by XLA'
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TupleType, i32
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from shardy_py.mlir import ir
 from shardy_py.mlir.dialects.stablehlo import CustomCallOp, GetTupleElementOp, TupleOp
+from shardy_py.mlir.typed import integer_of
 
 
 def stablehlo_ext_canonicalize_from_hlo_import(module: ModuleOp) -> None:
@@ -28,7 +28,7 @@ def stablehlo_ext_canonicalize_from_hlo_import(module: ModuleOp) -> None:
             if any(isinstance(value.type, TupleType) for value in (*ir.operands_of(op), *op.results)):
                 _flatten_call(op)
             continue
-        source, index = ir.operands_of(op)[0], cast("IntegerAttr", op.properties["index"]).value.data
+        source, index = ir.operands_of(op)[0], integer_of(op, "index")
         if isinstance(source, OpResult) and source.op.name == TupleOp.name:
             ir.replace_uses(op.results[0], ir.operands_of(source.op)[index])
     for op in reversed(ir.find_ops(module, TupleOp.name, GetTupleElementOp.name)):

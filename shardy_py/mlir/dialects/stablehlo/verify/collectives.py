@@ -13,7 +13,13 @@ from shardy_py.mlir.dialects.faults import Fault
 from shardy_py.mlir.dialects.stablehlo.structs import ChannelHandle, ReplicaGroupMeshAxes
 from shardy_py.mlir.dialects.stablehlo.verify.messages import fail, listed, quoted, raw, require
 from shardy_py.mlir.dialects.stablehlo.verify.reduction import check_body, elements_of
-from shardy_py.mlir.dialects.stablehlo.verify.tensors import Size, Tensor, bit_width, is_integer, same_size
+from shardy_py.mlir.dialects.stablehlo.verify.tensors import (
+    RankedTensor,
+    Size,
+    bit_width,
+    is_integer,
+    same_size,
+)
 from shardy_py.mlir.dialects.stablehlo.verify.view import View
 from shardy_py.mlir.dialects.verification.scope import Scope
 
@@ -83,9 +89,9 @@ def check_all_gather(view: View) -> None:
             )
 
 
-def _check_bodies(view: View, operands: Sequence[Tensor]) -> None:
+def _check_bodies(view: View, operands: Sequence[RankedTensor]) -> None:
     for operand in operands:
-        check_body(view.body(0), (operand,), (Tensor((), operand.element),), ())
+        check_body(view.body(0), (operand,), (RankedTensor((), operand.element),), ())
 
 
 def check_all_reduce(view: View) -> None:
@@ -122,7 +128,7 @@ def check_reduce_scatter(view: View) -> None:
         fail(f"result element-type is expected to be {quoted(element)}, but got {quoted(result.element)}")
 
 
-def infer_all_to_all(view: View) -> Sequence[Tensor]:
+def infer_all_to_all(view: View) -> Sequence[RankedTensor]:
     """Groups of as many as the split; that dimension is divided by the count, the other multiplied."""
     split, concat = view.integer("split_dimension"), view.integer("concat_dimension")
     count = view.integer("split_count")
@@ -130,7 +136,7 @@ def infer_all_to_all(view: View) -> Sequence[Tensor]:
     return [_exchanged(operand, split, concat, count) for operand in view.operands]
 
 
-def _exchanged(operand: Tensor, split: int, concat: int, count: int) -> Tensor:
+def _exchanged(operand: RankedTensor, split: int, concat: int, count: int) -> RankedTensor:
     if split >= operand.rank:
         fail(f"AllToAll split_dimension {split} is out-of-bounds for input rank {operand.rank}")
     if concat >= operand.rank:
@@ -139,7 +145,9 @@ def _exchanged(operand: Tensor, split: int, concat: int, count: int) -> Tensor:
     if size is not None and size % count != 0:
         fail(f"split dimension has size {size}, expected to be a multiple of split_count {count}")
     bounds = _moved(operand.bounds, split, concat, count) if operand.bounds else ()
-    return Tensor(_moved(operand.sizes, split, concat, count), operand.element, bounds, operand.encoding)
+    return RankedTensor(
+        _moved(operand.sizes, split, concat, count), operand.element, bounds, operand.encoding
+    )
 
 
 def _moved(sizes: Sequence[Size], split: int, concat: int, count: int) -> tuple[Size, ...]:
@@ -181,7 +189,7 @@ def _fail_at_first(ids: Sequence[int]) -> None:
         seen[index % 2].add(value)
 
 
-def infer_data_operands(view: View) -> tuple[Tensor, ...]:
+def infer_data_operands(view: View) -> tuple[RankedTensor, ...]:
     """The operands' types but that of a dynamic root."""
     return view.operands[:-1] if view.flag("has_dynamic_root") else view.operands
 
@@ -216,7 +224,7 @@ def check_collective_broadcast(view: View) -> None:
     _check_root(view, "collective_broadcast")
 
 
-def infer_reduced(view: View) -> Sequence[Tensor]:
+def infer_reduced(view: View) -> Sequence[RankedTensor]:
     """The data operands' shapes, of the element type that the body returns."""
     operands = infer_data_operands(view)
     element = elements_of(view, 0, operands[:1])

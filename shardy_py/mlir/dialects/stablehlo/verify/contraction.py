@@ -17,8 +17,8 @@ from shardy_py.mlir.dialects.stablehlo.verify.messages import (
     require_distinct,
 )
 from shardy_py.mlir.dialects.stablehlo.verify.tensors import (
+    RankedTensor,
     Sizes,
-    Tensor,
     is_complex,
     most_specific,
     require_shape,
@@ -111,7 +111,7 @@ def _is_known(algorithm: DotAlgorithm, lhs: str, rhs: str, accumulator: str) -> 
     return is_listed and not algorithm.allow_imprecise_accumulation
 
 
-def _check_dimensions(numbers: DotDimensionNumbers, lhs: Tensor, rhs: Tensor) -> None:
+def _check_dimensions(numbers: DotDimensionNumbers, lhs: RankedTensor, rhs: RankedTensor) -> None:
     lists: dict[str, tuple[int, ...]] = vars(numbers)
     kinds, sides = ("batching", "contracting"), (("lhs", lhs), ("rhs", rhs))
     for kind in kinds:
@@ -128,7 +128,7 @@ def _check_dimensions(numbers: DotDimensionNumbers, lhs: Tensor, rhs: Tensor) ->
             require(same_size(lhs.sizes[i], rhs.sizes[j]), f"{kind} dimension sizes must match for lhs/rhs")
 
 
-def _dot_shape(numbers: DotDimensionNumbers, lhs: Tensor, rhs: Tensor) -> Sizes:
+def _dot_shape(numbers: DotDimensionNumbers, lhs: RankedTensor, rhs: RankedTensor) -> Sizes:
     pairs = zip(numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions, strict=True)
     batch = [
         most_specific(index, lhs.sizes[i], rhs.sizes[j], lhs.bound(i), rhs.bound(j))[0]
@@ -141,7 +141,7 @@ def _dot_shape(numbers: DotDimensionNumbers, lhs: Tensor, rhs: Tensor) -> Sizes:
     return (*batch, *rows, *columns)
 
 
-def infer_cholesky(view: View) -> Sequence[Tensor]:
+def infer_cholesky(view: View) -> Sequence[RankedTensor]:
     """Square matrices."""
     a = view.operands[0]
     require(a.rank >= 2, f"argument 'a' must have rank >= 2, got shape {listed(a.sizes)}.")
@@ -150,7 +150,7 @@ def infer_cholesky(view: View) -> Sequence[Tensor]:
     return (a,)
 
 
-def infer_triangular_solve(view: View) -> Sequence[Tensor]:
+def infer_triangular_solve(view: View) -> Sequence[RankedTensor]:
     """Square matrices `a` and as many `b`, one side of `b` as long as that of `a`."""
     a, b = view.operands
     require(a.rank >= 2, f"operand 'a' must have rank >= 2, but got {a}")
@@ -167,7 +167,7 @@ def infer_triangular_solve(view: View) -> Sequence[Tensor]:
     return (b,)
 
 
-def infer_fft(view: View) -> Sequence[Tensor]:
+def infer_fft(view: View) -> Sequence[RankedTensor]:
     """One to three dimensions; the kind of transform decides between real and complex elements."""
     operand, length, kind = view.operands[0], view.integers("fft_length"), view.value("fft_type")
     rank = len(length)
@@ -195,10 +195,10 @@ def infer_fft(view: View) -> Sequence[Tensor]:
     bounds = operand.bounds
     if bounds and kind in ("RFFT", "IRFFT"):
         bounds = (*bounds[:-1], None)
-    return (Tensor(tuple(sizes), element, bounds, operand.encoding),)
+    return (RankedTensor(tuple(sizes), element, bounds, operand.encoding),)
 
 
-def _check_real(operand: Tensor, length: Sequence[int]) -> None:
+def _check_real(operand: RankedTensor, length: Sequence[int]) -> None:
     for size, wanted in zip(operand.sizes[-len(length) :], length, strict=True):
         if not same_size(size, wanted):
             fail(
@@ -207,7 +207,7 @@ def _check_real(operand: Tensor, length: Sequence[int]) -> None:
             )
 
 
-def _check_inverse(operand: Tensor, length: Sequence[int]) -> None:
+def _check_inverse(operand: RankedTensor, length: Sequence[int]) -> None:
     for size, wanted in zip(operand.sizes[-len(length) : -1], length, strict=False):
         if not same_size(size, wanted):
             fail(

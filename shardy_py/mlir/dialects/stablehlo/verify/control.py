@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 from shardy_py.mlir.dialects.definition import Asynchronous
 from shardy_py.mlir.dialects.stablehlo.attributes import FutureType
 from shardy_py.mlir.dialects.stablehlo.verify.messages import fail, quoted, require
-from shardy_py.mlir.dialects.stablehlo.verify.tensors import Tensor, least_specific, merged, read_tensor
+from shardy_py.mlir.dialects.stablehlo.verify.tensors import RankedTensor, least_specific, merged, read_tensor
 from shardy_py.mlir.dialects.stablehlo.verify.view import View, require_predicate, tensor_of
 
 
@@ -25,7 +25,7 @@ def _type_compatible(first: Attribute, second: Attribute) -> bool:
     return first == second if a is None or b is None else a.is_compatible(b)
 
 
-def infer_branches(view: View) -> Sequence[Tensor | Attribute]:
+def infer_branches(view: View) -> Sequence[RankedTensor | Attribute]:
     """Branches of `if` and `case`: no arguments, compatible results; the index is a scalar."""
     selector = view.operands[0]
     require(selector.rank == 0, f"operand should be rank 0 tensor but got rank {selector.rank}")
@@ -42,7 +42,7 @@ def infer_branches(view: View) -> Sequence[Tensor | Attribute]:
     return [_either([body.returned[index] for body in bodies]) for index in range(len(first))]
 
 
-def _either(types: Sequence[Attribute]) -> Tensor | Attribute:
+def _either(types: Sequence[Attribute]) -> RankedTensor | Attribute:
     if any(read_tensor(type_) is None for type_ in types):
         return types[0]
     return merged([tensor_of(type_) for type_ in types], least_specific)

@@ -8,7 +8,7 @@ from math import prod
 from shardy_py.mlir.dialects.stablehlo.verify import movement
 from shardy_py.mlir.dialects.stablehlo.verify.messages import fail, listed, raw, require
 from shardy_py.mlir.dialects.stablehlo.verify.tensors import (
-    Tensor,
+    RankedTensor,
     is_float,
     is_unique,
     same_element,
@@ -20,13 +20,13 @@ from shardy_py.mlir.dialects.stablehlo.verify.view import View
 def _check_shape_operand(view: View, index: int) -> None:
     shape, result = view.constant(index), view.results[0]
     if shape is not None:
-        given = Tensor(shape)
+        given = RankedTensor(shape)
         fits = min(shape, default=0) >= 0 and given.is_shaped_as(result) and given.is_within(result)
         text = ", ".join(map(str, shape))
         require(fits, f"output shape [{text}] is incompatible with return type of operation {result}")
 
 
-def _check_elements(operand: Tensor, result: Tensor) -> None:
+def _check_elements(operand: RankedTensor, result: RankedTensor) -> None:
     if not same_element(operand.element, result.element):
         fail(f"expects operand and result to have compatible element type. Got: {operand} and {result}")
 
@@ -110,10 +110,10 @@ def check_real_dynamic_slice(view: View) -> None:
             fail(f"has mismatched number of operand rank ({rank}) and {name} size ({raw(tensor.sizes[0])})")
 
 
-def infer_rng(view: View) -> Sequence[Tensor]:
+def infer_rng(view: View) -> Sequence[RankedTensor]:
     """A tensor of the shape operand, of the bounds' element; a normal distribution is of floats."""
     a, b, shape = view.operands
     if view.value("rng_distribution") != "UNIFORM":
         require(is_float(a.element) and is_float(b.element), "mu and sigma must be floats")
     sizes = view.constant(2)
-    return (Tensor(sizes if sizes is not None else (None,) * (shape.sizes[0] or 0), b.element),)
+    return (RankedTensor(sizes if sizes is not None else (None,) * (shape.sizes[0] or 0), b.element),)

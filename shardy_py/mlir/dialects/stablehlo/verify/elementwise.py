@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ComplexType, i1
 
 from shardy_py.mlir.dialects.stablehlo.verify.messages import fail, listed, require
 from shardy_py.mlir.dialects.stablehlo.verify.tensors import (
-    Tensor,
+    RankedTensor,
     is_complex,
     is_quantized,
     merged,
@@ -17,29 +17,29 @@ from shardy_py.mlir.dialects.stablehlo.verify.tensors import (
 from shardy_py.mlir.dialects.stablehlo.verify.view import View
 
 
-def infer_most_specific(view: View) -> Sequence[Tensor]:
+def infer_most_specific(view: View) -> Sequence[RankedTensor]:
     """The type that all operands have."""
     return (merged(view.operands, most_specific),)
 
 
-def infer_add(view: View) -> Sequence[Tensor]:
+def infer_add(view: View) -> Sequence[RankedTensor]:
     """The shape that both operands have; `check_add` checks elements."""
     merged_type = merged(view.operands, most_specific)
     return (merged_type.of(None) if is_quantized(merged_type.element) else merged_type,)
 
 
-def infer_real(view: View) -> Sequence[Tensor]:
+def infer_real(view: View) -> Sequence[RankedTensor]:
     """The operand's type with real elements: of abs, real and imag."""
     element = view.operands[0].element
     return (view.operands[0].of(element.element_type if is_complex(element) else element),)
 
 
-def infer_predicate(view: View) -> Sequence[Tensor]:
+def infer_predicate(view: View) -> Sequence[RankedTensor]:
     """The operand's shape with i1 elements: of compare and is_finite."""
     return (view.operands[0].of(i1),)
 
 
-def infer_complex(view: View) -> Sequence[Tensor]:
+def infer_complex(view: View) -> Sequence[RankedTensor]:
     """Complex numbers of the operands' elements."""
     element = view.operands[0].element
     return (view.operands[0].of(ComplexType(element) if element is not None else None),)  # pyright: ignore[reportArgumentType]
@@ -68,7 +68,7 @@ def check_accuracy(view: View) -> None:
         fail(f"Invalid tolerances for ResultAccuracyAttr with mode {mode}, must be all zero.")
 
 
-def infer_clamp(view: View) -> Sequence[Tensor]:
+def infer_clamp(view: View) -> Sequence[RankedTensor]:
     """Limits are scalars or of the operand's shape; the result is of the operand's type."""
     minimum, operand, maximum = view.operands
     for name, limit in (("min", minimum), ("max", maximum)):
@@ -80,7 +80,7 @@ def infer_clamp(view: View) -> Sequence[Tensor]:
     return (operand,)
 
 
-def infer_select(view: View) -> Sequence[Tensor]:
+def infer_select(view: View) -> Sequence[RankedTensor]:
     """Both choices are of one type; the predicate is a scalar or of their shape."""
     predicate_type, on_true, on_false = view.operands
     require(on_true.is_alike(on_false), "requires compatible types for non-predicate operands")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from shardy_py.mlir.dialects.stablehlo.structs import GatherDimensionNumbers, ScatterDimensionNumbers
 from shardy_py.mlir.dialects.stablehlo.verify.messages import fail, listed, raw, require, require_distinct
 from shardy_py.mlir.dialects.stablehlo.verify.reduction import check_body, elements_of
-from shardy_py.mlir.dialects.stablehlo.verify.tensors import Size, Sizes, Tensor, is_unique, same_size
+from shardy_py.mlir.dialects.stablehlo.verify.tensors import RankedTensor, Size, Sizes, is_unique, same_size
 from shardy_py.mlir.dialects.stablehlo.verify.view import View
 
 _Numbers = GatherDimensionNumbers | ScatterDimensionNumbers
@@ -52,7 +52,7 @@ def _require_index_vector(numbers: _Numbers, rank: int, indices: str) -> None:
 
 
 def _check_batching(
-    n: _Numbers, dropped: str, batching: str, indices_name: str, operand: Tensor, indices: Sizes
+    n: _Numbers, dropped: str, batching: str, indices_name: str, operand: RankedTensor, indices: Sizes
 ) -> None:
     """Dropped and batching dimensions are in order and distinct; batching ones pair up with the indices'."""
     require_distinct(n, dropped, batching)
@@ -77,7 +77,7 @@ def _check_batching(
             )
 
 
-def _check_coordinates(n: _Numbers, name: str, batching: str, operand: Tensor) -> None:
+def _check_coordinates(n: _Numbers, name: str, batching: str, operand: RankedTensor) -> None:
     """The dimensions that coordinates of indices stand for exist, and are not batched."""
     require_distinct(n, name, batching)
     _require_within(n, name, operand.rank, "rank-of('operand')")
@@ -86,7 +86,9 @@ def _check_coordinates(n: _Numbers, name: str, batching: str, operand: Tensor) -
 # ---------------------------------------------------------------------- gather
 
 
-def _check_gather(n: GatherDimensionNumbers, operand: Tensor, starts: Tensor, slice_rank: int) -> None:
+def _check_gather(
+    n: GatherDimensionNumbers, operand: RankedTensor, starts: RankedTensor, slice_rank: int
+) -> None:
     """Each dimension of the operand is offset, collapsed or batched; index numbers fit the indices."""
     if operand.rank != len(n.offset_dims) + len(n.collapsed_slice_dims) + len(n.operand_batching_dims):
         fail(
@@ -109,7 +111,7 @@ def _check_gather(n: GatherDimensionNumbers, operand: Tensor, starts: Tensor, sl
         fail(f"slice_sizes size ({slice_rank}) not equal to operand rank ({operand.rank})")
 
 
-def _check_slice_sizes(n: GatherDimensionNumbers, operand: Tensor, sizes: Sequence[int]) -> None:
+def _check_slice_sizes(n: GatherDimensionNumbers, operand: RankedTensor, sizes: Sequence[int]) -> None:
     for name in ("collapsed_slice_dims", "operand_batching_dims"):
         for dimension in getattr(n, name):
             if sizes[dimension] > 1:
@@ -122,7 +124,9 @@ def _check_slice_sizes(n: GatherDimensionNumbers, operand: Tensor, sizes: Sequen
             fail(f"slice size ({size}) is out of bounds for operand dimension ({raw(most)}) at index {index}")
 
 
-def _gathered(n: GatherDimensionNumbers, operand: Tensor, starts: Tensor, slices: Sizes) -> Tensor:
+def _gathered(
+    n: GatherDimensionNumbers, operand: RankedTensor, starts: RankedTensor, slices: Sizes
+) -> RankedTensor:
     """The result: offset dimensions take the slices' sizes, the others those of the indices."""
     index_rank = starts.rank + (n.index_vector_dim == starts.rank)
     rank = len(n.offset_dims) + index_rank - 1
@@ -140,10 +144,10 @@ def _gathered(n: GatherDimensionNumbers, operand: Tensor, starts: Tensor, slices
             at = next(batch)
             sizes.append(starts.sizes[at])
             bounds.append(starts.bound(at))
-    return Tensor(tuple(sizes), operand.element, tuple(bounds) if starts.bounds else ())
+    return RankedTensor(tuple(sizes), operand.element, tuple(bounds) if starts.bounds else ())
 
 
-def infer_gather(view: View) -> Sequence[Tensor]:
+def infer_gather(view: View) -> Sequence[RankedTensor]:
     """A gather whose slices' sizes are an attribute."""
     operand, starts = view.operands
     numbers: GatherDimensionNumbers = view.value("dimension_numbers")
@@ -153,7 +157,7 @@ def infer_gather(view: View) -> Sequence[Tensor]:
     return (_gathered(numbers, operand, starts, sizes),)
 
 
-def infer_dynamic_gather(view: View) -> Sequence[Tensor]:
+def infer_dynamic_gather(view: View) -> Sequence[RankedTensor]:
     """A gather whose slices' sizes are an operand."""
     operand, starts, slices = view.operands
     numbers: GatherDimensionNumbers = view.value("dimension_numbers")
@@ -168,7 +172,7 @@ def infer_dynamic_gather(view: View) -> Sequence[Tensor]:
 # ---------------------------------------------------------------------- scatter
 
 
-def infer_scatter(view: View) -> Sequence[Tensor]:
+def infer_scatter(view: View) -> Sequence[RankedTensor]:
     """The inputs' shapes, of the element types that the body returns."""
     inputs = view.group("inputs")
     elements = elements_of(view, 0, inputs)
@@ -190,7 +194,7 @@ def check_scatter(view: View) -> None:
         if not all(tensors[0].is_shaped_as(tensor) for tensor in tensors):
             fail(f"Not all {name} have compatible shapes.")
     _require_index_vector(numbers, indices.rank, "scatter_indices")
-    initial = [Tensor((), tensor.element) for tensor in updates]
+    initial = [RankedTensor((), tensor.element) for tensor in updates]
     check_body(view.body(0), inputs, initial, ())
     expanded = indices.sizes + ((1,) if numbers.index_vector_dim == indices.rank else ())
     rank = len(expanded) - 1 + len(numbers.update_window_dims)
@@ -207,7 +211,9 @@ def check_scatter(view: View) -> None:
         _check_updates(numbers, operand, expanded, update)
 
 
-def _check_numbers(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, update: Tensor) -> None:
+def _check_numbers(
+    n: ScatterDimensionNumbers, operand: RankedTensor, indices: Sizes, update: RankedTensor
+) -> None:
     """Each dimension of the operand is a window's, inserted or batched: all exist, in order, once."""
     count = len(n.update_window_dims) + len(n.inserted_window_dims) + len(n.input_batching_dims)
     if operand.rank != count:
@@ -229,7 +235,9 @@ def _check_numbers(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, 
     _check_coordinates(n, "scatter_dims_to_operand_dims", "input_batching_dims", operand)
 
 
-def _check_updates(n: ScatterDimensionNumbers, operand: Tensor, indices: Sizes, update: Tensor) -> None:
+def _check_updates(
+    n: ScatterDimensionNumbers, operand: RankedTensor, indices: Sizes, update: RankedTensor
+) -> None:
     dropped = {*n.inserted_window_dims, *n.input_batching_dims}
     most = [size for index, size in enumerate(operand.sizes) if index not in dropped]
     for dimension, limit in zip(n.update_window_dims, most, strict=False):

@@ -10,8 +10,8 @@ from xdsl.ir import Attribute
 
 from shardy_py.mlir.dialects.stablehlo.verify.messages import fail, listed, raw, require
 from shardy_py.mlir.dialects.stablehlo.verify.tensors import (
+    RankedTensor,
     Size,
-    Tensor,
     bit_width,
     is_complex,
     is_float,
@@ -29,7 +29,7 @@ def check_reshape(view: View) -> None:
     require_count(view.operands[0], view.results[0])
 
 
-def require_count(operand: Tensor, result: Tensor) -> None:
+def require_count(operand: RankedTensor, result: RankedTensor) -> None:
     """Static types have the same number of elements."""
     if operand.is_static and result.is_static and operand.count != result.count:
         fail(
@@ -38,7 +38,7 @@ def require_count(operand: Tensor, result: Tensor) -> None:
         )
 
 
-def infer_transpose(view: View) -> Sequence[Tensor]:
+def infer_transpose(view: View) -> Sequence[RankedTensor]:
     """The permutation is one of the operand's dimensions."""
     operand, permutation = view.operands[0], view.integers("permutation")
     if len(permutation) != operand.rank:
@@ -81,15 +81,15 @@ def require_broadcast_sizes(view: View, fits: Callable[[Size, Size], bool], rela
             fail(f"size of operand dimension {index} ({raw(size)}) {relation} {dimension} ({raw(wanted)})")
 
 
-def infer_broadcast(view: View) -> Sequence[Tensor]:
+def infer_broadcast(view: View) -> Sequence[RankedTensor]:
     """New dimensions precede those of the operand."""
     operand, added = view.operands[0], view.integers("broadcast_sizes")
     for size in added:
         require(size >= 0, f"Broadcast with negative dimension size {size}")
-    return (Tensor((*added, *operand.sizes), operand.element),)
+    return (RankedTensor((*added, *operand.sizes), operand.element),)
 
 
-def infer_slice(view: View) -> Sequence[Tensor]:
+def infer_slice(view: View) -> Sequence[RankedTensor]:
     """Ranges lie within the operand; strides are positive."""
     operand = view.operands[0]
     starts, limits, strides = (view.integers(n) for n in ("start_indices", "limit_indices", "strides"))
@@ -109,10 +109,10 @@ def infer_slice(view: View) -> Sequence[Tensor]:
             fail(f"start index {start} is larger than limit index {limit} in dimension {index}")
         require(stride > 0, f"stride must be positive but got {stride} in dimension {index}")
         sizes.append(-(-(limit - start) // stride))
-    return (Tensor(tuple(sizes), operand.element),)
+    return (RankedTensor(tuple(sizes), operand.element),)
 
 
-def infer_dynamic_slice(view: View) -> Sequence[Tensor]:
+def infer_dynamic_slice(view: View) -> Sequence[RankedTensor]:
     """One start index a dimension, all of one element type; sizes fit the operand."""
     operand, starts, sizes = view.operands[0], view.operands[1:], view.integers("slice_sizes")
     if len(starts) != len(sizes):
@@ -129,10 +129,10 @@ def infer_dynamic_slice(view: View) -> Sequence[Tensor]:
         most = operand.sizes[index]
         if most is not None and size > most:
             fail(f"has slice size {size} greater than dimension size {most} in dimension {index} of operand")
-    return (Tensor(sizes, operand.element),)
+    return (RankedTensor(sizes, operand.element),)
 
 
-def _need_one_index_type(starts: Sequence[Tensor]) -> None:
+def _need_one_index_type(starts: Sequence[RankedTensor]) -> None:
     if not all(
         start.element == starts[0].element or (is_float(start.element) and is_float(starts[0].element))
         for start in starts
@@ -140,7 +140,7 @@ def _need_one_index_type(starts: Sequence[Tensor]) -> None:
         fail("start indices must have same element type")
 
 
-def infer_dynamic_update_slice(view: View) -> Sequence[Tensor]:
+def infer_dynamic_update_slice(view: View) -> Sequence[RankedTensor]:
     """The update has the operand's rank and fits it; one start index a dimension."""
     operand, update, *starts = view.operands
     if update.rank != operand.rank:
@@ -154,7 +154,7 @@ def infer_dynamic_update_slice(view: View) -> Sequence[Tensor]:
     return (operand,)
 
 
-def infer_concatenate(view: View) -> Sequence[Tensor]:
+def infer_concatenate(view: View) -> Sequence[RankedTensor]:
     """Operands of one rank whose sizes agree but along the dimension, where they add up."""
     first, dimension = view.operands[0], view.integer("dimension")
     require(first.rank > 0, "rank-0 values cannot be concatenated")
@@ -172,7 +172,7 @@ def infer_concatenate(view: View) -> Sequence[Tensor]:
     return (replace(joined, encoding=first.encoding),)
 
 
-def _joined(tensors: Sequence[Tensor], at: int, *, is_summed: bool) -> tuple[Size, Size]:
+def _joined(tensors: Sequence[RankedTensor], at: int, *, is_summed: bool) -> tuple[Size, Size]:
     size, bound = (0, None) if is_summed else (None, None)
     for tensor in tensors:
         other, limit = tensor.sizes[at], tensor.bound(at)
@@ -196,7 +196,7 @@ def padded_size(size: int, low: int, high: int, interior: int) -> int:
     return size + low + high + max(size - 1, 0) * interior
 
 
-def infer_pad(view: View) -> Sequence[Tensor]:
+def infer_pad(view: View) -> Sequence[RankedTensor]:
     """One entry a dimension; interior padding is not negative, and sizes stay so."""
     operand = view.operands[0]
     low, high, interior = (
@@ -225,12 +225,12 @@ def check_reverse(view: View) -> None:
             fail(f"all dimensions should be between [0, {operand.rank}). Got dimension: {dimension}.")
 
 
-def infer_operand(view: View) -> Sequence[Tensor]:
+def infer_operand(view: View) -> Sequence[RankedTensor]:
     """The first operand's type."""
     return (view.operands[0],)
 
 
-def infer_constant(view: View) -> Sequence[Tensor | Attribute]:
+def infer_constant(view: View) -> Sequence[RankedTensor | Attribute]:
     """The type of the value."""
     type_ = getattr(view.op.properties.get("value"), "type", None)
     tensor = read_tensor(type_) if isinstance(type_, Attribute) else None
@@ -277,20 +277,20 @@ def check_bitcast_convert(view: View) -> None:
         )
 
 
-def _require_dimension(tensor: Tensor, dimension: int) -> None:
+def _require_dimension(tensor: RankedTensor, dimension: int) -> None:
     """The tensor has the dimension."""
     require(dimension >= 0, f"requires non-negative dimension attribute; found ({dimension})")
     if dimension >= tensor.rank:
         fail(f"requires dimension attribute in range [0, {tensor.rank}); found ({dimension})")
 
 
-def infer_dimension_size(view: View) -> Sequence[Tensor]:
+def infer_dimension_size(view: View) -> Sequence[RankedTensor]:
     """The dimension exists; its size is an i32."""
     _require_dimension(view.operands[0], view.integer("dimension"))
-    return (Tensor((), i32),)
+    return (RankedTensor((), i32),)
 
 
-def infer_set_dimension_size(view: View) -> Sequence[Tensor]:
+def infer_set_dimension_size(view: View) -> Sequence[RankedTensor]:
     """The dimension exists and becomes dynamic, bounded by its static size."""
     operand, size = view.operands
     dimension = view.integer("dimension")
@@ -304,4 +304,4 @@ def infer_set_dimension_size(view: View) -> Sequence[Tensor]:
     if known and known[0] == bounds[dimension]:
         sizes[dimension], bounds[dimension] = known[0], None
     has_bounds = any(bound is not None for bound in bounds)
-    return (Tensor(tuple(sizes), operand.element, tuple(bounds) if has_bounds else ()),)
+    return (RankedTensor(tuple(sizes), operand.element, tuple(bounds) if has_bounds else ()),)

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Attribute
 
 from shardy_py.mlir.dialects.stablehlo.verify.messages import fail, quoted, require, size_text
-from shardy_py.mlir.dialects.stablehlo.verify.tensors import Sizes, Tensor, read_tensor, same_size
+from shardy_py.mlir.dialects.stablehlo.verify.tensors import RankedTensor, Sizes, read_tensor, same_size
 from shardy_py.mlir.dialects.stablehlo.verify.view import BodyTypes, View, require_predicate, tensor_of
 from shardy_py.mlir.dialects.stablehlo.verify.windows import (
     WindowDimension,
@@ -21,7 +21,7 @@ from shardy_py.mlir.dialects.stablehlo.verify.windows import (
 )
 
 
-def elements_of(view: View, index: int, inputs: Sequence[Tensor]) -> list[Attribute | None]:
+def elements_of(view: View, index: int, inputs: Sequence[RankedTensor]) -> list[Attribute | None]:
     """The element types that a body returns: those of the inputs if it has no block."""
     body = view.bodies[index]
     if body is None:
@@ -32,7 +32,9 @@ def elements_of(view: View, index: int, inputs: Sequence[Tensor]) -> list[Attrib
     )
 
 
-def check_body(body: BodyTypes, inputs: Sequence[Tensor], initial: Sequence[Tensor], allowed: Sizes) -> None:
+def check_body(
+    body: BodyTypes, inputs: Sequence[RankedTensor], initial: Sequence[RankedTensor], allowed: Sizes
+) -> None:
     """A body that reduces `inputs`, in this order:
 
     - it takes two values an input, and returns one
@@ -47,7 +49,7 @@ def check_body(body: BodyTypes, inputs: Sequence[Tensor], initial: Sequence[Tens
     require(bool(body.returned), "The reduction-region expected to return some value(s)")
     if len(body.returned) != count:
         fail(f"Reduction-region here must produce {count} tensors, but produces {len(body.returned)} instead")
-    accumulators: list[Tensor] = []
+    accumulators: list[RankedTensor] = []
     for type_ in body.returned:
         tensor = read_tensor(type_)
         if tensor is None:
@@ -61,7 +63,9 @@ def check_body(body: BodyTypes, inputs: Sequence[Tensor], initial: Sequence[Tens
         _check_argument(tensor_of(body.arguments[count + index]), index, count, inputs[index], allowed)
 
 
-def _check_accumulator(body: BodyTypes, index: int, count: int, accumulator: Tensor, initial: Tensor) -> None:
+def _check_accumulator(
+    body: BodyTypes, index: int, count: int, accumulator: RankedTensor, initial: RankedTensor
+) -> None:
     for at in (index, count + index):
         argument = tensor_of(body.arguments[at])
         if not accumulator.is_alike(argument, any_precision=at != index):
@@ -81,7 +85,9 @@ def _check_accumulator(body: BodyTypes, index: int, count: int, accumulator: Ten
         )
 
 
-def _check_argument(argument: Tensor, index: int, count: int, given: Tensor, allowed: Sizes) -> None:
+def _check_argument(
+    argument: RankedTensor, index: int, count: int, given: RankedTensor, allowed: Sizes
+) -> None:
     at = count + index
     if not given.is_promotable(argument):
         elements = quoted(given.element, argument.element, joint=", but got ")
@@ -105,7 +111,7 @@ def _check_argument(argument: Tensor, index: int, count: int, given: Tensor, all
         )
 
 
-def _require_one_shape(inputs: Sequence[Tensor]) -> None:
+def _require_one_shape(inputs: Sequence[RankedTensor]) -> None:
     for index, tensor in enumerate(inputs):
         if not inputs[0].is_shaped_as(tensor):
             fail(
@@ -117,7 +123,7 @@ def _require_one_shape(inputs: Sequence[Tensor]) -> None:
 # ---------------------------------------------------------------------- reduce
 
 
-def _kept(view: View) -> tuple[Tensor, ...]:
+def _kept(view: View) -> tuple[RankedTensor, ...]:
     """The inputs without the dimensions that are reduced."""
     inputs, dimensions = view.group("inputs"), view.integers("dimensions")
     if not inputs:
@@ -134,7 +140,7 @@ def _kept(view: View) -> tuple[Tensor, ...]:
     return tuple(kept.of(tensor.element) for tensor in inputs)
 
 
-def infer_reduce(view: View) -> Sequence[Tensor]:
+def infer_reduce(view: View) -> Sequence[RankedTensor]:
     """The inputs without the reduced dimensions, of the elements that the body returns."""
     kept = _kept(view)
     elements = elements_of(view, 0, view.group("inputs"))
@@ -171,15 +177,15 @@ def _windows(view: View) -> tuple[WindowDimension, ...]:
     )
 
 
-def infer_reduce_window(view: View) -> Sequence[Tensor]:
+def infer_reduce_window(view: View) -> Sequence[RankedTensor]:
     """One element a position of the window, of the elements that the body returns."""
     windows = _windows(view)
     inputs = view.group("inputs")
     elements = elements_of(view, 0, inputs)
-    results: list[Tensor] = []
+    results: list[RankedTensor] = []
     for tensor, element in zip(inputs, elements, strict=False):
         bounds = output_sizes(tensor.bounds, windows) if tensor.bounds else ()
-        results.append(Tensor(output_sizes(tensor.sizes, windows), element, bounds))
+        results.append(RankedTensor(output_sizes(tensor.sizes, windows), element, bounds))
     return results
 
 
@@ -190,7 +196,7 @@ def check_reduce_window(view: View) -> None:
     check_body(view.body(0), view.group("inputs"), view.group("init_values"), allowed)
 
 
-def infer_select_and_scatter(view: View) -> Sequence[Tensor]:
+def infer_select_and_scatter(view: View) -> Sequence[RankedTensor]:
     """The operand's shape, of the elements that the second body returns."""
     operand = view.operands[0]
     return (operand.of(elements_of(view, 1, (operand,))[0]),)
@@ -204,7 +210,7 @@ def check_select_and_scatter(view: View) -> None:
     """
     operand, source, initial = view.operands
     _check_select(view.body(0), operand)
-    check_body(view.body(1), (Tensor((), source.element),), (initial,), ())
+    check_body(view.body(1), (RankedTensor((), source.element),), (initial,), ())
     sizes = view.integers("window_dimensions")
     if operand.rank != len(sizes):
         fail(
@@ -213,15 +219,15 @@ def check_select_and_scatter(view: View) -> None:
         )
     padding = read_padding(view.dense("padding"))
     windows = read_windows(sizes, view.integers("window_strides"), padding)
-    expected = Tensor(output_sizes(operand.sizes, windows), operand.element)
+    expected = RankedTensor(output_sizes(operand.sizes, windows), operand.element)
     if not expected.is_alike(source, any_precision=True):
         fail(f"expects source-type to be {expected}, but got{source}")
 
 
-def _check_select(body: BodyTypes, operand: Tensor) -> None:
+def _check_select(body: BodyTypes, operand: RankedTensor) -> None:
     if len(body.arguments) != 2:
         fail(f"expects the select-region to take 2 parameters, but takes {len(body.arguments)}")
-    scalar = Tensor((), operand.element)
+    scalar = RankedTensor((), operand.element)
     for index, type_ in enumerate(body.arguments):
         tensor = read_tensor(type_)
         if tensor is None or not scalar.is_alike(tensor, any_precision=True):
@@ -239,7 +245,7 @@ def _check_select(body: BodyTypes, operand: Tensor) -> None:
 # ---------------------------------------------------------------------- map, sort, top_k
 
 
-def infer_map(view: View) -> Sequence[Tensor]:
+def infer_map(view: View) -> Sequence[RankedTensor]:
     """A body of scalars, applied along all dimensions."""
     body, inputs = view.body(0), view.operands
     if len(inputs) != len(body.arguments):
@@ -270,10 +276,10 @@ def infer_map(view: View) -> Sequence[Tensor]:
             f"applied to a subset of dimensions currently not supported: operand dimensions = {rank}, "
             f"requested map dimensions size = {len(dimensions)}"
         )
-    return (Tensor(inputs[0].sizes, element.element),)
+    return (RankedTensor(inputs[0].sizes, element.element),)
 
 
-def infer_operands(view: View) -> Sequence[Tensor]:
+def infer_operands(view: View) -> Sequence[RankedTensor]:
     """The operands' types."""
     return view.operands
 
@@ -289,7 +295,7 @@ def check_sort(view: View) -> None:
     if len(body.arguments) != 2 * len(inputs):
         fail(f"comparator block should have {2 * len(inputs)} arguments")
     for index, type_ in enumerate(body.arguments):
-        expected = Tensor((), inputs[index // 2].element)
+        expected = RankedTensor((), inputs[index // 2].element)
         if read_tensor(type_) != expected:
             fail(f"comparator block argument #{index} should be of type {expected} but got {quoted(type_)}")
     require_predicate(
@@ -297,7 +303,7 @@ def check_sort(view: View) -> None:
     )
 
 
-def infer_top_k(view: View) -> Sequence[Tensor | Attribute]:
+def infer_top_k(view: View) -> Sequence[RankedTensor | Attribute]:
     """The operand with `k` elements in its last dimension, and their positions."""
     if not view.is_ranked:
         return view.result_types
@@ -306,14 +312,16 @@ def infer_top_k(view: View) -> Sequence[Tensor | Attribute]:
     last = operand.sizes[-1]
     require(last is None or last >= k, f"operand's last dimension must be at least {k}")
     bounds = (*operand.bounds[:-1], None) if operand.bounds else ()
-    values = Tensor((*operand.sizes[:-1], k), operand.element, bounds, operand.encoding)
+    values = RankedTensor((*operand.sizes[:-1], k), operand.element, bounds, operand.encoding)
     return (values, values.of(i32))
 
 
 # ---------------------------------------------------------------------- batch normalization
 
 
-def _check_features(view: View, whole: Sequence[Tensor], features: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+def _check_features(
+    view: View, whole: Sequence[RankedTensor], features: Sequence[RankedTensor]
+) -> tuple[RankedTensor, RankedTensor]:
     """The shapes of the whole tensor and of what there is one of a feature."""
     for name, tensors in (("multi", whole), ("single", features)):
         if not all(a.is_shaped_as(b) for a in tensors for b in tensors):
@@ -334,18 +342,18 @@ def _check_features(view: View, whole: Sequence[Tensor], features: Sequence[Tens
     return first, first.take((index,))
 
 
-def infer_training(view: View) -> Sequence[Tensor]:
+def infer_training(view: View) -> Sequence[RankedTensor]:
     """The tensor, and mean and variance a feature."""
     whole, feature = _check_features(view, view.operands[:1], view.operands[1:])
     return (whole, feature, feature)
 
 
-def infer_inference(view: View) -> Sequence[Tensor]:
+def infer_inference(view: View) -> Sequence[RankedTensor]:
     """The tensor."""
     return _check_features(view, view.operands[:1], view.operands[1:])[:1]
 
 
-def infer_gradient(view: View) -> Sequence[Tensor]:
+def infer_gradient(view: View) -> Sequence[RankedTensor]:
     """The gradients of the tensor, and of scale and offset."""
     operand, *features, gradient = view.operands
     whole, feature = _check_features(view, (operand, gradient), features)

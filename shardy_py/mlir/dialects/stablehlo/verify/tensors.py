@@ -3,7 +3,7 @@
 A size is None where it is dynamic; a dynamic size may have a bound (`#stablehlo.bounds<?, 8>`).
 
 >>> from xdsl.dialects.builtin import f32
->>> str(Tensor((2, None), f32, (None, 8)))
+>>> str(RankedTensor((2, None), f32, (None, 8)))
 "'tensor<2x?xf32, #stablehlo.bounds<?, 8>>'"
 
 Not here: what an op requires of its types.
@@ -68,7 +68,7 @@ Sizes = tuple[Size, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class RankedTensor:
     """A ranked tensor type.
 
     element: None where a rule does not constrain it.
@@ -100,41 +100,41 @@ class Tensor:
         """The bound of a dimension, None if it has none."""
         return self.bounds[index] if self.bounds else None
 
-    def of(self, element: Attribute | None) -> Tensor:
+    def of(self, element: Attribute | None) -> RankedTensor:
         """The same shape with another element type."""
         return replace(self, element=element)
 
-    def take(self, dimensions: Iterable[int]) -> Tensor:
+    def take(self, dimensions: Iterable[int]) -> RankedTensor:
         """Some of the dimensions, in the given order, without the encoding."""
         pairs = [(self.sizes[index], self.bound(index)) for index in dimensions]
         return self.resized(pairs, has_bounds=bool(self.bounds))
 
-    def resized(self, pairs: Sequence[tuple[Size, Size]], *, has_bounds: bool) -> Tensor:
+    def resized(self, pairs: Sequence[tuple[Size, Size]], *, has_bounds: bool) -> RankedTensor:
         """The same element type with a size and a bound a dimension, without the encoding."""
         bounds = tuple(bound for _, bound in pairs) if has_bounds else ()
-        return Tensor(tuple(size for size, _ in pairs), self.element, bounds)
+        return RankedTensor(tuple(size for size, _ in pairs), self.element, bounds)
 
-    def is_shaped_as(self, other: Tensor) -> bool:
+    def is_shaped_as(self, other: RankedTensor) -> bool:
         """Returns whether the shapes can be the same at run time."""
         return same_shape(self.sizes, other.sizes)
 
-    def is_within(self, other: Tensor) -> bool:
+    def is_within(self, other: RankedTensor) -> bool:
         """Returns whether no size exceeds a bound of `other`."""
         pairs = zip(self.sizes, other.bounds, strict=False)
         return all(size is None or bound is None or size <= bound for size, bound in pairs)
 
-    def is_compatible(self, other: Tensor) -> bool:
+    def is_compatible(self, other: RankedTensor) -> bool:
         """Returns whether the types can be the same at run time, bounds and elements included."""
         is_shaped = self.is_shaped_as(other) and self.is_within(other) and other.is_within(self)
         return is_shaped and same_element(self.element, other.element)
 
-    def is_alike(self, other: Tensor, *, any_precision: bool = False) -> bool:
+    def is_alike(self, other: RankedTensor, *, any_precision: bool = False) -> bool:
         """Returns whether shapes are compatible and elements equal, or floats of `any_precision`."""
         if any_precision and is_float(self.element) and is_float(other.element):
             return self.is_shaped_as(other)
         return self.is_shaped_as(other) and self.element == other.element
 
-    def is_promotable(self, other: Tensor) -> bool:
+    def is_promotable(self, other: RankedTensor) -> bool:
         """Returns whether the elements may be turned into those of `other`: of one kind and not wider."""
         a, b = self.element, other.element
         if is_float(a) and is_float(b):
@@ -155,16 +155,16 @@ class Tensor:
         return f"'tensor<{'x'.join(parts)}{extra}>'"
 
 
-_READ: Identities[Tensor | None] = SESSION.identities("tensor types of verifiers")
+_READ: Identities[RankedTensor | None] = SESSION.identities("tensor types of verifiers")
 
 
-def read_tensor(type_: Attribute) -> Tensor | None:
+def read_tensor(type_: Attribute) -> RankedTensor | None:
     """A ranked tensor type; None for any other attribute."""
     known = _READ.get(id(type_))
     return known[0] if known is not None else _READ.remember(type_, _convert(type_))
 
 
-def _convert(type_: Attribute) -> Tensor | None:
+def _convert(type_: Attribute) -> RankedTensor | None:
     if not isinstance(type_, TensorType):
         return None
     shape: tuple[int, ...] = type_.get_shape()
@@ -175,7 +175,7 @@ def _convert(type_: Attribute) -> Tensor | None:
     elif getattr(encoding, "name", "") == "stablehlo.bounds":
         bounds = tuple(_size(bound) for bound in encoding.data)
         encoding = None
-    return Tensor(tuple(map(_size, shape)), type_.element_type, bounds, encoding)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    return RankedTensor(tuple(map(_size, shape)), type_.element_type, bounds, encoding)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
 
 
 def _size(size: int) -> Size:
@@ -229,7 +229,7 @@ def least_specific(dimension: int, left: Size, right: Size, bound: Size, other: 
     return None, max(first, second) if first is not None and second is not None else None
 
 
-def merged(tensors: Sequence[Tensor], merge: Merge) -> Tensor:
+def merged(tensors: Sequence[RankedTensor], merge: Merge) -> RankedTensor:
     """Merges types of one rank, dimension by dimension."""
     first = tensors[0]
     for tensor in tensors:
@@ -252,7 +252,7 @@ def is_unique(values: Sequence[int]) -> bool:
     return len(set(values)) == len(values)
 
 
-def require_shape(expected: Sizes, given: Tensor) -> None:
+def require_shape(expected: Sizes, given: RankedTensor) -> None:
     """The inferred shape is that of the result."""
     if not same_shape(expected, given.sizes):
         fail(

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 
 from shardy_py.mlir.dialects.definition import Rule
 from shardy_py.mlir.dialects.faults import Fault
-from shardy_py.mlir.dialects.stablehlo.verify.tensors import Tensor, read_tensor, same_element
+from shardy_py.mlir.dialects.stablehlo.verify.tensors import RankedTensor, read_tensor, same_element
 from shardy_py.mlir.dialects.stablehlo.verify.view import View
 
 
@@ -24,7 +24,7 @@ def _trait(holds: Callable[[View], bool], message: str) -> Rule:
     return rule
 
 
-def _all_types(view: View) -> tuple[Tensor, ...]:
+def _all_types(view: View) -> tuple[RankedTensor, ...]:
     return (*view.operands, *view.results)
 
 
@@ -33,11 +33,11 @@ def _same_shapes(view: View) -> bool:
     return all(first.is_shaped_as(other) for other in others)
 
 
-def _equal_elements(types: Iterable[Tensor]) -> bool:
+def _equal_elements(types: Iterable[RankedTensor]) -> bool:
     return len({type_.element for type_ in types}) <= 1
 
 
-def _elements_match(types: Sequence[Tensor]) -> bool:
+def _elements_match(types: Sequence[RankedTensor]) -> bool:
     return all(same_element(types[0].element, other.element) for other in types[1:])
 
 
@@ -112,7 +112,7 @@ def _require_pairs(view: View, what: str, equal: Callable[[Attribute, Attribute]
             raise Fault(message)
 
 
-_READERS: dict[str, Callable[[Tensor], object]] = {
+_READERS: dict[str, Callable[[RankedTensor], object]] = {
     "element type": lambda tensor: tensor.element,
     "type": lambda tensor: tensor,
     "rank": lambda tensor: tensor.rank,

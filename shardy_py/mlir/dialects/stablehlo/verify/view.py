@@ -8,16 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any, cast
+from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IntegerAttr, i1
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, i1
 from xdsl.ir import Attribute, Block, Operation, Region
 
 from shardy_py.mlir.dialects.stablehlo.verify.messages import quoted, require
-from shardy_py.mlir.dialects.stablehlo.verify.tensors import Tensor, read_tensor
+from shardy_py.mlir.dialects.stablehlo.verify.tensors import RankedTensor, read_tensor
 from shardy_py.mlir.dialects.verification.declared import spread
+from shardy_py.mlir.text.builtin_attributes import is_array
 
-_ANY = Tensor(())
+_ANY = RankedTensor(())
 
 
 _MOST_REPEATS = 1 << 20
@@ -59,12 +60,12 @@ class View:
         self.result_types: tuple[Attribute, ...] = tuple(value.type for value in op.results)
 
     @cached_property
-    def operands(self) -> tuple[Tensor, ...]:
+    def operands(self) -> tuple[RankedTensor, ...]:
         """The types of the operands."""
         return tuple(read_tensor(type_) or _ANY for type_ in self.operand_types)
 
     @cached_property
-    def results(self) -> tuple[Tensor, ...]:
+    def results(self) -> tuple[RankedTensor, ...]:
         """The types of the results."""
         return tuple(read_tensor(type_) or _ANY for type_ in self.result_types)
 
@@ -73,7 +74,7 @@ class View:
         """Returns whether all types are ranked tensors."""
         return all(read_tensor(type_) is not None for type_ in (*self.operand_types, *self.result_types))
 
-    def group(self, name: str) -> tuple[Tensor, ...]:
+    def group(self, name: str) -> tuple[RankedTensor, ...]:
         """The operands of the slot `name` of the op's definition."""
         names = spread(self.op)
         return tuple(tensor for part, tensor in zip(names, self.operands, strict=False) if part == name)
@@ -103,7 +104,7 @@ class View:
     def list(self, name: str) -> tuple[Attribute, ...] | None:
         """The elements of an array attribute; None if it is absent."""
         array = self.op.properties.get(name)
-        return tuple(cast("ArrayAttr[Attribute]", array).data) if isinstance(array, ArrayAttr) else None
+        return tuple(array.data) if is_array(array) else None
 
     def dense(self, name: str) -> Dense | None:
         """A dense attribute of integers; None if it is absent or of another kind."""
@@ -134,7 +135,7 @@ class View:
 def require_predicate(body: BodyTypes, single: str, scalar: str) -> None:
     """A body returns one i1; messages continue with the number of values and with the type."""
     require(len(body.returned) == 1, f"{single} {len(body.returned)}")
-    require(read_tensor(body.returned[0]) == Tensor((), i1), f"{scalar} {quoted(body.returned[0])}")
+    require(read_tensor(body.returned[0]) == RankedTensor((), i1), f"{scalar} {quoted(body.returned[0])}")
 
 
 def dense_integers(attribute: Attribute | None) -> Dense | None:
@@ -170,6 +171,6 @@ def _body(region: Region) -> BodyTypes | None:
     return BodyTypes(tuple(argument.type for argument in block.args), returned)
 
 
-def tensor_of(type_: Attribute) -> Tensor:
+def tensor_of(type_: Attribute) -> RankedTensor:
     """A type that a rule assumes to be a ranked tensor."""
     return read_tensor(type_) or _ANY

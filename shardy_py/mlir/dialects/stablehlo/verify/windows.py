@@ -15,9 +15,9 @@ from shardy_py.mlir.dialects.stablehlo.structs import ConvDimensionNumbers
 from shardy_py.mlir.dialects.stablehlo.verify.contraction import check_precision
 from shardy_py.mlir.dialects.stablehlo.verify.messages import fail, listed, quoted, raw, require
 from shardy_py.mlir.dialects.stablehlo.verify.tensors import (
+    RankedTensor,
     Size,
     Sizes,
-    Tensor,
     is_unique,
     require_shape,
     same_element,
@@ -190,7 +190,7 @@ def _check_numbers(numbers: ConvDimensionNumbers, rank: int) -> None:
         require(is_unique(side), f"expects {name} dimension-numbers to be unique, got {{{listed(side)}}}.")
 
 
-def _check_groups(view: View, numbers: ConvDimensionNumbers, lhs: Tensor, rhs: Tensor) -> None:
+def _check_groups(view: View, numbers: ConvDimensionNumbers, lhs: RankedTensor, rhs: RankedTensor) -> None:
     features, batches = view.integer("feature_group_count", 1), view.integer("batch_group_count", 1)
     if batches > 1 and features > 1:
         fail(
