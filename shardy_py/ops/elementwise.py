@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.indexing import Expr, IndexMap, dim
 from shardy_py.ops import combiners
 from shardy_py.ops.policy import DimensionRead, Policy, Treatment, by_relation
@@ -58,6 +59,11 @@ CHLO_UNARY = names("""_asin_acos_kernel atan bessel_i1e conj constant_like digam
 CHLO_WITHOUT_TRAIT = names("next_after polygamma zeta")
 CHLO_BROADCASTING = names("""add atan2 divide maximum minimum multiply next_after polygamma power remainder
     shift_left shift_right_arithmetic shift_right_logical subtract zeta and or xor complex compare select""")
+CHANGED = {
+    **dict.fromkeys(("digamma", "polygamma"), (Behaviour.DIGAMMA_OF_ZERO_IS_INFINITE, 2)),
+    "asin": (Behaviour.ARCSINE_HAS_THREE_OPS, -2),
+}
+"""How many more floating-point operations XLA makes of them with a behaviour."""
 DECOMPOSED: dict[str, tuple[int, int]] = {
     **dict.fromkeys(("atan", "erf", "tan"), (0, 1)),
     "acos": (3, 2),
@@ -130,7 +136,7 @@ def _row(name: str, arity: int, **columns: Any) -> OpSpec:
 def _chlo(name: str, maps: Maps = pointwise, **columns: Any) -> OpSpec:
     base = name.removeprefix("broadcast_")
     work = each_function if base in TRANSCENDENTAL else None
-    work = decomposed(*DECOMPOSED[base]) if base in DECOMPOSED else work
+    work = decomposed(*DECOMPOSED[base], CHANGED.get(base)) if base in DECOMPOSED else work
     return OpSpec(f"chlo.{name}", maps, rule_source=RuleSource.UNKNOWN, work=work, **columns)
 
 

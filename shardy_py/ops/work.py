@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.indexing import cardinality
 from shardy_py.ops.reads import Maps, integers, shape_of
 from shardy_py.ops.record import OpRecord
@@ -65,12 +66,16 @@ def each_function(record: OpRecord) -> Work:
     return Work(0, elements(record))
 
 
-def decomposed(flops: int, transcendentals: int) -> WorkOf:
-    """The column of an elementwise op that XLA makes of several: the counts for each element."""
+def decomposed(flops: int, transcendentals: int, change: tuple[Behaviour, int] | None = None) -> WorkOf:
+    """The column of an elementwise op that XLA makes of several: the counts for each element.
+
+    change: a behaviour with which there are so many flops more.
+    """
 
     def work(record: OpRecord) -> Work:
         count = elements(record)
-        return Work(flops * count, transcendentals * count)
+        more = change[1] if change is not None and change[0].holds else 0
+        return Work((flops + more) * count, transcendentals * count)
 
     return work
 

@@ -21,6 +21,8 @@ from enum import Enum, auto
 from fractions import Fraction
 from functools import lru_cache
 
+from typing_extensions import override
+
 
 class Special(Enum):
     """The encodings of infinities and NaNs of a format."""
@@ -33,6 +35,23 @@ class Special(Enum):
     """NaN is the negative zero; no infinity."""
     NONE = auto()
     """Neither NaN nor infinity."""
+
+
+class WideFloat(float):
+    """A number of a format that is wider than f64: the nearest Python float, and the number's own bits."""
+
+    __slots__ = ("bits",)
+    bits: int
+
+    def __new__(cls, value: float, bits: int) -> WideFloat:
+        """The two."""
+        made = super().__new__(cls, value)
+        made.bits = bits
+        return made
+
+    @override
+    def __reduce__(self) -> tuple[type[WideFloat], tuple[float, int]]:
+        return WideFloat, (float(self), self.bits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +138,10 @@ class FloatFormat:
         parts = self.decode(bits)
         if parts is not None:
             negative, significand, exponent = parts
-            value = float(Fraction(significand) * Fraction(2) ** exponent) if significand else 0.0
+            try:
+                value = float(Fraction(significand) * Fraction(2) ** exponent) if significand else 0.0
+            except OverflowError:  # of a format that is wider than f64
+                value = math.inf
             return -value if negative else value
         negative = bool(bits & self._sign_bit)
         if self.special is Special.IEEE:
@@ -132,11 +154,18 @@ class FloatFormat:
             negative, payload = negative and self.special is Special.ALL_ONES, 1 << 51
         return struct.unpack("<d", struct.pack("<Q", negative << 63 | 0x7FF << 52 | (payload or 1 << 51)))[0]
 
+    def kept(self, bits: int) -> float:
+        """The nearest Python float, from which `encode` makes the same bits also where it is narrower."""
+        value = self.to_float(bits)
+        return WideFloat(value, bits) if self.mantissa_bits > 52 else value
+
     def encode(self, value: float) -> int:
         """The bits of the nearest number (ties to even).
 
         What is too large becomes infinity, NaN or the largest number, as the format has it.
         """
+        if isinstance(value, WideFloat) and self.mantissa_bits > 52:
+            return value.bits
         if math.isnan(value):
             return self._encode_nan(value)
         negative = math.copysign(1.0, value) < 0

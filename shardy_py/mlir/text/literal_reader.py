@@ -26,10 +26,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from shardy_py.base.releases import Release, current
 from shardy_py.base.session import SESSION
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.builtin_attributes import is_complex, is_integer, is_integral
 from shardy_py.mlir.text.cursor import MAX_DIGITS, Cursor, integer_value, is_integer_token
+from shardy_py.mlir.text.decimals import decimal_bits
 from shardy_py.mlir.text.dense import element_size, literal_bytes, load_integer, make_dense, store_integer
 from shardy_py.mlir.text.float_formats import FORMATS, FloatFormat
 from shardy_py.mlir.text.type_reader import float_type
@@ -42,7 +44,7 @@ HEX_RANGE = "hexadecimal float constant out of range for type"
 
 _F64 = FORMATS["f64"]
 _MEMO_LENGTH = 40
-_numbers: dict[tuple[str, bool, int], tuple[Attribute, Any]] = SESSION.table("numbers by text")
+_numbers: dict[tuple[str, bool, int, Release], tuple[Attribute, Any]] = SESSION.table("numbers by text")
 
 
 def read_number(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
@@ -57,7 +59,7 @@ def read_number(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
     if type_ is None:
         unspelled = i64 if is_integer_token(token) else float_type("f64")
         type_ = cursor.type() if cursor.accept(":") else unspelled
-    key = (token, negated, id(type_))
+    key = (token, negated, id(type_), current())
     hit = _numbers.get(key)
     if hit is not None:
         return hit[0]
@@ -69,7 +71,7 @@ def read_number(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
             what = "integer" if is_integer_token(token) else "floating point"
             cursor.error(f"{what} literal not valid for specified type", start if what == "integer" else None)
         value = float_value(cursor, token, negated, form, start, literal)
-        made = FloatAttr.new((FloatData(form.to_float(value)), type_))
+        made = FloatAttr.new((FloatData(form.kept(value)), type_))
     if len(token) < _MEMO_LENGTH:
         _numbers[key] = (made, type_)
     return made
@@ -107,7 +109,7 @@ def float_value(
         return integer_value(token)
     if is_integer_token(token):
         cursor.error(NO_FLOAT, start, (NO_FLOAT_NOTE, start))
-    return form.encode(-float(token) if negated else float(token))
+    return decimal_bits(form, token, negated=negated)
 
 
 def read_float(cursor: Cursor) -> float:
@@ -287,7 +289,7 @@ class _Typed:
 
     def _scalar(self, token: tuple[str, bool, int], scalar: object) -> bytes:
         text, negated, offset = token
-        found = _scalar(text, negated, scalar)
+        found = _scalar(text, negated, scalar, current())
         if isinstance(found, str):
             notes = ((NO_FLOAT_NOTE, offset),) if found == NO_FLOAT else ()
             self.cursor.error(found, offset, *notes)
@@ -319,8 +321,8 @@ class _Typed:
 
 
 @lru_cache(maxsize=8192)
-def _scalar(text: str, negated: bool, element: Attribute) -> bytes | str:
-    """The bytes of one literal under a type, or what is wrong with it."""
+def _scalar(text: str, negated: bool, element: Attribute, release: Release) -> bytes | str:
+    """The bytes of one literal under a type, or what is wrong with it; in a release, the current one."""
     if is_integral(element):
         if text in _BOOLEANS:
             if element != builtin.IntegerType(1):
@@ -343,7 +345,7 @@ def _scalar(text: str, negated: bool, element: Attribute) -> bytes | str:
         return integer_value(text).to_bytes(form.size, "little")
     if is_integer_token(text):
         return NO_FLOAT
-    return form.encode(-float(text) if negated else float(text)).to_bytes(form.size, "little")
+    return decimal_bits(form, text, negated=negated).to_bytes(form.size, "little")
 
 
 def _shape_text(shape: tuple[int, ...]) -> str:

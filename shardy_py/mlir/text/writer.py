@@ -16,6 +16,7 @@ from typing_extensions import override
 from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir.ir import operands_of
 from shardy_py.mlir.text.attribute_writer import attribute_text, dictionary_entries, spelled_out, use_aliases
 from shardy_py.mlir.text.deep_stack import deep_stack
@@ -245,13 +246,16 @@ class ModuleWriter(OpWriter):
         return op.properties if shown is None else shown(op)
 
     def _collect_generic(self, op: Operation) -> None:
-        """Visits the attributes of an op in generic form as MLIR does: regions, types, attributes by name."""
+        """Visits the attributes of an op in generic form in the order in which MLIR does."""
         for region in op.regions:
             self.region(region, label_empty=True)
         for value in (*op.operands, *op.results):
             attribute_text(value.type)
         if isinstance(op, UnregisteredOp):
             dictionary_entries(op.attributes)
+        elif Behaviour.GENERIC_ALIASES_START_OUTSIDE.holds:
+            dictionary_entries(op.attributes)
+            dictionary_entries(self._generic_properties(op))
         else:
             dictionary_entries({**self._generic_properties(op), **op.attributes})
 

@@ -113,13 +113,17 @@ class _Moment(NamedTuple):
     inner: tuple[NestedComputation, tuple[Owner, ...]] | None = None
 
 
+_Run = tuple[int, tuple[Owner, ...]]
+"""A computation by its number, with the owners of its arguments."""
+
+
 class LivenessAnalysis:
     """Peaks of computations, each swept once for every combination of owners; sizes: bytes of values."""
 
     def __init__(self, computations: Sequence[MemoryComputation], sizes: Sequence[int]) -> None:
         self._computations = computations
         self._sizes = sizes
-        self._moments: dict[tuple[int, tuple[Owner, ...]], _Moment | None] = {}
+        self._moments: dict[_Run, _Moment | None] = {}
 
     def peak_bytes(self, computation: int, donated: Sequence[bool]) -> int:
         """Returns the bytes of `peak` alone."""
@@ -144,20 +148,44 @@ class LivenessAnalysis:
     def _moment(self, index: int, owners: tuple[Owner, ...]) -> _Moment:
         key = (index, owners)
         if key not in self._moments:
-            self._moments[key] = None
-            frame = _Frame(self._computations[index], owners, self._sizes)
-            self._moments[key] = (
-                _highest(frame)
-                if not any(step.runs for step in frame.computation.steps)
-                else max(self._sweep(frame), key=lambda moment: moment.extra_bytes)
-            )
+            self._measure(key)
         found = self._moments[key]
         if found is None:
             raise ShardyError.unsupported("a function calls itself: memory use of recursive functions")
         return found
 
-    def _sweep(self, frame: _Frame) -> Iterator[_Moment]:
-        """Returns the moments of a computation at which most may be alive, with `frame` at each of them."""
+    def _measure(self, first: _Run) -> None:
+        """Enters the highest moment of a computation, and before it those of all that it runs.
+
+        Without recursion, whose depth through generators Python limits from 3.12 on.
+        """
+        running: list[tuple[_Run, Iterator[_Moment | _Run]]] = [(first, self._begun(first))]
+        highest: dict[_Run, _Moment] = {}
+        while running:
+            key, sweep = running[-1]
+            for found in sweep:
+                if not isinstance(found, _Moment):
+                    running.append((found, self._begun(found)))
+                    break
+                if key not in highest or found.extra_bytes > highest[key].extra_bytes:
+                    highest[key] = found
+            else:
+                self._moments[key] = highest.pop(key)
+                running.pop()
+
+    def _begun(self, key: _Run) -> Iterator[_Moment | _Run]:
+        """Marks a computation as running, and returns its moments."""
+        self._moments[key] = None
+        frame = _Frame(self._computations[key[0]], key[1], self._sizes)
+        if any(step.runs for step in frame.computation.steps):
+            return self._sweep(frame)
+        return iter((_highest(frame),))
+
+    def _sweep(self, frame: _Frame) -> Iterator[_Moment | _Run]:
+        """Returns the moments of a computation at which most may be alive, with `frame` at each of them.
+
+        Between them is what it runs and must be measured for it to go on.
+        """
         yield _Moment(frame.extra_bytes, ENTRY)
         frame.leave_entry()
         for number, step in enumerate(frame.computation.steps):
@@ -167,6 +195,8 @@ class LivenessAnalysis:
                     frame.make(step)
                 for nested in step.nested:
                     owners = frame.owners(number, step, nested)
+                    if (nested.computation, owners) not in self._moments:
+                        yield nested.computation, owners
                     extra = frame.extra_bytes + self._moment(nested.computation, owners).extra_bytes
                     yield _Moment(extra, number, (nested, owners))
             frame.run(number, step)
