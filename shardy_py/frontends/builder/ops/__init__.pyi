@@ -331,7 +331,9 @@ def rng(low: Tensor, high: Tensor, sizes: Tensor, distribution: str = "UNIFORM")
     """Random numbers: UNIFORM between two bounds, or NORMAL of a mean and a deviation."""
 
 def rng_bit_generator(
-    state: Tensor, result: RankedTensorType, algorithm: str = "DEFAULT"
+    state: Tensor,
+    result: RankedTensorType,
+    algorithm: str = "DEFAULT",
 ) -> tuple[Tensor, Tensor]:
     """The next state and random bits: DEFAULT, THREE_FRY or PHILOX."""
 
