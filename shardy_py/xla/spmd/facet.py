@@ -16,7 +16,13 @@ from shardy_py.xla.spmd import handlers as plans
 from shardy_py.xla.spmd.application import Application, Handler
 from shardy_py.xla.spmd.indexed_handlers import gather, scatter
 from shardy_py.xla.spmd.partitioned import HeldTensor
-from shardy_py.xla.spmd.patterns import Part, Recognizer, rotation_of_slices, slice_of_padding, wrap_of_slices
+from shardy_py.xla.spmd.patterns import (
+    PatternRole,
+    Recognizer,
+    rotation_of_slices,
+    slice_of_padding,
+    wrap_of_slices,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,7 @@ class SentRow:
     is_product: bool = False
     needs_all: bool = False
     patterns: tuple[Recognizer, ...] = ()
-    part: Part | None = None
+    part: PatternRole | None = None
 
 
 _WHOLE = SentRow(plans.whole)
@@ -62,8 +68,8 @@ SENT = Facet(
         "stablehlo.bitcast_convert": SentRow(plans.bitcast_convert),
         "stablehlo.broadcast_in_dim": SentRow(plans.broadcast_in_dim),
         "stablehlo.reduce": SentRow(plans.reduce),
-        "stablehlo.slice": SentRow(plans.slice_, patterns=(slice_of_padding,), part=Part.SLICE),
-        "stablehlo.pad": SentRow(plans.pad, part=Part.PAD),
+        "stablehlo.slice": SentRow(plans.slice_, patterns=(slice_of_padding,), part=PatternRole.SLICE),
+        "stablehlo.pad": SentRow(plans.pad, part=PatternRole.PAD),
         "stablehlo.concatenate": SentRow(plans.concatenate, patterns=(rotation_of_slices, wrap_of_slices)),
         "stablehlo.reverse": SentRow(plans.reverse),
         "stablehlo.dynamic_slice": SentRow(plans.dynamic_slice),
@@ -84,9 +90,9 @@ SENT = Facet(
         "sdy.collective_permute": _WHOLE,
         "sdy.replicated_to_unreduced": _IN_PLACE,
         "sdy.sharded_to_unreduced": _IN_PLACE,
-        "sdy.reshard": SentRow(plans.elementwise_op, part=Part.COPY),
-        "sdy.sharding_constraint": SentRow(plans.elementwise_op, part=Part.COPY),
-        "hlo.copy": SentRow(plans.copies, part=Part.COPY),
+        "sdy.reshard": SentRow(plans.elementwise_op, part=PatternRole.COPY),
+        "sdy.sharding_constraint": SentRow(plans.elementwise_op, part=PatternRole.COPY),
+        "hlo.copy": SentRow(plans.copies, part=PatternRole.COPY),
         "hlo.opt-barrier": _BARRIER,
         "stablehlo.optimization_barrier": _BARRIER,
     },

@@ -37,7 +37,7 @@ class Pattern:
         return self.tiling is None or self.tiling == source
 
 
-class Part(Enum):
+class PatternRole(Enum):
     """What an op may be in a pattern. COPY: a copy in HLO, whose sharding is that of the result."""
 
     SLICE = auto()
@@ -51,10 +51,10 @@ class Uses:
 
     made: Mapping[Name, PlannedOp]
     count: Mapping[Name, int]
-    part: Callable[[PlannedOp], Part | None]
+    part: Callable[[PlannedOp], PatternRole | None]
 
     @staticmethod
-    def of(block: Block, part: Callable[[PlannedOp], Part | None]) -> Uses:
+    def of(block: Block, part: Callable[[PlannedOp], PatternRole | None]) -> Uses:
         """Those of a block."""
         made = {step.results[0]: step for step in block.steps if step.results}
         return Uses(made, Counter(used(block)), part)
@@ -62,12 +62,12 @@ class Uses:
     def behind_copies(self, name: Name) -> tuple[Name, tuple[PlannedOp, ...]]:
         """The value of which copies, used once each, make a value, and these copies."""
         copies: tuple[PlannedOp, ...] = ()
-        while name in self.made and self.count[name] == 1 and self.part(self.made[name]) is Part.COPY:
+        while name in self.made and self.count[name] == 1 and self.part(self.made[name]) is PatternRole.COPY:
             copies = (*copies, self.made[name])
             name = self.made[name].operands[0]
         return name, copies
 
-    def only(self, name: Name, part: Part) -> tuple[PlannedOp, ...] | None:
+    def only(self, name: Name, part: PatternRole) -> tuple[PlannedOp, ...] | None:
         """The step that makes a value used once, with the copies behind it; None: it is no such part."""
         name, copies = self.behind_copies(name)
         if name not in self.made or self.count[name] != 1 or self.part(self.made[name]) is not part:
@@ -84,7 +84,7 @@ Recognizer = Callable[[PlannedOp, "Uses"], Match | None]
 def rotation_of_slices(step: PlannedOp, inside: Uses) -> Match | None:
     """The end of a tensor before its front."""
     (target,) = step.targets
-    parts = [inside.only(name, Part.SLICE) for name in step.operands]
+    parts = [inside.only(name, PatternRole.SLICE) for name in step.operands]
     if len(parts) != 2 or target is None or parts[0] is None or parts[1] is None:
         return None
     end, front = parts[0][0], parts[1][0]
@@ -104,7 +104,7 @@ def wrap_of_slices(step: PlannedOp, inside: Uses) -> Match | None:
     (target,) = step.targets
     if len(step.operands) != 3 or target is None:
         return None
-    front, behind = (inside.only(step.operands[i], Part.SLICE) for i in (0, 2))
+    front, behind = (inside.only(step.operands[i], PatternRole.SLICE) for i in (0, 2))
     middle, copies = inside.behind_copies(step.operands[1])
     if front is None or behind is None or {front[0].operands, behind[0].operands} != {(middle,)}:
         return None
@@ -117,7 +117,7 @@ def wrap_of_slices(step: PlannedOp, inside: Uses) -> Match | None:
 def slice_of_padding(step: PlannedOp, inside: Uses) -> Match | None:
     """A slice of a padded tensor."""
     (target,) = step.targets
-    steps = inside.only(step.operands[0], Part.PAD)
+    steps = inside.only(step.operands[0], PatternRole.PAD)
     if steps is None or target is None or target.is_replicated:
         return None
     padding = steps[0]

@@ -27,7 +27,7 @@ from shardy_py.xla.spmd.application import Application, static_shape
 from shardy_py.xla.spmd.facet import partition, sent_row
 from shardy_py.xla.spmd.model import CollectivePlan, PlannedCollective
 from shardy_py.xla.spmd.partitioned import HeldTensor, Rematerialization, without_axes
-from shardy_py.xla.spmd.patterns import Part, Pattern, Uses
+from shardy_py.xla.spmd.patterns import Pattern, PatternRole, Uses
 from shardy_py.xla.spmd.planned import Needed, Planned, known_plan, planned, positions_of, tensor_held
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp, TiledValue, used
 from shardy_py.xla.spmd.reshard import reshard
@@ -150,7 +150,7 @@ class _Walk:
             self.plans[id(step)] = step, used, operands, found
         row = sent_row(step.record)
         for name, result in zip(results, found, strict=True):
-            if result.made is not None and row.part is Part.SLICE:
+            if result.made is not None and row.part is PatternRole.SLICE:
                 self._note_slice(name, result, names)
             if result.needed or result.rematerialized:
                 if result.before is None or name in live:
