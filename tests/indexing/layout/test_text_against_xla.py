@@ -107,7 +107,7 @@ def test_what_is_refused() -> None:
 
 
 def test_random_shapes() -> None:
-    """Several hundred shapes, printed by us, read and printed by XLA."""
+    """Two hundred shapes, printed by us, read and printed by XLA."""
     texts: list[str] = []
 
     @settings(max_examples=200, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -116,7 +116,7 @@ def test_random_shapes() -> None:
         texts.append(str(shape))
 
     collect()
-    assert len(texts) >= 300
+    assert len(texts) >= 150
     for text, printed in zip(texts, of_xla(texts), strict=True):
         assert of_ours(text) == printed, text
 

@@ -9,17 +9,18 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.dialects import parse_module
 from shardy_py.mlir.ir import walk_pre_order
 from shardy_py.ops import Role
-from shardy_py.propagation.graph.build import Program, build_program
+from shardy_py.propagation.graph.build import build_program
+from shardy_py.propagation.graph.slots import FlatModule
 from shardy_py.propagation.rules import derive_rule
 from shardy_py.sharding import DimensionSharding, TensorSharding
 from tests.mlir.programs import DEAD, MANUAL, WHILE
 
 
-def build(text: str) -> Program:
+def build(text: str) -> FlatModule:
     return build_program(parse_module(text), derive_rule)
 
 
-def steps(program: Program) -> list[tuple[str, tuple[int, ...]]]:
+def steps(program: FlatModule) -> list[tuple[str, tuple[int, ...]]]:
     return [
         (op.name.split(".")[-1], slots)
         for op, slots in zip(program.step_ops, program.flat.step_slots, strict=True)
