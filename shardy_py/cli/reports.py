@@ -351,7 +351,7 @@ REPORTS: tuple[ReportRow, ...] = (
         is_repeatable=True,
     ),
     ReportRow(
-        *("prove", "proof", _proof, "SEED|floats", "0"),
+        *("prove", "proof", _proof, "SEED", "0"),
         "Run the program before and after the passes, the latter on all devices, on inputs from a seed, and "
         "compare op by op; the first wrong value is an error",
         check=_check_proof,

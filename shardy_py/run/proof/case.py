@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -67,8 +66,7 @@ class Case:
         """
         origins: tuple[dict[SSAValue, SSAValue], dict[SSAValue, SSAValue]] = ({}, {})
         copies = [
-            cast(ModuleOp, clone(module, origin))
-            for module, origin in zip((self.whole, self.local), origins, strict=True)
+            clone(module, origin) for module, origin in zip((self.whole, self.local), origins, strict=True)
         ]
         for copy in copies:
             finish = prepare(copy)
