@@ -238,9 +238,8 @@ class Answer:
         """The inputs, and how elements were compared."""
         tally, exactness = self.tally, self.exactness
         if exactness is not None:
-            last = f"seeds {self.seed}:0 to {self.seed}:{exactness.runs - 1}"
             padding = f"; {tally.padded:,} elements of padding, another random value on each device"
-            inputs = f"inputs: {last}, {self._shapes()}{padding * bool(tally.padded)}"
+            inputs = f"inputs: seed {self.seed}, {self._shapes()}{padding * bool(tally.padded)}"
             first, *others = exactness.lines()
             return [f"  {line}" for line in (inputs, first, *others)]
         kind = "f64" if self.is_wide else "the program's own types"

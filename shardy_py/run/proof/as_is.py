@@ -1,7 +1,8 @@
 """A proof of a program on its own shapes: exact, or in floats.
 
 Quantized types are proven in floats, as their integers are rounded floats, and so are programs with custom
-calls whose functions were registered: those are written for floats.
+calls whose functions were registered, and other ops of users of which nothing more is known: those functions
+are written for floats.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from shardy_py.ops.table import row_name
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.answer import Answer
 from shardy_py.run.proof.exact import FEW_RUNS, RUNS, prove_exactly
+from shardy_py.run.proof.field.facet import MEANINGS
 from shardy_py.run.proof.options import DEFAULT, ProofOptions
 from shardy_py.run.proof.proving import prove_in_floats
 from shardy_py.run.proof.widening import can_widen
@@ -49,9 +51,8 @@ def why_in_floats(module: ModuleOp) -> str:
     """Returns why a program cannot be proven exactly; "" if it can."""
     if not can_widen(module):
         return "quantized types"
-    for op in walk_pre_order(module):
-        if op.name == CALL:
-            name = row_name(record_of(op))
-            if name in COMPUTED.rows and name not in BUILT_IN:
-                return f"the function of {name.removeprefix(CALL)} is one of floats"
+    for name in dict.fromkeys(row_name(record_of(op)) for op in walk_pre_order(module)):
+        is_of_user = name in COMPUTED.rows and name not in BUILT_IN
+        if is_of_user and (name.startswith(CALL) or MEANINGS.of(name) is MEANINGS.default):
+            return f"the function of {name.removeprefix(CALL)} is one of floats"
     return ""

@@ -35,7 +35,7 @@ from shardy_py.run.proof.degrees import degree_of
 from shardy_py.run.proof.exact_inputs import Inputs, indexed_sizes
 from shardy_py.run.proof.exactness import Exactness
 from shardy_py.run.proof.expected import Expected
-from shardy_py.run.proof.field.arithmetic import FieldArithmetic, Site
+from shardy_py.run.proof.field.arithmetic import FieldArithmetic, FieldSite
 from shardy_py.run.proof.field.conversions import Format, format_of, kept_format
 from shardy_py.run.proof.field.facet import MEANINGS
 from shardy_py.run.proof.field.hashing import Hash
@@ -67,15 +67,15 @@ def formats_of(records: dict[Operation, OpRecord]) -> dict[SSAValue, Format | No
 
 def widened_sites(
     records: dict[Operation, OpRecord], formats: dict[SSAValue, Format | None]
-) -> dict[Any, Site]:
+) -> dict[Operation, FieldSite]:
     """Returns the sites of ops whose floats are f64 now."""
-    sites: dict[Any, Site] = {}
+    sites: dict[Operation, FieldSite] = {}
     for op, original in records.items():
         given = tuple(
             formats[value] if value in formats else format_of(type_)
             for value, type_ in zip(operands_of(op), original.operands, strict=False)
         )
-        sites[op] = Site(original, record_of(op), given, _is_condition(op))
+        sites[op] = FieldSite(original, record_of(op), given, _is_condition(op))
     return sites
 
 
@@ -92,8 +92,8 @@ class _Exact:
     """Both programs in f64, with the ops of each."""
 
     case: Case
-    whole: dict[Any, Site]
-    local: dict[Any, Site]
+    whole: dict[Operation, FieldSite]
+    local: dict[Operation, FieldSite]
     options: ProofOptions
     sizes: tuple[int, ...]
 
@@ -116,7 +116,7 @@ def prove_exactly(
         ShardyError: one of the programs cannot run.
     """
     original = Case.of(partitioned)
-    sites: list[dict[Any, Site]] = []
+    sites: list[dict[Operation, FieldSite]] = []
     case = original.in_field(lambda module: _prepared(module, sites))
     exact = _Exact(case, sites[0], sites[1], options, indexed_sizes(partitioned.whole))
     done: list[_Run] = []
@@ -154,7 +154,7 @@ def prove_exactly(
     )
 
 
-def _prepared(module: ModuleOp, sites: list[dict[Any, Site]]) -> Any:
+def _prepared(module: ModuleOp, sites: list[dict[Operation, FieldSite]]) -> Any:
     records = sites_of(module)
     formats = formats_of(records)
 

@@ -7,11 +7,11 @@ negative ones, and the whole range of their type, in some runs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from shardy_py.base.arrays import AnyDtype
 from shardy_py.mlir.ir import walk_pre_order
 from shardy_py.mlir.record import record_of
 from shardy_py.ops import Family, TensorType
@@ -51,7 +51,7 @@ class Inputs:
         shape = tuple(1 if size is None else size for size in type_.shape) if shape is None else shape
         return self.elements(dtype, shape)
 
-    def elements(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    def elements(self, dtype: AnyDtype, shape: tuple[int, ...]) -> Array:
         """Returns random elements: floats as residues in float64."""
         random = self.random
         if dtype == np.bool_:
@@ -62,7 +62,7 @@ class Inputs:
             return self.field.uniform(random, shape) + 1j * self.field.uniform(random, shape)
         return self.field.uniform(random, shape)
 
-    def _integers(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    def _integers(self, dtype: AnyDtype, shape: tuple[int, ...]) -> Array:
         random, order = self.random, self.field.order
         if dtype.kind in "iu":
             info = np.iinfo(dtype)

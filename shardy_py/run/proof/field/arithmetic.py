@@ -30,7 +30,7 @@ _PURE = (Family.ELEMENTWISE, Family.MOVEMENT, Family.INDEXED)
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class FieldSite:
     """An op.
 
     original: with the types of the program. record: with those that run, where all floats are f64.
@@ -82,7 +82,7 @@ class Shadows:
         self._values[key] = value
 
 
-Meaning = Callable[["FieldArithmetic", Site], "Compute | None"]
+Meaning = Callable[["FieldArithmetic", FieldSite], "Compute | None"]
 """Returns the function of an op, or None: numpy's, on residues as they are."""
 
 
@@ -100,7 +100,7 @@ class FieldArithmetic(Arithmetic):
         self,
         field: Residues,
         hashes: Hash,
-        sites: Mapping[Any, Site],
+        sites: Mapping[Any, FieldSite],
         meaning_of: Callable[[str], Meaning],
         turn: int = 0,
     ) -> None:
@@ -113,7 +113,7 @@ class FieldArithmetic(Arithmetic):
 
     def function_of(self, op: Hashable, record: OpRecord) -> Compute | None:
         """Returns the function of an op with floats."""
-        site = self.sites.get(op) or Site(record, record)
+        site = self.sites.get(op) or FieldSite(record, record)
         if not any(map(is_float, (*site.original.operands, *site.original.results))):
             return None
         own = self._meaning_of(row_name(record))(self, site)
@@ -125,7 +125,7 @@ class FieldArithmetic(Arithmetic):
             return function
         return self._shadowed(site, function)
 
-    def _shadowed(self, site: Site, function: Compute) -> Compute:
+    def _shadowed(self, site: FieldSite, function: Compute) -> Compute:
         """The function, which also computes the true values where those of all operands are known."""
         plain = compute_of(site.record)
 

@@ -19,7 +19,7 @@ from shardy_py.ops.compute import Array, Compute, compute_of
 from shardy_py.ops.compute.lanes import dtype_of
 from shardy_py.ops.spec import Storage
 from shardy_py.ops.table import TABLE, row_name
-from shardy_py.run.proof.field.arithmetic import FieldArithmetic, Site, is_float
+from shardy_py.run.proof.field.arithmetic import FieldArithmetic, FieldSite, is_float
 from shardy_py.run.proof.field.elementwise import integral, uninterpreted
 
 Format = tuple[int, int]
@@ -89,7 +89,7 @@ def rounding(arithmetic: FieldArithmetic, form: Format, record: OpRecord, operan
     return np.where(kept, operand, arithmetic.residues(bits))
 
 
-def reduce_precision(arithmetic: FieldArithmetic, site: Site) -> Compute | None:
+def reduce_precision(arithmetic: FieldArithmetic, site: FieldSite) -> Compute | None:
     """A rounding to the format that it says."""
     attributes = site.record.attributes
     form = attributes["exponent_bits"], attributes["mantissa_bits"]
@@ -107,7 +107,7 @@ def _same(record: OpRecord, operand: Array) -> Array:
     return operand
 
 
-def convert(arithmetic: FieldArithmetic, site: Site) -> Compute:
+def convert(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """Between floats a rounding, or nothing; from integers the true value; to integers a function."""
     (source,), (target,) = site.original.operands, site.original.results
     form = format_of(target)
@@ -125,7 +125,7 @@ def convert(arithmetic: FieldArithmetic, site: Site) -> Compute:
     return compute
 
 
-def from_integers(arithmetic: FieldArithmetic, site: Site) -> Compute:
+def from_integers(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """The residues of integers, rounded as in the original type."""
     plain = compute_of(site.original)
     wide = dtype_of(site.record.results[0])
@@ -136,7 +136,7 @@ def from_integers(arithmetic: FieldArithmetic, site: Site) -> Compute:
     return compute
 
 
-def integral_or_zero(arithmetic: FieldArithmetic, site: Site) -> Compute:
+def integral_or_zero(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """To integers: the true value if known or small, else a hash; to booleans: whether it is not zero."""
     plain = compute_of(site.record)
     if dtype_of(site.record.results[0]) == np.bool_:
@@ -156,7 +156,7 @@ def integral_or_zero(arithmetic: FieldArithmetic, site: Site) -> Compute:
     return compute
 
 
-def bitcast(arithmetic: FieldArithmetic, site: Site) -> Compute | None:
+def bitcast(arithmetic: FieldArithmetic, site: FieldSite) -> Compute | None:
     """Floats to integers: a hash, of zero 0; integers to floats: the true float."""
     (source,), (target,) = site.original.operands, site.original.results
     assert source is not None

@@ -15,7 +15,7 @@ from shardy_py.ops.compute import Array, Compute, compute_of
 from shardy_py.ops.compute.arithmetic import FLOAT, using
 from shardy_py.ops.compute.chlo import broadcasting
 from shardy_py.ops.compute.lanes import dtype_of
-from shardy_py.run.proof.field.arithmetic import FieldArithmetic, Meaning, Site
+from shardy_py.run.proof.field.arithmetic import FieldArithmetic, FieldSite, Meaning
 
 _POINTS = np.array([0.0, 1.0, np.inf, -np.inf, np.nan])
 _LEAST, _COUNT = -16, 48
@@ -23,11 +23,11 @@ _LEAST, _COUNT = -16, 48
 _MOST_POWER = 4
 
 
-def _placed(site: Site, function: Compute) -> Compute:
+def _placed(site: FieldSite, function: Compute) -> Compute:
     return broadcasting(function) if site.record.name.startswith("chlo.broadcast_") else function
 
 
-def carrier(arithmetic: FieldArithmetic, site: Site) -> Compute | None:
+def carrier(arithmetic: FieldArithmetic, site: FieldSite) -> Compute | None:
     """Numpy's function: movement, equality, order."""
     return None
 
@@ -35,7 +35,7 @@ def carrier(arithmetic: FieldArithmetic, site: Site) -> Compute | None:
 def ring(function: Callable[[FieldArithmetic], Callable[..., Array]]) -> Meaning:
     """A law of the field: the function that `function` returns for it."""
 
-    def meaning(arithmetic: FieldArithmetic, site: Site) -> Compute:
+    def meaning(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
         own = function(arithmetic)
 
         def compute(record: OpRecord, *operands: Array) -> Array:
@@ -57,7 +57,7 @@ add, subtract, multiply, divide = _law("add"), _law("subtract"), _law("multiply"
 negate, square, conjugate = _law("negative"), _law("square"), _law("conjugate")
 
 
-def function(arithmetic: FieldArithmetic, site: Site) -> Compute:
+def function(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """A function that nothing is known of but its values where they are dyadic: exp(0), tanh(inf)."""
     arithmetic.uninterpreted.add(site.name)
     label = site.label
@@ -122,7 +122,7 @@ def _is_dyadic(values: Array) -> Array:
     return result
 
 
-def power(arithmetic: FieldArithmetic, site: Site) -> Compute:
+def power(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """Exponents from 0 to 4 by multiplication, others a function."""
     hashed, field = function(arithmetic, site), arithmetic.field
 
@@ -142,7 +142,7 @@ def power(arithmetic: FieldArithmetic, site: Site) -> Compute:
     return compute
 
 
-def integral(arithmetic: FieldArithmetic, site: Site) -> Compute:
+def integral(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """Rounding to integers, remainders: the true value of small dyadic numbers, else a function."""
     hashed, field = function(arithmetic, site), arithmetic.field
     plain = compute_of(site.record)
@@ -166,7 +166,7 @@ def integral(arithmetic: FieldArithmetic, site: Site) -> Compute:
     return compute
 
 
-def compare(arithmetic: FieldArithmetic, site: Site) -> Compute | None:
+def compare(arithmetic: FieldArithmetic, site: FieldSite) -> Compute | None:
     """By true values if they are known, else by the order of residues; a predicate if loops go on by it."""
     plain = compute_of(site.record)
 
@@ -182,7 +182,7 @@ def compare(arithmetic: FieldArithmetic, site: Site) -> Compute | None:
     return compute
 
 
-def ordered(arithmetic: FieldArithmetic, site: Site) -> Compute:
+def ordered(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """A choice by order, of one of the operands or of its negative: max, min, clamp, abs."""
     plain, field = compute_of(site.record), arithmetic.field
 
@@ -203,14 +203,14 @@ def ordered(arithmetic: FieldArithmetic, site: Site) -> Compute:
     return _placed_choice(site, plain, field.arranged) if site.record.name.startswith("chlo.b") else compute
 
 
-def _placed_choice(site: Site, plain: Compute, arranged: Callable[[Array], Array]) -> Compute:
+def _placed_choice(site: FieldSite, plain: Compute, arranged: Callable[[Array], Array]) -> Compute:
     def compute(record: OpRecord, *operands: Array) -> Array:
         return arranged(plain(record, *operands))
 
     return compute
 
 
-def sign(arithmetic: FieldArithmetic, site: Site) -> Compute:
+def sign(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """1, 0 or -1, by the true value if it is known."""
     plain = compute_of(site.record)
 
@@ -221,7 +221,7 @@ def sign(arithmetic: FieldArithmetic, site: Site) -> Compute:
     return compute
 
 
-def encoded(arithmetic: FieldArithmetic, site: Site) -> Compute:
+def encoded(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """Constants and random numbers: the residue of the true value."""
     plain = compute_of(site.record)
 

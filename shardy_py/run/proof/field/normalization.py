@@ -9,7 +9,7 @@ import numpy as np
 
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute import Array, Compute
-from shardy_py.run.proof.field.arithmetic import FieldArithmetic, Site
+from shardy_py.run.proof.field.arithmetic import FieldArithmetic, FieldSite
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class _Batch:
     label: str
 
     @staticmethod
-    def of(arithmetic: FieldArithmetic, site: Site, operand: Array) -> _Batch:
+    def of(arithmetic: FieldArithmetic, site: FieldSite, operand: Array) -> _Batch:
         axis: int = site.record.attributes["feature_index"] + 1
         shape = (-1, *(operand.shape[axis] if d == axis else 1 for d in range(1, operand.ndim)))
         axes = tuple(d for d in range(1, operand.ndim) if d != axis)
@@ -49,7 +49,7 @@ class _Batch:
         return field.add(field.multiply(result, scale.reshape(self.shape)), offset.reshape(self.shape))
 
 
-def inference(arithmetic: FieldArithmetic, site: Site) -> Compute:
+def inference(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """StableHLO's specification, "batch_norm_inference"."""
 
     def compute(record: OpRecord, operand: Array, *others: Array) -> Array:
@@ -58,7 +58,7 @@ def inference(arithmetic: FieldArithmetic, site: Site) -> Compute:
     return compute
 
 
-def training(arithmetic: FieldArithmetic, site: Site) -> Compute:
+def training(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """StableHLO's specification, "batch_norm_training"."""
     field = arithmetic.field
 
@@ -72,7 +72,7 @@ def training(arithmetic: FieldArithmetic, site: Site) -> Compute:
     return compute
 
 
-def grad(arithmetic: FieldArithmetic, site: Site) -> Compute:
+def grad(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """StableHLO's specification, "batch_norm_grad"."""
     field = arithmetic.field
 

@@ -16,13 +16,13 @@ from shardy_py.ops import OpRecord
 from shardy_py.ops.compute import Array, Compute
 from shardy_py.ops.compute.lanes import dtype_of, in_lanes, lanes_of
 from shardy_py.ops.reads import shape_of
-from shardy_py.run.proof.field.arithmetic import FieldArithmetic, Meaning, Site
+from shardy_py.run.proof.field.arithmetic import FieldArithmetic, FieldSite, Meaning
 
 
 def whole(rank_of: Callable[[OpRecord], int | None]) -> Meaning:
     """A function of the last dimensions, as many as `rank_of` returns; None: of all."""
 
-    def meaning(arithmetic: FieldArithmetic, site: Site) -> Compute:
+    def meaning(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
         arithmetic.whole.add(site.name)
 
         def compute(record: OpRecord, *operands: Array) -> Any:
@@ -62,7 +62,7 @@ def _hashed(
     return tuple(results) if len(results) > 1 else results[0]
 
 
-def triangular_solve(arithmetic: FieldArithmetic, site: Site) -> Compute:
+def triangular_solve(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """A function of the matrix and of each column, or each row if the matrix is on the right."""
     arithmetic.whole.add(site.name)
     is_left = bool(site.record.attributes.get("left_side", True))
