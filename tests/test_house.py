@@ -12,7 +12,7 @@ FILES = measure_house.sources()
 @pytest.mark.parametrize(
     ("pattern", "most"),
     [
-        (measure_house.ANY, 880),
+        (measure_house.ANY, 940),
         (measure_house.CAST, 160),
     ],
 )

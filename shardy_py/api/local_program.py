@@ -129,6 +129,7 @@ class LocalProgram:
         inputs: Inputs | None = None,
         shapes: Shapes = "auto",
         bisect: bool = False,
+        floats: bool = False,
     ) -> Answer:
         """Returns whether the devices together compute what the whole program does, op by op.
 
@@ -136,6 +137,7 @@ class LocalProgram:
         shapes: "own": the program as it is; "small": with smaller sizes; "ops": each op alone; "auto": the
             first of them that is small enough to run.
         bisect: whether to search for the smallest part that fails, if the program does.
+        floats: whether both run in floats, with a bound on differences, instead of exact arithmetic.
 
         Raises:
             ShardyError: one of the programs cannot run, or inputs are given for smaller shapes.
@@ -144,7 +146,7 @@ class LocalProgram:
         given: Sequence[Array] = ()
         if inputs is not None:
             given = [array[0] for array in arrays_of(self.whole.values.arguments(None), inputs, 1)]
-        options = ProofOptions(seed=seed, shapes=shapes)
+        options = ProofOptions(seed=seed, shapes=shapes, floats=floats)
         answer = prove(self.partitioned, options, given)
         return bisected(answer, options) if bisect else answer
 

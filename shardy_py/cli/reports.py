@@ -244,12 +244,19 @@ def _proof(evidence: Evidence, seed: str) -> FlagReport:
     from shardy_py.run.proof import ProofOptions, bisected, prove
 
     assert evidence.partitioned is not None
-    options = ProofOptions(seed=_seed(seed), shapes=evidence.proof_shapes)
+    is_float = seed == _FLOATS
+    own = 0 if is_float else _seed(seed)
+    options = ProofOptions(seed=own, shapes=evidence.proof_shapes, floats=is_float)
     answer = prove(evidence.partitioned, options)
     if evidence.bisects:
         answer = bisected(answer, options)
     answer.check()
     return FlagReport(lambda: str(answer), lambda: answer.to_json())
+
+
+def _check_proof(text: str) -> None:
+    if text != _FLOATS:
+        _seed(text)
 
 
 def _seed(text: str) -> int:
@@ -288,6 +295,7 @@ def _explainer(evidence: Evidence) -> Explainer:
     return Explainer(evidence.record, evidence.after)
 
 
+_FLOATS = "floats"
 _SEED_DIGITS = 18
 DEFAULT_HARDWARE = "tpu-v5p"
 """The hardware of the reports on time."""
@@ -346,7 +354,7 @@ REPORTS: tuple[ReportRow, ...] = (
         *("prove", "proof", _proof, "SEED", "0"),
         "Run the program before and after the passes, the latter on all devices, on inputs from a seed, and "
         "compare op by op; the first wrong value is an error",
-        check=_seed,
+        check=_check_proof,
         needs_record=True,
         needs_whole=True,
         needs_shardings=False,

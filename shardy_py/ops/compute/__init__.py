@@ -28,7 +28,7 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute import quantization
 from shardy_py.ops.compute.custom_calls import CustomCall
-from shardy_py.ops.compute.facet import COMPUTED, ComputedRow, register_custom_call
+from shardy_py.ops.compute.facet import BUILT_IN, COMPUTED, ComputedRow, register_custom_call
 from shardy_py.ops.compute.lanes import Array, Compute, RegionFunction
 from shardy_py.ops.table import row_name
 
@@ -43,6 +43,7 @@ def compute_of(record: OpRecord) -> Compute:
 
 
 __all__ = [
+    "BUILT_IN",
     "COMPUTED",
     "Array",
     "Compute",

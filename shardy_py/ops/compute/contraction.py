@@ -14,6 +14,7 @@ import numpy as np
 
 from shardy_py.base.arrays import AnyDtype
 from shardy_py.ops import OpRecord
+from shardy_py.ops.compute.arithmetic import current
 from shardy_py.ops.compute.lanes import Array, Compute, dtype_of, lanes_of
 from shardy_py.ops.compute.products import summed_products
 from shardy_py.ops.dimensions import DotDimensions
@@ -67,6 +68,8 @@ def _matrix_product(lhs: Array, rhs: Array) -> Array:
     for complex numbers, which BLAS rounds in another order than XLA, and for few numbers: StableHLO's
     interpreter rounds each product and sum, so that sums of parts on several devices have the same bits.
     """
+    if current().is_exact:
+        return current().matmul(lhs, rhs)
     terms = lhs.shape[-1]
     is_small = lhs.dtype.kind == "c" or lhs.size * rhs.shape[-1] <= _FEW_PRODUCTS
     if terms != 1 and not (is_small and 0 < terms <= _FEW_TERMS):
@@ -123,7 +126,8 @@ def einsum(record: OpRecord, *operands: Array) -> Array:
         # Lane by lane: one product for all lanes would sum them in an order that depends on their place.
         lanes = range(max(len(array) for array in arrays))
         each = ([array[lane % len(array)] for array in arrays] for lane in lanes)
-        return np.stack([np.einsum(equation, *parts, optimize=True) for parts in each])
+        product = _exact_einsum if current().is_exact else np.einsum
+        return np.stack([product(equation, *parts, optimize=True) for parts in each])
 
     def one(lhs: Array, rhs: Array) -> Array:
         return compute(lhs) * rhs
@@ -132,6 +136,24 @@ def einsum(record: OpRecord, *operands: Array) -> Array:
     if len(operands) == 2:
         return summed_products(compute, *operands, summed, dtype)
     return summed_products(one, operands[0], np.ones((), operands[0].dtype), summed, dtype)
+
+
+def _exact_einsum(equation: str, *parts: Array, optimize: bool) -> Array:
+    """The products of all elements, then their sums: in an arithmetic that numpy's einsum does not know."""
+    inputs, output = equation.split("->")
+    letters = "".join(sorted(set(inputs) - {","}))
+    arithmetic = current()
+    result: Array | None = None
+    for term, part in zip(inputs.split(","), parts, strict=True):
+        own = "".join(letter for letter in letters if letter in term)
+        part = np.einsum(f"{term}->{own}", part)
+        part = part.reshape([part.shape[own.index(x)] if x in own else 1 for x in letters])
+        result = part if result is None else arithmetic.multiply(result, part)
+    assert result is not None
+    summed = tuple(number for number, letter in enumerate(letters) if letter not in output)
+    total = arithmetic.ufunc(np.add).reduce(result, summed, result.dtype)
+    kept = [letter for letter in letters if letter in output]
+    return total.transpose([kept.index(letter) for letter in output])
 
 
 def ragged_dot(record: OpRecord, lhs: Array, rhs: Array, group_sizes: Array) -> Array:

@@ -17,6 +17,7 @@ from math import prod
 import numpy as np
 
 from shardy_py.ops import OpRecord
+from shardy_py.ops.compute.arithmetic import current
 from shardy_py.ops.compute.lanes import Array, Compute, dtype_of, lanes_of, strided
 from shardy_py.ops.compute.movement import check_elements, sizes_in
 from shardy_py.ops.compute.products import summed_products
@@ -143,18 +144,20 @@ def _product(windows: _Windows, image: Array, kernel: Array) -> Array:
         rows = part.reshape(*part.shape[:2], -1, weights.shape[2])
         weight = weights[lanes if len(weights) > 1 else _ALL, groups]
         target = result[block]
-        target[...] = np.matmul(rows, weight).reshape(target.shape)
+        target[...] = current().matmul(rows, weight).reshape(target.shape)
     return result
 
 
 def _by_offset(windows: _Windows, image: Array, kernel: Array, shape: tuple[int, ...]) -> Array:
     """A matrix product over one feature would be a product of vectors: sums over the window instead."""
+    arithmetic = current()
     result: Array | None = None
     middle = (1,) * (1 + len(windows.places))
     for offset in np.ndindex(*windows.sizes):
         weight = kernel[(slice(None), slice(None), *offset, 0)]
-        value = windows.under(image, offset) * weight.reshape(*weight.shape[:2], *middle, -1)
-        result = value if result is None else np.add(result, value, out=result)
+        weight = weight.reshape(*weight.shape[:2], *middle, -1)
+        value = arithmetic.multiply(windows.under(image, offset), weight)
+        result = value if result is None else arithmetic.add(result, value)
     return np.zeros(shape, image.dtype) if result is None else result
 
 

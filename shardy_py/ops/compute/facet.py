@@ -53,6 +53,8 @@ COMPUTED = Facet(
         for name, function in table.items()
     },
 )
+BUILT_IN = frozenset(COMPUTED.rows)
+"""The ops that have a function without `register_custom_call`."""
 
 
 def register_custom_call(target: str, function: Function, *, lanes: bool = False) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from shardy_py.base.arrays import AnyDtype
+from shardy_py.ops.compute.arithmetic import FLOAT, current, using
 from shardy_py.ops.compute.lanes import Array
 from shardy_py.ops.compute.precision import kind_of
 
@@ -41,11 +42,18 @@ def summed_products(compute: Bilinear, lhs: Array, rhs: Array, terms: int, dtype
     """
     kind = kind_of(dtype)
     if kind == "b":
-        return compute(_as(lhs, _EXACT[0][0]), _as(rhs, _EXACT[0][0])) != 0
+        with using(FLOAT):
+            return compute(_as(lhs, _EXACT[0][0]), _as(rhs, _EXACT[0][0])) != 0
     if kind in "iu" and kind_of(lhs.dtype) in "biu" and kind_of(rhs.dtype) in "biu":
-        return _integer_products(compute, lhs, rhs, terms, dtype)
+        with using(FLOAT):  # the floats that integers are computed in are none of the program
+            return _integer_products(compute, lhs, rhs, terms, dtype)
     working = working_type(lhs.dtype, rhs.dtype, dtype)
-    return compute(_as(lhs, working), _as(rhs, working)).astype(dtype, copy=False)
+    return compute(_as_float(lhs, working), _as_float(rhs, working)).astype(dtype, copy=False)
+
+
+def _as_float(array: Array, dtype: np.dtype[Any]) -> Array:
+    wide = _as(array, dtype)
+    return current().constant(wide) if kind_of(array.dtype) in "biu" else wide
 
 
 @lru_cache(maxsize=256)

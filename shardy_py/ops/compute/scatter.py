@@ -192,7 +192,7 @@ class _Placed:
     def __init__(self, positions: Array) -> None:
         self._positions = positions
 
-    def __call__(self, ufunc: np.ufunc, array: Array, value: Array) -> Array:
+    def __call__(self, ufunc: Any, array: Array, value: Array) -> Array:
         """Returns the array with the values combined into it."""
         if ufunc in (np.maximum, np.minimum):
             array = array.copy()

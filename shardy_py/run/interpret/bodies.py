@@ -10,6 +10,7 @@ import numpy as np
 
 from shardy_py.mlir.record import record_of
 from shardy_py.ops.compute import COMPUTED, Array
+from shardy_py.ops.compute.arithmetic import current
 from shardy_py.ops.compute.lanes import RegionTerm, lanes_of
 from shardy_py.ops.compute.quantization import is_quantized
 from shardy_py.ops.table import is_elementwise, row_name
@@ -25,12 +26,14 @@ Terms = tuple[RegionTerm | Array | int, ...]
 class Form:
     """The computation of a region, as far as faster ways use it.
 
-    combiner, terms: see `compute.Body`. pairwise: the computation of an elementwise combiner; else None.
+    combiner, terms: see `compute.Body`. pairwise, plain: the computation of an
+    elementwise combiner in the arithmetic of the run, and in numpy's; else None.
     """
 
     combiner: str
     terms: Terms
     pairwise: Callable[[Array, Array], Array] | None = None
+    plain: Callable[[Array, Array], Array] | None = None
 
     @staticmethod
     def of(plan: BlockPlan) -> Form:
@@ -45,10 +48,12 @@ class Form:
         ):
             return Form("", terms)
         record = first.record
+        own = current().function_of(plan.steps[-1].op, record)
         function = COMPUTED.of(row_name(record)).function
         if function is None or not is_elementwise(record):
             return Form(row_name(record), terms)
-        return Form(row_name(record), terms, partial(function, record))
+        plain = partial(function, record)
+        return Form(row_name(record), terms, plain if own is None else partial(own, record), plain)
 
 
 def _terms(plan: BlockPlan) -> Terms:
@@ -109,8 +114,9 @@ class RegionBody:
 
     def combined(self, left: Array, right: Array) -> Array:
         """Applies a region of two scalars and one result to arrays of equal shape, element by element."""
-        if self.form.pairwise is not None:
-            return self.form.pairwise(left, right)
+        pairwise = self.form.pairwise if current().is_exact else self.form.plain
+        if pairwise is not None:
+            return pairwise(left, right)
         (result,) = self(left.reshape(-1), right.reshape(-1))
         return np.broadcast_to(result, (left.size,)).reshape(left.shape)
 

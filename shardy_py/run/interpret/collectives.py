@@ -22,6 +22,7 @@ from shardy_py.mlir.op_errors import place_of
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.typed import integer_of
 from shardy_py.ops.compute import Array
+from shardy_py.ops.compute.arithmetic import current
 from shardy_py.ops.compute.lanes import dtype_of, in_lanes
 from shardy_py.reshard.process_grid import MOVING, REDUCING, Grid, Strategy, cross_replica, whole
 from shardy_py.run.interpret import exchange
@@ -53,7 +54,13 @@ class CollectiveRun:
         """Returns the results; processes in no group get zeros."""
         groups = self.groups_in(devices.world.grid)
         members, arrays = brought(self.op, devices, groups, operands[: self.count])
-        return _exchanged(arrays, members, devices, groups, self.exchange_for(devices, operands))
+
+        def exchanged(values: list[Array]) -> Sequence[Array]:
+            return _exchanged(values, members, devices, groups, self.exchange_for(devices, operands))
+
+        results = exchanged(arrays)
+        current().follow(exchanged, arrays, results)
+        return results
 
 
 def brought(
@@ -310,9 +317,15 @@ class PermuteRun:
         wanted = source[devices.members]
         if len(array) == 1 and (wanted >= 0).all():
             return [array]
-        result = in_lanes(array, len(members))[lane_of[np.maximum(wanted, 0)]]
-        result[wanted < 0] = np.zeros((), array.dtype)
-        return [result]
+
+        def sent(values: list[Array]) -> list[Array]:
+            result = in_lanes(values[0], len(members))[lane_of[np.maximum(wanted, 0)]]
+            result[wanted < 0] = np.zeros((), result.dtype)
+            return [result]
+
+        results = sent([array])
+        current().follow(sent, [array], results)
+        return results
 
 
 def collective_permute(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:

@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 
 from shardy_py.mlir.symbols import callee_name
 from shardy_py.mlir.typed import of_kind
+from shardy_py.ops.compute.arithmetic import current
 from shardy_py.ops.spec import Control
 from shardy_py.run.interpret.build import Builder, Handler, NestedRegion
 from shardy_py.run.interpret.machine import Devices, Run
@@ -56,12 +57,12 @@ def asynchronous(builder: Builder, op: Operation, regions: tuple[NestedRegion, .
 
 def branches(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Sections "if" and "case": the index of a branch out of range means the last one."""
-    last = len(regions) - 1
+    last, branch = len(regions) - 1, current().branch
 
     def position(selector: Value) -> int:
         if selector.dtype == np.bool_:
-            return 0 if selector else 1
-        return int(selector) if 0 <= selector <= last else last
+            return branch(0 if selector else 1, last + 1)
+        return branch(int(selector) if 0 <= selector <= last else last, last + 1)
 
     communicates = any(region.plan.communicates for region in regions)
 

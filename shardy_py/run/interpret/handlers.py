@@ -18,6 +18,7 @@ from shardy_py.mlir.record import record_of
 from shardy_py.mlir.typed import integer_of
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute import COMPUTED, Compute, compute_of
+from shardy_py.ops.compute.arithmetic import current
 from shardy_py.ops.compute.custom_calls import check_call, guarded
 from shardy_py.ops.compute.lanes import TOKEN
 from shardy_py.ops.compute.windowed import dynamic_reduce_window
@@ -114,7 +115,7 @@ def handler_of(op: Operation) -> Handler:
 
 
 def _constant(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
-    return Known(constant_array(op))
+    return Known(current().constant(constant_array(op)))
 
 
 def _element(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
@@ -124,18 +125,19 @@ def _element(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...])
 
 def _computed(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     record = record_of(op)
-    function = compute_of(record)
+    own = current().function_of(op, record)
+    function = compute_of(record) if own is None else own
     if target := call_target(record):  # nothing else verifies operands and results
         check_call(record)
         try:
-            signature(function).bind(record, *op.operands)
+            signature(compute_of(record)).bind(record, *op.operands)
         except TypeError:
             raise ShardyError(f"@{target} does not take {len(op.operands)} operands") from None
         function = guarded(target, function)
     bodies = [body_maker(region) for region in regions]
     if bodies:
         return _with_bodies(record, function, bodies, len(op.operands))
-    write = COMPUTED.of(row_name(record)).write
+    write = COMPUTED.of(row_name(record)).write if own is None else None
     if write is not None:
         return partial(_in_place, record, function, write)
     if len(op.results) == 1 and is_dead_when_unused(op):

@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.op_errors import error_at
 from shardy_py.mlir.text.deep_stack import deep_stack
+from shardy_py.ops.compute.arithmetic import FLOAT, Arithmetic, using
 from shardy_py.ops.compute.movement import limited
 from shardy_py.ops.compute.random import seeded
 from shardy_py.reshard.process_grid import Grid
@@ -27,7 +28,7 @@ class Settings:
 
     grid: the processes. limits: what the run may cost. observed: whether `observe` sees the results of an op.
     write: prints a line of the program's output. probe_folder: where probes write files; "": nowhere.
-    seed: of random numbers whose algorithm the program leaves open.
+    seed: of random numbers whose algorithm the program leaves open. arithmetic: of floats.
     """
 
     grid: Grid = field(default_factory=Grid)
@@ -37,6 +38,7 @@ class Settings:
     write: Callable[[str], None] = print
     probe_folder: str = ""
     seed: int = 0
+    arithmetic: Arithmetic = FLOAT
 
 
 DEFAULT = Settings()
@@ -52,7 +54,7 @@ class Executable:
             ShardyError: ops that cannot run, all of them, each with its place.
         """
         self._settings = settings
-        with deep_stack():
+        with deep_stack(), using(settings.arithmetic):
             builder = Builder(module, settings.limits, settings.observed)
             self.plan = builder.program(function)
         self._function = builder.symbols.function(function)
@@ -66,7 +68,8 @@ class Executable:
         settings = self._settings
         machine = Machine(settings.limits, settings.observe, settings.write, settings.probe_folder)
         limits = limited(settings.limits.elements)
-        with deep_stack(), np.errstate(all="ignore"), seeded(settings.seed), limits:
+        arithmetic = using(settings.arithmetic)
+        with deep_stack(), np.errstate(all="ignore"), seeded(settings.seed), limits, arithmetic:
             try:
                 return execute(self.plan, Devices.all_of(machine, settings.grid), list(inputs))
             except RecursionError:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from shardy_py.run.proof.answer import Answer, Part, ValueFault
 from shardy_py.run.proof.bisection import bisected
+from shardy_py.run.proof.options import ProofOptions, Shapes
 from shardy_py.run.proof.plan import prove
-from shardy_py.run.proof.proving import ProofOptions, Shapes
 
 __all__ = ["Answer", "Part", "ProofOptions", "Shapes", "ValueFault", "bisected", "prove"]

@@ -15,6 +15,7 @@ from shardy_py.mlir.op_errors import place_of
 from shardy_py.mlir.text.naming import ValueNames
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.comparison import Tally, Wrong
+from shardy_py.run.proof.exactness import Exactness
 from shardy_py.run.proof.rounding import ROUNDINGS
 
 
@@ -118,6 +119,7 @@ class Answer:
     branches: the number of one-op programs that were proven for branches that were not taken.
     left: ops that were not proven, with the reason, of those that were proven alone.
     partitioned: the programs that ran. smallest: a part that fails alone, if one was searched for.
+    exactness: how it was proven exactly; None: in floats, and `why_floats`.
     untaken: the values of the whole program that no device computed, in branches that were not taken.
     """
 
@@ -136,6 +138,8 @@ class Answer:
     partitioned: Partitioned | None = field(default=None, repr=False)
     smallest: Part | None = None
     untaken: frozenset[SSAValue] = field(default=frozenset(), repr=False)
+    exactness: Exactness | None = None
+    why_floats: str = ""
 
     @property
     def is_equal(self) -> bool:
@@ -175,6 +179,10 @@ class Answer:
             "untaken": len(self.untaken),
             "branches": self.branches,
             "left": list(self.left),
+            "arithmetic": "floats" if self.exactness is None else "exact",
+            "error": None if self.exactness is None else self.exactness.error,
+            "degree": None if self.exactness is None else self.exactness.degree,
+            "whole_operands": [] if self.exactness is None else list(self.exactness.whole),
             "smallest": None if self.smallest is None else self.smallest.text,
         }
 
@@ -187,14 +195,12 @@ class Answer:
 
     def _lines(self) -> list[str]:
         tally = self.tally
-        kind = "f64" if self.is_wide else "the program's own types"
-        rounding = f"{ROUNDINGS} roundings and {ROUNDINGS} times the effect of rounded inputs"
         lines = [
             f"{'equal' if self.is_equal else 'different'}: {len(tally.compared):,} of {self.local_values:,} "
-            f"values compared, {tally.elements:,} elements on {self.devices} devices",
-            f"  inputs: seed {self.seed}, {self._shapes()}; {tally.padded:,} elements of padding poisoned",
-            f"  floats: run in {kind}, bound {rounding}, largest difference {_share(tally.largest)} of it",
-            f"  integers: {tally.exact:,} elements compared, all must be equal; replicas bit for bit",
+            f"values compared, {tally.elements:,} elements on {self.devices} devices"
+            + ", element for element"
+            * (self.exactness is not None),
+            *self._arithmetic(),
         ]
         if self.parts:
             lines.insert(
@@ -211,7 +217,7 @@ class Answer:
         if self.untaken:
             proven = f": their {self.branches:,} different ops were proven alone" if self.branches else ""
             lines.append(f"  {len(self.untaken):,} values are in branches that were not taken{proven}")
-        if self.runs[1:]:
+        if self.runs[1:] and self.exactness is None:
             lines.append(f"  runs: {', '.join(self.runs)}")
         if tally.nans:
             lines.append(f"  {tally.nans:,} tensors hold NaN")
@@ -227,6 +233,24 @@ class Answer:
             )
         lines += (f"  not proven: {reason}" for reason in self.left)
         return lines
+
+    def _arithmetic(self) -> list[str]:
+        """The inputs, and how elements were compared."""
+        tally, exactness = self.tally, self.exactness
+        if exactness is not None:
+            padding = f"; {tally.padded:,} elements of padding, another random value on each device"
+            inputs = f"inputs: seed {self.seed}, {self._shapes()}{padding * bool(tally.padded)}"
+            first, *others = exactness.lines()
+            return [f"  {line}" for line in (inputs, first, *others)]
+        kind = "f64" if self.is_wide else "the program's own types"
+        rounding = f"{ROUNDINGS} roundings and {ROUNDINGS} times the effect of rounded inputs"
+        why = f" ({self.why_floats})" if self.why_floats not in ("", "asked for") else ""
+        return [
+            f"  inputs: seed {self.seed}, {self._shapes()}; {tally.padded:,} elements of padding poisoned",
+            f"  floats: run in {kind}{why}, bound {rounding}, "
+            f"largest difference {_share(tally.largest)} of it",
+            f"  integers: {tally.exact:,} elements compared, all must be equal; replicas bit for bit",
+        ]
 
     def _shapes(self) -> str:
         return "smaller shapes" if self.sizes else "the program's own shapes"

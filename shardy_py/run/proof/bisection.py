@@ -23,9 +23,10 @@ from shardy_py.mlir.dialects.traits import data_flow, is_constant
 from shardy_py.mlir.ir import operands_of, terminator_of
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.run.proof.answer import Answer, Part
+from shardy_py.run.proof.as_is import prove_as_is
 from shardy_py.run.proof.case import Case, results_of
 from shardy_py.run.proof.cutting import Cutting, outside_manual_computations
-from shardy_py.run.proof.proving import ProofOptions, prove_as_is
+from shardy_py.run.proof.options import ProofOptions
 
 COMMAND = "sdy-opt part.mlir --sdy-partitioner-pipeline --prove"
 """Proves a part again."""

@@ -5,13 +5,13 @@ Not here: running them (`proving.py`), reading the events of the passes (`corres
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import OpResult, SSAValue
 
 from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.ir import operands_of, terminator_of, type_of
@@ -58,6 +58,32 @@ class Case:
             drop_zero_signs(copy)
         found, sources = through_clone(self.found, *origins), {new: old for old, new in origins[0].items()}
         return replace(self, whole=copies[0], local=copies[1], found=found, sources=sources)
+
+    def in_field(self, prepare: Callable[[ModuleOp], Callable[[], None]]) -> Case:
+        """Returns copies in f64, which keep roundings.
+
+        prepare: sees a copy with its own types, and returns what is called when it is wide.
+        """
+        origins: tuple[dict[SSAValue, SSAValue], dict[SSAValue, SSAValue]] = ({}, {})
+        copies = [
+            clone(module, origin) for module, origin in zip((self.whole, self.local), origins, strict=True)
+        ]
+        for copy in copies:
+            finish = prepare(copy)
+            widen(copy, keeps_roundings=True)
+            finish()
+        found, sources = through_clone(self.found, *origins), {new: old for old, new in origins[0].items()}
+        return replace(self, whole=copies[0], local=copies[1], found=found, sources=sources)
+
+    def untaken(self, done: Collection[SSAValue]) -> frozenset[SSAValue]:
+        """Returns the values of the whole program, before copies, that no device computed.
+
+        They are in branches not taken. done: values of the local program that were computed.
+        """
+        reached = {whole for value in done for whole in self.found[value].whole}
+        ops = [entry for entry in self.found.values() if isinstance(entry.value, OpResult)]
+        missing = {whole for entry in ops for whole in entry.whole if whole not in reached}
+        return frozenset(self.sources.get(value, value) for value in missing)
 
     def inputs(self) -> list[Shards | None]:
         """Returns the parts of each argument of the local main; None: not a tensor."""

@@ -19,6 +19,7 @@ from xdsl.ir import Operation, SSAValue
 from shardy_py.base.errors import ShardyError
 from shardy_py.ops import COMBINERS
 from shardy_py.ops.compute import Array
+from shardy_py.ops.compute.arithmetic import FLOAT, Arithmetic
 from shardy_py.reshard.device_groups import replica_groups
 from shardy_py.run.interpret.machine import Devices
 from shardy_py.run.interpret.values import is_array
@@ -104,6 +105,7 @@ class LocalObserver:
     """Observes the local program.
 
     moved: the values of the whole program after inputs were changed by a rounding. count: of devices.
+    arithmetic: of both programs.
     """
 
     found: Mapping[SSAValue, Counterpart]
@@ -111,6 +113,7 @@ class LocalObserver:
     moved: Expected | None
     meshes: Meshes
     count: int
+    arithmetic: Arithmetic = FLOAT
     tally: Tally = field(default_factory=Tally)
     _executions: dict[tuple[int, int], Integers] = field(default_factory=dict[tuple[int, int], Integers])
     _shards: dict[tuple[object, ...], Shards] = field(default_factory=dict[tuple[object, ...], Shards])
@@ -209,7 +212,8 @@ class _One:
         bad = different & inside
         if bad.any():
             raise WrongValue(self._at(bad, part, wanted, shards, bound))
-        if pending is None and not is_same and len(part) > 1:
+        is_exact = self.comparison.arithmetic.is_exact
+        if pending is None and not is_same and len(part) > 1 and not is_exact:
             self._compare_replicas(part, shards, inside, lanes)
         count = np.broadcast(inside, wanted).size if inside.size > 1 else wanted.size * len(members)
         true = int(np.count_nonzero(inside)) * (count // max(inside.size, 1))
@@ -228,6 +232,8 @@ class _One:
         self, part: Array, wanted: Array, whole: Array, moved: Array | None
     ) -> tuple[NDArray[np.bool_], float | None]:
         """Which elements differ by more than allowed, and the bound; None: they must be equal."""
+        if self.comparison.arithmetic.is_exact:
+            return unequal(part, wanted), None
         if not is_float(part.dtype):
             return part != wanted, None
         bound = allowed(whole, moved)
@@ -279,7 +285,8 @@ class _One:
             return None
         groups = replica_groups(resolve(sharding.mesh, comparison.meshes), pending.axes)
         every = np.broadcast_to(part, (comparison.count, *part.shape[1:]))
-        reduced = COMBINERS[pending.reduction].ufunc.reduce(every[groups], axis=1)
+        ufunc = comparison.arithmetic.ufunc(COMBINERS[pending.reduction].ufunc)
+        reduced = ufunc.reduce(every[groups], 1)
         result = np.empty_like(every)
         result[groups] = reduced[:, None].astype(part.dtype)
         return result
@@ -304,6 +311,12 @@ class _One:
     def _wrong(self, what: str, expected: object = "", got: object = "", **place: Any) -> Wrong:
         texts: dict[str, Any] = {"expected": str(expected), "got": str(got)}
         return Wrong(what, self.op, self.index, self.counterpart, self.execution, **texts, **place)
+
+
+def unequal(got: Array, expected: Array) -> NDArray[np.bool_]:
+    """Returns which elements differ; NaN is equal to NaN."""
+    bad = got != expected
+    return bad & ~((got != got) & (expected != expected)) if bad.any() else bad
 
 
 def _first(bad: NDArray[np.bool_]) -> tuple[int, ...]:

@@ -11,59 +11,21 @@ programs of one op (`signatures.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from math import prod
-
-from xdsl.dialects.builtin import ModuleOp
+from dataclasses import replace
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.mlir.ir import find_ops_where
-from shardy_py.mlir.loops import run_counts
-from shardy_py.mlir.record import record_of
 from shardy_py.ops.compute import Array
-from shardy_py.ops.reads import shape_of
 from shardy_py.passes.partitioned import Partitioned
-from shardy_py.propagation.rules import derive_rule
 from shardy_py.run.proof.answer import Answer
+from shardy_py.run.proof.as_is import prove_as_is
 from shardy_py.run.proof.case import Case
-from shardy_py.run.proof.proving import DEFAULT, ProofOptions, prove_as_is
+from shardy_py.run.proof.options import DEFAULT, ProofOptions
 from shardy_py.run.proof.shrinking import Shrunk, shrunk
 from shardy_py.run.proof.signatures import prove_ops
+from shardy_py.run.proof.work import work_of
 
-MOST_ELEMENTS = 1 << 24
-"""The limit for all results of the whole program, and for those of all devices: 128 MB a run."""
-MOST_OPERATIONS = 1 << 32
-"""Multiplications and additions of one of the programs: seconds."""
 LARGER = 8
 """The factor for more with smaller sizes, or with its own if its local program has other ops then."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProofWork:
-    """The elements of the results of all ops, and the points of their iteration spaces."""
-
-    elements: int
-    operations: int
-
-    def exceeds(self, times: int) -> bool:
-        """Returns whether it is more than so many times what a proof does unless asked for."""
-        return self.elements > times * MOST_ELEMENTS or self.operations > times * MOST_OPERATIONS
-
-
-def work_of(module: ModuleOp, devices: int = 1) -> ProofWork:
-    """Returns the work of a run; loops whose number of iterations is unknown count once."""
-    runs = run_counts(module)
-    elements = operations = 0
-    for op in find_ops_where(module, lambda op: op.results):
-        record = record_of(op)
-        if not record.is_static:
-            continue
-        times = runs(op)[0] * devices
-        results = [prod(shape_of(tensor)) for tensor in record.results if tensor is not None]
-        elements += sum(results) * times
-        rule = derive_rule(record)
-        operations += max([0, *results] if rule is None else [prod(rule.factor_sizes)]) * times
-    return ProofWork(elements, operations)
 
 
 def is_large(partitioned: Partitioned, times: int = 1) -> bool:

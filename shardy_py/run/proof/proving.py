@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import OpResult, SSAValue
+from xdsl.ir import OpResult
 
 from shardy_py.mlir.ir import type_of
 from shardy_py.mlir.op_errors import place_of
@@ -22,48 +21,20 @@ from shardy_py.mlir.symbols import function_name
 from shardy_py.ops.compute import Array
 from shardy_py.ops.compute.lanes import TOKEN
 from shardy_py.passes.partitioned import Partitioned
-from shardy_py.run.interpret import Executable, RunLimits, Settings
+from shardy_py.run.interpret import Executable, Settings
 from shardy_py.run.interpret.inputs import random_array
 from shardy_py.run.interpret.values import Value, is_array
 from shardy_py.run.proof.answer import Answer, ValueFault, fault_of
 from shardy_py.run.proof.case import Case, arguments_of, main_of, results_of
-from shardy_py.run.proof.comparison import LocalObserver, Tally, WrongValue
+from shardy_py.run.proof.comparison import LocalObserver, WrongValue
 from shardy_py.run.proof.expected import Expected
+from shardy_py.run.proof.options import DEFAULT, ProofOptions
 from shardy_py.run.proof.rounding import allowed, differs, is_float, largest
 from shardy_py.run.proof.shards import poison
 from shardy_py.run.proof.widening import can_widen
 
-MOST_STEPS = 1 << 20
-"""Ops that a proof runs by default: seconds, where a loop does not end."""
-_REMEDY = 'shapes="ops" (--prove-shapes=ops) proves each op alone'
-Shapes = Literal["auto", "own", "small", "ops"]
-"""The shapes of the programs that are run: see `ProofOptions`."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class ProofOptions:
-    """How to prove.
-
-    seed: of the inputs. max_elements, max_steps: limits of a run, as in `Program.run`.
-    shapes: "own": the program as it is; "small": with smaller sizes; "ops": each op alone, with smaller
-        sizes if it is large; "auto": the first of them that is small enough to run.
-    """
-
-    seed: int = 0
-    shapes: Shapes = "auto"
-    max_elements: int = RunLimits().elements
-    max_steps: int = MOST_STEPS
-
-    @property
-    def limits(self) -> RunLimits:
-        """The limits of a run."""
-        return RunLimits(self.max_elements, self.max_steps, _REMEDY)
-
-
-DEFAULT = ProofOptions()
-
-
-def prove_as_is(
+def prove_in_floats(
     partitioned: Partitioned, options: ProofOptions = DEFAULT, inputs: Sequence[Array] = ()
 ) -> Answer:
     """Returns whether all devices compute what the whole program does, on its own shapes.
@@ -93,17 +64,10 @@ def prove_as_is(
         is_wide=is_wide,
         runs=tuple(run.name for run in runs),
         partitioned=partitioned,
-        untaken=_untaken(case, tally) if last.fault is None else frozenset(),
+        untaken=case.untaken(tally.compared | tally.unknown | tally.unmatched)
+        if last.fault is None
+        else frozenset(),
     )
-
-
-def _untaken(case: Case, tally: Tally) -> frozenset[SSAValue]:
-    """The values of the whole program, before copies, that no device computed: in branches not taken."""
-    done = tally.compared | tally.unknown | tally.unmatched
-    reached = {whole for value in done for whole in case.found[value].whole}
-    ops = [entry for entry in case.found.values() if isinstance(entry.value, OpResult)]
-    missing = {whole for entry in ops for whole in entry.whole if whole not in reached}
-    return frozenset(case.sources.get(value, value) for value in missing)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

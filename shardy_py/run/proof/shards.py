@@ -15,8 +15,10 @@ Not here: which part a device holds (`reshard/device_groups.py`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,10 +171,7 @@ class Shards:
     def joined(self, parts: Array) -> Array:
         """Returns the whole array of [devices, *part] or [1, *part]; of equal parts the first one's."""
         if self.groups is not None:
-            terms = np.broadcast_to(parts, (self.devices, *parts.shape[1:]))
-            parts = terms.copy()
-            reduce = COMBINERS[self.reduction].ufunc.reduce
-            parts[self.groups] = reduce(terms[self.groups], axis=1).astype(parts.dtype)[:, None]
+            parts = self.combined(parts)
         result = np.zeros(self.shape, parts.dtype)
         devices = self.first_holders if self.holder is None else np.array([self.holder])
         for device in np.unique(devices).tolist():
@@ -184,6 +183,15 @@ class Shards:
             ]
             to = tuple(slice(start, start + size) for start, size in zip(starts, sizes, strict=True))
             result[to] = part[tuple(slice(0, size) for size in sizes)]
+        return result
+
+    def combined(self, parts: Array, ufunc_of: Callable[[Any], Any] = lambda ufunc: ufunc) -> Array:
+        """Returns the terms of each sum combined. ufunc_of: what combines as a ufunc of numpy."""
+        assert self.groups is not None
+        terms = np.broadcast_to(parts, (self.devices, *parts.shape[1:]))
+        result = terms.copy()
+        reduced = ufunc_of(COMBINERS[self.reduction].ufunc).reduce(terms[self.groups], 1)
+        result[self.groups] = reduced.astype(parts.dtype)[:, None]
         return result
 
     @cached_property

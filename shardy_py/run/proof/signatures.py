@@ -23,7 +23,8 @@ from shardy_py.run.proof.answer import Answer
 from shardy_py.run.proof.case import Case
 from shardy_py.run.proof.comparison import Tally
 from shardy_py.run.proof.cutting import Cutting, outside_manual_computations
-from shardy_py.run.proof.proving import ProofOptions
+from shardy_py.run.proof.exactness import Exactness
+from shardy_py.run.proof.options import ProofOptions
 
 
 def prove_ops(
@@ -40,6 +41,7 @@ def prove_ops(
     answer = Answer(None, options.seed, case.partitioned.grid.size, 0, tally)
     sizes: dict[int, int] = {}
     left: list[str] = []
+    parts: list[Exactness] = []
     for op in _first_of_each(_executed(case, values), cutting):
         try:
             part = prove(case.partitioned.again(cutting.program([op])))
@@ -48,11 +50,14 @@ def prove_ops(
             continue
         tally.add(part.tally)
         sizes |= dict(part.sizes)
+        parts += [] if part.exactness is None else [part.exactness]
         answer = replace(
             answer,
             parts=answer.parts + 1,
             local_values=answer.local_values + part.local_values,
             is_wide=answer.is_wide and part.is_wide,
+            exactness=Exactness.of_parts(parts),
+            why_floats=answer.why_floats or part.why_floats,
         )
         if part.fault is not None:
             answer = replace(answer, fault=part.fault, partitioned=part.partitioned)

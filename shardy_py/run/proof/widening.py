@@ -46,14 +46,17 @@ def can_widen(module: ModuleOp) -> bool:
     return not any("!quant" in str(type_) for type_ in {type_of(value) for value in all_values(module)})
 
 
-def widen(module: ModuleOp) -> None:
-    """Widens all floats of the module."""
+def widen(module: ModuleOp, *, keeps_roundings: bool = False) -> None:
+    """Widens all floats of the module.
+
+    keeps_roundings: whether `reduce_precision` and `bitcast_convert` stay, on f64.
+    """
     types: dict[Attribute, Attribute] = {}
     bitcasts = [
         (op, element_of(operands_of(op)[0]), type_of(op.results[0])) for op in find_ops(module, _BITCAST)
     ]
     for op in list(walk_pre_order(module)):
-        if op.name == _ROUNDING:
+        if op.name == _ROUNDING and not keeps_roundings:
             replace_uses(op.results[0], operands_of(op)[0])
             erase(op)
             continue
@@ -67,7 +70,7 @@ def widen(module: ModuleOp) -> None:
                 op.properties[name] = _wide(attribute, types)
             elif isinstance(attribute, builtin.DenseIntOrFPElementsAttr):
                 op.properties[name] = _wide_elements(cast(Any, attribute), types)
-    for op, element, type_ in bitcasts:
+    for op, element, type_ in () if keeps_roundings else bitcasts:
         _keep(op, element, type_)
 
 

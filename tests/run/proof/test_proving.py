@@ -11,7 +11,7 @@ from shardy_py import Program
 from shardy_py.api.local_program import LocalProgram
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.movements import LocalSignature
-from shardy_py.run.proof import Answer, prove
+from shardy_py.run.proof import Answer, ProofOptions, prove
 from shardy_py.sharding import AxisRef, DimensionSharding, TensorSharding
 from tests.run.proof.by_hand import partitioned_by_hand
 
@@ -77,8 +77,8 @@ func.func @main(%arg0: tensor<2xi32>) -> tensor<i32> {{
 }}"""
 
 
-def proven(whole: str, local: str, pairs: dict[str, tuple[str, str]]) -> Answer:
-    return prove(partitioned_by_hand(whole, local, pairs))
+def proven(whole: str, local: str, pairs: dict[str, tuple[str, str]], *, floats: bool = False) -> Answer:
+    return prove(partitioned_by_hand(whole, local, pairs), ProofOptions(floats=floats))
 
 
 def test_an_uneven_product_is_equal() -> None:
@@ -142,9 +142,10 @@ func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
   return %7 : tensor<4xf32>
 }"""
     pairs = {"%arg0": ("%arg0", "[{}]"), _name_of(local, "stablehlo.add", 1): ("%0", "[{}]")}
-    assert proven(text, local, pairs).is_equal
+    assert not proven(text, local, pairs).is_equal
+    assert proven(text, local, pairs, floats=True).is_equal
     local = local.replace("1.0e-30", "1.0e-8")
-    fault = proven(text, local, pairs).fault
+    fault = proven(text, local, pairs, floats=True).fault
     assert fault is not None
     assert fault.what == "replicas on devices 0 and 1 differ"
 
@@ -215,7 +216,7 @@ func.func @main(%arg0: tensor<2xf32>) -> tensor<i32> {{
 
 
 def test_padding_is_poisoned_with_numbers_too() -> None:
-    answer = proven(COUNT, LOCAL_COUNT, {"%arg0": ("%arg0", '[{"x"}]')})
+    answer = proven(COUNT, LOCAL_COUNT, {"%arg0": ("%arg0", '[{"x"}]')}, floats=True)
     assert answer.runs == ("padding NaN", "padding 1e30")
     assert answer.fault is not None
     assert answer.fault.where is not None
@@ -234,7 +235,7 @@ func.func @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
   return %0 : tensor<2xf32>
 }"""
     split = '[{"x"}]'
-    answer = proven(text, local, {"%arg0": ("%arg0", split), "%0": ("%0", split)})
+    answer = proven(text, local, {"%arg0": ("%arg0", split), "%0": ("%0", split)}, floats=True)
     assert answer.is_equal
     assert answer.runs == ("padding NaN", "positive inputs")
     assert answer.tally.nans == 0
@@ -251,7 +252,7 @@ func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
     local = text.split("\n", 1)[1].replace("8xf32", "2xf32")
     split = '[{"x"}]'
     pairs = {name: (name, split) for name in ("%arg0", "%0", "%1")}
-    answer = proven(text, local, pairs)
+    answer = proven(text, local, pairs, floats=True)
     assert answer.is_equal
     assert len(answer.tally.loose) == 1
     assert "1 values have bounds above 0.001" in str(answer)

@@ -1,0 +1,90 @@
+"""Inputs of exact runs: uniform residues, integers from the ranges that they index, random padding.
+
+Integers come from a mixture: below one of the sizes that the program indexes, edges of these ranges, zeros;
+negative ones, and the whole range of their type, in some runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from shardy_py.base.arrays import AnyDtype
+from shardy_py.mlir.ir import walk_pre_order
+from shardy_py.mlir.record import record_of
+from shardy_py.ops import Family, TensorType
+from shardy_py.ops.compute import Array
+from shardy_py.ops.table import TABLE
+from shardy_py.run.interpret.inputs import dtype_of
+from shardy_py.run.proof.field.residues import Residues
+
+_ZEROS, _EDGES, _SCALAR_EDGES = 0.12, 0.3, 0.5
+_FULL_RANGE, _NEGATIVE, _POSITIVE = 0.25, 0.75, 0.5
+
+
+def indexed_sizes(module: ModuleOp) -> tuple[int, ...]:
+    """Returns the sizes of dimensions that ops index, or count along."""
+    sizes: set[int] = set()
+    for op in walk_pre_order(module):
+        row = TABLE.get(op.name)
+        if row is None or not (row.kind is Family.INDEXED or op.name.endswith("iota")):
+            continue
+        record = record_of(op)
+        for type_ in (*record.operands[:1], *record.results[:1]):
+            sizes.update(size for size in (type_.shape if type_ else ()) if size)
+    return tuple(sorted(sizes)) or (10,)
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What draws the elements of inputs. sizes: that the program indexes."""
+
+    field: Residues
+    random: np.random.Generator
+    sizes: tuple[int, ...]
+
+    def of(self, type_: TensorType, shape: tuple[int, ...] | None = None) -> Array:
+        """Returns random elements of a tensor."""
+        dtype = dtype_of(type_)
+        shape = tuple(1 if size is None else size for size in type_.shape) if shape is None else shape
+        return self.elements(dtype, shape)
+
+    def elements(self, dtype: AnyDtype, shape: tuple[int, ...]) -> Array:
+        """Returns random elements: floats as residues in float64."""
+        random = self.random
+        if dtype == np.bool_:
+            return random.random(shape) < 0.5
+        if dtype.kind in "iu" or "int" in dtype.name:
+            return self._integers(dtype, shape)
+        if dtype.kind == "c":
+            return self.field.uniform(random, shape) + 1j * self.field.uniform(random, shape)
+        return self.field.uniform(random, shape)
+
+    def _integers(self, dtype: AnyDtype, shape: tuple[int, ...]) -> Array:
+        random, order = self.random, self.field.order
+        if dtype.kind in "iu":
+            info = np.iinfo(dtype)
+            low, high = int(info.min), int(info.max)
+        else:
+            bits = int("".join(filter(str.isdigit, dtype.name)))
+            low, high = (
+                (0, (1 << bits) - 1) if dtype.name[0] == "u" else (-(1 << bits - 1), (1 << bits - 1) - 1)
+            )
+        if order == "lowest" and shape and random.random() < _FULL_RANGE:
+            return random.integers(
+                low, high, shape, np.int64 if low < 0 else np.uint64, endpoint=True
+            ).astype(dtype)
+        size = random.choice(self.sizes, shape)
+        size = size + random.choice((0, 2, 10), shape)
+        values = (random.random(shape) * size).astype(np.int64)
+        edges = np.stack([np.zeros_like(size), np.ones_like(size), -np.ones_like(size), size - 1, size])
+        chosen = np.take_along_axis(edges, random.integers(0, len(edges), (1, *shape)), 0)[0]
+        values = np.where(random.random(shape) < (_EDGES if shape else _SCALAR_EDGES), chosen, values)
+        values = np.where(random.random(shape) < _ZEROS, 0, values)
+        if order == "highest" and low < 0 and random.random() < _NEGATIVE:
+            values = -1 - np.abs(values)  # a maximum shows a zero
+        elif order == "lowest" and shape and random.random() < _POSITIVE:
+            values = 1 + np.abs(values)  # a minimum does
+        return np.clip(values, low, min(high, (1 << 62))).astype(dtype)

@@ -1,0 +1,202 @@
+"""The arithmetic of exact proofs: elements of floats are residues, functions are hashes.
+
+    arithmetic = FieldArithmetic(field, Hash(key), sites)
+    Settings(arithmetic=arithmetic)
+
+An op is computed as its row in `facet.py` says. What depends on constants, iotas and integers alone has its
+true value beside the residue, its shadow: order, rounding to integers and the like ask that.
+
+Not here: residues (`residues.py`), what each op means (`facet.py`).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from shardy_py.ops import Family, OpRecord
+from shardy_py.ops.compute import Array, Compute, compute_of
+from shardy_py.ops.compute.arithmetic import FLOAT, Arithmetic, using
+from shardy_py.ops.table import TABLE, row_name
+from shardy_py.run.proof.field.hashing import Hash
+from shardy_py.run.proof.field.residues import Residues
+from shardy_py.run.proof.field.ufuncs import FieldUfunc
+
+_PURE = (Family.ELEMENTWISE, Family.MOVEMENT, Family.INDEXED)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSite:
+    """An op.
+
+    original: with the types of the program. record: with those that run, where all floats are f64.
+    formats: the exponent and mantissa bits in which each float operand is exact; None: it is no float.
+    is_condition: whether it decides if a loop goes on.
+    """
+
+    original: OpRecord
+    record: OpRecord
+    formats: tuple[tuple[int, int] | None, ...] = ()
+    is_condition: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the op's row; ops that broadcast are those of equal shapes."""
+        return row_name(self.record).replace("chlo.broadcast_", "stablehlo.")
+
+    @property
+    def label(self) -> str:
+        """The name with the types of the operands, which a function depends on."""
+        types = (type_.element for type_ in self.original.operands if type_)
+        return f"{self.name}({','.join(types)})"
+
+
+class Shadows:
+    """The true values of some arrays of residues."""
+
+    def __init__(self) -> None:
+        self._values: dict[int, Array] = {}
+
+    def of(self, array: Any) -> Array | None:
+        """Returns the true values: integers are their own."""
+        if type(array) is not np.ndarray:  # a region
+            return None
+        values = cast(Array, array)
+        return values if values.dtype.kind not in "fc" else self._values.get(id(array))
+
+    def all_of(self, arrays: tuple[Any, ...]) -> list[Array] | None:
+        """Returns the true values of all; None if one has none."""
+        found = [self.of(array) for array in arrays]
+        values = [value for value in found if value is not None]
+        return values if len(values) == len(found) else None
+
+    def add(self, array: Array, value: Array) -> None:
+        """Says what the values are, as long as the array lives."""
+        key = id(array)
+        if key not in self._values:
+            weakref.finalize(array, self._values.pop, key, None)
+        self._values[key] = value
+
+
+Meaning = Callable[["FieldArithmetic", FieldSite], "Compute | None"]
+"""Returns the function of an op, or None: numpy's, on residues as they are."""
+
+
+class FieldArithmetic(Arithmetic):
+    """A field, and functions, for one program.
+
+    sites: of its ops. meaning_of: what an op means, by the name of its row. turn: by how many branches
+    conditionals are turned.
+    uninterpreted, whole: the ops that were hashed element by element, and of whole operands.
+    """
+
+    is_exact = True
+
+    def __init__(
+        self,
+        field: Residues,
+        hashes: Hash,
+        sites: Mapping[Any, FieldSite],
+        meaning_of: Callable[[str], Meaning],
+        turn: int = 0,
+    ) -> None:
+        self.field, self.hashes, self.sites, self.turn = field, hashes, sites, turn
+        self._meaning_of = meaning_of
+        self.shadows = Shadows()
+        self.uninterpreted: set[str] = set()
+        self.whole: set[str] = set()
+        self.branches: set[int] = set()
+
+    def function_of(self, op: Hashable, record: OpRecord) -> Compute | None:
+        """Returns the function of an op with floats."""
+        site = self.sites.get(op) or FieldSite(record, record)
+        if not any(map(is_float, (*site.original.operands, *site.original.results))):
+            return None
+        own = self._meaning_of(row_name(record))(self, site)
+        row = TABLE.get(row_name(record))
+        if own is None and (row is None or row.kind not in _PURE):
+            return None
+        function = compute_of(record) if own is None else own
+        if row is None or row.kind not in _PURE or not any(map(is_float, record.results)):
+            return function
+        return self._shadowed(site, function)
+
+    def _shadowed(self, site: FieldSite, function: Compute) -> Compute:
+        """The function, which also computes the true values where those of all operands are known."""
+        plain = compute_of(site.record)
+
+        def compute(record: OpRecord, *operands: Any) -> Any:
+            result: Any = function(record, *operands)
+            values = self.shadows.all_of(operands)
+            if values is not None and type(result) is np.ndarray and self.shadows.of(result) is None:
+                with using(FLOAT):
+                    self.shadows.add(result, plain(record, *values))
+            return result
+
+        return compute
+
+    def constant(self, array: Array) -> Array:
+        """Returns the residues of floats."""
+        if array.dtype.kind not in "fc":
+            return array
+        result = self.field.encoded(array)
+        self.shadows.add(result, array)
+        return result
+
+    def matmul(self, lhs: Array, rhs: Array) -> Array:
+        """Returns the products of matrices; those of integers are numpy's."""
+        is_field = lhs.dtype.kind in "fc" or rhs.dtype.kind in "fc"
+        return self.field.matmul(lhs, rhs) if is_field else np.matmul(lhs, rhs)
+
+    def multiply(self, lhs: Array, rhs: Array) -> Array:
+        """Returns the products of elements."""
+        return self.field.multiply(lhs, rhs) if lhs.dtype.kind in "fc" else lhs * rhs
+
+    def add(self, lhs: Array, rhs: Array) -> Array:
+        """Returns the sums of elements."""
+        return self.field.add(lhs, rhs) if lhs.dtype.kind in "fc" else lhs + rhs
+
+    def ufunc(self, ufunc: Any) -> Any:
+        """Returns sums and products of the field."""
+        return FieldUfunc(self.field, ufunc) if ufunc in (np.add, np.multiply) else ufunc
+
+    def follow(
+        self, run: Callable[[list[Any]], Sequence[Any]], operands: Sequence[Any], results: Sequence[Any]
+    ) -> None:
+        """Sends true values as the residues: decisions after a collective are those before it."""
+        values = self.shadows.all_of(tuple(operands))
+        if values is None or not any(operand.dtype.kind in "fc" for operand in operands):
+            return
+        with using(FLOAT):
+            for result, value in zip(results, run(values), strict=True):
+                if result.dtype.kind in "fc" and self.shadows.of(result) is None:
+                    self.shadows.add(result, value)
+
+    def branch(self, position: int, count: int) -> int:
+        """Turns all conditionals alike, so that all branches run without depending on inputs."""
+        self.branches.add(count)
+        return (position + self.turn) % count
+
+    def residues(self, bits: Array) -> Array:
+        """Returns residues of random bits."""
+        return self.field.arranged((bits % np.uint64(self.field.prime)).astype(np.float64))
+
+    def codes(self, array: Array) -> list[Array]:
+        """Returns what hashes take: one array, or two of complex numbers."""
+        if array.dtype.kind == "c":
+            return [self.field.canonical(np.real(array)), self.field.canonical(np.imag(array))]
+        if array.dtype.kind == "f":
+            return [self.field.canonical(array)]
+        return [array.astype(np.int64).view(np.uint64)]
+
+
+def is_float(type_: Any) -> bool:
+    """Returns whether the elements of a tensor are floats or complex numbers."""
+    if type_ is None:
+        return False
+    element = type_.element
+    return element[0] in "fc" or element.startswith(("bf", "tf"))

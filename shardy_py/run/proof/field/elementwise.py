@@ -1,0 +1,234 @@
+"""What elementwise ops mean on residues: laws of a field, order, or functions that nothing is known of.
+
+Each meaning returns the function of an op, or None: numpy's, on residues as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+
+from shardy_py.ops import OpRecord
+from shardy_py.ops.compute import Array, Compute, compute_of
+from shardy_py.ops.compute.arithmetic import FLOAT, using
+from shardy_py.ops.compute.chlo import broadcasting
+from shardy_py.ops.compute.lanes import dtype_of
+from shardy_py.run.proof.field.arithmetic import FieldArithmetic, FieldSite, Meaning
+
+_POINTS = np.array([0.0, 1.0, np.inf, -np.inf, np.nan])
+_LEAST, _COUNT = -16, 48
+"""The range of integers that hashes give."""
+_MOST_POWER = 4
+
+
+def _placed(site: FieldSite, function: Compute) -> Compute:
+    return broadcasting(function) if site.record.name.startswith("chlo.broadcast_") else function
+
+
+def carrier(arithmetic: FieldArithmetic, site: FieldSite) -> Compute | None:
+    """Numpy's function: movement, equality, order."""
+    return None
+
+
+def ring(function: Callable[[FieldArithmetic], Callable[..., Array]]) -> Meaning:
+    """A law of the field: the function that `function` returns for it."""
+
+    def meaning(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
+        own = function(arithmetic)
+
+        def compute(record: OpRecord, *operands: Array) -> Array:
+            return own(*operands)
+
+        return _placed(site, compute)
+
+    return meaning
+
+
+def _law(name: str) -> Meaning:
+    def of(arithmetic: FieldArithmetic) -> Callable[..., Array]:
+        return getattr(arithmetic.field, name)
+
+    return ring(of)
+
+
+add, subtract, multiply, divide = _law("add"), _law("subtract"), _law("multiply"), _law("divide")
+negate, square, conjugate = _law("negative"), _law("square"), _law("conjugate")
+
+
+def function(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
+    """A function that nothing is known of but its values where they are dyadic: exp(0), tanh(inf)."""
+    arithmetic.uninterpreted.add(site.name)
+    label = site.label
+
+    def compute(record: OpRecord, *operands: Array) -> Array:
+        return uninterpreted(arithmetic, label, record, operands)
+
+    return _placed(site, compute)
+
+
+def uninterpreted(
+    arithmetic: FieldArithmetic, label: str, record: OpRecord, operands: tuple[Array, ...]
+) -> Array:
+    """Returns hashes of the operands in the type of the result."""
+    dtype = dtype_of(record.results[0])
+    codes = [code for operand in operands for code in arithmetic.codes(operand)]
+    bits = arithmetic.hashes.of(label, *codes)
+    if dtype.kind == "c":
+        result: Array = np.empty(bits.shape, dtype)
+        result.real = arithmetic.residues(bits)
+        result.imag = arithmetic.residues(arithmetic.hashes.of(f"{label}.imag", *codes))
+    elif dtype.kind == "f":
+        result = arithmetic.residues(bits)
+    elif dtype == np.bool_:
+        return (bits & np.uint64(1)) != 0
+    else:
+        return ((bits % np.uint64(_COUNT)).astype(np.int64) + _LEAST).astype(dtype)
+    return _with_known_values(arithmetic, record, operands, result)
+
+
+def _with_known_values(
+    arithmetic: FieldArithmetic, record: OpRecord, operands: tuple[Array, ...], result: Array
+) -> Array:
+    """Puts the true values where operands are not finite, and where a real one is 0 or 1."""
+    floats = [operand for operand in operands if operand.dtype.kind in "fc"]
+    is_unary = len(operands) == 1 and floats and floats[0].dtype.kind == "f" == result.dtype.kind
+    if is_unary:
+        (x,) = operands
+        one = float(arithmetic.field.encoded(np.ones(1))[0])
+        chosen = (x == 0) | (x == one) | ~np.isfinite(x)
+        if not chosen.any():
+            return result
+        values = compute_of(record)(record, _POINTS[None])[0]
+        where = np.where(x == 0, 0, np.where(x == one, 1, np.where(np.isnan(x), 4, np.where(x > 0, 2, 3))))
+        true = values[where]
+    else:
+        chosen = np.zeros((), np.bool_)
+        for operand in floats:
+            chosen = chosen | ~np.isfinite(operand)
+        if not chosen.any():
+            return result
+        true = compute_of(record)(record, *operands)
+    known = chosen & (~np.isfinite(true) | (_is_dyadic(true)))
+    return np.where(known, arithmetic.field.encoded(np.where(known, true, 0)), result)
+
+
+def _is_dyadic(values: Array) -> Array:
+    parts = (np.real(values), np.imag(values)) if values.dtype.kind == "c" else (values,)
+    result: Any = True
+    for part in parts:
+        result = result & (np.rint(part * 256) == part * 256) & (np.abs(part) <= 65536)
+    return result
+
+
+def power(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
+    """Exponents from 0 to 4 by multiplication, others a function."""
+    hashed, field = function(arithmetic, site), arithmetic.field
+
+    def compute(record: OpRecord, base: Array, exponent: Array) -> Array:
+        result = hashed(record, base, exponent)
+        small = [
+            np.asarray(exponent == field.encoded(np.full(1, float(k)))[0]) for k in range(_MOST_POWER + 1)
+        ]
+        if any(mask.any() for mask in small):
+            value: Array = field.encoded(np.ones(base.shape)).astype(base.dtype)
+            for mask in small:
+                result = np.where(mask, value, result)
+                value = field.multiply(value, base)
+        one = field.encoded(np.ones(1))[0]
+        return np.where(base == one, one, result)
+
+    return compute
+
+
+def integral(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
+    """Rounding to integers, remainders: the true value of small dyadic numbers, else a function."""
+    hashed, field = function(arithmetic, site), arithmetic.field
+    plain = compute_of(site.record)
+
+    def compute(record: OpRecord, *operands: Array) -> Array:
+        values = arithmetic.shadows.all_of(operands)
+        if values is None:
+            pairs = [field.decoded(operand) for operand in operands]
+            known: Any = True
+            for near, _ in pairs:
+                known = known & near
+            values = [value for _, value in pairs]
+        else:
+            known = np.True_
+        result = np.where(known, field.encoded(plain(record, *values)), hashed(record, *operands))
+        infinite: Any = False
+        for operand in operands:
+            infinite = infinite | ~np.isfinite(operand)
+        return np.where(infinite, plain(record, *operands), result) if np.any(infinite) else result
+
+    return compute
+
+
+def compare(arithmetic: FieldArithmetic, site: FieldSite) -> Compute | None:
+    """By true values if they are known, else by the order of residues; a predicate if loops go on by it."""
+    plain = compute_of(site.record)
+
+    def compute(record: OpRecord, *operands: Array) -> Array:
+        values = arithmetic.shadows.all_of(operands)
+        if values is not None:
+            return plain(record, *values)
+        if site.is_condition:
+            codes = [code for operand in operands for code in arithmetic.codes(operand)]
+            return arithmetic.hashes.of(site.label, *codes) % np.uint64(10) < np.uint64(7)
+        return plain(record, *operands)
+
+    return compute
+
+
+def ordered(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
+    """A choice by order, of one of the operands or of its negative: max, min, clamp, abs."""
+    plain, field = compute_of(site.record), arithmetic.field
+
+    def compute(record: OpRecord, *operands: Array) -> Array:
+        values = arithmetic.shadows.all_of(operands)
+        if values is None:
+            return field.arranged(plain(record, *operands))
+        with using(FLOAT):
+            wanted = plain(record, *values)
+        result = field.encoded(np.where(np.isnan(wanted), wanted, 0)) + np.zeros_like(wanted)
+        for operand, value in zip(operands, values, strict=True):
+            rank = wanted.ndim - operand.ndim
+            operand, value = (a.reshape(a.shape + (1,) * rank) for a in (operand, value))
+            result = np.where(value == wanted, operand, result)
+            result = np.where((-value == wanted) & (value != wanted), field.negative(operand), result)
+        return result
+
+    return _placed_choice(site, plain, field.arranged) if site.record.name.startswith("chlo.b") else compute
+
+
+def _placed_choice(site: FieldSite, plain: Compute, arranged: Callable[[Array], Array]) -> Compute:
+    def compute(record: OpRecord, *operands: Array) -> Array:
+        return arranged(plain(record, *operands))
+
+    return compute
+
+
+def sign(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
+    """1, 0 or -1, by the true value if it is known."""
+    plain = compute_of(site.record)
+
+    def compute(record: OpRecord, operand: Array) -> Array:
+        value = arithmetic.shadows.of(operand)
+        return arithmetic.field.encoded(plain(record, operand if value is None else value))
+
+    return compute
+
+
+def encoded(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
+    """Constants and random numbers: the residue of the true value."""
+    plain = compute_of(site.record)
+
+    def compute(record: OpRecord, *operands: Array) -> Any:
+        result = plain(record, *operands)
+        if isinstance(result, tuple):
+            return tuple(map(arithmetic.constant, cast("tuple[Array, ...]", result)))
+        return arithmetic.constant(result)
+
+    return compute

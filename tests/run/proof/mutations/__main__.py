@@ -1,0 +1,113 @@
+"""Breaks partitioned programs on purpose, one change each, and asks the proof.
+
+    python -m tests.run.proof.mutations --count 2 --seed 0          2 changes of each kind in each program
+    python -m tests.run.proof.mutations --program embedding --kind 'index offset'
+    python -m tests.run.proof.mutations --random 20                 in 20 random programs
+    python -m tests.run.proof.mutations --right 100                 random programs as they are: all are right
+
+A mutant is different if a device returns another result for one of many inputs (`difference.py`). One that
+is different and accepted is a fault of the proof, and fails the command; the proof in floats is known to
+accept some. Of one that is equal the reason is told. "caught": of those that are different; "rejected": of
+the others, each of which is listed, to be looked at: it may differ for inputs that were not tried.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from shardy_py.base.errors import ShardyError
+from tests.run.proof.mutations.broken import KINDS, NAMES, RANDOM, Subject
+from tests.run.proof.mutations.campaign import PROOFS, Table, outcome, outcomes
+from tests.run.proof.mutations.difference import TIMES, Runs
+
+
+def main() -> int:
+    """Prints the table."""
+    options = _parser().parse_args()
+    proofs = {name: PROOFS[name] for name in options.prove or PROOFS}
+    if options.right:
+        return _right(range(options.seed, options.seed + options.right), tuple(proofs))
+    names = options.program or [*NAMES]
+    if options.random:
+        names = [f"{RANDOM}{seed}" for seed in range(options.seed, options.seed + options.random)]
+    if options.site is not None:
+        return _one(names[0], options.kind[0], options.site, tuple(proofs))
+    strict = [proof for proof in proofs if proof != "floats"] or [*proofs]
+    table, rejected = Table(tuple(proofs)), 0
+    for name in names:
+        try:
+            for found in outcomes(
+                name, options.kind or KINDS, options.count, options.seed, proofs, options.inputs
+            ):
+                table.add(found)
+                if any(found.is_missed(proof) for proof in strict):
+                    print(found, flush=True)
+        except (ShardyError, AssertionError) as error:
+            rejected += isinstance(error, AssertionError)
+            if not options.random or isinstance(error, AssertionError):
+                print(f"{name}: {error}", flush=True)
+    print(table)
+    print("\nwhy those that are not different are equal:")
+    for reason, number in table.reasons.most_common():
+        print(f"{number:6} {reason}")
+    if table.unexplained:
+        print("\nrejected, and no difference found:")
+        print("\n".join(map(str, table.unexplained)))
+    missed = {proof: sum(found.is_missed(proof) for found in table.missed) for proof in proofs}
+    print("\naccepted and different: " + ", ".join(f"{proof} {number}" for proof, number in missed.items()))
+    return int(rejected > 0 or any(missed[proof] for proof in strict))
+
+
+def _one(name: str, kind: str, number: int, proofs: tuple[str, ...]) -> int:
+    subject = Subject.named(name)
+    mutant = subject.broken(kind, number)
+    if mutant is None:
+        print("invalid")
+        return 1
+    print(subject.whole.local, mutant.partitioned.local, sep="\n")
+    found = outcome(subject, Runs.of(subject.whole), mutant, {proof: PROOFS[proof] for proof in proofs})
+    print(found)
+    return int(any(found.is_missed(proof) for proof in proofs))
+
+
+def _right(seeds: range, proofs: tuple[str, ...]) -> int:
+    """Proves programs that nothing was done to."""
+    proven, refused, faults = 0, 0, 0
+    for seed in seeds:
+        try:
+            made = Subject.named(f"{RANDOM}{seed}").whole
+        except ShardyError:
+            refused += 1
+            continue
+        for proof in proofs:
+            text = PROOFS[proof](made)
+            proven += not text
+            if text.startswith("cannot run"):
+                refused += 1
+            elif text:
+                faults += 1
+                print(f"{RANDOM}{seed}, {proof}: {text}", flush=True)
+    print(f"{proven} proven equal, {faults} rejected, {refused} not partitioned or cannot run")
+    return int(faults > 0)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.run.proof.mutations", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--count", type=int, default=1, help="mutants of a kind and program; 0: all")
+    parser.add_argument("--seed", type=int, default=0, help="of the choice of places, and of random programs")
+    parser.add_argument("--kind", action="append", choices=KINDS)
+    parser.add_argument(
+        "--program", action="append", help=f"a file, {RANDOM}SEED, or one of {', '.join(NAMES)}"
+    )
+    parser.add_argument("--prove", action="append", choices=tuple(PROOFS))
+    parser.add_argument("--site", type=int, help="the place of one mutant, which is printed")
+    parser.add_argument("--inputs", type=int, default=TIMES, help="on which equal mutants are equal")
+    parser.add_argument("--random", type=int, metavar="N", help="mutants of N random programs")
+    parser.add_argument("--right", type=int, metavar="N", help="N random programs as they are")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,307 @@
+"""Whether a change of a local program changes what a device returns: both run in floats on many inputs.
+
+    differs = Runs.of(partitioned).compare(mutant)
+    differs.kind, differs.reason
+
+Inputs are adversarial: integers over the ranges that they may index, edges of types, ties, huge and tiny
+floats, and padding of any content. Nothing of the proof is used but the parts of inputs and results. An equal
+program is explained: how far the change goes, and which op takes it away.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from xdsl.ir import Operation
+
+from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.ir import find_ops_where, operands_of, type_of, walk_pre_order
+from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.symbols import function_name
+from shardy_py.ops import TensorType
+from shardy_py.ops.compute import Array
+from shardy_py.ops.compute.lanes import TOKEN
+from shardy_py.passes.partitioned import Partitioned
+from shardy_py.run.interpret import Executable, RunLimits, Settings
+from shardy_py.run.interpret.inputs import dtype_of
+from shardy_py.run.interpret.values import is_array
+from shardy_py.run.proof.case import Case, arguments_of, main_of
+from shardy_py.run.proof.shards import Shards
+from tests.run.proof.mutations.broken import Mutant
+
+TIMES = 120
+"""Inputs on which a mutant is equal; a different one is known after a few."""
+EXPLAINED = 12
+STEPS = 1 << 14
+HUGE = 1e20
+NOISE = 2.0**-18
+"""Differences below it, of the largest element of a tensor, may come from the order of a sum."""
+REORDERING = ("groups",)
+"""Kinds of changes that may do no more than change the order of a sum."""
+DIFFERENT, ROUNDED, EQUAL = "different", "rounded", "equal"
+FLOATS = ("normal", "large", "ties", "negative", "positive", "edges", "tiny", "zeros")
+INTEGERS = ("index", "edges", "index", "any", "zeros", "index")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a change does: `DIFFERENT` results, those that differ by rounding, or `EQUAL` ones, and why."""
+
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Input:
+    """Inputs of the local program, and what the unbroken one returns; None: it fails.
+
+    is_extreme: whether sums of its floats may overflow, which depends on their order.
+    """
+
+    arrays: list[Any]
+    results: list[Any] | None
+    is_extreme: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """The unbroken local program on all inputs."""
+
+    case: Case
+    times: int
+    known: list[_Input] = field(default_factory=list[_Input])
+
+    @staticmethod
+    def of(partitioned: Partitioned, times: int = TIMES) -> Runs:
+        """Nothing is run yet."""
+        return Runs(Case.of(partitioned), times)
+
+    @property
+    def partitioned(self) -> Partitioned:
+        """The unbroken program."""
+        return self.case.partitioned
+
+    def inputs(self, times: int) -> Iterator[_Input]:
+        """The inputs on which the unbroken program runs, with what it returns."""
+        for seed in range(times):
+            if seed == len(self.known):
+                arrays = _inputs(self.case, seed)
+                is_extreme = any(map(_is_extreme, arrays))
+                try:
+                    self.known.append(_Input(arrays, self._unbroken.run(arrays), is_extreme))
+                except ShardyError:
+                    self.known.append(_Input(arrays, None, is_extreme))
+            if self.known[seed].results is not None:
+                yield self.known[seed]
+
+    @cached_property
+    def _unbroken(self) -> Executable:
+        return _executable(self.partitioned)
+
+    @cached_property
+    def _outputs(self) -> list[Shards | None]:
+        return self.case.outputs()
+
+    def compare(self, mutant: Mutant) -> Difference:
+        """What the change does, and if nothing: how far it goes."""
+        found = EQUAL
+        try:
+            run = _executable(mutant.partitioned)
+        except ShardyError as error:
+            return Difference(DIFFERENT, f"cannot run: {error}")
+        for given in self.inputs(self.times):
+            assert given.results is not None
+            if given.is_extreme and mutant.kind in REORDERING:
+                continue
+            try:
+                results = run.run(given.arrays)
+            except ShardyError:
+                return Difference(DIFFERENT, "fails")
+            for shards, old, new in zip(self._outputs, given.results, results, strict=True):
+                kind = _difference(shards, old, new, self.partitioned.grid.size)
+                if kind == DIFFERENT:
+                    return Difference(DIFFERENT, "")
+                found = kind if kind == ROUNDED else found
+        return Difference(found, "a sum in another order" if found == ROUNDED else self._reason(mutant))
+
+    def _reason(self, mutant: Mutant) -> str:
+        """Where the difference ends: ops whose operands differ, and whose results do not."""
+        changed, absorbing = set[Operation](), Counter[str]()
+        originals = dict(zip(mutant.before, walk_pre_order(self.partitioned.local), strict=True))
+        for given in self.inputs(EXPLAINED):
+            old, new = _Seen(), _Seen()
+            _executable(self.partitioned, old).run(given.arrays)
+            _executable(mutant.partitioned, new).run(given.arrays)
+            for op, made in new.results.items():
+                before = old.results.get(originals[op]) if op in originals else None
+                if before is None or not _are_same(before, made):
+                    changed.add(op)
+        for op in new.results:
+            if op not in changed:
+                owners = {operand.owner for operand in operands_of(op)}
+                if owners & changed:
+                    absorbing[op.name.partition(".")[2]] += 1
+        known = {op for op in changed if op in originals}
+        if absorbing:
+            return "taken away by " + ", ".join(sorted(absorbing))
+        return "no op has another value" if not known else "only in padding, or in values that nothing reads"
+
+
+@dataclass(eq=False)
+class _Seen:
+    """The results of all ops of a run."""
+
+    results: dict[Operation, list[list[Any]]] = field(default_factory=dict[Operation, "list[list[Any]]"])
+
+    def observe(self, op: Operation, devices: Any, results: list[Any]) -> None:
+        self.results.setdefault(op, []).append(results)
+
+
+def _executable(partitioned: Partitioned, seen: _Seen | None = None) -> Executable:
+    settings = Settings(
+        grid=partitioned.grid,
+        limits=RunLimits(steps=STEPS),
+        observed=lambda op: seen is not None,
+        observe=None if seen is None else seen.observe,
+        write=lambda line: None,
+    )
+    return Executable(partitioned.local, function_name(main_of(partitioned.local)), settings)
+
+
+def _are_same(old: Sequence[Sequence[Any]], new: Sequence[Sequence[Any]]) -> bool:
+    """Whether two runs of an op have the same results, execution by execution."""
+    pairs = zip(old, new, strict=False)
+    return len(old) == len(new) and all(
+        _are_same_arrays(a, b) for before, after in pairs for a, b in zip(before, after, strict=True)
+    )
+
+
+def _are_same_arrays(old: Any, new: Any) -> bool:
+    """Whether two results, of any number of lanes, are equal in all lanes."""
+    if not is_array(old):
+        return True
+    has_nan = old.dtype.kind in "fc"
+    return old.shape[1:] == new.shape[1:] and np.array_equal(
+        *np.broadcast_arrays(old, new), equal_nan=has_nan
+    )
+
+
+def _difference(shards: Shards | None, old: Any, new: Any, devices: int) -> str:
+    """How the true elements of a result differ, on all devices."""
+    if not is_array(old):
+        return EQUAL
+    if old.shape[1:] != new.shape[1:]:
+        return DIFFERENT
+    if shards is not None and shards.groups is not None:
+        old, new, inside = shards.joined(old), shards.joined(new), np.True_
+    else:
+        old, new = (np.broadcast_to(array, (devices, *array.shape[1:])) for array in (old, new))
+        inside = np.True_ if shards is None else shards.inside(np.arange(devices))
+    bad = (old != new) & ~((old != old) & (new != new)) & inside
+    if not bad.any():
+        return EQUAL
+    if old.dtype.kind in "biu":
+        return DIFFERENT
+    with np.errstate(all="ignore"):
+        kind = np.complex128 if old.dtype.kind == "c" else np.float64
+        wide = old.astype(kind), new.astype(kind)
+        finite = np.isfinite(wide[0]) & inside
+        largest = float(np.abs(wide[0], where=finite, out=np.zeros(old.shape)).max(initial=0))
+        is_small = np.abs(wide[0] - wide[1]) <= NOISE * largest
+    return ROUNDED if (is_small | ~bad).all() else DIFFERENT
+
+
+# ---------------------------------------------------------------------- inputs
+
+
+def _is_extreme(array: Any) -> bool:
+    """Whether it has huge floats."""
+    if not is_array(array) or array.dtype.kind in "biu":
+        return False
+    with np.errstate(all="ignore"):
+        return bool((np.abs(array.astype(np.complex128)) > HUGE).any())
+
+
+def _inputs(case: Case, seed: int) -> list[Any]:
+    """Inputs of a seed as parts of the devices; what they and their padding are like depends on the seed."""
+    random = np.random.default_rng(seed)
+    sizes = sorted(_sizes(case))
+    made: list[Any] = []
+    for number, (argument, shards) in enumerate(zip(arguments_of(case.whole), case.inputs(), strict=True)):
+        tensor = tensor_type(type_of(argument))
+        if tensor is None or shards is None:
+            made.append(TOKEN)
+            continue
+        array = _random(random, tensor, seed + number * (seed % 3), sizes)
+        split = shards.split(array, 0)
+        if shards.has_padding:
+            fill = TensorType(split.shape, tensor.element)
+            other = _random(random, fill, seed + 5, sizes)
+            split = np.where(shards.inside(np.arange(shards.devices)), split, other)
+        made.append(split)
+    return made
+
+
+def _sizes(case: Case) -> set[int]:
+    """The sizes of dimensions of the whole program."""
+    found = {2}
+    for op in find_ops_where(case.whole, lambda op: True):
+        for value in (*operands_of(op), *op.results):
+            tensor = tensor_type(type_of(value))
+            found.update(() if tensor is None else (size for size in tensor.shape if size))
+    return found
+
+
+def _random(random: np.random.Generator, type_: TensorType, mode: int, sizes: Sequence[int]) -> Array:
+    dtype, shape = dtype_of(type_), tuple(size or 0 for size in type_.shape)
+    if dtype == np.bool_:
+        return np.asarray(random.random(shape) < random.choice([0.1, 0.5, 0.9]))
+    if dtype.kind in "iu" or "int" in dtype.name:
+        return _integers(random, dtype, shape, INTEGERS[mode % len(INTEGERS)], sizes)
+    if dtype.kind == "c":
+        parts = [_floats(random, shape, FLOATS[mode % len(FLOATS)]) for _ in range(2)]
+        return (parts[0] + 1j * parts[1]).astype(dtype)
+    with np.errstate(all="ignore"):
+        return _floats(random, shape, FLOATS[mode % len(FLOATS)]).astype(dtype)
+
+
+def _integers(
+    random: np.random.Generator, dtype: np.dtype[Any], shape: tuple[int, ...], mode: str, sizes: Sequence[int]
+) -> Array:
+    size = int(random.choice(sizes))
+    if mode == "any" and dtype.kind in "iu" and shape:
+        limits = np.iinfo(dtype)
+        return random.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+    if mode == "edges":
+        chosen = random.choice([0, 1, -1, size - 1, size, size // 2], shape)
+    elif mode == "zeros" or dtype.kind not in "iu":
+        chosen = random.integers(0, 2, shape)
+    else:
+        chosen = random.integers(0, size + int(random.choice([0, 2])), shape)
+    return np.asarray(chosen).astype(np.int64).astype(dtype)
+
+
+def _floats(random: np.random.Generator, shape: tuple[int, ...], mode: str) -> Array:
+    normal = random.standard_normal(shape)
+    match mode:
+        case "large":
+            return normal * 1e3
+        case "ties":
+            return np.asarray(random.integers(-2, 3, shape), np.float64)
+        case "negative":
+            return -np.abs(normal) - 0.5
+        case "positive":
+            return np.abs(normal) + 0.5
+        case "edges":
+            return np.asarray(random.choice([0.0, 1.0, -1.0, 1e30, -1e30, -3.3e38, 3.3e38], shape))
+        case "tiny":
+            return normal * 1e-3
+        case "zeros":
+            return np.where(random.random(shape) < 0.5, 0.0, normal)
+        case _:
+            return np.asarray(normal)

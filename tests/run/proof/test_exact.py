@@ -1,0 +1,187 @@
+"""Exact proofs: local programs that are wrong where floats, their inputs or their padding do not show it."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardy_py.run.proof import Answer, ProofOptions, prove
+from tests.run.proof.by_hand import partitioned_by_hand
+
+MESH = 'sdy.mesh @mesh = <["x"=4]>'
+ROWS = '[{"x"}, {}]'
+PART = '[{"x"}]'
+GROUPS = (
+    "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, "
+    "replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids"
+)
+
+
+def proven(whole: str, local: str, pairs: dict[str, tuple[str, str]], *, floats: bool = False) -> Answer:
+    return prove(partitioned_by_hand(f"{MESH}\n{whole}", local, pairs), ProofOptions(floats=floats))
+
+
+def all_reduced(value: str, kind: str, type_: str) -> str:
+    return f""""stablehlo.all_reduce"({value}) <{{{GROUPS}}}> ({{
+  ^bb0(%a: tensor<{type_}>, %b: tensor<{type_}>):
+    %z = stablehlo.{kind} %a, %b : tensor<{type_}>
+    stablehlo.return %z : tensor<{type_}>
+  }}) : (tensor<{type_}>) -> tensor<{type_}>"""
+
+
+def reduced(kind: str, type_: str, size: int, initial: str) -> str:
+    return f"""
+  %0 = stablehlo.constant dense<{initial}> : tensor<{type_}>
+  %1 = stablehlo.reduce(%arg0 init: %0) applies stablehlo.{kind} across dimensions = [0] :
+      (tensor<{size}x{type_}>, tensor<{type_}>) -> tensor<{type_}>"""
+
+
+@pytest.mark.parametrize(
+    ("type_", "zero", "lowest"), [("f32", "0.0", "0xFF800000"), ("i32", "0", "-2147483648")]
+)
+def test_a_maximum_needs_its_mask(type_: str, zero: str, lowest: str) -> None:
+    """The zeros that pad 13 rows made inside to 16 are above the maximum in one of the orders."""
+    body = reduced("maximum", type_, 13, lowest).replace("%arg0", "%5")
+    whole = f"""func.func @main(%arg0: tensor<13x{type_}>) -> tensor<{type_}> {{
+  %5 = stablehlo.add %arg0, %arg0 : tensor<13x{type_}>{body}
+  return %1 : tensor<{type_}>
+}}"""
+    local = f"""func.func @main(%arg0: tensor<13x{type_}>) -> tensor<{type_}> {{
+  %f = stablehlo.constant dense<{zero}> : tensor<{type_}>
+  %p = stablehlo.pad %arg0, %f, low = [0], high = [3], interior = [0] :
+      (tensor<13x{type_}>, tensor<{type_}>) -> tensor<16x{type_}>
+  %q = stablehlo.add %p, %p : tensor<16x{type_}>{reduced("maximum", type_, 16, lowest).replace("%arg0", "%q")}
+  return %1 : tensor<{type_}>
+}}"""
+    assert not proven(whole, local, {"%arg0": ("%arg0", "[{}]")}).is_equal
+    masked = local.replace("high = [3]", "high = [0]").replace("16x", "13x")
+    assert proven(whole, masked, {"%arg0": ("%arg0", "[{}]")}).is_equal
+
+
+@pytest.mark.parametrize("kind", ["maximum", "minimum", "add"])
+def test_all_devices_hold_the_result(kind: str) -> None:
+    initial = {"maximum": "0xFF800000", "minimum": "0x7F800000", "add": "0.0"}[kind]
+    whole = f"""func.func @main(%arg0: tensor<8xf32>) -> tensor<f32> {{{reduced(kind, "f32", 8, initial)}
+  return %1 : tensor<f32>
+}}"""
+    local = f"""func.func @main(%arg0: tensor<2xf32>) -> tensor<f32> {{{reduced(kind, "f32", 2, initial)}
+  %2 = {all_reduced("%1", kind, "f32")}
+  return %2 : tensor<f32>
+}}"""
+    pairs = {"%arg0": ("%arg0", PART)}
+    assert proven(whole, local, pairs).is_equal
+    dropped = local.replace("return %2", "return %1")
+    assert not proven(whole, dropped, pairs).is_equal
+
+
+def test_a_replica_that_differs_is_found() -> None:
+    whole = """func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.tanh %arg0 : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}"""
+    local = """func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.tanh %arg0 : tensor<8xf32>
+  %1 = stablehlo.partition_id : tensor<ui32>
+  %2 = stablehlo.constant dense<3> : tensor<ui32>
+  %3 = stablehlo.compare EQ, %1, %2 : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+  %4 = stablehlo.constant dense<1.0> : tensor<8xf32>
+  %5 = stablehlo.add %0, %4 : tensor<8xf32>
+  %6 = stablehlo.select %3, %5, %0 : tensor<i1>, tensor<8xf32>
+  return %6 : tensor<8xf32>
+}"""
+    fault = proven(whole, local, {"%arg0": ("%arg0", "[{}]")}).fault
+    assert fault is not None
+    assert fault.device == 3
+
+
+def test_indices_cover_the_range_that_they_index() -> None:
+    """A wrong offset shows in rows that only integers above 9 reach."""
+    whole = """func.func @main(%arg0: tensor<512xf32>, %arg1: tensor<i32>) -> tensor<1xf32> {
+  %0 = stablehlo.dynamic_slice %arg0, %arg1, sizes = [1] : (tensor<512xf32>, tensor<i32>) -> tensor<1xf32>
+  return %0 : tensor<1xf32>
+}"""
+    local = """func.func @main(%arg0: tensor<512xf32>, %arg1: tensor<i32>) -> tensor<1xf32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %d = stablehlo.constant dense<400> : tensor<i32>
+  %e = stablehlo.clamp %c, %arg1, %d : tensor<i32>
+  %0 = stablehlo.dynamic_slice %arg0, %e, sizes = [1] : (tensor<512xf32>, tensor<i32>) -> tensor<1xf32>
+  return %0 : tensor<1xf32>
+}"""
+    pairs = {"%arg0": ("%arg0", "[{}]")}
+    assert proven(whole, local, pairs, floats=True).is_equal
+    assert not proven(whole, local, pairs).is_equal
+
+
+ROUNDED = """func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.add %arg0, %arg0 : tensor<8xf32>
+  %1 = stablehlo.convert %0 : (tensor<8xf32>) -> tensor<8xbf16>
+  %2 = stablehlo.convert %1 : (tensor<8xbf16>) -> tensor<8xf32>
+  return %2 : tensor<8xf32>
+}"""
+
+
+def test_roundings_are_operations() -> None:
+    plain = """func.func @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.add %arg0, %arg0 : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}"""
+    pairs = {"%arg0": ("%arg0", "[{}]")}
+    assert proven(plain, ROUNDED, pairs, floats=True).is_equal
+    assert not proven(plain, ROUNDED, pairs).is_equal
+
+
+def test_rounding_twice_is_rounding_once() -> None:
+    twice = ROUNDED.replace(
+        "  return %2",
+        """  %3 = stablehlo.convert %2 : (tensor<8xf32>) -> tensor<8xbf16>
+  %4 = stablehlo.convert %3 : (tensor<8xbf16>) -> tensor<8xf32>
+  return %4""",
+    )
+    reduced = ROUNDED.replace(
+        "%1 = stablehlo.convert %0 : (tensor<8xf32>) -> tensor<8xbf16>",
+        "%2 = stablehlo.reduce_precision %0, format = e8m7 : tensor<8xf32>",
+    ).replace("  %2 = stablehlo.convert %1 : (tensor<8xbf16>) -> tensor<8xf32>\n", "")
+    for local in (twice, reduced):
+        answer = proven(ROUNDED, local, {"%arg0": ("%arg0", "[{}]")})
+        assert answer.is_equal, answer
+
+
+def test_counting_in_a_narrow_type_is_found() -> None:
+    whole = """func.func @main() -> tensor<518xbf16> {
+  %0 = stablehlo.iota dim = 0 : tensor<518xbf16>
+  return %0 : tensor<518xbf16>
+}"""
+    local = """func.func @main() -> tensor<518xbf16> {
+  %0 = stablehlo.iota dim = 0 : tensor<259xbf16>
+  %1 = stablehlo.constant dense<259.0> : tensor<259xbf16>
+  %2 = stablehlo.add %0, %1 : tensor<259xbf16>
+  %3 = stablehlo.concatenate %0, %2, dim = 0 : (tensor<259xbf16>, tensor<259xbf16>) -> tensor<518xbf16>
+  return %3 : tensor<518xbf16>
+}"""
+    assert not proven(whole, local, {}).is_equal
+
+
+def test_cancellation_is_no_difference() -> None:
+    """x + y - x is y in any order of the sum; floats differ by the roundings of x."""
+    whole = """func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.constant dense<1.0e30> : tensor<8xf32>
+  %1 = stablehlo.multiply %arg0, %0 : tensor<8xf32>
+  %2 = stablehlo.add %1, %arg1 : tensor<8xf32>
+  %3 = stablehlo.subtract %2, %1 : tensor<8xf32>
+  return %3 : tensor<8xf32>
+}"""
+    local = """func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> tensor<8xf32> {
+  return %arg1 : tensor<8xf32>
+}"""
+    pairs = {"%arg0": ("%arg0", "[{}]")}
+    assert proven(whole, local, pairs).is_equal
+
+
+def test_the_answer_says_what_was_shown() -> None:
+    answer = proven(ROUNDED, ROUNDED, {"%arg0": ("%arg0", "[{}]")})
+    text = str(answer)
+    assert "element for element" in text
+    assert "field of a random prime of 31 bits, functions uninterpreted; 9 runs: 3 orders" in text
+    assert "error: below" in text
+    data = answer.to_json()
+    assert (data["arithmetic"], data["is_equal"]) == ("exact", True)
+    assert data["error"] < 1e-6
