@@ -206,6 +206,7 @@ REFUSAL_CAUSES = (
             _named(
                 "stablehlo.rng",
                 "stablehlo.dynamic_iota",
+                "stablehlo.dynamic_broadcast_in_dim",
                 "stablehlo.scatter",
                 "stablehlo.dynamic_slice",
                 "stablehlo.broadcast",

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from shardy_py.indexing import Expr, IndexMap, bounds_of, constant, dim, range_var, reads
 from shardy_py.ops import Domain, OpRecord, Reads, TensorType, indexing_maps, reads_of, row_name
+from shardy_py.ops.custom_calls import MOVED
 from shardy_py.ops.reads import extents
 from shardy_py.propagation.rules import derive_from_maps, derive_rule
 from shardy_py.sharding import FactorType, ShardingRule
@@ -24,6 +25,7 @@ from shardy_py.sharding.rule import TensorMapping
 from tests.propagation.rules.instances import FAMILIES
 
 MAX_POINTS = 4000
+MOVING = [f"stablehlo.custom_call@{target}" for target in MOVED]
 UNSOUND = {
     "stablehlo.pad": "equal sizes count as unpadded, also where low and high padding cancel",
     "stablehlo.reduce_window": "a window of one element counts as none, also with a base dilation",
@@ -33,6 +35,9 @@ UNSOUND = {
     "stablehlo.custom_call@CompactWyHelper": "pointwise, though the matrix is read whole",
     "stablehlo.custom_call@InvertDiagBlocksLowerTriangular": "pointwise, though the matrix is read whole",
     "stablehlo.custom_call@InvertDiagBlocksUpperTriangular": "pointwise, though the matrix is read whole",
+    **dict.fromkeys(
+        MOVING, "pointwise, though the parts of a dimension that changes its size do not line up"
+    ),
 }
 """Rows whose policy follows Shardy in what the maps do not bear out."""
 
@@ -123,6 +128,18 @@ def test_the_check_finds_what_is_unsound() -> None:
     record = OpRecord("stablehlo.custom_call", (square,), (square,), call)
     rule = derive_rule(record)
     assert rule is not None
+    assert list(violations(record, rule))
+
+
+@pytest.mark.parametrize("target", MOVED)
+def test_parts_of_another_size_do_not_line_up(target: str) -> None:
+    """As in Shardy, where a dimension that shrinks is one factor, of the size in the result."""
+    types = (TensorType((1, 4)),), (TensorType((1, 2)),)
+    record = OpRecord("stablehlo.custom_call", *types, {"call_target_name": target})
+    rule = derive_rule(record)
+    assert str(rule) == "<([i, j])->([i, j]) {i=1, j=2}>"
+    assert rule is not None
+    assert row_name(record) in UNSOUND
     assert list(violations(record, rule))
 
 
