@@ -4,8 +4,8 @@ For a difference of degree D in m applications of functions, a run accepts a wro
 below (m (m - 1) / 2 + 1) D / p, as polynomials that differ agree at so few points (Schwartz, Zippel); and the
 prime divides a coefficient of b bits with a probability below b / 2^28.
 
->>> Exactness(9, 3, 0, (), (), 3).error
-5.774199962615967e-07
+>>> f"{Exactness(9, 3, 0, (), (), 3).error:.1e}"
+'5.7e-07'
 """
 
 from __future__ import annotations
