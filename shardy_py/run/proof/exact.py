@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from shardy_py.mlir.ir import operands_of, type_of, walk_pre_order
-from shardy_py.mlir.op_errors import place_of
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.symbols import function_name
@@ -27,9 +26,9 @@ from shardy_py.ops.compute.lanes import TOKEN
 from shardy_py.ops.table import row_of
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.interpret import Executable, Settings
-from shardy_py.run.interpret.values import is_array
+from shardy_py.run.interpret.values import Value
 from shardy_py.run.proof.answer import Answer, ValueFault, fault_of
-from shardy_py.run.proof.case import Case, arguments_of, main_of, results_of
+from shardy_py.run.proof.case import Case, arguments_of, main_of
 from shardy_py.run.proof.comparison import LocalObserver, Tally, WrongValue, unequal
 from shardy_py.run.proof.degrees import degree_of
 from shardy_py.run.proof.exact_inputs import Inputs, indexed_sizes
@@ -41,6 +40,7 @@ from shardy_py.run.proof.field.facet import MEANINGS
 from shardy_py.run.proof.field.hashing import Hash
 from shardy_py.run.proof.field.residues import ORDERS, Residues
 from shardy_py.run.proof.options import ProofOptions
+from shardy_py.run.proof.returned import returned
 
 RUNS, FEW_RUNS = 9, 3
 """The runs of small programs, and of large ones: each order of residues three times, or once."""
@@ -227,32 +227,22 @@ def _arrays(case: Case, inputs: Inputs, given: Sequence[Array]) -> list[Any]:
 
 
 def _result_fault(
-    case: Case, wholes: list[Any], local: list[Any], arithmetic: FieldArithmetic
+    case: Case, wholes: list[Value], local: list[Value], arithmetic: FieldArithmetic
 ) -> ValueFault | None:
     """Compares what the programs return, on every device."""
-    values = results_of(case.whole)
-    for number, (wanted, made, parts) in enumerate(zip(wholes, local, case.outputs(), strict=True)):
-        value, source = f"result {number}", values[number]
-        place = place_of(source.op) if isinstance(source, OpResult) else None
-        source = case.sources.get(source, source)
-        if parts is None or not is_array(wanted):
-            continue
-        if made.shape[1:] != parts.local_shape:
-            shapes = str(list(parts.local_shape)), str(list(made.shape[1:]))
-            fact = "another shape than its type"
-            return ValueFault(value, place, fact, None, None, None, 0, *shapes, source=source)
-        members = np.arange(parts.devices)
-        if parts.groups is not None:
-            made = parts.combined(made, arithmetic.ufunc)
-        right = parts.parts(wanted, np.zeros_like(members), members)
-        bad = unequal(made, right) & parts.inside(members)
+    for each in returned(case, wholes, local):
+        if not each.has_its_shape:
+            return each.wrong_shape()
+        shards, made = each.shards, each.local
+        members = np.arange(shards.devices)
+        if shards.groups is not None:
+            made = shards.combined(made, arithmetic.ufunc)
+        right = shards.parts(each.whole, np.zeros_like(members), members)
+        bad = unequal(made, right) & shards.inside(members)
         if bad.any():
             first = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
             device, at = first[0], first[1:]
-            texts = [str(np.broadcast_to(array, bad.shape)[first]) for array in (right, made)]
+            expected, got = (str(np.broadcast_to(array, bad.shape)[first]) for array in (right, made))
             only = device if len(bad) > 1 else None
-            where = parts.global_index(device, at)
-            return ValueFault(
-                value, place, "wrong value", only, at, where, 0, *cast(Any, texts), source=source
-            )
+            return each.fault("wrong value", only, at, shards.global_index(device, at), (expected, got))
     return None

@@ -15,20 +15,21 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import OpResult
 
 from shardy_py.mlir.ir import type_of
-from shardy_py.mlir.op_errors import place_of
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.symbols import function_name
+from shardy_py.mlir.typed import of_kind
 from shardy_py.ops.compute import Array
 from shardy_py.ops.compute.lanes import TOKEN
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.interpret import Executable, Settings
 from shardy_py.run.interpret.inputs import random_array
-from shardy_py.run.interpret.values import Value, is_array
+from shardy_py.run.interpret.values import Value
 from shardy_py.run.proof.answer import Answer, ValueFault, fault_of
-from shardy_py.run.proof.case import Case, arguments_of, main_of, results_of
+from shardy_py.run.proof.case import Case, arguments_of, main_of
 from shardy_py.run.proof.comparison import LocalObserver, WrongValue
 from shardy_py.run.proof.expected import Expected
 from shardy_py.run.proof.options import DEFAULT, ProofOptions
+from shardy_py.run.proof.returned import returned
 from shardy_py.run.proof.rounding import allowed, differs, is_float, largest
 from shardy_py.run.proof.shards import poison
 from shardy_py.run.proof.widening import can_widen
@@ -187,24 +188,16 @@ def _result_fault(
     case: Case, wholes: tuple[list[Value], list[Value]], local: list[Value]
 ) -> ValueFault | None:
     """Compares what the programs return, also where nothing is known of how it was computed."""
-    values = results_of(case.whole)
-    for number, (wanted, change, made, parts) in enumerate(zip(*wholes, local, case.outputs(), strict=True)):
-        value, source = f"result {number}", values[number]
-        place = place_of(source.op) if isinstance(source, OpResult) else None
-        source = case.sources.get(source, source)
-        if parts is None or not is_array(wanted):
-            continue
-        if made.shape[1:] != parts.local_shape:
-            shapes = str(list(parts.local_shape)), str(list(made.shape[1:]))
-            fact = "another shape than its type"
-            return ValueFault(value, place, fact, None, None, None, 0, *shapes, source=source)
-        got, expected = parts.joined(made), wanted[0]
+    for each in returned(case, wholes[0], local):
+        if not each.has_its_shape:
+            return each.wrong_shape()
+        got, expected = each.shards.joined(each.local), each.whole[0]
         if is_float(got.dtype):
-            bad = differs(got, expected, allowed(expected, change[0]), largest(expected))
+            moved = of_kind(wholes[1][each.number], np.ndarray)[0]
+            bad = differs(got, expected, allowed(expected, moved), largest(expected))
         else:
             bad = got != expected
         if bad.any():
             at = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
-            texts = str(expected[at]), str(got[at])
-            return ValueFault(value, place, "wrong value", None, at, at, 0, *texts, source=source)
+            return each.fault("wrong value", None, at, at, (str(expected[at]), str(got[at])))
     return None
