@@ -2,7 +2,7 @@
 
 A value is a quotient of polynomials, of degrees (above, below). Sums, products and quotients follow from
 their operands; what is moved or chosen has the largest of its operands; a function starts again at (1, 0).
-Loops run as often as they are known to; where degrees grow beyond `LARGEST`, there is no bound.
+Loops run as often as is known; where degrees grow beyond `LARGEST`, there is no bound.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ _CHOICES = (
     "clamp",
     "abs",
     "negate",
-    "convert",
     "real",
     "imag",
     "complex",
@@ -135,7 +134,7 @@ class _Walk:
         top = _largest(given)
         multiplies = any(name.endswith(("multiply", "divide")) for name in names)
         if not multiplies:
-            return (top[0] + top[1] * len(given), top[1] * max(len(given), 1)) if top[1] else top
+            return _sum_of_many(record, top)
         elements = prod(shape_of(record.operands[0])) if record.is_static else LARGEST
         return top[0] * elements, top[1] * elements
 
@@ -173,20 +172,26 @@ def _of_op(record: OpRecord, given: list[Degree]) -> Degree:
         return _product(given[0], given[0])
     if short == "power":
         return max(1, 4 * given[0][0]), 4 * given[0][1]
+    if short == "convert":  # a rounding is a function
+        return _largest([*given, _VARIABLE])
     if short in _CHOICES or (
         row is not None and row.kind in (Family.MOVEMENT, Family.INDEXED, Family.COLLECTIVE)
     ):
         return _largest(given)
     if row is not None and row.kind is Family.PRODUCT:
-        above, below = _product(given[0], given[1])
-        return (above, below) if not below else (above + below * _terms(record), below * _terms(record))
+        return _sum_of_many(record, _product(given[0], given[1]))
     if short.startswith("batch_norm"):
-        top = _largest(given)
-        return 8 * (top[0] + top[1]) + 8, 8 * (top[0] + top[1]) + 8
+        top = _largest(given)  # means, and products of at most five terms
+        return _sum_of_many(record, (8 * (top[0] + top[1]) + 8, 8 * top[1]))
     return _VARIABLE
 
 
-def _terms(record: OpRecord) -> int:
-    return max(
-        1, *(prod(shape_of(type_)) for type_ in record.operands if type_ is not None and record.is_static)
-    )
+def _sum_of_many(record: OpRecord, term: Degree) -> Degree:
+    """Of a sum of terms, each with a denominator of its own: at most as many as the largest operand has."""
+    above, below = term
+    if not below:
+        return term
+    if not record.is_static or row_of(record).kind is Family.COLLECTIVE:
+        raise _TooLarge
+    terms = max(1, *(prod(shape_of(type_)) for type_ in record.operands if type_ is not None))
+    return above + below * terms, below * terms

@@ -68,7 +68,7 @@ class Uses:
         return name, copies
 
     def only(self, name: Name, part: PatternRole) -> tuple[PlannedOp, ...] | None:
-        """The step that makes a value used once, with the copies behind it; None: it is no such part."""
+        """The step that makes a value used once, with the copies behind it; None: none has that role."""
         name, copies = self.behind_copies(name)
         if name not in self.made or self.count[name] != 1 or self.part(self.made[name]) is not part:
             return None

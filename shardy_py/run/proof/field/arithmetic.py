@@ -34,7 +34,7 @@ class FieldSite:
     """An op.
 
     original: with the types of the program. record: with those that run, where all floats are f64.
-    formats: the exponent and mantissa bits in which each float operand is exact; None: it is no float.
+    formats: the exponent and mantissa bits in which each float operand is exact; None: an integer.
     is_condition: whether it decides if a loop goes on.
     """
 

@@ -1,6 +1,6 @@
 """Functions that nothing is known of but that equal operands give equal results: keyed hashes of residues.
 
-Not here: which ops are such functions (`meanings.py`).
+Not here: which ops are such functions (`facet.py`).
 
 >>> h = Hash(7)
 >>> x = np.array([1, 2], np.uint64)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any, cast
 
 import numpy as np
 
 from shardy_py.ops.compute import Array
 from shardy_py.run.proof.field.residues import Residues
+
+MOST_TERMS = 1 << 21
+"""Residues of 31 bits that are summed before they are reduced: below 2^53, so exact in float64."""
+_CHUNK = 1 << 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +43,14 @@ class FieldUfunc:
             if initial is None:
                 return self.plain.reduce(array, axis, dtype)
             return self.plain.reduce(array, axis, dtype, initial=initial)
-        if self._is_sum:
-            return self.field.arranged(np.add.reduce(array, axis))
         given = cast("tuple[int, ...]", axis if isinstance(axis, tuple) else (axis,))
         axes = tuple(a % array.ndim for a in given)
+        if self._is_sum:
+            for along in axes:
+                if prod(array.shape[a] for a in axes) > MOST_TERMS:
+                    starts = list(range(0, array.shape[along], _CHUNK))
+                    array = self.field.arranged(np.add.reduceat(array, starts, along))
+            return self.field.arranged(np.add.reduce(array, axes))
         kept = [a for a in range(array.ndim) if a not in axes]
         rows = array.transpose(*axes, *kept)
         rows = rows.reshape(-1, *rows.shape[len(axes) :])
@@ -55,9 +64,14 @@ class FieldUfunc:
         """Returns for each element all up to it combined."""
         if array.dtype.kind not in "fc":
             return self.plain.accumulate(array, axis, dtype)
-        if self._is_sum:
-            return self.field.arranged(np.add.accumulate(array, axis))
         rows = np.moveaxis(array, axis, 0).copy()
+        if self._is_sum:
+            for start in range(0, len(rows), MOST_TERMS):
+                part = rows[start : start + MOST_TERMS]
+                if start:
+                    part[0] = self.field.add(part[0], rows[start - 1])
+                part[...] = self.field.arranged(np.add.accumulate(part, 0))
+            return np.moveaxis(rows, 0, axis)
         for row in range(1, len(rows)):
             rows[row] = self.field.multiply(rows[row - 1], rows[row])
         return np.moveaxis(rows, 0, axis)
@@ -67,8 +81,10 @@ class FieldUfunc:
         if array.dtype.kind not in "fc":
             self.plain.at(array, positions, values)
         elif self._is_sum:
-            np.add.at(array, positions, values)
-            array[positions] = self.field.arranged(array[positions])
+            for start in range(0, len(positions), MOST_TERMS):
+                where = positions[start : start + MOST_TERMS]
+                np.add.at(array, where, values[start : start + MOST_TERMS])
+                array[where] = self.field.arranged(array[where])
         else:
             order = np.argsort(positions, kind="stable")
             while len(order):

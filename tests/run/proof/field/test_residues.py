@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shardy_py.run.proof.field import ufuncs
 from shardy_py.run.proof.field.residues import ORDERS, Order, Residues
 from shardy_py.run.proof.field.ufuncs import FieldUfunc
 
@@ -100,3 +101,24 @@ def test_primes_are_random_and_none_is_mersennes() -> None:
     primes = {Residues.random(np.random.default_rng(seed), "middle").prime for seed in range(20)}
     assert len(primes) == 20
     assert all(prime % 4 == 3 and prime != 2**31 - 1 for prime in primes)
+
+
+def test_long_sums_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ufuncs, "MOST_TERMS", 50)
+    monkeypatch.setattr(ufuncs, "_CHUNK", 8)
+    field = Residues(PRIME, "lowest")
+    array = np.full((7, 60), float(PRIME - 1))
+    total = FieldUfunc(field, np.add)
+    assert total.reduce(array, (0, 1)) == PRIME - 420
+    assert total.reduce(array, 1).tolist() == [PRIME - 60] * 7
+    assert total.accumulate(array, 1)[0].tolist() == [PRIME - 1 - k for k in range(60)]
+    into = np.zeros(2)
+    total.at(into, np.array([0, 1] * 120), np.full(240, float(PRIME - 1)))
+    assert into.tolist() == [PRIME - 120] * 2
+
+
+def test_sums_beyond_the_integers_of_float64_are_exact() -> None:
+    integers = np.random.default_rng(0).integers(PRIME // 2, PRIME, (3, (1 << 22) + 1)) | 1
+    field = Residues(PRIME, "lowest")
+    found = FieldUfunc(field, np.add).reduce(integers.astype(np.float64), (0, 1))
+    assert int(found) == int(integers.sum()) % PRIME

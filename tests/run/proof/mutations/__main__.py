@@ -7,7 +7,7 @@
 
 A mutant is different if a device returns another result for one of many inputs (`difference.py`). One that
 is different and accepted is a fault of the proof, and fails the command; the proof in floats is known to
-accept some. Of one that is equal the reason is told. "caught": of those that are different; "rejected": of
+accept some. Equal ones are listed with the reason. "caught": of those that are different; "rejected": of
 the others, each of which is listed, to be looked at: it may differ for inputs that were not tried.
 """
 
