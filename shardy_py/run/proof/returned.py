@@ -19,7 +19,7 @@ from shardy_py.run.proof.shards import Shards
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ReturnedValue:
+class ResultPair:
     """A result: its number, the value of the whole program, and how it is sharded.
 
     whole: of the whole program, in one lane. local: of all devices.
@@ -57,9 +57,9 @@ class ReturnedValue:
         return ValueFault(name, place, fact, device, index, whole_index, 0, *texts, source=source)
 
 
-def returned(case: Case, wholes: Sequence[Value], local: Sequence[Value]) -> Iterator[ReturnedValue]:
+def returned(case: Case, wholes: Sequence[Value], local: Sequence[Value]) -> Iterator[ResultPair]:
     """Returns the results that are arrays of known sharding."""
     values = results_of(case.whole)
     for number, (whole, made, shards) in enumerate(zip(wholes, local, case.outputs(), strict=True)):
         if shards is not None and is_array(whole) and is_array(made):
-            yield ReturnedValue(number, values[number], case, shards, whole, made)
+            yield ResultPair(number, values[number], case, shards, whole, made)
