@@ -166,7 +166,6 @@ LOCAL = Facet(
             windows=pad_windows,
             exchange=exchange_pad,
             is_local=is_local_pad,
-            whole=_UNIT,
         ),
         "stablehlo.concatenate": LocalRow(
             form=forms.concatenate, windows=concatenated_parts, is_looked_through=True

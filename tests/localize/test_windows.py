@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shardy_py import Program, propagate
 from tests.localize.windowed import Array, compare, numbers, tensor
 
 Case = tuple[str, list[Array]]
@@ -186,6 +187,70 @@ def test_concatenations() -> None:
         assert not warnings
 
     check()
+
+
+@st.composite
+def joined_slices(draw: st.DrawFn) -> Case:
+    """Slices of two tensors, one after the other; of one tensor, its end and its start, they rotate it."""
+    sizes = draw(st.lists(st.integers(1, 14), min_size=2, max_size=2))
+    pieces = [(0, *sorted((draw(st.integers(0, sizes[0])), sizes[0])))]
+    if draw(st.booleans()):
+        middle = draw(st.integers(0, sizes[0]))
+        pieces = [(0, middle, sizes[0]), (0, 0, middle)]
+    for _ in range(draw(st.integers(0, 2))):
+        source = draw(st.integers(0, 1))
+        first, last = sorted(draw(st.tuples(*[st.integers(0, sizes[source])] * 2)))
+        pieces.append((source, first, last))
+    lines = [
+        f"%s{i} = stablehlo.slice %arg{source} [{first}:{last}, 0:4]"
+        f" {{sdy.sharding = #sdy.sharding_per_value<[{sharding('xb')}]>}}"
+        f" : ({tensor((sizes[source], 4))}) -> {tensor((last - first, 4))}"
+        for i, (source, first, last) in enumerate(pieces)
+    ]
+    total = sum(last - first for _, first, last in pieces)
+    names, types = (
+        ", ".join(found)
+        for found in (
+            [f"%s{i}" for i in range(len(pieces))],
+            [tensor((last - first, 4)) for _, first, last in pieces],
+        )
+    )
+    made = tensor((total, 4))
+    lines.append(
+        f"%0 = stablehlo.concatenate {names}, dim = 0"
+        f" {{sdy.sharding = #sdy.sharding_per_value<[{sharding('xb')}]>}} : ({types}) -> {made}"
+    )
+    arguments = [(tensor((size, 4)), "xb") for size in sizes]
+    text = program(draw(PARTS), arguments, "\n  ".join(lines), "xb", made).replace("%0 = %s0", "%s0", 1)
+    return text, [numbers((size, 4)) + np.float32(100 * i) for i, size in enumerate(sizes)]
+
+
+def test_joined_slices() -> None:
+    """Elements of slices go where the concatenation has them."""
+
+    @settings(max_examples=60, deadline=None, derandomize=True)
+    @given(joined_slices())
+    def check(case: Case) -> None:
+        compare(*case)
+
+    check()
+
+
+def test_a_rotation_sends_what_leaves_each_part() -> None:
+    """One permute of three elements from each part to the next, and from the last to the first."""
+    row = '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}'
+    text = f"""sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<64xf32> {row}) -> tensor<64xf32> {{
+  %0 = stablehlo.slice %a [61:64] : (tensor<64xf32>) -> tensor<3xf32>
+  %1 = stablehlo.slice %a [0:61] : (tensor<64xf32>) -> tensor<61xf32>
+  %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<3xf32>, tensor<61xf32>) -> tensor<64xf32>
+  return %2 : tensor<64xf32>
+}}
+"""
+    local = propagate(Program.parse(text, as_compiled=False)).partition()
+    report = local.communication()
+    assert (report.counts, report.total.bytes) == ({"collective_permute": 1}, 12)
+    assert local.prove().is_equal
 
 
 @pytest.mark.parametrize("cases", [slices, pads, reversals, reductions, convolutions])

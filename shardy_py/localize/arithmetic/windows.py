@@ -37,10 +37,14 @@ class WindowReads(SplitDimension):
 
     is_mirrored: window i is counted from the end, and so are the parts: part t reads what is near part
     `parts - 1 - t`.
+    is_ring: the elements beyond an end are those at the other one; parts are even, windows have one element.
+    limits: the first element that is read, and the one behind the last; None: all are.
     """
 
     window: Window = ELEMENT
     is_mirrored: bool = False
+    is_ring: bool = False
+    limits: tuple[int, int] | None = None
 
     @property
     def is_elementwise(self) -> bool:
@@ -144,7 +148,8 @@ class WindowExchange:
 
     def is_own(self, piece: Piece) -> bool:
         """True if every part has the piece itself."""
-        return piece.hop == 0 and not self.source.is_mirrored
+        hop = piece.hop % self.source.parts if self.source.is_ring else piece.hop
+        return hop == 0 and not self.source.is_mirrored
 
     def pairs(self, piece: Piece, mesh: Mesh, axes: Axes) -> Integers:
         """[pairs, 2]: the devices between which a piece moves, from and to."""
@@ -159,7 +164,8 @@ class WindowExchange:
         source = (part[::-1] if self.source.is_mirrored else part) + piece.hop
         first, last = self.reads[:, 0], self.reads[:, 1]
         start = source * self.source.part_in
-        return source, (first <= last) & (first < start + piece.stop) & (last >= start + piece.start)
+        reads = (first <= last) & (first < start + piece.stop) & (last >= start + piece.start)
+        return source % len(part) if self.source.is_ring else source, reads
 
     def _receives(self, piece: Piece) -> NDArray[np.bool_]:
         source, reads = self._sources(piece)
@@ -177,7 +183,10 @@ def window_exchange(source: WindowReads) -> WindowExchange:
     end = start + (windows - 1) * window.stride + spread
     first, last = -(-start // base), end // base
     is_used = windows > 0
-    reads = np.stack([np.maximum(first, 0), np.minimum(last, source.size_in - 1)], axis=1)
+    least, behind_last = source.limits or (0, source.size_in)
+    reads = np.stack([np.maximum(first, least), np.minimum(last, behind_last - 1)], axis=1)
+    if source.is_ring:
+        reads = np.stack([first, last], axis=1)
     reads[~is_used] = (0, -1)
     lowest, highest = range_read(reads, part * own)
     span = (count - 1) * window.stride + spread + 1
@@ -193,7 +202,7 @@ def window_exchange(source: WindowReads) -> WindowExchange:
         source,
         pieces_between(lowest, highest, own),
         reads,
-        bool(np.any(beyond & is_used)) and not source.is_mirrored,
+        bool(np.any(beyond & is_used)) and not (source.is_mirrored or source.is_ring),
         (before, behind, step - 1),
         Start(slope, offset - lowest * step + before),
         size,
