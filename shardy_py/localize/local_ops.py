@@ -107,7 +107,7 @@ def iota(local: Localizer, site: Site) -> None:
         return
     build, result = StablehloBuilder(op), op.results[0]
     shape, element = shape_of(result), element_of(result)
-    is_exact = _has_integers_to(result, whole.shape[dim] - 1)
+    is_exact = _has_integers_to(result, (whole.shape[dim] or 1) - 1)
     part = renewed(op).results[0] if is_exact else build.iota(shape, dim, local.counts.integer)
     offset = local.offset(build, whole.mesh, whole.axes(dim), shape[dim])
     if is_exact:
