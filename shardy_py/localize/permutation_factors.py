@@ -72,6 +72,8 @@ def _resolve(op: Operation, state: Resolution) -> None:
     rule = state.rule(op)
     if rule is None or rule.is_custom:
         return
+    if state.options.enable_windowed_halo_exchange and row.scan is not None and row.scan(op, state):
+        return
     if state.options.enable_windowed_halo_exchange and row.windows is not None:
         reason = exchange_described(op, row.windows, rule, state)
         if reason:

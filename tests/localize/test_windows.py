@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shardy_py import Program, propagate
+from shardy_py import Options, Program, propagate
 from tests.localize.windowed import Array, compare, numbers, tensor
 
 Case = tuple[str, list[Array]]
@@ -251,6 +251,60 @@ func.func @main(%a: tensor<64xf32> {row}) -> tensor<64xf32> {{
     report = local.communication()
     assert (report.counts, report.total.bytes) == ({"collective_permute": 1}, 12)
     assert local.prove().is_equal
+
+
+IDENTITIES = {"add": "0", "multiply": "1", "maximum": "-2147483648", "minimum": "2147483647"}
+
+
+@st.composite
+def scans(draw: st.DrawFn) -> Case:
+    """Cumulative windows in both directions, along a dimension of any size, of integers."""
+    size, name = draw(st.integers(2, 30)), draw(st.sampled_from(sorted(IDENTITIES)))
+    padding = f"[{size - 1}, 0]" if draw(st.booleans()) else f"[0, {size - 1}]"
+    given = tensor((2, size), "i32")
+    op = f"""stablehlo.constant dense<{IDENTITIES[name]}> : tensor<i32>
+  %r = "stablehlo.reduce_window"(%arg0, %0) ({{
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %1 = stablehlo.{name} %a, %b : tensor<i32>
+      stablehlo.return %1 : tensor<i32>
+  }}) {{window_dimensions = array<i64: 1, {size}>, padding = dense<[[0, 0], {padding}]> : tensor<2x2xi64>,
+    $sharding}} : ({given}, tensor<i32>) -> {given}"""
+    text = program(draw(PARTS), [(given, "bx")], op, "bx", given).replace("return %0", "return %r")
+    return text, [numbers((2, size), np.int32)]
+
+
+def test_scans() -> None:
+    """Parts scan their own elements, and combine them with the totals of the others."""
+
+    @settings(max_examples=40, deadline=None, derandomize=True)
+    @given(scans())
+    def check(case: Case) -> None:
+        ops, warnings = compare(*case)
+        assert "sdy.reshard" in ops
+        assert not warnings
+
+    check()
+
+
+def test_a_scan_sends_a_total_of_each_part() -> None:
+    """Of 16 elements of a part one is sent; parts of another size are padded with what the scan ignores."""
+    row = '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}'
+    for size in (64, 61):
+        text = f"""sdy.mesh @mesh = <["x"=4]>
+func.func @main(%given: tensor<{size}xf32> {row}) -> (tensor<{size}xf32> {row}) {{
+  %c = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%given, %c) {MAXIMUM}
+    {{window_dimensions = array<i64: {size}>, padding = dense<[[0, {size - 1}]]> : tensor<1x2xi64>}}
+    : (tensor<{size}xf32>, tensor<f32>) -> tensor<{size}xf32>
+  return %0 : tensor<{size}xf32>
+}}
+"""
+        options = Options(update_non_divisible_input_output_shardings=False)
+        local = propagate(Program.parse(text, as_compiled=False), options).partition()
+        report = local.communication()
+        assert (report.counts, report.total.bytes) == ({"all_gather": 1}, 12)
+        assert local.prove().is_equal
+        assert not local.warnings
 
 
 @pytest.mark.parametrize("cases", [slices, pads, reversals, reductions, convolutions])
