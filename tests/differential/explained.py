@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from unittest import mock
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from shardy_py.localize.facet import LOCAL
 from shardy_py.localize.local_ops import iota
 from shardy_py.localize.padding_masks import scalar_data
 from shardy_py.mlir.dialects import parse_module, print_module, sdy
@@ -43,7 +45,7 @@ class CrashCause:
 
 def _without_priorities_of_the_dead(text: str) -> str:
     module = parse_module(text)
-    dead = list(dead_ops([op for op in walk_pre_order(module) if op.results]).values())
+    dead = list(_dead(module).values())
     # Imports copy constant expressions for each use, so that those for dead ops are dead.
     shared = [value.owner for op in dead for value in op.operands if isinstance(value.owner, Operation)]
     for op in [
@@ -77,11 +79,12 @@ def _without_priorities_of_nothing(text: str) -> str:
 
 
 def _without_ops(is_meant: Callable[[Operation], bool]) -> Callable[[str], str]:
-    """Puts zeros in the place of results of the ops that are meant."""
+    """Puts zeros in the place of results of the ops that are meant; what only they used goes with them."""
 
     def without(text: str) -> str:
         module = parse_module(text)
         reader = ShardingReader()
+        dead = _dead(module)
         for op in [op for op in walk_pre_order(module) if op.results and is_meant(op)]:
             for result in op.results:
                 type_, sharding = result.type, reader.of(result)
@@ -96,9 +99,17 @@ def _without_ops(is_meant: Callable[[Operation], bool]) -> Callable[[str], str]:
             else:
                 op.detach()
                 op.erase()
+        for key, op in _dead(module).items():
+            if key not in dead:
+                op.detach()
+                op.erase()
         return print_module(module)
 
     return without
+
+
+def _dead(module: ModuleOp) -> dict[int, Operation]:
+    return dead_ops([op for op in walk_pre_order(module) if op.results])
 
 
 def _named(*beginnings: str) -> Callable[[Operation], bool]:
@@ -281,8 +292,11 @@ IMITATIONS = (
     Imitation(
         "it leaves shapes in operands of random tensors and iotas as those of the whole",
         lambda: mock.patch.dict(
-            "shardy_py.localize.global_to_local.ROWS",
-            {"stablehlo.rng": lambda _local, _site: None, "stablehlo.dynamic_iota": iota},
+            LOCAL.rows,
+            {
+                "stablehlo.rng": replace(LOCAL.of("stablehlo.rng"), form=None),
+                "stablehlo.dynamic_iota": replace(LOCAL.of("stablehlo.dynamic_iota"), form=iota),
+            },
         ),
     ),
     Imitation(
