@@ -6,15 +6,15 @@ A cause is proved, not guessed: the program without it does not crash, is not re
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from unittest import mock
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from shardy_py.localize.facet import LOCAL
+from shardy_py.localize.facet import LOCAL, Form
 from shardy_py.localize.local_ops import iota
 from shardy_py.localize.padding_masks import scalar_data
 from shardy_py.mlir.dialects import parse_module, print_module, sdy
@@ -137,6 +137,7 @@ CHECKS = {
     "inShardings[0] == outShardings[0]": "a pad or slice resharded without halo exchange",
     "isFullyReplicated(inSharding) == isFullyReplicated(outSharding)": "a reshape of which only "
     "operand or result is sharded, which explicit reshards left",
+    "Padding value must be zero for sharded contracting": "a contraction of a tensor that the program pads",
     "isCommunicationFreeSliceDim": "padding of a slice whose elements are of other devices",
 }
 """What a check says that is meant to end C++ for good, and what it is about."""
@@ -255,6 +256,10 @@ INVALID: tuple[tuple[str, Callable[[str], bool]], ...] = (
         lambda message: "'sdy.all_to_all' op two consecutive sub-axes can be merged" in message,
     ),
     (
+        "its reshard-to-collectives slices a value of a mesh with another order of devices",
+        lambda message: "'sdy.all_slice' op result mesh does not match operand mesh" in message,
+    ),
+    (
         "its full explicit reshards leave a result unreduced along axes that come to shard it",
         _is_unreduced_and_sharded,
     ),
@@ -284,19 +289,37 @@ class Imitation:
     imitated: Callable[[], AbstractContextManager[object]]
 
 
+def _with_forms(forms: dict[str, Form | None]) -> Callable[[], AbstractContextManager[object]]:
+    """Gives ops other local forms: None leaves all but types as it is."""
+    rows = {name: replace(LOCAL.of(name), form=form) for name, form in forms.items()}
+    return lambda: mock.patch.dict(LOCAL.rows, rows)
+
+
 IMITATIONS = (
     Imitation(
         "its reshard-to-collectives ends after two rounds, though axes are not where they are to be",
         lambda: mock.patch("shardy_py.reshard.collectives._Sequence._start_over", return_value=()),
     ),
     Imitation(
-        "it leaves shapes in operands of random tensors and iotas as those of the whole",
-        lambda: mock.patch.dict(
-            LOCAL.rows,
+        "it leaves shapes in operands as those of the whole",
+        _with_forms(
             {
-                "stablehlo.rng": replace(LOCAL.of("stablehlo.rng"), form=None),
-                "stablehlo.dynamic_iota": replace(LOCAL.of("stablehlo.dynamic_iota"), form=iota),
-            },
+                "stablehlo.rng": None,
+                "stablehlo.dynamic_iota": iota,
+                "stablehlo.dynamic_broadcast_in_dim": None,
+                "stablehlo.dynamic_reshape": None,
+            }
+        ),
+    ),
+    Imitation(
+        "it leaves partition_id and channels of the program as they are among replicas",
+        _with_forms(
+            {
+                "stablehlo.partition_id": None,
+                "stablehlo.all_to_all": None,
+                "stablehlo.collective_broadcast": None,
+                "stablehlo.collective_permute": None,
+            }
         ),
     ),
     Imitation(
@@ -306,6 +329,14 @@ IMITATIONS = (
         ),
     ),
 )
+
+
+@contextmanager
+def _all_imitated() -> Generator[None]:
+    with ExitStack() as stack:
+        for fault in IMITATIONS:
+            stack.enter_context(fault.imitated())
+        yield
 
 
 NEEDS_OTHERS = "needs elements of other devices is unsupported"
@@ -327,7 +358,8 @@ def difference_cause(text: str, refusal: str, is_same: Callable[[str], bool]) ->
         with fault.imitated():
             if is_same(text):
                 return fault.name
-    return UNKNOWN
+    with _all_imitated():
+        return SEVERAL if is_same(text) else UNKNOWN
 
 
 def refusal_cause(text: str, message: str, refusal: Callable[[str], str]) -> str:
