@@ -15,7 +15,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from shardy_py.localize.facet import LOCAL, Form
-from shardy_py.localize.local_ops import iota
 from shardy_py.localize.padding_masks import scalar_data
 from shardy_py.mlir.dialects import parse_module, print_module, sdy
 from shardy_py.mlir.dialects.stablehlo import ConvolutionOp
@@ -232,6 +231,10 @@ REFUSAL_CAUSES = (
 """Refusals of the partitioner."""
 INVALID_COLLECTIVE = "'sdy.collective_permute' op sharded size of result doesn't match"
 _TWICE = re.compile(r"(duplicate axis ref|sub-ax[ei]s)[^\n]*\n[^\n]*see current operation: ")
+_BOUND = re.compile(
+    r'operates on axis "(\w+)" which is already bound by a parent sdy.manual_computation op\n'
+    r"[^\n]*see current operation: [^\n]*, unreduced=\w*\{([^}]*)\}"
+)
 _BOTH = re.compile(r"<@\w+, (\[[^\]]*\])[^<>]*, unreduced=\w*\{([^}]*)\}")
 
 
@@ -240,6 +243,12 @@ def _is_unreduced_and_sharded(message: str) -> bool:
     found = _TWICE.search(message)
     shardings = _BOTH.findall(message[found.end() :]) if found else ()
     return any(not _names(sharding).isdisjoint(_names(unreduced)) for sharding, unreduced in shardings)
+
+
+def _is_unreduced_inside(message: str) -> bool:
+    """Whether an op that C++ made in a manual computation has a result unreduced along its manual axes."""
+    found = _BOUND.search(message)
+    return found is not None and found[1] in _names(found[2])
 
 
 def _names(axes: str) -> set[str]:
@@ -258,6 +267,10 @@ INVALID: tuple[tuple[str, Callable[[str], bool]], ...] = (
     (
         "its reshard-to-collectives slices a value of a mesh with another order of devices",
         lambda message: "'sdy.all_slice' op result mesh does not match operand mesh" in message,
+    ),
+    (
+        "its per-instruction partitioning leaves the sharding of an unreduced result within the computation",
+        _is_unreduced_inside,
     ),
     (
         "its full explicit reshards leave a result unreduced along axes that come to shard it",
@@ -301,11 +314,11 @@ IMITATIONS = (
         lambda: mock.patch("shardy_py.reshard.collectives._Sequence._start_over", return_value=()),
     ),
     Imitation(
-        "it leaves shapes in operands as those of the whole",
+        "it leaves shapes in operands, and iotas of such a shape, as those of the whole",
         _with_forms(
             {
                 "stablehlo.rng": None,
-                "stablehlo.dynamic_iota": iota,
+                "stablehlo.dynamic_iota": None,
                 "stablehlo.dynamic_broadcast_in_dim": None,
                 "stablehlo.dynamic_reshape": None,
             }
