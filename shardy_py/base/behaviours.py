@@ -275,6 +275,16 @@ class Behaviour(Enum):
         "of the dimensions that the indices address",
         "tests/xla/spmd/test_releases.py",
     )
+    PRODUCTS_STAY_NARROW = ReferenceChange(
+        JAX_0_12,
+        "on the host XLA's products of bf16 to bf16 are by a library; before, of operands in f32",
+        "tests/report/memory/test_host_rules.py",
+    )
+    CONCATENATIONS_ARE_COPIED_BY_BYTES = ReferenceChange(
+        JAX_0_12,
+        "on the host XLA fuses no concatenation with rows of 64 bytes in 2,048; before, of 128 elements",
+        "tests/xla/buffers/test_host_fusion.py",
+    )
     ERF_HAS_RULE = ReferenceChange(
         JAX_0_12,
         "XLA gives erf, an op of HLO that Shardy does not know, an elementwise rule",
