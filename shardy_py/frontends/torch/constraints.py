@@ -26,6 +26,7 @@ from shardy_py.api import Mesh, P, Program, Sharding, ShardyError, Value
 from shardy_py.api.annotate import DIRECTIONS, Editor
 from shardy_py.api.partition_spec import dim
 from shardy_py.frontends.aten.boundary import TARGET
+from shardy_py.frontends.builder.tensor import static_shape
 from shardy_py.frontends.torch.boundaries import (
     AGAIN,
     INPUTS,
@@ -334,7 +335,7 @@ def _boundaries(module: ModuleOp) -> dict[str, list[CustomCallOp]]:
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:
-    return tuple(cast(Any, tensor_type(value.type)).shape)
+    return static_shape(value)
 
 
 def _rank(value: SSAValue) -> int:
@@ -352,7 +353,7 @@ def _has(value: SSAValue, sharding: TensorSharding) -> bool:
     return isinstance(owner, ShardingConstraintOp) and owner.sharding.data == sharding
 
 
-def _line_of(op: Any) -> Attribute:
+def _line_of(op: Operation) -> Attribute:
     """The source line in the location of an op."""
     location = of_kind(op.location, Attribute)
     return location.location if isinstance(location, NameLoc) else location

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from inspect import signature
 from sys import getrefcount
-from typing import Any
 
 from xdsl.ir import Operation
 
@@ -26,7 +25,7 @@ from shardy_py.ops.custom_calls import CALL
 from shardy_py.ops.spec import Control, Storage
 from shardy_py.ops.table import call_target, row_name, row_of
 from shardy_py.run.interpret import collectives, effects, instruments
-from shardy_py.run.interpret.bodies import body_maker
+from shardy_py.run.interpret.bodies import RegionBody, body_maker
 from shardy_py.run.interpret.build import Builder, Handler, Known, NestedRegion, Pure
 from shardy_py.run.interpret.constants import constant_array
 from shardy_py.run.interpret.control import handlers as control_handlers
@@ -63,7 +62,7 @@ def _dynamic_reduce_window(builder: Builder, op: Operation, regions: tuple[Neste
     region = NestedRegion(builder.function(name), ())
 
     def run(devices: Devices, operands: list[Value]) -> Sequence[Value]:
-        body: Any = body_maker(region)(devices, operands)
+        body = body_maker(region)(devices, operands)
         return dynamic_reduce_window(record, body, *operands)
 
     return run
@@ -162,7 +161,12 @@ def _in_place(
     return (function(record, target, *others),)
 
 
-def _with_bodies(record: OpRecord, function: Any, makers: list[Any], count: int) -> Run:
+def _with_bodies(
+    record: OpRecord,
+    function: Compute,
+    makers: list[Callable[[Devices, list[Value]], RegionBody]],
+    count: int,
+) -> Run:
     def run(devices: Devices, operands: list[Value]) -> Sequence[Value]:
         bodies = [make(devices, operands) for make in makers]
         arrays = operands[:count]
