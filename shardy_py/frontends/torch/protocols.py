@@ -361,15 +361,6 @@ class Spec(Protocol):
         ...
 
 
-class FakeTensor(TorchTensor, Protocol):
-    """A tensor without elements, as exported programs have them."""
-
-    @property
-    def fake_mode(self) -> AbstractContextManager[object]:
-        """The mode in which others like it are made."""
-        ...
-
-
 class GradientContext(Protocol):
     """The context in which a custom op keeps values of its call for its gradient."""
 

@@ -17,15 +17,12 @@ from xdsl.ir import Operation
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.files import write_whole
 from shardy_py.base.rows import csv_text
-from shardy_py.mlir.dialects import check, interpreter
 from shardy_py.mlir.ir import operands_of, type_of
 from shardy_py.mlir.typed import element_type_of, integer_of, text_of
 from shardy_py.ops.compute import Array
-from shardy_py.ops.custom_calls import CALL
-from shardy_py.run.interpret.build import Builder, Handler, NestedRegion
+from shardy_py.run.interpret.build import Builder, NestedRegion
 from shardy_py.run.interpret.constants import array_of
 from shardy_py.run.interpret.machine import Devices, Run
-from shardy_py.run.interpret.parallel import run_parallel
 from shardy_py.run.interpret.printing import Element, array_text, element_text, stored_type
 from shardy_py.run.interpret.values import Value, expanded
 
@@ -247,23 +244,3 @@ def write_probe(path: Path, array: Array, identifier: str, type_text: str) -> No
 def _index_cell(text: str) -> str:
     """Returns a name of the program as a cell of CSV, as StableHLO's interpreter writes it if it is plain."""
     return csv_text([{"": text}]).splitlines()[1]
-
-
-HANDLERS: dict[str, Handler] = {
-    # StableHLO's testdata spells expectations as custom calls.
-    prefix + check.op_class(name).name: handler
-    for prefix in ("", f"{CALL}@")
-    for name, handler in {
-        "expect_almost_eq": expect_almost_eq,
-        "expect_almost_eq_const": expect_almost_eq,
-        "expect_close": expect_close,
-        "expect_eq": expect_eq,
-        "expect_eq_const": expect_eq,
-        "expect_serialized_eq": expect_serialized_eq,
-    }.items()
-} | {
-    interpreter.op_class(name).name: handler
-    for name, handler in {"print": print_, "probe": probe, "run_parallel": run_parallel}.items()
-}
-HANDLERS[f"{CALL}@check.eq"] = check_eq
-"""The handler of each op of the dialects `check` and `interpreter`, by its name or that of its row."""
