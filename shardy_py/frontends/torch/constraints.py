@@ -38,6 +38,7 @@ from shardy_py.frontends.torch.boundaries import (
 from shardy_py.frontends.torch.gradients import divides, summed_values
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.plans import ParallelPlan, ParameterGroup, StyledModule
+from shardy_py.frontends.torch.step_names import owner_of
 from shardy_py.frontends.torch.styles import Layouts
 from shardy_py.mlir.dialects.sdy import PropagationBarrierOp, ShardingConstraintOp, TensorShardingAttr
 from shardy_py.mlir.dialects.stablehlo import CustomCallOp
@@ -86,19 +87,12 @@ def planned(
     names = {value.label: value for value in values if value.label in set(parameters)}
     shardings: dict[Value, Sharding] = {}
     for value in values:
-        owner = names.get(_owner(value.label))
+        owner = names.get(owner_of(value.label))
         if owner is not None and owner.shape == value.shape:
             shardings[value] = parameter_sharding(plan, mesh, owner)
         elif plan.axes and value.shape is not None and value.role == "argument":
             shardings[value] = _only_replicated(mesh, len(value.shape), plan.axes)
     return constrained(program.annotate(shardings), plan, mesh, names, function)
-
-
-def _owner(label: str) -> str:
-    """The parameter that a value belongs to: of `exp_avg of w after` and of `w gradient` it is `w`."""
-    for suffix in (" after", " gradient"):
-        label = label.removesuffix(suffix)
-    return label.rpartition(" of ")[2]
 
 
 def constrained(

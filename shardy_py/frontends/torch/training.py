@@ -20,6 +20,7 @@ from xdsl.ir import Attribute
 
 from shardy_py.api import Mesh, Program
 from shardy_py.frontends.builder import Argument, Tensor, build, sharding_group
+from shardy_py.frontends.torch import step_names
 from shardy_py.frontends.torch.boundaries import Boundaries
 from shardy_py.frontends.torch.export import TorchGraph
 from shardy_py.frontends.torch.nodes import check, node_type
@@ -136,15 +137,17 @@ def _groups(
     """The names of values that have one sharding: of each parameter, with its states and results."""
     known = {result.name for result in results} | {slot.name for slot in step.slots}
     shapes = {slot.name: tuple(slot.tensor.shape) for slot in step.slots}
-    given = set(shardings_by_label({k: v for k, v in (shardings or {}).items() if " of " in k}, known))
+    given = set(
+        shardings_by_label({k: v for k, v in (shardings or {}).items() if step_names.is_state(k)}, known)
+    )
     groups: dict[str, list[str]] = {}
     for slot in step.slots:
         if slot.kind not in ("parameter", "state") or not shapes[slot.name]:
             continue
         follows = slot.kind == "state" and slot.name not in given and shapes[slot.owner] == shapes[slot.name]
         leader = slot.owner if follows else slot.name
-        after = [f"{slot.name} {what}" for what in ("after", "gradient")]
-        groups.setdefault(leader, []).extend([slot.name, *(each for each in after if each in known)])
+        made = step_names.after(slot.name), step_names.gradient(slot.name)
+        groups.setdefault(leader, []).extend([slot.name, *(each for each in made if each in known)])
     return [members for members in groups.values() if len(members) > 1]
 
 

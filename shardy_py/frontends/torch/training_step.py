@@ -12,6 +12,7 @@ from typing import Any
 
 from shardy_py.api import ShardyError
 from shardy_py.base.narrowing import is_mapping, is_sequence
+from shardy_py.frontends.torch import step_names
 from shardy_py.frontends.torch.arguments import (
     StepArgument,
     call_of,
@@ -192,9 +193,11 @@ class TrainingStep:
             zip((s for s in self.slots if s.kind in _CHANGED), rest[len(self.updated) :], strict=True)
         ):
             if _source(node) is not traced.inputs[number]:
-                found.append(StepResult(f"{slot.name} after", node, number))
+                found.append(StepResult(step_names.after(slot.name), node, number))
         if gradients:
-            found += [StepResult(f"{n} gradient", node) for n, node in by_name.items() if node is not None]
+            found += [
+                StepResult(step_names.gradient(n), node) for n, node in by_name.items() if node is not None
+            ]
         return tuple(found)
 
 
