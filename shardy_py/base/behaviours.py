@@ -1,4 +1,4 @@
-"""What changed between releases of the reference: named behaviours, each with its reason and its test.
+"""Changes between releases of the reference: named behaviours, each with its reason and its test.
 
 Rules, passes and the plan of XLA's partitioner ask for a behaviour; no module compares releases.
 

@@ -30,7 +30,7 @@ OUT_OF_TIME = (24, 9)
 
 
 def is_bytecode(data: bytes) -> bool:
-    """Whether `data` is MLIR bytecode, which includes StableHLO portable artifacts."""
+    """True if `data` is MLIR bytecode, which includes StableHLO portable artifacts."""
     return data.startswith(_MAGIC)
 
 

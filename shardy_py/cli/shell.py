@@ -47,9 +47,9 @@ STANDARD = "-"
 """The name of standard input and of standard output on the command line."""
 
 COMMAND_LINE = Position("<command line>", 0, 0)
-"""Where a mistake in the arguments is."""
+"""The place of a mistake in the arguments."""
 WHOLE_FILE = Position("<file>", 0, 0)
-"""Where a mistake in a file as a whole is; the message names it."""
+"""The place of a mistake in a file as a whole; the message names it."""
 
 Options = TypeVar("Options")
 _ASCII = str.maketrans("┌┐└┘├┤┬┴┼─│┊┈·…", "+++++++++-|:..~")
@@ -272,7 +272,7 @@ class ArgumentError(ShardyError):
 
 
 def _start(fault: Diagnostic, value: str) -> int | None:
-    """Where the subject of an error is in a value: the last place, as a whole word if possible."""
+    """The position of an error's subject in a value: the last one, as a whole word if possible."""
     if fault.subject is None or "\n" in value:
         return None
     whole = [*re.finditer(rf"(?<![\w%@-]){re.escape(fault.subject)}(?![\w-])", value)]

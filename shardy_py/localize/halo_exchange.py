@@ -37,7 +37,7 @@ from shardy_py.sharding.tensor_sharding import without_manual_axes
 
 @dataclass(frozen=True, slots=True)
 class DeviceNumbers:
-    """What ops that name devices need.
+    """The numbers of devices and of channels, for ops that name devices.
 
     channels: numbers that are not in use. counts: the grid of processes. tables: of pairs of devices.
     """

@@ -250,7 +250,7 @@ def pad(local: Localizer, site: Site) -> None:
 def _pad_starts(
     local: Localizer, build: StablehloBuilder, given: Whole, steps: Sequence[int], firsts: Sequence[int]
 ) -> list[Value]:
-    """Where the part of the result begins: by dimension, `first + step * index of the part`."""
+    """The start of the part of the result: by dimension, `first + step * index of the part`."""
     starts: list[Value] = []
     device: Value | None = None
     for dim, (step, first) in enumerate(zip(steps, firsts, strict=True)):

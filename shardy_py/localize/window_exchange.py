@@ -39,7 +39,7 @@ Exchanges = Mapping[int, WindowExchange]
 
 @dataclass(frozen=True)
 class Parts:
-    """What an op on parts works on, each in the order of its operands.
+    """The values that an op on parts works on, each in the order of its operands.
 
     gathered: after the exchanges. parts: before. fillers: the scalars of operands that have one.
     """

@@ -287,7 +287,7 @@ def range_read(reads: Integers, at: Integers) -> tuple[int, int]:
 
 
 def _local_window(source: WindowReads, span: int) -> tuple[int, int, int, int, Window]:
-    """Where a part starts to read: slope and offset; how much; in steps of elements; and its own window.
+    """The first element that a part reads, as slope and offset, their number, their step, and its own window.
 
     Parts that start at different places between the elements of a dilated operand read it dilated: the step
     is then the dilation. Else the op dilates the elements of the part itself.

@@ -129,7 +129,7 @@ class _Walk:
         raise _TooLarge
 
     def _combined(self, record: OpRecord, block: Block, given: list[Degree]) -> Degree:
-        """Of a reduction: as a sum, or a product of all elements."""
+        """The degree of a reduction: that of a sum, or of a product of all elements."""
         names = {op.name for op in block.ops}
         top = _largest(given)
         multiplies = any(name.endswith(("multiply", "divide")) for name in names)
@@ -187,7 +187,7 @@ def _of_op(record: OpRecord, given: list[Degree]) -> Degree:
 
 
 def _sum_of_many(record: OpRecord, term: Degree) -> Degree:
-    """Of a sum of terms, each with a denominator of its own: at most as many as the largest operand has."""
+    """The degree of a sum of terms, each with a denominator: at most as many as the largest operand has."""
     above, below = term
     if not below:
         return term

@@ -8,9 +8,8 @@ on all devices must be equal. What an answer says is in docs/partition.md; not h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -154,7 +153,7 @@ def prove_exactly(
     )
 
 
-def _prepared(module: ModuleOp, sites: list[dict[Operation, FieldSite]]) -> Any:
+def _prepared(module: ModuleOp, sites: list[dict[Operation, FieldSite]]) -> Callable[[], None]:
     records = sites_of(module)
     formats = formats_of(records)
 
@@ -192,7 +191,7 @@ def _run(exact: _Exact, number: int, given: Sequence[Array]) -> _Run:
     comparison = LocalObserver(case.found, expected, None, partitioned.meshes, devices, arithmetic=local)
     parts = [
         TOKEN
-        if shards is None
+        if shards is None or array is None
         else shards.split(array, inputs.elements(array.dtype, (devices, *shards.local_shape)))
         for shards, array in zip(case.inputs(), arrays, strict=True)
     ]
@@ -211,10 +210,10 @@ def _run(exact: _Exact, number: int, given: Sequence[Array]) -> _Run:
     return _Run(comparison.tally, _result_fault(case, wanted, made, local), both)
 
 
-def _arrays(case: Case, inputs: Inputs, given: Sequence[Array]) -> list[Any]:
+def _arrays(case: Case, inputs: Inputs, given: Sequence[Array]) -> list[Array | None]:
     """The inputs of the whole program; None: a token."""
     left = iter(given)
-    arrays: list[Any] = []
+    arrays: list[Array | None] = []
     for argument in arguments_of(case.whole):
         type_ = tensor_type(type_of(argument))
         if type_ is None:

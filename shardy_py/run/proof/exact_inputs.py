@@ -39,7 +39,7 @@ def indexed_sizes(module: ModuleOp) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What draws the elements of inputs. sizes: that the program indexes."""
+    """The source of random inputs. sizes: that the program indexes."""
 
     field: Residues
     random: np.random.Generator

@@ -1,4 +1,4 @@
-"""What XLA adds to ops before they run: copies with dimensions in a fixed order, indices of selections.
+"""Ops that XLA adds before a program runs: copies with dimensions in a fixed order, indices of selections.
 
 A product of XLA has batch dimensions first, at most one dimension that is contracted, and at most one other
 in each operand. Any other product is made such by transposes and reshapes; a transpose is a copy, fused with

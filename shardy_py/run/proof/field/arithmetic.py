@@ -14,14 +14,17 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
-from shardy_py.ops import Family, OpRecord
+from shardy_py.base.arrays import Ufunc
+from shardy_py.ops import Family, OpRecord, TensorType
 from shardy_py.ops.compute import Array, Compute, compute_of
 from shardy_py.ops.compute.arithmetic import FLOAT, Arithmetic, using
 from shardy_py.ops.table import TABLE, row_name
+from shardy_py.run.interpret.values import is_array
 from shardy_py.run.proof.field.hashing import Hash
 from shardy_py.run.proof.field.residues import Residues
 from shardy_py.run.proof.field.ufuncs import FieldUfunc
@@ -61,14 +64,13 @@ class Shadows:
     def __init__(self) -> None:
         self._values: dict[int, Array] = {}
 
-    def of(self, array: Any) -> Array | None:
+    def of(self, array: object) -> Array | None:
         """Returns the true values: integers are their own."""
-        if type(array) is not np.ndarray:  # a region
+        if not is_array(array):  # a region
             return None
-        values = cast(Array, array)
-        return values if values.dtype.kind not in "fc" else self._values.get(id(array))
+        return array if array.dtype.kind not in "fc" else self._values.get(id(array))
 
-    def all_of(self, arrays: tuple[Any, ...]) -> list[Array] | None:
+    def all_of(self, arrays: Sequence[object]) -> list[Array] | None:
         """Returns the true values of all; None if one has none."""
         found = [self.of(array) for array in arrays]
         values = [value for value in found if value is not None]
@@ -129,10 +131,10 @@ class FieldArithmetic(Arithmetic):
         """The function, which also computes the true values where those of all operands are known."""
         plain = compute_of(site.record)
 
-        def compute(record: OpRecord, *operands: Any) -> Any:
-            result: Any = function(record, *operands)
+        def compute(record: OpRecord, *operands: object) -> object:
+            result: object = function(record, *operands)
             values = self.shadows.all_of(operands)
-            if values is not None and type(result) is np.ndarray and self.shadows.of(result) is None:
+            if values is not None and is_array(result) and self.shadows.of(result) is None:
                 with using(FLOAT):
                     self.shadows.add(result, plain(record, *values))
             return result
@@ -160,15 +162,21 @@ class FieldArithmetic(Arithmetic):
         """Returns the sums of elements."""
         return self.field.add(lhs, rhs) if lhs.dtype.kind in "fc" else lhs + rhs
 
-    def ufunc(self, ufunc: Any) -> Any:
+    @override
+    def ufunc(self, ufunc: Ufunc) -> Ufunc:
         """Returns sums and products of the field."""
-        return FieldUfunc(self.field, ufunc) if ufunc in (np.add, np.multiply) else ufunc
+        if isinstance(ufunc, np.ufunc) and ufunc in (np.add, np.multiply):
+            return FieldUfunc(self.field, ufunc)
+        return ufunc
 
     def follow(
-        self, run: Callable[[list[Any]], Sequence[Any]], operands: Sequence[Any], results: Sequence[Any]
+        self,
+        run: Callable[[list[Array]], Sequence[Array]],
+        operands: Sequence[Array],
+        results: Sequence[Array],
     ) -> None:
         """Sends true values as the residues: decisions after a collective are those before it."""
-        values = self.shadows.all_of(tuple(operands))
+        values = self.shadows.all_of(operands)
         if values is None or not any(operand.dtype.kind in "fc" for operand in operands):
             return
         with using(FLOAT):
@@ -194,7 +202,7 @@ class FieldArithmetic(Arithmetic):
         return [array.astype(np.int64).view(np.uint64)]
 
 
-def is_float(type_: Any) -> bool:
+def is_float(type_: TensorType | None) -> bool:
     """Returns whether the elements of a tensor are floats or complex numbers."""
     if type_ is None:
         return False

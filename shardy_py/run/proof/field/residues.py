@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -176,7 +176,7 @@ class Residues:
             left, right = (np.where(np.isfinite(array), array, 0) for array in (left, right))
         left, right = self._centred(left), self._centred(right)
         terms = left.shape[-1]
-        total: Any = 0.0
+        total: Array = np.array(0.0)
         for start in range(0, max(terms, 1), _TERMS):
             chosen = slice(start, start + _TERMS)
             total = total + self._matmul(left[..., chosen], right[..., chosen, :])
@@ -214,7 +214,7 @@ class Residues:
 
     @cached_property
     def _powers(self) -> Array:
-        """Of 2, from the least exponent on."""
+        """The powers of 2 as residues, from the least exponent on."""
         half = (self.prime + 1) // 2
         value, values = pow(half, -_LEAST_EXPONENT, self.prime), list[int]()
         for _ in range(_LEAST_EXPONENT, _MOST_EXPONENT):
