@@ -1,0 +1,17 @@
+"""MLIR bytecode to IR in plain Python: all versions of the format, and of VHLO, without MLIR itself.
+
+    module = read_bytecode(Path("model.mlirbc").read_bytes())
+
+Other xDSL projects can use it as it is: the result is a `ModuleOp` of xDSL, with ops of the dialects that
+xDSL and this package know, and of those that `register_dialect` adds. `encoding.py` has the primitives,
+`sections.py` the parts of a file, `entries.py` and `rows.py` attributes and types by tables of dialects,
+`ir_section.py` the ops.
+
+Not here: writing; which file is bytecode (`base/bytecode.py`).
+"""
+
+from shardy_py.mlir.bytecode.entries import Encodings
+from shardy_py.mlir.bytecode.module_reader import ENCODINGS, read_bytecode
+from shardy_py.mlir.bytecode.sections import BytecodeFile, read_file
+
+__all__ = ["ENCODINGS", "BytecodeFile", "Encodings", "read_bytecode", "read_file"]

@@ -1,0 +1,108 @@
+"""What the tables of dialects are made of: fields of encodings, and the functions that read a sequence of them.
+
+    1: row(ChannelHandle, SIGNED, SIGNED)
+
+is an attribute of code 1 with two signed integers, which `ChannelHandle` makes. Not here: the tables.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute
+
+from shardy_py.mlir.bytecode.entries import EntryReader
+from shardy_py.mlir.text.location_syntax import LOCATIONS
+
+T = TypeVar("T")
+Field = Callable[[EntryReader], Any]
+"""Reads one field of an encoding."""
+_WORD = 1 << 64
+
+VARINT: Field = EntryReader.varint
+SIGNED: Field = EntryReader.signed
+ATTRIBUTE: Field = EntryReader.attribute
+OPTIONAL: Field = EntryReader.optional
+TYPE: Field = EntryReader.type
+STRING: Field = EntryReader.string
+BLOB: Field = EntryReader.blob
+
+
+def row(make: Callable[..., Attribute], *fields: Field) -> Callable[[EntryReader], Attribute]:
+    """Returns the function that reads fields in order and makes the attribute or type of them."""
+
+    def read(reader: EntryReader) -> Attribute:
+        return make(*[field(reader) for field in fields])
+
+    return read
+
+
+def constant(attribute: Attribute) -> Callable[[EntryReader], Attribute]:
+    """Returns the function that reads an attribute or type without fields."""
+    return lambda reader: attribute
+
+
+def many(field: Field) -> Field:
+    """Any number of fields of a kind, behind their number, as a tuple."""
+
+    def read(reader: EntryReader) -> tuple[Any, ...]:
+        return tuple([field(reader) for _ in range(reader.count("elements"))])
+
+    return read
+
+
+def pair(*fields: Field) -> Field:
+    """Fields as a tuple."""
+    return lambda reader: tuple([field(reader) for field in fields])
+
+
+def value_of(attribute_class: type[Any], what: str) -> Field:
+    """The value of an attribute that must be of a class of ours, which `what` names."""
+    return lambda reader: reader.expected(attribute_class, what).data
+
+
+def keyword(keywords: tuple[str, ...], *, first: int = 0) -> Field:
+    """A keyword of an enum by its number; the first has the number `first`."""
+
+    def read(reader: EntryReader) -> str:
+        start = reader.at
+        index = reader.varint() - first
+        if not 0 <= index < len(keywords):
+            reader.fail(f"expected one of {', '.join(keywords)}, got number {index + first}", start)
+        return keywords[index]
+
+    return read
+
+
+def _string(reader: EntryReader) -> StringAttr:
+    return reader.expected(StringAttr, "a string")
+
+
+def _location(reader: EntryReader) -> Attribute:
+    start = reader.at
+    found = reader.attribute()
+    if not isinstance(found, LOCATIONS):
+        reader.fail("expected a location", start)
+    return found
+
+
+def _boolean(reader: EntryReader) -> bool:
+    return bool(reader.byte())
+
+
+def _double(reader: EntryReader) -> float:
+    bits = reader.signed() % _WORD
+    return struct.unpack("<d", bits.to_bytes(8, "little"))[0]
+
+
+STRING_ATTRIBUTE: Field = _string
+LOCATION: Field = _location
+BOOLEAN: Field = _boolean
+"""A byte."""
+DOUBLE: Field = _double
+"""A float of 64 bits, written as an integer."""
+SIGNED_LIST = many(SIGNED)
+TYPES = many(TYPE)
