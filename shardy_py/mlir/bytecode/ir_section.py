@@ -181,6 +181,8 @@ class IrReader:
             if recipe is None:
                 recipe = recipes[key] = self._recipe(cursor, start, *key)
             if self._is_portable and self._is_cast(recipe, operands):
+                if mask & _USES:
+                    self.orders.read(cursor, operands)
                 self._define(cursor, operands)
                 continue
             op = build_operation(

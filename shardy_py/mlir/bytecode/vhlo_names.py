@@ -10,6 +10,14 @@ ACCURATE = (
     "cbrt cosine exponential exponential_minus_one log log_plus_one logistic rsqrt sine sqrt tan tanh"
 )
 """Ops with the accuracy of their result, since their second version."""
+SECOND_VERSIONS = frozenset(
+    (
+        *("all_gather", "all_reduce", "all_to_all", "collective_broadcast", "composite", "custom_call"),
+        *("dot_general", "dynamic_conv", "dynamic_gather", "gather", "recv", "scatter", "send"),
+        *ACCURATE.split(),
+    )
+)
+"""Ops that have had two versions; all others have had one."""
 _CONV_NAMES = (
     "batch_group_count feature_group_count input_batch_dimension input_feature_dimension "
     "input_spatial_dimensions kernel_input_feature_dimension kernel_output_feature_dimension "

@@ -39,13 +39,13 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.mlir.bytecode.vhlo_names import ACCURATE
+from shardy_py.mlir.bytecode.vhlo_names import ACCURATE, SECOND_VERSIONS
 from shardy_py.mlir.dialects.stablehlo import attributes as a
 from shardy_py.mlir.dialects.stablehlo import structs as s
 from shardy_py.mlir.text.dense import element_size, is_splat, load_integer
 
 Attributes = Mapping[str, Attribute]
-_NAME = re.compile(r"vhlo\.(.+)_v[0-9]+\Z")
+_NAME = re.compile(r"vhlo\.(.+)_v([0-9]{1,4})\Z")
 _LONGEST = 1 << 12
 """Numbers in a list of dimensions at most: a repeated one takes no room in the file."""
 _FUNC = {"func": "func.func", "call": "func.call"}
@@ -326,8 +326,8 @@ def legalized(
         ShardyError: an attribute is missing, or is none that the op has.
     """
     match = _NAME.match(name)
-    if match is None:
-        raise ShardyError(f"'{name}' is no op of VHLO: its name has no version")
+    if match is None or int(match[2]) > (2 if match[1] in SECOND_VERSIONS else 1):
+        raise ShardyError("is an op of a newer VHLO; export the program for an older version of StableHLO")
     base = match[1]
     new_name = "func.return" if base == "return" and is_in_function else _FUNC.get(base, f"stablehlo.{base}")
     left, made = dict(attributes), dict[str, Attribute]()
