@@ -1,7 +1,6 @@
 """The encodings of MLIR's builtin attributes and types: BuiltinDialectBytecode.td, with all codes that it has had.
 
-Not here: numbers and dense elements (`numbers.py`). Builtin types that have no code (`f8E4M3FN`, affine maps)
-are kept as text.
+Not here: numbers and dense elements (`numbers.py`), affine maps (`affine.py`).
 """
 
 from __future__ import annotations
@@ -14,10 +13,11 @@ from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineMap
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.mlir.bytecode import numbers
+from shardy_py.mlir.bytecode import affine, numbers
 from shardy_py.mlir.bytecode.entries import Encodings, EntryReader
 from shardy_py.mlir.bytecode.rows import (
     ATTRIBUTE,
+    BOOLEAN,
     LOCATION,
     SIGNED_LIST,
     STRING,
@@ -116,6 +116,9 @@ _ATTRIBUTES: dict[int, Any] = {
     20: _unsupported("sparse"),
     21: _unsupported("distinct"),
     22: row(_file_range, STRING_ATTRIBUTE, many(VARINT)),
+    23: affine.read_map,
+    24: affine.read_set,
+    25: affine.read_strided,
 }
 
 # ---------------------------------------------------------------------- types
@@ -170,12 +173,19 @@ def _unranked_memref(element: Attribute, space: Attribute = NONE) -> Attribute:
     return builtin.UnrankedMemRefType.new((element, space))
 
 
-def _vector(sizes: tuple[int, ...], element: Attribute) -> Attribute:
+def _scalable_vector(scales: tuple[bool, ...], sizes: tuple[int, ...], element: Attribute) -> Attribute:
+    if len(scales) != len(sizes):
+        raise ShardyError(f"expected {len(sizes)} flags of dimensions that scale, got {len(scales)}")
+    return _vector(sizes, element, scales)
+
+
+def _vector(sizes: tuple[int, ...], element: Attribute, scales: tuple[bool, ...] = ()) -> Attribute:
     if any(size < 1 for size in sizes):
         raise ShardyError(f"vector types must have positive constant sizes but got {min(sizes)}")
     if not numbers.is_number(element):
         raise ShardyError("invalid vector element type")
-    scalable = ArrayAttr([builtin.BoolAttr.from_bool(False)] * len(sizes))
+    flags = scales or (False,) * len(sizes)
+    scalable = ArrayAttr([builtin.BoolAttr.from_bool(flag) for flag in flags])
     return builtin.VectorType(element, list(sizes), scalable)
 
 
@@ -202,6 +212,11 @@ def _swapped(make: Any) -> Any:
 
 
 _FLOATS = ("bf16", "f16", "f32", "f64", "f80", "f128")
+_LATER_FLOATS = (
+    *("tf32", "f8E5M2", "f8E4M3", "f8E4M3FN", "f8E5M2FNUZ", "f8E4M3FNUZ", "f8E4M3B11FNUZ", "f8E3M4"),
+    *("f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E8M0FNU"),
+)
+"""Floats that have had a code since 2025; before, they are text."""
 
 _TYPES: dict[int, Any] = {
     0: row(_integer, VARINT),
@@ -219,6 +234,8 @@ _TYPES: dict[int, Any] = {
     17: row(_swapped(_unranked_memref), ATTRIBUTE, TYPE),
     18: row(unranked_tensor, TYPE),
     19: row(_vector, SIGNED_LIST, TYPE),
+    20: row(_scalable_vector, many(BOOLEAN), SIGNED_LIST, TYPE),
+    **{21 + number: constant(float_type(name) or NONE) for number, name in enumerate(_LATER_FLOATS)},
 }
 
 BUILTIN = Encodings(_ATTRIBUTES, _TYPES)

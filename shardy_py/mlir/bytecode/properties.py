@@ -44,6 +44,8 @@ _UNDECLARED: dict[str, tuple[Property, ...]] = {
 _ADDED: dict[str, tuple[str, ...]] = {
     "func.func": ("no_inline",),
     "func.call": ("arg_attrs res_attrs", "no_inline"),
+    "sdy.all_reduce": ("reduction_op",),
+    "sdy.reduce_scatter": ("reduction_op",),
     "stablehlo.custom_call": ("result_tilings",),
     "stablehlo.collective_broadcast": ("has_dynamic_root",),
     "stablehlo.dot_general": ("algorithm",),
