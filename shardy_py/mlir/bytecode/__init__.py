@@ -11,7 +11,7 @@ Not here: writing; which file is bytecode (`base/bytecode.py`).
 """
 
 from shardy_py.mlir.bytecode.entries import Encodings
-from shardy_py.mlir.bytecode.module_reader import ENCODINGS, read_bytecode
+from shardy_py.mlir.bytecode.module_reader import ENCODINGS, parse_program, read_bytecode
 from shardy_py.mlir.bytecode.sections import BytecodeFile, read_file
 
-__all__ = ["ENCODINGS", "BytecodeFile", "Encodings", "read_bytecode", "read_file"]
+__all__ = ["ENCODINGS", "BytecodeFile", "Encodings", "parse_program", "read_bytecode", "read_file"]

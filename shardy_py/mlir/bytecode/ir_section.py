@@ -293,8 +293,9 @@ class IrReader:
             if properties >= 0 and new_name is op.name:
                 inherent = self._inherent(cursor, op, op_class, properties)
         except ShardyError as error:
-            message = error.first.message
-            cursor.fail(message if message.startswith("at byte") else f"'{op.name}' {message}", start)
+            if error.first.message.startswith("at byte"):
+                raise
+            cursor.fail(f"'{op.name}' {error.first.message}", start)
         if op_class is None:
             given["op_name__"] = StringAttr(new_name)
             return _Recipe(unregistered_class(new_name), result_types, inherent, given)

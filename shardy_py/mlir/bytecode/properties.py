@@ -44,6 +44,7 @@ _UNDECLARED: dict[str, tuple[Property, ...]] = {
 _ADDED: dict[str, tuple[str, ...]] = {
     "func.func": ("no_inline",),
     "func.call": ("arg_attrs res_attrs", "no_inline"),
+    "chlo.top_k": ("is_stable",),
     "sdy.all_reduce": ("reduction_op",),
     "sdy.reduce_scatter": ("reduction_op",),
     "stablehlo.custom_call": ("result_tilings",),
