@@ -58,9 +58,11 @@ def read_module(
     expect(text, (str, bytes, ProgramSource), "the text of a program, or bytecode", program_remedy(text))
     if isinstance(text, bytes):
         text = source_of(text, file)
-    content = text
+    content: str | bytes
     if isinstance(text, ProgramSource):
         content, text, release = text.content, text.text, release or text.release
+    else:
+        content = text
     if "\n" not in text and text.rstrip().endswith((*SUFFIXES, ".py")):
         got, remedy = f"the name of a file, {text!r}", "Program.load reads files"
         raise ShardyError.unexpected("", expected="the text of a program", got=got, remedy=remedy)

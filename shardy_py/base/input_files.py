@@ -38,7 +38,7 @@ _OTHER_FORMATS = {
 
 @dataclass(frozen=True, slots=True)
 class ProgramSource:
-    """A program as text or MLIR bytecode, and the release of JAX that wrote it if the file tells: bytecode does.
+    """A program as text or MLIR bytecode, and the release of JAX that wrote it if that is certain.
 
     text: empty if the program is bytecode.
     """

@@ -29,8 +29,8 @@ from shardy_py.cli.flags import Command
 from shardy_py.cli.reports import Evidence, reports_csv, reports_json, reports_text
 from shardy_py.cli.shell import texts_of
 from shardy_py.cli.understood import say_unread, understood, write_remarks
-from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.bytecode import parse_program
+from shardy_py.mlir.cloning import clone
 from shardy_py.mlir.dialects import print_module
 from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.mlir.text.source import render_all
@@ -128,7 +128,7 @@ class RunOutcome:
 
 
 def run(command: Command, source: str | bytes, file: str, log: Callable[[str], object]) -> RunOutcome:
-    """Runs the command on the text or bytecode of `file`; diagnostics, dumps and times go to `log` as they come."""
+    """Runs the command on the content of `file`; diagnostics, dumps and times go to `log` as they come."""
     driver = _Driver(command, file, log)
     results: list[_Result] = []
     texts = {file: source} if isinstance(source, str) else {}

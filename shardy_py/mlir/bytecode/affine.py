@@ -83,9 +83,7 @@ def _number(reader: EntryReader, number: int) -> int:
     return number
 
 
-def _variable(
-    reader: EntryReader, count: int, make: type[AffineDimExpr] | type[AffineSymExpr]
-) -> AffineExpr:
+def _variable(reader: EntryReader, count: int, make: type[AffineDimExpr] | type[AffineSymExpr]) -> AffineExpr:
     index = reader.varint()
     if index >= count:
         reader.fail(f"invalid variable {index} of an affine expression: there are {count}")

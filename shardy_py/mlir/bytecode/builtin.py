@@ -1,4 +1,4 @@
-"""The encodings of MLIR's builtin attributes and types: BuiltinDialectBytecode.td, with all codes that it has had.
+"""The encodings of MLIR's builtin attributes and types (BuiltinDialectBytecode.td), by all codes so far.
 
 Not here: numbers and dense elements (`numbers.py`), affine maps (`affine.py`).
 """
@@ -70,6 +70,24 @@ def _name_location(name: StringAttr, inner: Attribute) -> Attribute:
     return attribute_of(NameLoc, desc=name, location=NONE if isinstance(inner, UnknownLoc) else inner)
 
 
+def _fused(parts: tuple[Attribute, ...], metadata: Attribute = NONE) -> Attribute:
+    return fuse(list(parts), metadata)
+
+
+def _call_site(callee: Attribute, caller: Attribute) -> Attribute:
+    return attribute_of(CallSiteLoc, callee=callee, caller=caller)
+
+
+def _with_type(text: str, type_: Attribute) -> Attribute:
+    """A string with a type, which carries no meaning here."""
+    return string_attribute(text)
+
+
+def same(type_: Attribute) -> Attribute:
+    """A type as an attribute, which is the type itself."""
+    return type_
+
+
 def _file_location(file: StringAttr, *places: int) -> Attribute:
     """A place in a file: line and column; then a column on that line, or line and column of its end."""
     if any(place >= _MAX_LINE for place in places):
@@ -96,17 +114,17 @@ _ATTRIBUTES: dict[int, Any] = {
     0: row(ArrayAttr, many(ATTRIBUTE)),
     1: row(dictionary, many(pair(STRING_ATTRIBUTE, ATTRIBUTE))),
     2: row(string_attribute, STRING),
-    3: row(lambda text, type_: string_attribute(text), STRING, TYPE),  # the type carries no meaning here
+    3: row(_with_type, STRING, TYPE),
     4: row(symbol, STRING_ATTRIBUTE),
     5: row(symbol, STRING_ATTRIBUTE, many(_symbol_reference)),
-    6: row(lambda type_: type_, TYPE),
+    6: row(same, TYPE),
     7: constant(builtin.UnitAttr()),
     8: numbers.read_integer,
     9: numbers.read_float,
-    10: row(lambda callee, caller: attribute_of(CallSiteLoc, callee=callee, caller=caller), LOCATION, LOCATION),
+    10: row(_call_site, LOCATION, LOCATION),
     11: row(_file_location, STRING_ATTRIBUTE, VARINT, VARINT),
-    12: row(lambda parts: fuse(list(parts)), many(LOCATION)),
-    13: row(lambda parts, metadata: fuse(list(parts), metadata), many(LOCATION), ATTRIBUTE),
+    12: row(_fused, many(LOCATION)),
+    13: row(_fused, many(LOCATION), ATTRIBUTE),
     14: row(_name_location, STRING_ATTRIBUTE, LOCATION),
     15: constant(UNKNOWN),
     16: numbers.read_resource,
@@ -206,9 +224,13 @@ def _check_element(what: str, element: Attribute, refused: tuple[type[Any], ...]
         raise ShardyError(f"invalid {what} element type")
 
 
-def _swapped(make: Any) -> Any:
+def swapped(make: Any) -> Any:
     """A maker whose last argument comes first in the encoding."""
-    return lambda last, *arguments: make(*arguments, last)
+
+    def made(last: object, *arguments: object) -> Attribute:
+        return make(*arguments, last)
+
+    return made
 
 
 _FLOATS = ("bf16", "f16", "f32", "f64", "f80", "f128")
@@ -225,13 +247,13 @@ _TYPES: dict[int, Any] = {
     **{3 + number: constant(float_type(name) or NONE) for number, name in enumerate(_FLOATS)},
     9: row(complex_type, TYPE),
     10: row(memref, SIGNED_LIST, TYPE, ATTRIBUTE),
-    11: row(_swapped(memref), ATTRIBUTE, SIGNED_LIST, TYPE, ATTRIBUTE),
+    11: row(swapped(memref), ATTRIBUTE, SIGNED_LIST, TYPE, ATTRIBUTE),
     12: constant(builtin.NoneType()),
     13: row(tensor, SIGNED_LIST, TYPE),
-    14: row(_swapped(tensor), ATTRIBUTE, SIGNED_LIST, TYPE),
+    14: row(swapped(tensor), ATTRIBUTE, SIGNED_LIST, TYPE),
     15: row(tuple_type, TYPES),
     16: row(_unranked_memref, TYPE),
-    17: row(_swapped(_unranked_memref), ATTRIBUTE, TYPE),
+    17: row(swapped(_unranked_memref), ATTRIBUTE, TYPE),
     18: row(unranked_tensor, TYPE),
     19: row(_vector, SIGNED_LIST, TYPE),
     20: row(_scalable_vector, many(BOOLEAN), SIGNED_LIST, TYPE),

@@ -131,9 +131,7 @@ class Entries:
         if self._depth:
             self._size += self._sizes[id(found)]
 
-    def _made(
-        self, made: list[Attribute | None], index: int, entry: Entry, *, is_type: bool
-    ) -> Attribute:
+    def _made(self, made: list[Attribute | None], index: int, entry: Entry, *, is_type: bool) -> Attribute:
         reader = EntryReader(self, entry.start, entry.end)
         if self._depth >= MAX_NESTING:
             reader.fail(f"nesting exceeds {MAX_NESTING} levels")

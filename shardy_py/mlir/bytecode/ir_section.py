@@ -9,7 +9,7 @@ Not here: attributes (`entries.py`), properties (`properties.py`), orders of use
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from typing_extensions import override
@@ -335,5 +335,3 @@ class IrReader:
         if index >= len(self.file.properties):
             cursor.fail(f"invalid properties {index}: the file has {len(self.file.properties)}")
         return EntryReader(self.entries, *self.file.properties[index])
-
-

@@ -83,9 +83,7 @@ def _segments(op_class: type[Operation]) -> dict[str, int]:
         return {}
     made = definition()
     sides = (made.operands, made.results)
-    return {
-        key: len(side) for key, side in zip(_SEGMENTS, sides, strict=True) if key in made.properties
-    }
+    return {key: len(side) for key, side in zip(_SEGMENTS, sides, strict=True) if key in made.properties}
 
 
 def read_properties(

@@ -1,4 +1,4 @@
-"""The encodings of quantized element types (QuantDialectBytecode.td), which are kept as the text they print as.
+"""The encodings of quantized element types (QuantDialectBytecode.td), which are kept as text.
 
 >>> uniform(True, "i8", "f32", ((0.5, -10),), (-128, 127))
 '!quant.uniform<i8:f32, 5.000000e-01:-10>'
@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute
 
 from shardy_py.mlir.bytecode.entries import Encodings, EntryReader
@@ -60,7 +60,7 @@ def kept(text: str) -> Attribute:
 
 def _storage_type(reader: EntryReader) -> str:
     found = reader.type()
-    if not isinstance(found, IntegerType) or not is_integer(found) or not 0 < found.width.data <= 32:
+    if not is_integer(found) or not 0 < found.width.data <= 32:
         reader.fail("expected an integer type of at most 32 bits")
     return f"i{found.width.data}"
 

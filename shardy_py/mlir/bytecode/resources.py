@@ -12,7 +12,6 @@ from shardy_py.mlir.text.resources import Resources
 from shardy_py.sharding.spelling import string_literal
 
 
-
 def read_resources(file: BytecodeFile) -> tuple[Resources, list[str]]:
     """Returns the resources of dialects as text spells them, and the names by number.
 

@@ -1,4 +1,4 @@
-"""What the tables of dialects are made of: fields of encodings, and the functions that read a sequence of them.
+"""The parts of the tables of dialects: fields of encodings, and functions that read a sequence of them.
 
     1: row(ChannelHandle, SIGNED, SIGNED)
 

@@ -1,8 +1,10 @@
-"""The encodings of Shardy's attributes (bytecode.td): those with a code; propagation edges are kept as text."""
+"""The encodings of Shardy's attributes (bytecode.td); propagation edges have none and are text."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from itertools import chain
+from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import SymbolRefAttr
 
@@ -19,7 +21,10 @@ from shardy_py.mlir.bytecode.rows import (
     row,
     value_of,
 )
+from shardy_py.mlir.dialects.faults import Fault
 from shardy_py.mlir.dialects.sdy import attributes as a
+from shardy_py.mlir.dialects.sdy.syntax_sharding import without_usual_order
+from shardy_py.mlir.dialects.sdy.verify_values import check_factor_lists, check_mesh, check_mesh_axis
 from shardy_py.ops import REDUCTIONS
 from shardy_py.sharding import (
     AxisRef,
@@ -32,6 +37,8 @@ from shardy_py.sharding import (
     SubAxis,
     TensorSharding,
 )
+
+T = TypeVar("T")
 
 
 def _made(attribute_class: Any, make: Any, *fields: Field) -> Any:
@@ -66,6 +73,30 @@ def _reduction(reader: EntryReader) -> str:
     return REDUCTIONS[number]
 
 
+_FACTOR_TYPES = {
+    "reduction": FactorType.REDUCTION,
+    "need_replication": FactorType.NEED_REPLICATION,
+    "permutation": FactorType.PERMUTATION,
+}
+
+
+def _check(check: Callable[[T], None], value: T) -> T:
+    """Returns a value that satisfies the rules of its text."""
+    try:
+        check(value)
+    except Fault as fault:
+        raise ShardyError(fault.message) from None
+    return value
+
+
+def _axis(name: str, size: int) -> MeshAxis:
+    return _check(check_mesh_axis, MeshAxis(name, size))
+
+
+def _mesh_of(axes: tuple[MeshAxis, ...], device_ids: tuple[int, ...]) -> Mesh:
+    return _check(check_mesh, without_usual_order(Mesh(axes, device_ids)))
+
+
 def _rule(
     sizes: tuple[int, ...],
     operands: tuple[Any, ...],
@@ -77,21 +108,23 @@ def _rule(
     is_custom: bool,
 ) -> ShardingRule:
     """The rule of factors: their sizes, and the numbers of those of each type."""
-    kinds = [FactorType.PASS_THROUGH] * len(sizes)
-    typed = (
-        (FactorType.REDUCTION, reduction),
-        (FactorType.NEED_REPLICATION, replicated),
-        (FactorType.PERMUTATION, permutation),
-    )
-    numbers = (*reduction, *replicated, *permutation, *blocked)
+    listed = {
+        "reduction": reduction,
+        "need_replication": replicated,
+        "permutation": permutation,
+        "blocked_propagation": blocked,
+    }
+    _check(lambda numbers: check_factor_lists(numbers, len(sizes)), listed)
     mapped = [factor for tensor in (*operands, *results) for dimension in tensor for factor in dimension]
-    if any(not 0 <= number < len(sizes) for number in (*numbers, *mapped)):
+    if any(not 0 <= number < len(sizes) for number in (*chain(*listed.values()), *mapped)):
         raise ShardyError(f"expected factors below {len(sizes)} in a sharding rule")
-    for kind, factors in typed:
-        for factor in factors:
-            kinds[factor] = kind
-    made = [Factor(size, kinds[number], number in blocked) for number, size in enumerate(sizes)]
-    return ShardingRule(tuple(made), operands, results, is_custom)
+    types = {number: type_ for name, type_ in _FACTOR_TYPES.items() for number in listed[name]}
+    are_blocked = frozenset(blocked)
+    factors = tuple(
+        Factor(size, types.get(number, FactorType.PASS_THROUGH), number in are_blocked)
+        for number, size in enumerate(sizes)
+    )
+    return ShardingRule(factors, operands, results, is_custom)
 
 
 def _all_to_all(axes: tuple[AxisRef, ...], source: int, target: int) -> a.AllToAllParam:
@@ -110,8 +143,8 @@ _MAPPINGS = many(value_of(a.TensorMappingAttr, "the factors of a tensor"))
 SDY = Encodings(
     {
         0: row(a.ManualAxesAttr, many(_name)),
-        1: _made(a.MeshAxisAttr, MeshAxis, STRING, SIGNED),
-        2: _made(a.MeshAttr, Mesh, many(value_of(a.MeshAxisAttr, "an axis of a mesh")), SIGNED_LIST),
+        1: _made(a.MeshAxisAttr, _axis, STRING, SIGNED),
+        2: _made(a.MeshAttr, _mesh_of, many(value_of(a.MeshAxisAttr, "an axis of a mesh")), SIGNED_LIST),
         3: _made(a.SubAxisInfoAttr, SubAxis, SIGNED, SIGNED),
         4: _made(a.AxisRefAttr, AxisRef, STRING, _sub_axis),
         5: _made(a.DimensionShardingAttr, DimensionSharding, _AXES, BOOLEAN, _priority),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IntegerAttr, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute
 
 from shardy_py.base.errors import ShardyError
@@ -36,7 +36,7 @@ from shardy_py.mlir.bytecode.rows import (
 )
 from shardy_py.mlir.dialects.stablehlo import attributes as a
 from shardy_py.mlir.dialects.stablehlo import structs as s
-from shardy_py.mlir.text.builtin_attributes import string_attribute
+from shardy_py.mlir.text.builtin_attributes import is_array, is_dense, string_attribute
 from shardy_py.mlir.text.type_reader import float_type, function_type, integer_type
 
 _I32 = builtin.IntegerType(32)
@@ -67,16 +67,16 @@ def _axis_ref(reader: EntryReader) -> Attribute:
     return a.AxisRefAttr(s.StablehloAxisRef(name, part))
 
 
-def _replica_groups(mesh: Attribute, axes: Attribute) -> Attribute:
+def _replica_groups(mesh: Attribute, axes: Any) -> Attribute:
     if isinstance(mesh, StringAttr):
         mesh = SymbolRefAttr(mesh)
-    if not isinstance(axes, ArrayAttr):
+    if not is_array(axes):
         raise ShardyError("expected an array of axes")
     return a.ReplicaGroupMeshAxesAttr(s.ReplicaGroupMeshAxes(mesh, axes))
 
 
-def _mesh(axes: Attribute, device_ids: Attribute | None) -> Attribute:
-    if not isinstance(axes, ArrayAttr) or not isinstance(device_ids, DenseIntOrFPElementsAttr | None):
+def _mesh(axes: Any, device_ids: Any) -> Attribute:
+    if not is_array(axes) or not (device_ids is None or is_dense(device_ids)):
         raise ShardyError("expected axes of a mesh and device ids")
     return a.MeshAttr(s.StablehloMesh(hlo.mesh_axes(axes), device_ids))
 
@@ -102,7 +102,7 @@ _ATTRIBUTES: dict[int, Any] = {
     14: row(string_attribute, STRING),
     15: _tensor,
     16: hlo.enum(a.TransposeAttr),
-    17: row(lambda type_: type_, TYPE),
+    17: row(types.same, TYPE),
     18: hlo.BOUNDS,
     19: row(a.ResultAccuracyModeAttr, keyword(a.RESULT_ACCURACY_MODES)),
     20: hlo.ACCURACY,
@@ -114,11 +114,35 @@ _ATTRIBUTES: dict[int, Any] = {
 }
 
 _NUMBERS = {
-    **{0: "i1", 31: "i2", 32: "ui2", 10: "i4", 11: "i8", 12: "i16", 13: "i32", 14: "i64"},
-    **{15: "ui4", 16: "ui8", 17: "ui16", 18: "ui32", 19: "ui64"},
-    **{2: "bf16", 3: "f16", 4: "f32", 5: "f64", 6: "f8E4M3FN", 7: "f8E5M2", 27: "f8E4M3FNUZ"},
-    **{28: "f8E5M2FNUZ", 29: "f8E4M3B11FNUZ", 34: "tf32", 35: "f8E4M3", 36: "f8E3M4", 37: "f4E2M1FN"},
-    **{38: "f6E2M3FN", 39: "f6E3M2FN", 40: "f8E8M0FNU"},
+    0: "i1",
+    31: "i2",
+    32: "ui2",
+    10: "i4",
+    11: "i8",
+    12: "i16",
+    13: "i32",
+    14: "i64",
+    15: "ui4",
+    16: "ui8",
+    17: "ui16",
+    18: "ui32",
+    19: "ui64",
+    2: "bf16",
+    3: "f16",
+    4: "f32",
+    5: "f64",
+    6: "f8E4M3FN",
+    7: "f8E5M2",
+    27: "f8E4M3FNUZ",
+    28: "f8E5M2FNUZ",
+    29: "f8E4M3B11FNUZ",
+    34: "tf32",
+    35: "f8E4M3",
+    36: "f8E3M4",
+    37: "f4E2M1FN",
+    38: "f6E2M3FN",
+    39: "f6E3M2FN",
+    40: "f8E8M0FNU",
 }
 """The types of numbers by code; signed ones are MLIR's without a sign."""
 
@@ -135,7 +159,7 @@ _TYPES: dict[int, Any] = {
     8: row(function_type, TYPES, TYPES),
     9: constant(builtin.IndexType()),
     20: row(types.tensor, SIGNED_LIST, TYPE),
-    21: row(lambda encoding, sizes, element: types.tensor(sizes, element, encoding), ATTRIBUTE, SIGNED_LIST, TYPE),
+    21: row(types.swapped(types.tensor), ATTRIBUTE, SIGNED_LIST, TYPE),
     22: hlo.TOKEN,
     23: row(types.tuple_type, TYPES),
     24: quant.read_uniform,

@@ -6,9 +6,7 @@
 
 from __future__ import annotations
 
-ACCURATE = (
-    "cbrt cosine exponential exponential_minus_one log log_plus_one logistic rsqrt sine sqrt tan tanh"
-)
+ACCURATE = "cbrt cosine exponential exponential_minus_one log log_plus_one logistic rsqrt sine sqrt tan tanh"
 """Ops with the accuracy of their result, since their second version."""
 SECOND_VERSIONS = frozenset(
     (
@@ -116,7 +114,7 @@ _NAMES = {
 
 
 def property_names(name: str) -> list[str] | None:
-    """Returns the properties of an op of VHLO in the order of bytecode, that of their names; None if unknown."""
+    """Returns the properties of an op of VHLO, sorted by name as in bytecode; None if unknown."""
     versioned = name.partition(".")[2]
     found = _NAMES.get(versioned, _NAMES.get(versioned.rpartition("_v")[0]))
     return None if found is None else sorted(found.split())

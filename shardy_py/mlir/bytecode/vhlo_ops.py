@@ -26,7 +26,6 @@ from typing import Any
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
-    DenseIntOrFPElementsAttr,
     DictionaryAttr,
     IntegerAttr,
     NoneType,
@@ -42,6 +41,7 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.bytecode.vhlo_names import ACCURATE, SECOND_VERSIONS
 from shardy_py.mlir.dialects.stablehlo import attributes as a
 from shardy_py.mlir.dialects.stablehlo import structs as s
+from shardy_py.mlir.text.builtin_attributes import is_array, is_dense
 from shardy_py.mlir.text.dense import element_size, is_splat, load_integer
 
 Attributes = Mapping[str, Attribute]
@@ -59,8 +59,8 @@ def _integer(attribute: Attribute) -> int:
     return attribute.value.data
 
 
-def _integers(attribute: Attribute) -> tuple[int, ...]:
-    if not isinstance(attribute, DenseIntOrFPElementsAttr):
+def _integers(attribute: Any) -> tuple[int, ...]:
+    if not is_dense(attribute):
         raise ShardyError("expected dense integers")
     type_: Any = attribute.type
     element, data = type_.element_type, attribute.data.data
@@ -91,7 +91,7 @@ def _list(attribute: Attribute) -> Attribute:
 
 
 def _flags(attribute: Attribute) -> Attribute:
-    return DenseArrayBase.from_list(i1, _integers(attribute))
+    return DenseArrayBase.from_list(i1, [int(bool(flag)) for flag in _integers(attribute)])
 
 
 def _symbol(attribute: Attribute) -> Attribute:
@@ -100,11 +100,10 @@ def _symbol(attribute: Attribute) -> Attribute:
     return SymbolRefAttr(attribute)
 
 
-def _symbols(attribute: Attribute) -> Attribute:
-    if not isinstance(attribute, ArrayAttr):
+def _symbols(attribute: Any) -> Attribute:
+    if not is_array(attribute):
         raise ShardyError("expected names of symbols")
-    names: Any = attribute.data
-    return ArrayAttr([_symbol(name) for name in names])
+    return ArrayAttr([_symbol(name) for name in attribute.data])
 
 
 def _channel(attribute: Attribute) -> Attribute:
@@ -120,6 +119,9 @@ def _unit(attribute: Attribute) -> Attribute:
 # ---------------------------------------------------------------------- defaults
 
 
+_COLLECTIONS: tuple[type[Any], ...] = (StringAttr, ArrayAttr, DictionaryAttr)
+
+
 def _never(attribute: Any) -> bool:
     return False
 
@@ -130,14 +132,14 @@ def _is_number(number: int) -> Callable[[Any], bool]:
 
 def _is_empty(attribute: Any) -> bool:
     """Whether a string, an array, a dictionary or a tensor has nothing in it."""
-    if isinstance(attribute, DenseIntOrFPElementsAttr):
+    if is_dense(attribute):
         return not attribute.data.data
-    return isinstance(attribute, StringAttr | ArrayAttr | DictionaryAttr) and not attribute.data
+    return isinstance(attribute, _COLLECTIONS) and not attribute.data
 
 
 def _all_are(number: int) -> Callable[[Any], bool]:
     def is_default(attribute: Any) -> bool:
-        if not isinstance(attribute, DenseIntOrFPElementsAttr) or not attribute.data.data:
+        if not is_dense(attribute) or not attribute.data.data:
             return False
         type_: Any = attribute.type
         size = element_size(type_.element_type)
@@ -148,7 +150,7 @@ def _all_are(number: int) -> Callable[[Any], bool]:
 
 def _is_default_precision(attribute: Any) -> bool:
     default = a.PrecisionAttr("DEFAULT")
-    return isinstance(attribute, ArrayAttr) and all(each == default for each in attribute.data)
+    return is_array(attribute) and all(each == default for each in attribute.data)
 
 
 _is_false, _is_zero = _is_number(0), _is_number(0)
@@ -156,7 +158,7 @@ _is_false, _is_zero = _is_number(0), _is_number(0)
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What becomes of an attribute: left out if it is the default, else converted, under a new name if any."""
+    """What becomes of an attribute: left out if it is the default, else converted; name: a new one."""
 
     convert: Callable[[Attribute], Attribute] = _same
     is_default: Callable[[Any], bool] = _never
@@ -290,9 +292,9 @@ STRUCTS: dict[str, tuple[Struct, ...]] = {
     "send": (_HANDLE,),
 }
 """The structs of each op."""
-_LATER = frozenset(
-    ("operand_batching_dims", "start_indices_batching_dims", "input_batching_dims")
-    + ("scatter_indices_batching_dims",)
+_LATER = (
+    *("operand_batching_dims", "start_indices_batching_dims", "input_batching_dims"),
+    "scatter_indices_batching_dims",
 )
 """Lists of dimensions that the first version of an op lacks: they are empty."""
 
@@ -317,9 +319,7 @@ def _imploded(struct: Struct, left: dict[str, Attribute]) -> Attribute | None:
 # ---------------------------------------------------------------------- ops
 
 
-def legalized(
-    name: str, attributes: Attributes, *, is_in_function: bool
-) -> tuple[str, dict[str, Attribute]]:
+def legalized(name: str, attributes: Attributes, *, is_in_function: bool) -> tuple[str, dict[str, Attribute]]:
     """Returns the name and attributes of the op that an op of VHLO stands for.
 
     Raises:

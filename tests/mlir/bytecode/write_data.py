@@ -2,8 +2,8 @@
 
     python -m tests.mlir.bytecode.write_data
 
-`NAME.format.txt` and `NAME.vhlo.txt` are what jaxlib reads from them, as text with locations: artifacts of old
-versions are canonicalized when they are written.
+`NAME.format.txt` and `NAME.vhlo.txt` are what jaxlib reads from them, as text with locations: artifacts of
+old versions are canonicalized when they are written.
 """
 
 from __future__ import annotations
