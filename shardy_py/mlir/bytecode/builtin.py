@@ -5,7 +5,7 @@ Not here: numbers and dense elements (`numbers.py`), affine maps (`affine.py`).
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, NameLoc, StringAttr, UnknownLoc
@@ -25,6 +25,7 @@ from shardy_py.mlir.bytecode.rows import (
     TYPE,
     TYPES,
     VARINT,
+    Reader,
     constant,
     many,
     pair,
@@ -57,12 +58,12 @@ def dictionary(pairs: tuple[tuple[StringAttr, Attribute], ...]) -> Attribute:
     return builtin.DictionaryAttr(entries)
 
 
-def symbol(root: StringAttr, nested: tuple[Any, ...] = ()) -> Attribute:
+def symbol(root: StringAttr, nested: tuple[builtin.SymbolRefAttr, ...] = ()) -> Attribute:
     """The reference to a symbol; each nested reference is one of a single name."""
     return builtin.SymbolRefAttr(root, ArrayAttr([each.root_reference for each in nested]))
 
 
-def _symbol_reference(reader: EntryReader) -> Attribute:
+def _symbol_reference(reader: EntryReader) -> builtin.SymbolRefAttr:
     return reader.expected(builtin.SymbolRefAttr, "a symbol")
 
 
@@ -103,14 +104,14 @@ def _file_range(file: StringAttr, places: tuple[int, ...]) -> Attribute:
     return _file_location(file, *places)
 
 
-def _unsupported(what: str) -> Any:
+def _unsupported(what: str) -> Reader:
     def read(reader: EntryReader) -> Attribute:
         return reader.fail(f"{what} attributes are not supported")
 
     return read
 
 
-_ATTRIBUTES: dict[int, Any] = {
+_ATTRIBUTES: dict[int, Reader] = {
     0: row(ArrayAttr, many(ATTRIBUTE)),
     1: row(dictionary, many(pair(STRING_ATTRIBUTE, ATTRIBUTE))),
     2: row(string_attribute, STRING),
@@ -219,12 +220,12 @@ def tuple_type(members: tuple[Attribute, ...]) -> Attribute:
     return builtin.TupleType.new((ArrayAttr(members),))
 
 
-def _check_element(what: str, element: Attribute, refused: tuple[type[Any], ...]) -> None:
+def _check_element(what: str, element: Attribute, refused: tuple[type[Attribute], ...]) -> None:
     if isinstance(element, refused):
         raise ShardyError(f"invalid {what} element type")
 
 
-def swapped(make: Any) -> Any:
+def swapped(make: Callable[..., Attribute]) -> Callable[..., Attribute]:
     """A maker whose last argument comes first in the encoding."""
 
     def made(last: object, *arguments: object) -> Attribute:
@@ -240,7 +241,7 @@ _LATER_FLOATS = (
 )
 """Floats that have had a code since 2025; before, they are text."""
 
-_TYPES: dict[int, Any] = {
+_TYPES: dict[int, Reader] = {
     0: row(_integer, VARINT),
     1: constant(builtin.IndexType()),
     2: row(function_type, TYPES, TYPES),

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from xdsl.ir import Attribute, TypeAttribute
 from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.bytecode.encoding import ByteCursor
-from shardy_py.mlir.bytecode.sections import BytecodeFile, Entry
+from shardy_py.mlir.bytecode.sections import BytecodeFile, EncodedEntry
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.cursor import MAX_NESTING, Cursor
 from shardy_py.mlir.text.location_syntax import LOCATIONS
@@ -131,7 +131,9 @@ class Entries:
         if self._depth:
             self._size += self._sizes[id(found)]
 
-    def _made(self, made: list[Attribute | None], index: int, entry: Entry, *, is_type: bool) -> Attribute:
+    def _made(
+        self, made: list[Attribute | None], index: int, entry: EncodedEntry, *, is_type: bool
+    ) -> Attribute:
         reader = EntryReader(self, entry.start, entry.end)
         if self._depth >= MAX_NESTING:
             reader.fail(f"nesting exceeds {MAX_NESTING} levels")
@@ -150,7 +152,7 @@ class Entries:
         self._size += outer
         return found
 
-    def _read(self, reader: EntryReader, entry: Entry, *, is_type: bool) -> Attribute:
+    def _read(self, reader: EntryReader, entry: EncodedEntry, *, is_type: bool) -> Attribute:
         if not entry.is_custom:
             return self._from_text(reader, is_type=is_type)
         known = self._encodings.get(entry.dialect)
@@ -183,7 +185,7 @@ class Entries:
         return found
 
 
-def _shown(attribute: Any) -> str:
+def _shown(attribute: Attribute) -> str:
     return f"'{_shortened(attribute_text(attribute))}'"
 
 

@@ -6,7 +6,7 @@ made of (`vhlo.py`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute
@@ -23,24 +23,28 @@ from shardy_py.mlir.bytecode.rows import (
     TYPE,
     TYPES,
     Field,
+    Reader,
     constant,
     keyword,
     many,
     row,
     value_of,
 )
-from shardy_py.mlir.dialects.attribute_classes import EnumAttribute
+from shardy_py.mlir.dialects.attribute_classes import EnumAttribute, ValueAttribute
 from shardy_py.mlir.dialects.chlo import attributes as chlo
 from shardy_py.mlir.dialects.stablehlo import attributes as a
 from shardy_py.mlir.dialects.stablehlo import structs as s
+from shardy_py.mlir.text.builtin_attributes import is_array
+
+T = TypeVar("T")
 
 
-def enum(attribute_class: type[EnumAttribute], *, first: int = 0) -> Any:
+def enum(attribute_class: type[EnumAttribute], *, first: int = 0) -> Reader:
     """Reads an enum by the number of its keyword."""
     return row(attribute_class, keyword(attribute_class.keywords, first=first))
 
 
-def struct(attribute_class: Any, *fields: Field) -> Any:
+def struct(attribute_class: type[ValueAttribute[T]], *fields: Field[object]) -> Reader:
     """Reads an attribute around a dataclass, field by field."""
     make = attribute_class.value_class
     return row(lambda *values: attribute_class(make(*values)), *fields)
@@ -60,19 +64,20 @@ def future(types: tuple[Attribute, ...]) -> Attribute:
     return a.FutureType(ArrayAttr(types))
 
 
-def _sub_axis(reader: EntryReader) -> Any:
+def _sub_axis(reader: EntryReader) -> s.SubAxisInfo | None:
     return value_of(a.SubAxisInfoAttr, "a part of an axis")(reader) if reader.byte() else None
 
 
 def _axes(reader: EntryReader) -> tuple[s.StablehloMeshAxis, ...]:
-    return mesh_axes(reader.expected(ArrayAttr, "an array of axes"))
+    return mesh_axes(reader.attribute())
 
 
-def mesh_axes(axes: Any) -> tuple[s.StablehloMeshAxis, ...]:
+def mesh_axes(axes: Attribute) -> tuple[s.StablehloMeshAxis, ...]:
     """The axes in an array of attributes."""
-    if not all(isinstance(axis, a.MeshAxisAttr) for axis in axes.data):
+    found = [axis.data for axis in axes.data if isinstance(axis, a.MeshAxisAttr)] if is_array(axes) else []
+    if not is_array(axes) or len(found) < len(axes.data):
         raise ShardyError("expected axes of a mesh")
-    return tuple([axis.data for axis in axes.data])
+    return tuple(found)
 
 
 def _device_ids(reader: EntryReader) -> Attribute | None:

@@ -10,7 +10,7 @@ Not here: attributes (`entries.py`), properties (`properties.py`), orders of use
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from typing_extensions import override
 from xdsl.dialects.builtin import DictionaryAttr, NoneType, StringAttr
@@ -81,7 +81,7 @@ class IrReader:
         self.values: list[SSAValue | None] = []
         self.orders = UseOrders()
         self._next = self._last = self._depth = self._undefined = 0
-        self._recipes: dict[tuple[Any, ...], _Recipe] = {}
+        self._recipes: dict[tuple[int, int, int, tuple[int, ...], bool], _Recipe] = {}
         self._blocks: list[Block] = []
         self._is_portable = any(op.name.startswith(_VHLO) for op in file.ops)
 

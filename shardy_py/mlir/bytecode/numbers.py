@@ -44,7 +44,7 @@ def _bits(cursor: ByteCursor, width: int) -> int:
 
 def read_integer(reader: EntryReader) -> Attribute:
     """An integer attribute: its type, and its bits."""
-    type_: Any = reader.type()
+    type_ = reader.type()
     if not is_integral(type_):
         reader.fail("expected an integer or index type")
     width = type_.width.data if is_integer(type_) else _INDEX_BITS
@@ -54,7 +54,7 @@ def read_integer(reader: EntryReader) -> Attribute:
 
 def read_float(reader: EntryReader) -> Attribute:
     """A float attribute: its type, and its bits."""
-    type_: Any = reader.type()
+    type_ = reader.type()
     form = FORMATS.get(type_.name)
     if form is None:
         reader.fail("expected a float type")
@@ -63,7 +63,7 @@ def read_float(reader: EntryReader) -> Attribute:
 
 def read_dense_array(reader: EntryReader) -> Attribute:
     """`array<...>`: the type of its elements, their number, their bytes."""
-    element: Any = reader.type()
+    element = reader.type()
     start = reader.at
     if not is_number(element) or isinstance(element, builtin.IndexType):
         reader.fail("expected an integer or float type")
@@ -79,15 +79,15 @@ def read_dense_array(reader: EntryReader) -> Attribute:
 
 def read_dense(reader: EntryReader) -> Attribute:
     """`dense<...>`: its type, and its elements."""
-    type_: Any = reader.type()
-    check_shaped(reader, type_)
-    return dense_elements(reader, type_, reader.blob())
+    type_ = reader.type()
+    shape, element = _shaped(reader, type_)
+    return make_dense(type_, _elements(reader, prod(shape), element, reader.blob()))
 
 
 def read_resource(reader: EntryReader) -> Attribute:
     """`dense_resource<...>`: its type, and the number of the resource."""
     type_ = reader.type()
-    check_shaped(reader, type_)
+    _shaped(reader, type_)
     index = reader.varint()
     handles = reader.entries.handles
     if index >= len(handles):
@@ -95,19 +95,19 @@ def read_resource(reader: EntryReader) -> Attribute:
     return builtin.DenseResourceAttr.new((string_attribute(handles[index]), type_))
 
 
-def check_shaped(reader: EntryReader, type_: Any) -> None:
-    """Fails unless a type is one of elements of static shape."""
+def _shaped(reader: EntryReader, type_: Any) -> tuple[tuple[int, ...], Attribute]:
+    """The shape and the element type of a type that must have a static shape."""
     if type(type_) not in _SHAPED or any(size < 0 for size in type_.get_shape()):
         reader.fail("expected a shaped type with a static shape")
+    return type_.get_shape(), type_.element_type
 
 
-def dense_elements(reader: EntryReader, type_: Any, data: bytes) -> Attribute:
-    """The dense elements of a type with MLIR's bytes of them."""
-    element: Any = type_.element_type
-    scalar: Any = element.element_type if is_complex(element) else element
+def _elements(reader: EntryReader, count: int, element: Attribute, data: bytes) -> bytes:
+    """So many dense elements as they are kept here, one if all are alike, from MLIR's bytes of them."""
+    scalar = element.element_type if is_complex(element) else element
     if not is_number(scalar):
         reader.fail("elements of this type are not supported")
-    count, size = prod(type_.get_shape()), element_size(element)
+    size = element_size(element)
     is_bits = is_integer(element) and element.width.data == 1
     if is_bits:
         data = _unpacked(data, count)
@@ -119,7 +119,7 @@ def dense_elements(reader: EntryReader, type_: Any, data: bytes) -> Attribute:
         data = b"".join([store_integer(int.from_bytes(piece, "little"), scalar) for piece in pieces])
     if len(data) > size and data == data[:size] * (len(data) // size):
         data = data[:size]
-    return make_dense(type_, data)
+    return data
 
 
 def _unpacked(data: bytes, count: int) -> bytes:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from typing_extensions import TypeIs
 from xdsl.dialects.builtin import DenseArrayBase, i32
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import OptPropertyDef
+from xdsl.irdl import IRDLOperation, OptPropertyDef
 
 from shardy_py.mlir.bytecode.entries import EntryReader
 from shardy_py.mlir.bytecode.sections import Version
@@ -63,14 +64,16 @@ _ADDED: dict[str, tuple[str, ...]] = {
 """Properties that ops got later, those that came last first: files of before have fewer."""
 
 
+def _is_irdl(op_class: type[Operation]) -> TypeIs[type[IRDLOperation]]:
+    return issubclass(op_class, IRDLOperation)
+
+
 @lru_cache(maxsize=4096)
 def declared(op_class: type[Operation], name: str) -> tuple[Property, ...]:
     """Returns the properties of a class, sorted by name, without sizes of segments."""
-    definition: Any = getattr(op_class, "get_irdl_definition", None)
-    given: dict[str, Any] = definition().properties if definition else {}
     found = [
         Property(key, isinstance(each, OptPropertyDef) or each.default_value is not None)
-        for key, each in given.items()
+        for key, each in (op_class.get_irdl_definition().properties.items() if _is_irdl(op_class) else ())
         if key not in _SEGMENTS
     ]
     return tuple(sorted((*found, *_UNDECLARED.get(name, ()))))
@@ -78,10 +81,9 @@ def declared(op_class: type[Operation], name: str) -> tuple[Property, ...]:
 
 def _segments(op_class: type[Operation]) -> dict[str, int]:
     """The number of segments of operands and of results, if a class has properties of their sizes."""
-    definition: Any = getattr(op_class, "get_irdl_definition", None)
-    if definition is None:
+    if not _is_irdl(op_class):
         return {}
-    made = definition()
+    made = op_class.get_irdl_definition()
     sides = (made.operands, made.results)
     return {key: len(side) for key, side in zip(_SEGMENTS, sides, strict=True) if key in made.properties}
 

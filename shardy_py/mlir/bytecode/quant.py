@@ -7,16 +7,15 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute
 
 from shardy_py.mlir.bytecode.entries import Encodings, EntryReader
-from shardy_py.mlir.bytecode.rows import DOUBLE, SIGNED, SIGNED_LIST, TYPE, VARINT, Field, many
+from shardy_py.mlir.bytecode.rows import DOUBLE, SIGNED, SIGNED_LIST, TYPE, VARINT, Field, Reader, many
 from shardy_py.mlir.text.attribute_writer import type_text
 from shardy_py.mlir.text.builtin_attributes import is_integer
-from shardy_py.mlir.text.dense import element_printer, element_size
+from shardy_py.mlir.text.dense import element_printer, element_size, elements_type
 from shardy_py.mlir.text.dialect_symbols import unregistered_class
 
 _SIGNED = 1
@@ -98,7 +97,7 @@ def _read_sub_channel(reader: EntryReader) -> Attribute:
     if len(axes) != len(sizes):
         reader.fail(f"expected as many sizes of blocks as axes, {len(axes)}, got {len(sizes)}")
     scales, zeros = map(_elements, dense)
-    shape: tuple[int, ...] = dense[0].type.get_shape()
+    shape = elements_type(dense[0])[0]
     if len(scales) != len(zeros):
         reader.fail(f"expected as many zero points as scales, {len(scales)}, got {len(zeros)}")
     texts = [scale + (f":{zero}" if int(zero) else "") for scale, zero in zip(scales, zeros, strict=True)]
@@ -107,12 +106,12 @@ def _read_sub_channel(reader: EntryReader) -> Attribute:
     return kept(f"!quant.uniform<{head}:{{{blocks}}}, {_nested(texts, shape)}>")
 
 
-def _elements(dense: Any) -> list[str]:
+def _elements(dense: DenseIntOrFPElementsAttr) -> list[str]:
     """The texts of dense elements, a repeated one as often as it is there."""
-    element, data = dense.type.element_type, dense.data.data
+    (shape, element), data = elements_type(dense), dense.data.data
     show, size = element_printer(element), element_size(element)
     texts = [show(data[start : start + size]) for start in range(0, len(data), size)]
-    return texts * prod(dense.type.get_shape()) if len(texts) == 1 else texts
+    return texts * prod(shape) if len(texts) == 1 else texts
 
 
 def _nested(texts: list[str], shape: tuple[int, ...]) -> str:
@@ -123,7 +122,7 @@ def _nested(texts: list[str], shape: tuple[int, ...]) -> str:
     return f"{{{', '.join(parts)}}}"
 
 
-def _read_any(expressed: Field | None) -> Any:
+def _read_any(expressed: Field[str] | None) -> Reader:
     def read(reader: EntryReader) -> Attribute:
         is_signed, storage = bool(VARINT(reader) & _SIGNED), _storage_type(reader)
         shown = f":{expressed(reader)}" if expressed is not None else ""

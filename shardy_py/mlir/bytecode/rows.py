@@ -9,29 +9,33 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 
 from shardy_py.mlir.bytecode.entries import EntryReader
 from shardy_py.mlir.text.location_syntax import LOCATIONS
+from shardy_py.mlir.text.xdsl_hooks import DialectAttribute
 
 T = TypeVar("T")
-Field = Callable[[EntryReader], Any]
+U = TypeVar("U")
+Field = Callable[[EntryReader], T]
 """Reads one field of an encoding."""
+Reader = Callable[[EntryReader], Attribute]
+"""Reads the encoding of an attribute or type."""
 _WORD = 1 << 64
 
-VARINT: Field = EntryReader.varint
-SIGNED: Field = EntryReader.signed
-ATTRIBUTE: Field = EntryReader.attribute
-OPTIONAL: Field = EntryReader.optional
-TYPE: Field = EntryReader.type
-STRING: Field = EntryReader.string
-BLOB: Field = EntryReader.blob
+VARINT = EntryReader.varint
+SIGNED = EntryReader.signed
+ATTRIBUTE = EntryReader.attribute
+OPTIONAL = EntryReader.optional
+TYPE = EntryReader.type
+STRING = EntryReader.string
+BLOB = EntryReader.blob
 
 
-def row(make: Callable[..., Attribute], *fields: Field) -> Callable[[EntryReader], Attribute]:
+def row(make: Callable[..., Attribute], *fields: Field[object]) -> Reader:
     """Returns the function that reads fields in order and makes the attribute or type of them."""
 
     def read(reader: EntryReader) -> Attribute:
@@ -40,31 +44,31 @@ def row(make: Callable[..., Attribute], *fields: Field) -> Callable[[EntryReader
     return read
 
 
-def constant(attribute: Attribute) -> Callable[[EntryReader], Attribute]:
+def constant(attribute: Attribute) -> Reader:
     """Returns the function that reads an attribute or type without fields."""
     return lambda reader: attribute
 
 
-def many(field: Field) -> Field:
-    """Any number of fields of a kind, behind their number, as a tuple."""
+def many(field: Field[T]) -> Field[tuple[T, ...]]:
+    """Fields of a kind behind their number, as a tuple."""
 
-    def read(reader: EntryReader) -> tuple[Any, ...]:
+    def read(reader: EntryReader) -> tuple[T, ...]:
         return tuple([field(reader) for _ in range(reader.count("elements"))])
 
     return read
 
 
-def pair(*fields: Field) -> Field:
-    """Fields as a tuple."""
-    return lambda reader: tuple([field(reader) for field in fields])
+def pair(first: Field[T], second: Field[U]) -> Field[tuple[T, U]]:
+    """Two fields."""
+    return lambda reader: (first(reader), second(reader))
 
 
-def value_of(attribute_class: type[Any], what: str) -> Field:
+def value_of(attribute_class: type[DialectAttribute[T]], what: str) -> Field[T]:
     """The value of an attribute that must be of a class of ours, which `what` names."""
     return lambda reader: reader.expected(attribute_class, what).data
 
 
-def keyword(keywords: tuple[str, ...], *, first: int = 0) -> Field:
+def keyword(keywords: tuple[str, ...], *, first: int = 0) -> Field[str]:
     """A keyword of an enum by its number; the first has the number `first`."""
 
     def read(reader: EntryReader) -> str:
@@ -98,11 +102,11 @@ def _double(reader: EntryReader) -> float:
     return struct.unpack("<d", bits.to_bytes(8, "little"))[0]
 
 
-STRING_ATTRIBUTE: Field = _string
-LOCATION: Field = _location
-BOOLEAN: Field = _boolean
+STRING_ATTRIBUTE = _string
+LOCATION = _location
+BOOLEAN = _boolean
 """A byte."""
-DOUBLE: Field = _double
+DOUBLE = _double
 """A float of 64 bits, written as an integer."""
 SIGNED_LIST = many(SIGNED)
 TYPES = many(TYPE)

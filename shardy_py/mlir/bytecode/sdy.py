@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import chain
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.ir import Attribute
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.bytecode.entries import Encodings, EntryReader
@@ -17,6 +18,7 @@ from shardy_py.mlir.bytecode.rows import (
     STRING,
     STRING_ATTRIBUTE,
     Field,
+    Reader,
     many,
     row,
     value_of,
@@ -35,13 +37,16 @@ from shardy_py.sharding import (
     MeshAxis,
     ShardingRule,
     SubAxis,
+    TensorMapping,
     TensorSharding,
 )
 
 T = TypeVar("T")
 
 
-def _made(attribute_class: Any, make: Any, *fields: Field) -> Any:
+def _made(
+    attribute_class: Callable[..., Attribute], make: Callable[..., object], *fields: Field[object]
+) -> Reader:
     """Reads an attribute around the value that `make` makes of fields."""
     return row(lambda *values: attribute_class(make(*values)), *fields)
 
@@ -99,8 +104,8 @@ def _mesh_of(axes: tuple[MeshAxis, ...], device_ids: tuple[int, ...]) -> Mesh:
 
 def _rule(
     sizes: tuple[int, ...],
-    operands: tuple[Any, ...],
-    results: tuple[Any, ...],
+    operands: tuple[TensorMapping, ...],
+    results: tuple[TensorMapping, ...],
     reduction: tuple[int, ...],
     replicated: tuple[int, ...],
     permutation: tuple[int, ...],

@@ -69,7 +69,7 @@ class OpName:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EncodedEntry:
     """Where an attribute or type is.
 
     is_custom: whether its dialect encodes it; otherwise it is text.
@@ -94,8 +94,8 @@ class BytecodeFile:
     strings: list[str] = field(default_factory=list[str])
     dialects: list[str] = field(default_factory=list[str])
     ops: list[OpName] = field(default_factory=list[OpName])
-    attributes: list[Entry] = field(default_factory=list[Entry])
-    types: list[Entry] = field(default_factory=list[Entry])
+    attributes: list[EncodedEntry] = field(default_factory=list[EncodedEntry])
+    types: list[EncodedEntry] = field(default_factory=list[EncodedEntry])
     properties: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     sections: dict[int, ByteCursor] = field(default_factory=dict[int, ByteCursor])
 
@@ -208,11 +208,11 @@ def _read_entries(file: BytecodeFile) -> None:
     counts = [cursor.count("attributes"), cursor.count("types")]
     for entries, count in zip((file.attributes, file.types), counts, strict=True):
 
-        def read(dialect: str, entries: list[Entry] = entries) -> None:
+        def read(dialect: str, entries: list[EncodedEntry] = entries) -> None:
             size, is_custom = cursor.flagged()
             start = content.at
             content.part(size, "an attribute or type")
-            entries.append(Entry(dialect, is_custom, start, content.at))
+            entries.append(EncodedEntry(dialect, is_custom, start, content.at))
 
         while len(entries) < count:
             _read_group(file, cursor, read, "attributes or types")

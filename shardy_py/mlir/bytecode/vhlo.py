@@ -8,8 +8,6 @@ Not here: its ops, some of which have two versions (`vhlo_ops.py`).
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute
@@ -27,6 +25,7 @@ from shardy_py.mlir.bytecode.rows import (
     TYPE,
     TYPES,
     VARINT,
+    Reader,
     constant,
     keyword,
     many,
@@ -55,19 +54,13 @@ def _api_version(number: int) -> Attribute:
     return IntegerAttr(number, _I32)
 
 
-def _tensor(reader: EntryReader) -> Attribute:
-    type_: Any = reader.type()
-    numbers.check_shaped(reader, type_)
-    return numbers.dense_elements(reader, type_, reader.blob())
-
-
 def _axis_ref(reader: EntryReader) -> Attribute:
     name = STRING_ATTRIBUTE(reader).data
     part = value_of(a.SubAxisInfoAttr, "a part of an axis")(reader) if reader.varint() else None
     return a.AxisRefAttr(s.StablehloAxisRef(name, part))
 
 
-def _replica_groups(mesh: Attribute, axes: Any) -> Attribute:
+def _replica_groups(mesh: Attribute, axes: Attribute) -> Attribute:
     if isinstance(mesh, StringAttr):
         mesh = SymbolRefAttr(mesh)
     if not is_array(axes):
@@ -75,9 +68,9 @@ def _replica_groups(mesh: Attribute, axes: Any) -> Attribute:
     return a.ReplicaGroupMeshAxesAttr(s.ReplicaGroupMeshAxes(mesh, axes))
 
 
-def _mesh(axes: Any, device_ids: Any) -> Attribute:
-    if not is_array(axes) or not (device_ids is None or is_dense(device_ids)):
-        raise ShardyError("expected axes of a mesh and device ids")
+def _mesh(axes: Attribute, device_ids: Attribute | None) -> Attribute:
+    if device_ids is not None and not is_dense(device_ids):
+        raise ShardyError("expected device ids")
     return a.MeshAttr(s.StablehloMesh(hlo.mesh_axes(axes), device_ids))
 
 
@@ -85,7 +78,7 @@ def _mesh_axis(name: StringAttr, size: int) -> Attribute:
     return a.MeshAxisAttr(s.StablehloMeshAxis(name.data, size))
 
 
-_ATTRIBUTES: dict[int, Any] = {
+_ATTRIBUTES: dict[int, Reader] = {
     1: row(ArrayAttr, many(ATTRIBUTE)),
     2: row(_boolean, VARINT),
     3: hlo.enum(a.ComparisonDirectionAttr),
@@ -100,7 +93,7 @@ _ATTRIBUTES: dict[int, Any] = {
     12: hlo.enum(a.RngAlgorithmAttr),
     13: hlo.DISTRIBUTION,
     14: row(string_attribute, STRING),
-    15: _tensor,
+    15: numbers.read_dense,
     16: hlo.enum(a.TransposeAttr),
     17: row(types.same, TYPE),
     18: hlo.BOUNDS,
@@ -147,13 +140,13 @@ _NUMBERS = {
 """The types of numbers by code; signed ones are MLIR's without a sign."""
 
 
-def _number(name: str) -> Any:
+def _number(name: str) -> Reader:
     found = float_type(name) or integer_type(name)
     assert found is not None
     return constant(found)
 
 
-_TYPES: dict[int, Any] = {
+_TYPES: dict[int, Reader] = {
     **{code: _number(name) for code, name in _NUMBERS.items()},
     1: row(types.complex_type, TYPE),
     8: row(function_type, TYPES, TYPES),

@@ -42,9 +42,11 @@ from shardy_py.mlir.bytecode.vhlo_names import ACCURATE, SECOND_VERSIONS
 from shardy_py.mlir.dialects.stablehlo import attributes as a
 from shardy_py.mlir.dialects.stablehlo import structs as s
 from shardy_py.mlir.text.builtin_attributes import is_array, is_dense
-from shardy_py.mlir.text.dense import element_size, is_splat, load_integer
+from shardy_py.mlir.text.dense import element_size, elements_type, is_splat, load_integer
 
 Attributes = Mapping[str, Attribute]
+Default = Callable[[Attribute], bool]
+"""Whether an attribute is what its absence stands for."""
 _NAME = re.compile(r"vhlo\.(.+)_v([0-9]{1,4})\Z")
 _LONGEST = 1 << 12
 """Numbers in a list of dimensions at most: a repeated one takes no room in the file."""
@@ -59,12 +61,11 @@ def _integer(attribute: Attribute) -> int:
     return attribute.value.data
 
 
-def _integers(attribute: Any) -> tuple[int, ...]:
+def _integers(attribute: Attribute) -> tuple[int, ...]:
     if not is_dense(attribute):
         raise ShardyError("expected dense integers")
-    type_: Any = attribute.type
-    element, data = type_.element_type, attribute.data.data
-    size, count = element_size(element), prod(type_.get_shape())
+    (shape, element), data = elements_type(attribute), attribute.data.data
+    size, count = element_size(element), prod(shape)
     if count > _LONGEST:
         raise ShardyError(f"expected at most {_LONGEST} integers, got {count}")
     found = [load_integer(data[start : start + size], element) for start in range(0, len(data), size)]
@@ -100,7 +101,7 @@ def _symbol(attribute: Attribute) -> Attribute:
     return SymbolRefAttr(attribute)
 
 
-def _symbols(attribute: Any) -> Attribute:
+def _symbols(attribute: Attribute) -> Attribute:
     if not is_array(attribute):
         raise ShardyError("expected names of symbols")
     return ArrayAttr([_symbol(name) for name in attribute.data])
@@ -119,36 +120,35 @@ def _unit(attribute: Attribute) -> Attribute:
 # ---------------------------------------------------------------------- defaults
 
 
-_COLLECTIONS: tuple[type[Any], ...] = (StringAttr, ArrayAttr, DictionaryAttr)
-
-
-def _never(attribute: Any) -> bool:
+def _never(attribute: Attribute) -> bool:
     return False
 
 
-def _is_number(number: int) -> Callable[[Any], bool]:
+def _is_number(number: int) -> Default:
     return lambda attribute: isinstance(attribute, IntegerAttr) and attribute.value.data == number
 
 
-def _is_empty(attribute: Any) -> bool:
+def _is_empty(attribute: Attribute | None) -> bool:
     """Whether a string, an array, a dictionary or a tensor has nothing in it."""
     if is_dense(attribute):
         return not attribute.data.data
-    return isinstance(attribute, _COLLECTIONS) and not attribute.data
+    if is_array(attribute):
+        return not attribute.data
+    return isinstance(attribute, StringAttr | DictionaryAttr) and not attribute.data
 
 
-def _all_are(number: int) -> Callable[[Any], bool]:
-    def is_default(attribute: Any) -> bool:
+def _all_are(number: int) -> Default:
+    def is_default(attribute: Attribute) -> bool:
         if not is_dense(attribute) or not attribute.data.data:
             return False
-        type_: Any = attribute.type
-        size = element_size(type_.element_type)
-        return is_splat(attribute) and load_integer(attribute.data.data[:size], type_.element_type) == number
+        element = elements_type(attribute)[1]
+        first = attribute.data.data[: element_size(element)]
+        return is_splat(attribute) and load_integer(first, element) == number
 
     return is_default
 
 
-def _is_default_precision(attribute: Any) -> bool:
+def _is_default_precision(attribute: Attribute) -> bool:
     default = a.PrecisionAttr("DEFAULT")
     return is_array(attribute) and all(each == default for each in attribute.data)
 
@@ -157,11 +157,11 @@ _is_false, _is_zero = _is_number(0), _is_number(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class AttributeChange:
     """What becomes of an attribute: left out if it is the default, else converted; name: a new one."""
 
     convert: Callable[[Attribute], Attribute] = _same
-    is_default: Callable[[Any], bool] = _never
+    is_default: Default = _never
     name: str = ""
 
 
@@ -169,45 +169,47 @@ def _is_default_accuracy(attribute: Attribute) -> bool:
     return attribute == a.ResultAccuracyAttr(s.ResultAccuracy())
 
 
-_LIST, _LIST_OF_ONES = Change(_list), Change(_list, _all_are(1))
-_EMPTY, _FALSE = Change(is_default=_is_empty), Change(is_default=_is_false)
-_PRECISION = Change(is_default=_is_default_precision)
-_CHANNEL = {"channel_id": Change(_channel, _is_zero, "channel_handle")}
-_COLLECTIVE = {**_CHANNEL, "use_global_device_ids": Change(_unit, _is_false)}
-_ROOT = {"has_dynamic_root": Change(_unit, _is_false)}
+_LIST, _LIST_OF_ONES = AttributeChange(_list), AttributeChange(_list, _all_are(1))
+_EMPTY, _FALSE = AttributeChange(is_default=_is_empty), AttributeChange(is_default=_is_false)
+_PRECISION = AttributeChange(is_default=_is_default_precision)
+_CHANNEL = {"channel_id": AttributeChange(_channel, _is_zero, "channel_handle")}
+_COLLECTIVE = {**_CHANNEL, "use_global_device_ids": AttributeChange(_unit, _is_false)}
+_ROOT = {"has_dynamic_root": AttributeChange(_unit, _is_false)}
 _WINDOWS = {
     "window_strides": _LIST_OF_ONES,
     "lhs_dilation": _LIST_OF_ONES,
     "rhs_dilation": _LIST_OF_ONES,
-    "window_reversal": Change(_flags, _all_are(0)),
+    "window_reversal": AttributeChange(_flags, _all_are(0)),
     "precision_config": _PRECISION,
 }
-_PADDING = {"padding": Change(is_default=_all_are(0))}
+_PADDING = {"padding": AttributeChange(is_default=_all_are(0))}
 _TRANSFER = {"is_host_transfer": _FALSE, "source_target_pairs": _EMPTY}
 
-CHANGES: dict[str, dict[str, Change]] = {
+CHANGES: dict[str, dict[str, AttributeChange]] = {
     "all_gather": _COLLECTIVE,
     "all_reduce": _COLLECTIVE,
     "all_to_all": _CHANNEL,
     "broadcast": {"broadcast_sizes": _LIST},
     "broadcast_in_dim": {"broadcast_dimensions": _LIST},
-    "call": {"callee": Change(_symbol)},
+    "call": {"callee": AttributeChange(_symbol)},
     "cholesky": {"lower": _FALSE},
     "collective_broadcast": {**_CHANNEL, **_ROOT},
     "collective_permute": _CHANNEL,
     "collective_reduce": {**_COLLECTIVE, **_ROOT},
-    "compare": {"compare_type": Change(is_default=lambda kind: kind == a.ComparisonTypeAttr("NOTYPE"))},
+    "compare": {
+        "compare_type": AttributeChange(is_default=lambda kind: kind == a.ComparisonTypeAttr("NOTYPE"))
+    },
     "composite": {
-        "decomposition": Change(_symbol),
-        "version": Change(is_default=_is_zero),
+        "decomposition": AttributeChange(_symbol),
+        "version": AttributeChange(is_default=_is_zero),
         "composite_attributes": _EMPTY,
     },
     "convolution": {**_WINDOWS, **_PADDING},
     "custom_call": {
         "has_side_effect": _FALSE,
         "backend_config": _EMPTY,
-        "api_version": Change(is_default=_is_number(1)),
-        "called_computations": Change(_symbols, _is_empty),
+        "api_version": AttributeChange(is_default=_is_number(1)),
+        "called_computations": AttributeChange(_symbols, _is_empty),
         "output_operand_aliases": _EMPTY,
         "result_tilings": _EMPTY,
     },
@@ -215,10 +217,13 @@ CHANGES: dict[str, dict[str, Change]] = {
     "dot_general": {"precision_config": _PRECISION},
     "dynamic_broadcast_in_dim": {
         "broadcast_dimensions": _LIST,
-        "known_expanding_dimensions": Change(_list, _is_empty),
-        "known_nonexpanding_dimensions": Change(_list, _is_empty),
+        "known_expanding_dimensions": AttributeChange(_list, _is_empty),
+        "known_nonexpanding_dimensions": AttributeChange(_list, _is_empty),
     },
-    "dynamic_conv": {**_WINDOWS, "padding": Change(is_default=lambda padding: True)},  # is an operand now
+    "dynamic_conv": {
+        **_WINDOWS,
+        "padding": AttributeChange(is_default=lambda padding: True),
+    },  # is an operand now
     "dynamic_gather": {"indices_are_sorted": _FALSE},
     "dynamic_slice": {"slice_sizes": _LIST},
     "fft": {"fft_length": _LIST},
@@ -241,9 +246,12 @@ CHANGES: dict[str, dict[str, Change]] = {
     "select_and_scatter": {"window_dimensions": _LIST, "window_strides": _LIST_OF_ONES, **_PADDING},
     "send": _TRANSFER,
     "slice": dict.fromkeys(("start_indices", "limit_indices", "strides"), _LIST),
-    "sort": {"dimension": Change(is_default=_is_number(-1)), "is_stable": _FALSE},
+    "sort": {"dimension": AttributeChange(is_default=_is_number(-1)), "is_stable": _FALSE},
     "transpose": {"permutation": _LIST},
-    **{name: {"result_accuracy": Change(is_default=_is_default_accuracy)} for name in ACCURATE.split()},
+    **{
+        name: {"result_accuracy": AttributeChange(is_default=_is_default_accuracy)}
+        for name in ACCURATE.split()
+    },
 }
 """What becomes of the attributes of each op; others stay as they are."""
 
