@@ -18,7 +18,7 @@ from shardy_py.mlir.bytecode.resources import read_resources
 from shardy_py.mlir.bytecode.sdy import SDY
 from shardy_py.mlir.bytecode.sections import read_file
 from shardy_py.mlir.bytecode.vhlo import VHLO
-from shardy_py.mlir.dialects import parse_module, syntax_table
+from shardy_py.mlir.dialects import syntax_table
 from shardy_py.mlir.dialects.registry import RUNTIME_DIALECTS
 from shardy_py.mlir.text.cursor import MAX_NESTING
 from shardy_py.mlir.text.deep_stack import deep_stack
@@ -73,16 +73,3 @@ def _module(data: bytes, *, allow_unregistered: bool) -> ModuleOp:
         module.location = UNKNOWN
     keep_resources(module, resources)
     return module
-
-
-def parse_program(
-    content: str | bytes, file: str = "-", *, allow_unregistered: bool = False, first_line: int = 1
-) -> ModuleOp:
-    """Returns the module that a text spells, as `parse_module` does, or that bytecode holds.
-
-    Raises:
-        ShardyError: the content is invalid, with its place.
-    """
-    if isinstance(content, bytes):
-        return read_bytecode(content, file, allow_unregistered=allow_unregistered)
-    return parse_module(content, file, allow_unregistered=allow_unregistered, first_line=first_line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,17 @@ def test_every_command_and_the_api_read_bytecode(capsys: pytest.CaptureFixture[s
     assert check.main([path, "--no-progress"]) in (0, 1)
 
 
+def test_an_exported_function_is_its_module(tmp_path: Path) -> None:
+    """A flatbuffer of `jax.export`, here of JAX 0.12, and the same by gzip."""
+    packed = tmp_path / "exported.gz"
+    packed.write_bytes(gzip.compress((DATA / "exported.bin").read_bytes()))
+    for path in (DATA / "exported.bin", packed):
+        program = Program.load(path)
+        assert str(program.release) == "JAX 0.12"
+        assert str(program["params['w']"].sharding) == '<@mesh, [{}, {"y"}]>'
+        assert [value.label for value in program.values.results()] == ["result['out']", "result['sum']"]
+
+
 def test_damage_is_placed_by_byte(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "cut.mlirbc"
     path.write_bytes((DATA / "ops.format_6.mlirbc").read_bytes()[:40])
@@ -60,3 +72,53 @@ def test_damage_is_placed_by_byte(tmp_path: Path, capsys: pytest.CaptureFixture[
         Program.load(path)
     assert main([str(path)]) == 1
     assert capsys.readouterr().err.startswith(f"{path}: error: {message}")
+
+
+def test_ops_of_newer_versions_are_named() -> None:
+    data = (DATA / "ops.vhlo_1.10.0.mlirbc").read_bytes().replace(b"slice_v1", b"slice_v9")
+    message = r"'vhlo\.slice_v9' is an op of a newer VHLO; export the program for an older version"
+    with pytest.raises(ShardyError, match=message):
+        Program.parse(data)
+    future = b"ML\xefR" + bytes([2 * 7 + 1]) + b"MLIR\0"
+    with pytest.raises(ShardyError, match="expected a version of the format up to 6, got 7"):
+        Program.parse(future)
+
+
+def test_few_bytes_never_stand_for_much() -> None:
+    """Each array holds the one before it twice: 2**60 attributes in 60 entries."""
+    data = doubled_arrays(60)
+    with pytest.raises(
+        ShardyError, match=r"byte \d+: an attribute expands to more than 1048576"
+    ):
+        read_bytecode(data)
+    with pytest.raises(ShardyError, match="nesting exceeds 200 levels"):
+        read_bytecode(doubled_arrays(300, times=1))
+    assert "[]" in print_module(read_bytecode(doubled_arrays(3)))
+
+
+def doubled_arrays(count: int, *, times: int = 2) -> bytes:
+    """Bytecode of a module with an attribute of so many nested arrays, each with the next some times."""
+
+    def number(value: int) -> bytes:
+        return bytes([value << 1 | 1]) if value < 128 else (value << 2 | 2).to_bytes(2, "little")
+
+    def section(kind: int, content: bytes) -> bytes:
+        return bytes([kind]) + number(len(content)) + content
+
+    strings = (b"builtin", b"module", b"a.b")
+    table = number(len(strings)) + b"".join(number(len(each) + 1) for each in reversed(strings))
+    arrays = [number(0) + number(times) + number(index + 2) * times for index in range(1, count)]
+    dictionary = number(1) + number(1) + number(count + 2) + number(2)
+    entries = [number(15), dictionary, *arrays, number(0) + number(0), number(2) + number(2)]
+    sizes = number(len(entries)) + number(0) + number(0) + number(len(entries))
+    sizes += b"".join(number(len(entry) << 1 | 1) for entry in entries)
+    op = number(0) + bytes([1 | 16]) + number(0) + number(1) + number(1 << 1 | 1)
+    body = section(4, number(1) + number(0) + number(0))
+    parts = (
+        section(0, table + b"".join(each + b"\0" for each in strings)),
+        section(1, number(1) + number(0) + number(1) + number(0) + number(1) + number(1)),
+        section(2, b"".join(entries)),
+        section(3, sizes),
+        section(4, number(1 << 1) + op + body),
+    )
+    return b"ML\xefR" + number(4) + b"test\0" + b"".join(parts)
