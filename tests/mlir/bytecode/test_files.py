@@ -87,9 +87,7 @@ def test_ops_of_newer_versions_are_named() -> None:
 def test_few_bytes_never_stand_for_much() -> None:
     """Each array holds the one before it twice: 2**60 attributes in 60 entries."""
     data = doubled_arrays(60)
-    with pytest.raises(
-        ShardyError, match=r"byte \d+: an attribute expands to more than 1048576"
-    ):
+    with pytest.raises(ShardyError, match=r"byte \d+: an attribute expands to more than 1048576"):
         read_bytecode(data)
     with pytest.raises(ShardyError, match="nesting exceeds 200 levels"):
         read_bytecode(doubled_arrays(300, times=1))
