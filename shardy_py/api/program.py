@@ -66,7 +66,7 @@ class Program(VerifiedModule):
         trip_count: int | Mapping[str, int] | None = None,
         jax: str | None = None,
     ) -> Program:
-        """Returns the program of a text, of MLIR bytecode (needs jaxlib), or of either compressed by gzip.
+        """Returns the program of a text, of MLIR bytecode, of what `jax.export` wrote, or of these by gzip.
 
         A program of JAX is taken as JAX compiles it: changed as XLA does before propagation, as by
         `from_jax`. The logger `shardy_py` says so, once a program.

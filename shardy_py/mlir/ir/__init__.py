@@ -9,7 +9,7 @@ calls. Ops built here equal those that xDSL builds: tests compare all fields, fo
   Fields are set one by one, so that CPython stores them in the object: as a dictionary they take twice the
   memory and time
 - names: `file_names`, `keep_file_name`, `copy_file_names`, `add_file_names`
-- changing: `set_type`, `replace_uses`, `place_before`, `take_out`, `erase`
+- changing: `set_type`, `set_uses`, `replace_uses`, `place_before`, `take_out`, `erase`
 
 Uses of a value stay in MLIR's order (newest use first), because passes and propagation visit users in it. A
 walk reads the next operation before it yields, so the caller may erase or move the yielded operation, and no
@@ -32,6 +32,7 @@ from shardy_py.mlir.ir.changing import (
     set_operands,
     set_order,
     set_type,
+    set_uses,
     take_out,
 )
 from shardy_py.mlir.ir.file_names import add_file_names, copy_file_names, file_names, keep_file_name
@@ -92,6 +93,7 @@ __all__ = [
     "set_operands",
     "set_order",
     "set_type",
+    "set_uses",
     "take_out",
     "terminator_of",
     "type_of",

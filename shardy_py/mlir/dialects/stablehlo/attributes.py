@@ -131,15 +131,15 @@ class ReplicaGroupMeshAxesAttr(
 
 # ---------------------------------------------------------------------- accuracies
 
-_RESULT_ACCURACY_MODES = ("DEFAULT", "HIGHEST", "TOLERANCE")
+RESULT_ACCURACY_MODES = ("DEFAULT", "HIGHEST", "TOLERANCE")
 
 
 def _read_mode(cursor: Cursor) -> str:
     cursor.expect("<")
     start = cursor.offset
     keyword = cursor.keyword()
-    if keyword not in _RESULT_ACCURACY_MODES:
-        expected = ", ".join(_RESULT_ACCURACY_MODES)
+    if keyword not in RESULT_ACCURACY_MODES:
+        expected = ", ".join(RESULT_ACCURACY_MODES)
         cursor.error(f"expected ::mlir::stablehlo::ResultAccuracyMode to be one of: {expected}", start)
     cursor.expect(">")
     return keyword
