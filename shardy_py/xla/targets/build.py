@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from math import prod
 from typing import cast
@@ -23,11 +23,12 @@ from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Shape, Tiling
 from shardy_py.xla.spmd.walk import ProgramPlan, Sent
 from shardy_py.xla.targets.facet import COMPILED, Form
-from shardy_py.xla.targets.model import ADD, Body, Node, NodeRole, Transfer
+from shardy_py.xla.targets.model import ADD, Body, Change, Node, NodeRole, Transfer
 
 _INLINED = (Control.MANUAL, Control.REGION, Control.ASYNC)
 _READ_FROM_NEIGHBOURS = (Family.WINDOW, Family.MOVEMENT, Family.PRODUCT)
 """Families of ops for which parts of operands are permuted before they run."""
+_MERGED = Change("cse", "equal collectives of one value are one")
 
 
 def body_of(block: Block, plan: ProgramPlan) -> Body:
@@ -248,6 +249,10 @@ class _Builder:
         transfer = Transfer(collective, (sent,), _reduction(sent))
         node = Node(NodeRole.SENT, (source,), TensorType(made, collective.element_type), sent.step, transfer)
         found = self._add(node, (*_what(collective), transfer.reduction, source))
+        first = self.nodes[found].transfer
+        if first is not None and first is not transfer:
+            merged = replace(first.changed(_MERGED), members=(*first.members, sent))
+            self.nodes[found] = self.shared.nodes[found] = replace(self.nodes[found], transfer=merged)
         if collective.key is not None:
             self.shared.sent[collective.key] = found
         return found

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from shardy_py.xla.targets.model import Body, Transfer
+from shardy_py.xla.targets.model import Body, Change, Transfer
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,14 @@ def combined(body: Body, limits: Limits) -> tuple[Issued, ...]:
             _join(needs, members)
     joined = {each for members in found.values() for each in members[1:]}
     alone = (i for i in range(len(order)) if i not in joined)
-    return tuple(Issued(tuple(transfers[i] for i in found.get(first, [first]))) for first in alone)
+    return tuple(_issued([transfers[i] for i in found.get(first, [first])]) for first in alone)
+
+
+def _issued(parts: Sequence[Transfer]) -> Issued:
+    if len(parts) == 1:
+        return Issued((parts[0],))
+    change = Change(f"{parts[0].kind.replace('_', '-')}-combiner", f"{len(parts)} run as one op")
+    return Issued(tuple(part.changed(change) for part in parts))
 
 
 def _transfer(body: Body, number: int) -> Transfer:
