@@ -143,14 +143,16 @@ class _Builder:
         needed = self.shared.needed.get(id(step), ())
         record, row = step.record, COMPILED.of(step.record.name)
         halo = TABLE[record.name].kind in _READ_FROM_NEIGHBOURS
-        rank = None if len(step.results) != 1 or record.results[0] is None else record.results[0].rank
         after = [each for each in needed if not each.roots and not (halo and _is_permute(each))]
-        after = [each for each in after if rank in (None, len(each.collective.held_shape))]
+        ranks = {type_.rank for type_ in record.results if type_ is not None}
+        after = [each for each in after if len(each.collective.held_shape) in ranks]
         behind = set(map(id, after))
         before = [each for each in needed if id(each) not in behind]
         chains: dict[Name, int] = {}
-        for each in before:
-            root = self._root(each) if each.roots else step.operands[0]
+        for number, each in enumerate(before):
+            # What has no root is of a partial result, of which a step with several has one an operand.
+            own = step.operands[number % len(step.operands)] if len(step.results) > 1 else step.operands[0]
+            root = self._root(each) if each.roots else own
             start = chains[root] if root in chains else self._start(each, root)
             if start >= 0:
                 chains[root] = self._sent(each, start)
@@ -178,10 +180,12 @@ class _Builder:
 
     def _several(self, step: PlannedOp, node: int, after: Sequence[Sent]) -> None:
         """The results of a step with several, each with its part of what is sent."""
-        elements = self._elements(step, node)
-        share = len(after) // max(len(elements), 1)
-        for index, element in enumerate(elements):
-            own = after[index * share : (index + 1) * share] if share else after if index == 0 else ()
+        left = list(after)
+        for index, element in enumerate(self._elements(step, node)):
+            type_ = step.record.results[index]
+            own = [each for each in left if type_ is not None and _fits(each, type_)]
+            own = own[: -(-len(left) // (len(step.results) - index))]
+            left = [each for each in left if each not in own]
             self._finish(step, element, own, index)
 
     def _finish(self, step: PlannedOp, node: int, after: Iterable[Sent], index: int) -> None:
@@ -246,9 +250,10 @@ class _Builder:
             return known
         source = self._part(source, collective.held_shape, None)
         made = collective.made_shape or collective.held_shape
-        transfer = Transfer(collective, (sent,), _reduction(sent))
+        place = self._place(sent)
+        transfer = Transfer(collective, (sent,), _reduction(sent), pairs=self._pairs(sent))
         node = Node(NodeRole.SENT, (source,), TensorType(made, collective.element_type), sent.step, transfer)
-        found = self._add(node, (*_what(collective), transfer.reduction, source))
+        found = self._add(node, (*_what(collective), transfer.reduction, source, place))
         first = self.nodes[found].transfer
         if first is not None and first is not transfer:
             merged = replace(first.changed(_MERGED), members=(*first.members, sent))
@@ -256,6 +261,35 @@ class _Builder:
         if collective.key is not None:
             self.shared.sent[collective.key] = found
         return found
+
+    def _place(self, sent: Sent) -> Hashable:
+        """What parts a collective from others of one value that have the same shapes and devices.
+
+        Those that name pairs of devices, or dimensions, are equal at equal places of equal steps.
+        """
+        if sent.collective.kind in ("all_gather", "all_reduce"):
+            return None
+        if sent.step is None:
+            return sent.number
+        needed = self.shared.needed.get(id(sent.step), ())
+        place = next((i for i, each in enumerate(needed) if each is sent), -1)
+        return id(sent.step.record), place, *map(id, sent.step.targets)
+
+    def _pairs(self, sent: Sent) -> Hashable:
+        """What is equal only for permutes between the same devices.
+
+        Between which neighbours is not planned: windows need halos before, then behind.
+        """
+        step = sent.step
+        if sent.collective.kind != "collective_permute" or step is None:
+            return None if step is not None else sent.number
+        pairs = step.record.attributes.get("source_target_pairs")
+        if pairs is not None:
+            return str(pairs)
+        if TABLE[step.record.name].kind not in (Family.WINDOW, Family.PRODUCT):
+            return sent.number
+        halos = [each for each in self.shared.needed.get(id(step), ()) if _is_permute(each)]
+        return len(halos), next(i for i, each in enumerate(halos) if each is sent)
 
     def _part(self, node: int, shape: Shape, tiling: Tiling | None, *, reshaped: bool = False) -> int:
         """The part of a node with that shape, in the tiles of `tiling`; the node itself if it is no part."""
@@ -295,6 +329,12 @@ def _is_of(sent: Sent, step: PlannedOp | None, index: int) -> bool:
     return not any(root in step.operands for root in sent.roots)
 
 
+def _fits(sent: Sent, type_: TensorType) -> bool:
+    """True if what is sent may be a result of a type."""
+    collective = sent.collective
+    return collective.element_type == type_.element and len(collective.held_shape) == type_.rank
+
+
 def _is_permute(sent: Sent) -> bool:
     return sent.collective.kind == "collective_permute"
 
@@ -307,7 +347,7 @@ def _is_part(held: Shape, shape: Shape) -> bool:
 
 
 def _what(collective: PlannedCollective) -> tuple[Hashable, ...]:
-    shapes = collective.held_shape, collective.made_shape
+    shapes = collective.held_shape, collective.made_shape, collective.element_type
     return "sent", collective.kind, collective.group, collective.group_size, *shapes
 
 

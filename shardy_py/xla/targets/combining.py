@@ -94,6 +94,8 @@ def _key(transfer: Transfer) -> Hashable:
     """Equal for collectives that may be one op."""
     one = transfer.collective
     groups = one.kind, one.group_size, one.group
+    if one.kind == "collective_permute":
+        return *groups, transfer.pairs
     if one.kind in ("all_reduce", "reduce_scatter"):
         return *groups, one.element_type, transfer.reduction
     return groups
