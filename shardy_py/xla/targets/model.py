@@ -43,8 +43,8 @@ class Transfer:
     """A collective in the program of a device.
 
     members: the planned collectives that it does the work of. reduction: the op that combines values, of an
-    all_reduce or reduce_scatter. changes: those of passes, in their order. pairs: of a permute, equal only for
-    those between the same devices.
+    all_reduce or reduce_scatter. changes: those of passes, in their order. pairs: of a permute, equal only
+    for those between the same devices.
     """
 
     collective: PlannedCollective

@@ -42,6 +42,22 @@ def narrowed(body: Body, numbers: count[int]) -> Body:
     return body.edited(new, {})
 
 
+def widened(body: Body, numbers: count[int]) -> Body:
+    """The body with sums of f32 instead of fewer bits, as XLA:CPU computes them."""
+    new: dict[int, Node] = {}
+    for number in body.order:
+        node = body.nodes[number]
+        transfer = node.transfer
+        if transfer is None or transfer.kind not in ("all_reduce", "reduce_scatter"):
+            continue
+        sent = transfer.collective.element_type
+        if sent in ("bf16", "f16"):
+            change = Change("all-reduce-promotion", f"added up in f32 instead of {sent}")
+            collective = replace(transfer.collective, element_type="f32", key=None)
+            new[number] = replace(node, transfer=transfer.changed(change, collective))
+    return body.edited(new, {})
+
+
 def _before(body: Body, node: Node) -> str | None:
     """The type from which what is sent was converted."""
     at = body.nodes.get(node.inputs[0])

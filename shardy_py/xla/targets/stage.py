@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.hardware.cost import DEFAULT, CostModel, cost_model
-from shardy_py.xla.targets.compiled import COMPILERS, Compiler
+from shardy_py.xla.targets.compiled import Compiler, compiler_of
 
 AS_PARTITIONED = "as partitioned"
 
@@ -35,7 +35,7 @@ class Stage:
     @property
     def compiler(self) -> Compiler | None:
         """Its compiler; None: one whose passes are not known here."""
-        return COMPILERS.get(self.placement.hardware.compiler)
+        return compiler_of(self.placement.hardware)
 
     @property
     def words(self) -> str:

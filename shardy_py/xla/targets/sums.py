@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
-from math import prod
+from math import inf, prod
 
 from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TABLE, TensorType
@@ -188,7 +188,7 @@ def _bits(element: str) -> int:
     return element_type(element).bits
 
 
-def scattered(body: Body, numbers: count[int]) -> Body:
+def scattered(body: Body, numbers: count[int], most: float = inf) -> Body:
     """All-reduces of which each device keeps its part only, as reduce-scatters.
 
     slice(all_reduce(x))  ->  reduce_scatter(x)
@@ -201,7 +201,7 @@ def scattered(body: Body, numbers: count[int]) -> Body:
             continue
         for part in _parts(body, number):
             sliced = body.nodes[part]
-            if sliced.type is None or not _is_own_part(transfer, sliced):
+            if sliced.type is None or not _is_own_part(transfer, sliced) or _is_large(transfer, sliced, most):
                 continue
             shape = _scattered_shape(transfer.collective.held_shape, _shape(sliced.type))
             change = Change("reduce-scatter-creator", "each device keeps its part of the sum only")
@@ -233,6 +233,12 @@ def _is_own_part(transfer: Transfer, sliced: Node) -> bool:
     if any(whole % size for whole, size in zip(held, made, strict=True)):
         return False
     return _numbers(sliced.tiling, held, made, collective.group) == [*range(collective.group_size)]
+
+
+def _is_large(transfer: Transfer, sliced: Node, most: float) -> bool:
+    """True if a sum of all devices has too many of them."""
+    size = transfer.collective.group_size
+    return size > most and sliced.tiling is not None and size == sliced.tiling.device_count
 
 
 def _numbers(tiling: Tiling, held: Shape, made: Shape, group: tuple[int, ...]) -> list[int]:

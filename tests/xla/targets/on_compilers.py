@@ -23,7 +23,7 @@ os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 
 from shardy_py import Program, Result, propagate
 from shardy_py.hardware import hardware_of
-from shardy_py.xla.targets.compiled import COMPILERS
+from shardy_py.xla.targets.compiled import compiler_of
 from shardy_py.xla.targets.of_program import CompiledProgram
 from tests.xla.buffers.on_targets import CHIPS, TARGETS, programs
 
@@ -53,7 +53,8 @@ class Compared:
 
 def forecast(result: Result, target: str) -> dict[str, SENT]:
     """The collectives of a program as compiled for a target, by kind."""
-    compiler = COMPILERS[hardware_of(CHIPS.get(target, target)).compiler]
+    compiler = compiler_of(hardware_of(CHIPS.get(target, target)))
+    assert compiler is not None
     made = CompiledProgram(result.forecasts.spmd("xla"), compiler)
     found: dict[str, SENT] = {}
     for function in made.program.entries:
@@ -119,7 +120,9 @@ def main() -> None:
                 print(f"{name}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
     for row in rows:
         if not (row.is_close(0) and row.is_close(1)):
-            print(f"{row.name} {row.target}\n  ours     {shown(row.forecast)}\n  compiled {shown(row.compiled)}")
+            print(
+                f"{row.name} {row.target}\n  ours     {shown(row.forecast)}\n  compiled {shown(row.compiled)}"
+            )
     for target in given.target:
         own = [row for row in rows if row.target == target]
         both = sum(row.is_close(0) and row.is_close(1) for row in own)
