@@ -192,6 +192,8 @@ def scattered(body: Body, numbers: count[int], most: float = inf) -> Body:
     """All-reduces of which each device keeps its part only, as reduce-scatters.
 
     slice(all_reduce(x))  ->  reduce_scatter(x)
+
+    most: the devices of a mesh all of which may scatter a sum among them.
     """
     new: dict[int, Node] = {}
     for number in body.order:
