@@ -133,6 +133,7 @@ class MemoryReport(Tabular):
                 entry.donated,
                 on_host=self.chip is None,
                 target="linear" if self.chip is None else self.target,
+                chip=self.chip,
             )
             for entry in self.collected.entries
         ]

@@ -95,6 +95,7 @@ class StepCosts:
             self._donated,
             on_host=not self._is_chip,
             target=self.hardware.target if self._is_chip else "linear",
+            chip=self.hardware if self._is_chip else None,
         )
         if made is None:
             received = sum(cost.bytes * collective.times for collective, cost in sent)

@@ -16,6 +16,7 @@ from shardy_py.ops import TABLE, Control, TensorType
 from shardy_py.xla.targets.facet import COMPILED, Form
 from shardy_py.xla.targets.model import ADD, ROOT, Body, Change, Node, NodeRole, Transfer
 
+MOTION = "while-loop-all-reduce-code-motion"
 _FORWARDED = (Form.CONVERT, Form.RESHAPE, Form.TRANSPOSE, Form.SLICE, Form.COPY)
 
 
@@ -147,4 +148,4 @@ def _after(transfer: Transfer, trips: int, type_: TensorType | None) -> Transfer
     shape = one.held_shape if type_ is None else tuple(size or 0 for size in type_.shape)
     times = max(1, one.times // max(trips, 1))
     collective = replace(one, times=times, held_shape=shape, made_shape=shape, key=None)
-    return transfer.changed(Change("while-loop-all-reduce-code-motion", reason), collective)
+    return transfer.changed(Change(MOTION, reason), collective)

@@ -18,6 +18,7 @@ from shardy_py.xla.targets.facet import COMPILED, Form
 from shardy_py.xla.targets.model import Body, Change, Node, NodeRole, Transfer
 
 _REDUCE = "all_reduce"
+REASSOCIATION = "all-reduce-reassociate"
 
 
 def folded(body: Body, numbers: count[int]) -> Body:
@@ -101,7 +102,7 @@ def _reassociated(body: Body, number: int, numbers: count[int]) -> Body | None:
     shape = one.collective.held_shape if left.slice >= 0 else _shape(node.type)
     if prod(one.collective.held_shape) + prod(other.collective.held_shape) < prod(shape):
         return None
-    change = Change("all-reduce-reassociate", "a sum of sums over the same devices is added up first")
+    change = Change(REASSOCIATION, "a sum of sums over the same devices is added up first")
     collective = replace(
         one.collective,
         held_shape=shape,
