@@ -1,10 +1,10 @@
 """Collectives as compiled, beside those in the programs that the compilers of devices made.
 
-    python -m tests.xla.targets.on_compilers [--target h100 ...] [--set targets ...] [--all] [NAME ...]
+    python -m tests.xla.targets.on_compilers [--target h100 ...] [--set jax] [NAME ...]
 
-The programs are those of ../shared/targets (set `targets`), and of tests/xla/targets/programs (set `own`),
-whose results are in `compiled.json`. A program counts if bytes and runs of each kind are within 5 %; those
-that do not are printed: kind, runs and bytes of ours, and of the compiler.
+The programs are those of ../shared/targets, or of a set of tests/xla/spmd, which `compile_models.py` compiled
+for H100. A program counts if bytes and runs of each kind are within 5 %; those that do not are printed: kind,
+runs and bytes of ours, and of the compiler.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 
 from shardy_py import Program, Result, propagate
+from shardy_py.base import releases
 from shardy_py.hardware import hardware_of
 from shardy_py.xla.targets.compiled import compiler_of
 from shardy_py.xla.targets.of_program import CompiledProgram
 from tests.xla.buffers.on_targets import CHIPS, TARGETS, programs
+from tests.xla.targets.compile_models import lowered
 
 SENT = tuple[int, int]
 """Runs of collectives of a kind, and the bytes of their results in all runs."""
@@ -86,15 +88,14 @@ def compared(name: str, targets: list[str]) -> Iterator[Compared]:
         yield Compared(name, target, of_json(found[target]["collectives"]), forecast(result, target))
 
 
-def of_texts(folder: Path, targets: list[str]) -> Iterator[Compared]:
-    """Forecasts programs given as text: `NAME.mlir` in a folder with `compiled.json`."""
-    compiled = json.loads((folder / "compiled.json").read_text())
-    for name, found in compiled.items():
-        for target in targets:
-            if "collectives" in found.get(target, {}):
-                program = Program.parse((folder / f"{name}.mlir").read_text(), as_compiled=True)
-                result = propagate(program, progress=False)
-                yield Compared(name, target, of_json(found[target]["collectives"]), forecast(result, target))
+def of_models(set_: str, names: list[str]) -> Iterator[Compared]:
+    """Forecasts the programs of a set of tests/xla/spmd; `compiled_h100.json` has what XLA:GPU made."""
+    known = json.loads((Path(__file__).parent / "compiled_h100.json").read_text())[set_]
+    with releases.of(releases.JAX_0_10):
+        for name, text in lowered(set_).items():
+            if name in known and (not names or name in names):
+                result = propagate(Program.parse(text, as_compiled=True), progress=False)
+                yield Compared(name, "h100", of_json(known[name]["collectives"]), forecast(result, "h100"))
 
 
 def shown(sent: Mapping[str, SENT]) -> str:
@@ -107,11 +108,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--target", nargs="*", default=["h100"])
-    parser.add_argument("--texts", type=Path, help="a folder of programs as text, with compiled.json")
+    parser.add_argument("--set", choices=("jax", "parallel", "kinds", "flax", "equinox"))
     given = parser.parse_args()
     rows: list[Compared] = []
-    if given.texts is not None:
-        rows += of_texts(given.texts, given.target)
+    if given.set is not None:
+        rows += of_models(given.set, given.names)
     else:
         for name in given.names or programs():
             try:
