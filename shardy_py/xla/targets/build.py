@@ -286,6 +286,8 @@ class _Builder:
         pairs = step.record.attributes.get("source_target_pairs")
         if pairs is not None:
             return str(pairs)
+        if sent.collective.made_shape:  # of a reshard, whose group lists senders and receivers
+            return sent.collective.group
         if TABLE[step.record.name].kind not in (Family.WINDOW, Family.PRODUCT):
             return sent.number
         halos = [each for each in self.shared.needed.get(id(step), ()) if _is_permute(each)]

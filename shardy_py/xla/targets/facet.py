@@ -21,7 +21,11 @@ result and that of the operand as it is held, both on the device."""
 
 
 class Form(Enum):
-    """How an op only changes the form of its first operand: what passes look through."""
+    """How an op only changes the form of its first operand: what passes look through.
+
+    REDUCE: where it reduces dimensions of one element. UPDATE: of the second, in place of a part of the
+    first.
+    """
 
     NONE = auto()
     RESHAPE = auto()
@@ -31,6 +35,8 @@ class Form(Enum):
     CONVERT = auto()
     BROADCAST = auto()
     COPY = auto()
+    REDUCE = auto()
+    UPDATE = auto()
 
 
 def _all(record: OpRecord, operand: int, made: Shape, held: Shape) -> Shape:
@@ -97,8 +103,9 @@ COMPILED = Facet(
         "stablehlo.transpose": CompiledRow(Form.TRANSPOSE, _transposed),
         "stablehlo.slice": CompiledRow(Form.SLICE),
         "stablehlo.pad": CompiledRow(Form.PAD),
+        "stablehlo.reduce": CompiledRow(Form.REDUCE),
         "stablehlo.broadcast_in_dim": CompiledRow(Form.BROADCAST, _broadcast),
-        "stablehlo.optimization_barrier": CompiledRow(),
+        "stablehlo.dynamic_update_slice": CompiledRow(Form.UPDATE),
         "sdy.reshard": CompiledRow(Form.COPY, _same),
         "sdy.sharding_constraint": CompiledRow(Form.COPY, _same),
     },

@@ -3,28 +3,23 @@
     carried = carried + all_reduce(x), in each iteration
     ->  carried = carried + x, in each iteration; start + all_reduce(carried), once
 
-Source: openxla/xla, xla/hlo/transforms/collectives/while_loop_all_reduce_code_motion.cc. Not here: sums that
-are scattered into a stacked value, which it leaves in the loop for jax 0.10.
+Source: openxla/xla, xla/hlo/transforms/collectives/while_loop_all_reduce_code_motion.cc. Small sums that a
+loop stacks are moved too. Not here: sums that are scattered into a carried value.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 from shardy_py.ops import TABLE, Control, TensorType
-from shardy_py.xla.targets.facet import COMPILED, Form
+from shardy_py.xla.targets.facet import Form
 from shardy_py.xla.targets.model import ADD, ROOT, Body, Change, Node, NodeRole, Transfer
 
 MOTION = "while-loop-all-reduce-code-motion"
+_MOST_STACKED = 1 << 14
+"""The bytes of a stacked sum from which it stays in its loop."""
 _FORWARDED = (Form.CONVERT, Form.RESHAPE, Form.TRANSPOSE, Form.SLICE, Form.COPY)
-
-
-@dataclass(frozen=True, slots=True)
-class _Accumulated:
-    """Where an all-reduce is added: the position of the carried value."""
-
-    carried: int
 
 
 def moved_out(body: Body, numbers: count[int]) -> Body:
@@ -34,23 +29,36 @@ def moved_out(body: Body, numbers: count[int]) -> Body:
         step = node.step
         if not node.bodies or step is None or TABLE[node.name].control is not Control.LOOP:
             continue
-        found = _movable(node.bodies[-1])
+        found = _movable(node.bodies[-1], node.trips)
         if found:
             body = _moved(body, number, found, numbers)
     return body
 
 
-def _movable(body: Body) -> dict[int, tuple[int, ...]]:
+def _movable(body: Body, trips: int) -> dict[int, tuple[int, ...]]:
     """The all-reduces of a loop's body that can be moved, with the positions of the carried values."""
     found: dict[int, tuple[int, ...]] = {}
     for number in body.order:
         transfer = body.transfer(number)
-        if transfer is None or transfer.kind != "all_reduce" or transfer.reduction != ADD:
+        if transfer is None or transfer.kind != "all_reduce":
             continue
-        carried = _accumulations(body, number)
-        if carried:
+        stacked = _stacked(body, number) if trips * transfer.result_bytes < _MOST_STACKED else None
+        if stacked is not None:
+            found[number] = (stacked,)
+        elif transfer.reduction == ADD and (carried := _accumulations(body, number)):
             found[number] = carried
     return found
+
+
+def _stacked(body: Body, number: int) -> int | None:
+    """The position of the carried value that a sum becomes a part of, and that nothing else reads."""
+    user = body.only_user(number)
+    while user is not None and body.form(user) in (Form.RESHAPE, Form.CONVERT):
+        number, user = user, body.only_user(user)
+    if user is None or body.form(user) is not Form.UPDATE or body.nodes[user].inputs[1] != number:
+        return None
+    origin = _origin(body, body.nodes[user].inputs[0], user)
+    return origin if origin is not None and _end(body, user) == origin else None
 
 
 def _accumulations(body: Body, number: int) -> tuple[int, ...]:
@@ -63,7 +71,7 @@ def _accumulations(body: Body, number: int) -> tuple[int, ...]:
             node = body.nodes.get(user)
             if node is None:
                 return ()
-            form = COMPILED.of(node.name).form
+            form = body.form(user)
             if form in _FORWARDED or form is Form.BROADCAST:
                 left.append(user)
                 continue
@@ -92,7 +100,7 @@ def _origin(body: Body, number: int, user: int) -> int | None:
             return None
         if node.role is NodeRole.ARGUMENT:
             return node.index
-        if COMPILED.of(node.name).form not in _FORWARDED:
+        if body.form(number) not in _FORWARDED:
             return None
         number, user = node.inputs[0], number
 
@@ -105,7 +113,7 @@ def _end(body: Body, number: int) -> int | None:
             return None
         if user == ROOT:
             return body.results.index(number) if body.results.count(number) == 1 else None
-        if COMPILED.of(body.nodes[user].name).form not in _FORWARDED:
+        if body.form(user) not in _FORWARDED:
             return None
         number = user
 
@@ -129,7 +137,7 @@ def _moved(body: Body, loop: int, found: dict[int, tuple[int, ...]], numbers: co
             type_ = body.nodes[element].type
             last, total = next(numbers), next(numbers)
             new[last] = Node(NodeRole.SENT, (element,), type_, node.step, _after(transfer, node.trips, type_))
-            # The sum is added to what the value was before the loop.
+            # The sum is added to what the value was before the loop; one of parts takes its place.
             new[total] = Node(NodeRole.OP, (last, node.inputs[position]), type_)
             behind[element] = total
     edited = body.edited(new, {})
@@ -143,7 +151,7 @@ def _but(node: Node, behind: dict[int, int]) -> Node:
 
 
 def _after(transfer: Transfer, trips: int, type_: TensorType | None) -> Transfer:
-    reason = f"each of {trips} iterations only adds it to a carried value: it runs once, behind the loop"
+    reason = f"each of {trips} iterations only adds it to a carried value, or keeps it: one behind the loop"
     one = transfer.collective
     shape = one.held_shape if type_ is None else tuple(size or 0 for size in type_.shape)
     times = max(1, one.times // max(trips, 1))

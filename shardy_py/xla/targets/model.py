@@ -24,6 +24,7 @@ from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
 from shardy_py.xla.spmd.walk import Sent
+from shardy_py.xla.targets.facet import COMPILED, Form
 
 ROOT: Final = -1
 """Stands for the results of a body among the users of a node: one tuple."""
@@ -155,6 +156,19 @@ class Body:
         """The one user of a node; None if it has none or several."""
         users = self.users.get(number, ())
         return users[0] if len(users) == 1 else None
+
+    def form(self, number: int) -> Form:
+        """How a node only changes the form of its first input; reducing single elements is a reshape."""
+        node = self.nodes.get(number)
+        if node is None or not node.inputs:
+            return Form.NONE
+        form = COMPILED.of(node.name).form
+        if form is not Form.REDUCE:
+            return form
+        source = self.nodes.get(node.inputs[0])
+        types = node.type, None if source is None else source.type
+        sizes = [None if type_ is None else prod(size or 0 for size in type_.shape) for type_ in types]
+        return Form.RESHAPE if sizes[0] == sizes[1] and sizes[0] is not None else Form.NONE
 
     def transfer(self, number: int) -> Transfer | None:
         """The collective that a node receives; None if it is no such node."""

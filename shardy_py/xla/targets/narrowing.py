@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import count
 
 from shardy_py.indexing.layout import element_type
-from shardy_py.xla.targets.facet import COMPILED, Form
+from shardy_py.xla.targets.facet import Form
 from shardy_py.xla.targets.model import Body, Change, Node, NodeRole
 
 _KINDS = ("all_gather", "all_to_all", "collective_permute", "collective_broadcast")
@@ -60,10 +60,10 @@ def widened(body: Body, numbers: count[int]) -> Body:
 
 def _before(body: Body, node: Node) -> str | None:
     """The type from which what is sent was converted."""
-    at = body.nodes.get(node.inputs[0])
-    while at is not None and COMPILED.of(at.name).form in _FORMS:
-        at = body.nodes.get(at.inputs[0])
-    return None if at is None or COMPILED.of(at.name).form is not Form.CONVERT else _read(at)
+    at = node.inputs[0]
+    while body.form(at) in _FORMS:
+        at = body.nodes[at].inputs[0]
+    return _read(body.nodes[at]) if body.form(at) is Form.CONVERT else None
 
 
 def _read(node: Node) -> str | None:
@@ -78,7 +78,7 @@ def _after(body: Body, number: int) -> str | None:
         node = None if user is None else body.nodes.get(user)
         if node is None or user is None or node.role is not NodeRole.OP:
             return None
-        form = COMPILED.of(node.name).form
+        form = body.form(user)
         if form is Form.CONVERT:
             return None if node.type is None else node.type.element
         if form not in _FORMS:

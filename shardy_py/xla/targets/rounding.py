@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from shardy_py.ops import TABLE, Control, Family
-from shardy_py.xla.targets.facet import COMPILED, Form
+from shardy_py.xla.targets.facet import Form
 from shardy_py.xla.targets.model import ROOT, Body, Change, Node, NodeRole
 
 _CHANGE = Change("bfloat16-propagation", "only read by products at default precision, or as bf16")
@@ -67,9 +67,9 @@ class _Reads:
         row = TABLE.get(node.name)
         if row is None or row.kind is Family.PRODUCT:
             return row is None or not _is_default(node)
-        if COMPILED.of(node.name).form is Form.CONVERT:
+        if body.form(user) is Form.CONVERT:
             return node.type is None or node.type.element != _NARROW
-        moves = row.moves_elements or COMPILED.of(node.name).form is not Form.NONE
+        moves = row.moves_elements or body.form(user) is not Form.NONE
         return user in self.found if moves else True
 
     def _carried_exactly(self, body: Body, number: int, around: Body, loop: int) -> bool:

@@ -14,7 +14,7 @@ from math import inf, prod
 from shardy_py.indexing.layout import element_type
 from shardy_py.ops import TABLE, TensorType
 from shardy_py.xla.spmd.tiling import Shape, Tiling
-from shardy_py.xla.targets.facet import COMPILED, Form
+from shardy_py.xla.targets.facet import Form
 from shardy_py.xla.targets.model import Body, Change, Node, NodeRole, Transfer
 
 _REDUCE = "all_reduce"
@@ -150,7 +150,7 @@ def _side(body: Body, number: int) -> _Side | None:
     converts = False
     while not _is_sum(body, number):
         node = body.nodes.get(number)
-        form = Form.NONE if node is None else COMPILED.of(node.name).form
+        form = body.form(number)
         looks_through = form in (Form.RESHAPE, Form.PAD, Form.SLICE, Form.CONVERT, Form.COPY)
         if node is None or not looks_through or body.only_user(number) is None:
             return None
@@ -218,7 +218,7 @@ def _parts(body: Body, number: int) -> Iterator[int]:
     """The slice that is all that reads a sum, or a reshape of it."""
     user = body.only_user(number)
     node = None if user is None else body.nodes.get(user)
-    if node is not None and COMPILED.of(node.name).form is Form.RESHAPE and user is not None:
+    if node is not None and user is not None and body.form(user) is Form.RESHAPE:
         user = body.only_user(user)
         node = None if user is None else body.nodes.get(user)
     if node is not None and node.role is NodeRole.SLICE and user is not None:
