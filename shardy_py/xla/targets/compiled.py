@@ -15,6 +15,7 @@ from itertools import count
 from shardy_py.hardware import Hardware
 from shardy_py.xla.spmd.program import Block
 from shardy_py.xla.spmd.walk import ProgramPlan
+from shardy_py.xla.targets.additions import into_scatters
 from shardy_py.xla.targets.build import body_of
 from shardy_py.xla.targets.combining import Issued, Limits, combined
 from shardy_py.xla.targets.loops import moved_out
@@ -48,7 +49,7 @@ def _tpu(most: int) -> Compiler:
     """XLA:TPU; most: the devices of a mesh all of which may scatter a sum among them."""
     return Compiler(
         "XLA:TPU",
-        (reassociated, moved_out, partial(scattered, most=most)),
+        (into_scatters, reassociated, moved_out, partial(scattered, most=most)),
         Limits(("all_reduce",), 120 * _MIB, 256),
         (rounded,),
         "loops of permutes instead of gathers for products and of scattered sums (windowed einsum)",
@@ -57,7 +58,7 @@ def _tpu(most: int) -> Compiler:
 
 _GPU = Compiler(
     "XLA:GPU",
-    (folded, reassociated, moved_out, narrowed, scattered),
+    (into_scatters, folded, reassociated, moved_out, narrowed, scattered),
     Limits(("all_gather", "all_reduce", "reduce_scatter", "collective_permute"), 30 * _MIB + 7, 2048),
 )
 _CPU = Compiler("XLA:CPU", (widened,), Limits(("all_reduce",), 2**63, 2**31))

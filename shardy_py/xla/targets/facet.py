@@ -24,7 +24,7 @@ class Form(Enum):
     """How an op only changes the form of its first operand: what passes look through.
 
     REDUCE: where it reduces dimensions of one element. UPDATE: of the second, in place of a part of the
-    first.
+    first. SCATTER: of the last, added to parts of the first.
     """
 
     NONE = auto()
@@ -37,6 +37,7 @@ class Form(Enum):
     COPY = auto()
     REDUCE = auto()
     UPDATE = auto()
+    SCATTER = auto()
 
 
 def _all(record: OpRecord, operand: int, made: Shape, held: Shape) -> Shape:
@@ -103,6 +104,7 @@ COMPILED = Facet(
         "stablehlo.transpose": CompiledRow(Form.TRANSPOSE, _transposed),
         "stablehlo.slice": CompiledRow(Form.SLICE),
         "stablehlo.pad": CompiledRow(Form.PAD),
+        "stablehlo.scatter": CompiledRow(Form.SCATTER),
         "stablehlo.reduce": CompiledRow(Form.REDUCE),
         "stablehlo.broadcast_in_dim": CompiledRow(Form.BROADCAST, _broadcast),
         "stablehlo.dynamic_update_slice": CompiledRow(Form.UPDATE),
