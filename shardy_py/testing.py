@@ -18,7 +18,8 @@ from shardy_py.api.foreign import foreign_sharding
 from shardy_py.api.sharding import parse_sharding
 from shardy_py.api.verified_module import ValueKey
 from shardy_py.base.byte_sizes import byte_size
-from shardy_py.hardware.cost import DEFAULT, CostModel
+from shardy_py.hardware import AxisPlacement, Hardware
+from shardy_py.hardware.cost import CostModel
 from shardy_py.report.communication import SENDING_KINDS as KINDS
 from shardy_py.report.communication import Partitioner
 from shardy_py.sharding import Mesh, TensorSharding
@@ -55,7 +56,8 @@ def assert_collectives(
     *,
     max_bytes: float | str | None = None,
     max_seconds: float | None = None,
-    model: CostModel | str = DEFAULT,
+    model: CostModel | str | None = None,
+    target: AxisPlacement | Hardware | str | None = None,
     partitioner: Partitioner | None = None,
 ) -> None:
     """Raises AssertionError, with a report, unless the program needs these collectives and no more than said.
@@ -64,11 +66,11 @@ def assert_collectives(
         halo_exchange); other kinds must not occur; None: any.
     max_bytes: received per device, over all iterations of loops; a number, or text such as "64MB".
     max_seconds: as `model` estimates.
-    partitioner: whose collectives, as for `Result.communication`.
+    target, partitioner: which collectives, as for `Result.communication`.
     Raises ShardyError for an unknown kind.
     """
     __tracebackhide__ = True
-    report = _result(subject).communication(model, partitioner=partitioner)
+    report = _result(subject).communication(model, target=target, partitioner=partitioner)
     wanted, total = expected or {}, report.total
     for kind in wanted:
         expect_one_of("collective", kind, KINDS)

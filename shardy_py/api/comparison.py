@@ -33,6 +33,7 @@ from shardy_py.report.difference_shown import COLUMNS as CHANGE_COLUMNS
 from shardy_py.report.difference_shown import change_rows
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.meshes import meshes_with_axes
+from shardy_py.xla.targets.stage import Stage
 
 if TYPE_CHECKING:
     from shardy_py.api.program import Program
@@ -43,16 +44,18 @@ if TYPE_CHECKING:
 class Comparison(Tabular, ABC):
     """Two results, usually of one source program; `changes` are in its order.
 
-    partitioner: whose collectives are compared; None: those of `communication`, the same for both.
+    partitioner: whose collectives are compared; None: those of `communication`, the same for both. stage: the
+    device whose compiler's collectives they are; None: they are as partitioned.
     removed, added: values of one program only, if the source programs differ.
     """
 
     removed: tuple[ValueEntry, ...] = ()
     added: tuple[ValueEntry, ...] = ()
 
-    def __init__(self, before: Result, partitioner: Partitioner | None) -> None:
+    def __init__(self, before: Result, partitioner: Partitioner | None, stage: Stage | None = None) -> None:
         self.before = before
         self.partitioner: Partitioner | None = partitioner
+        self.stage = stage
 
     @property
     @abstractmethod
@@ -69,11 +72,13 @@ class Comparison(Tabular, ABC):
     def figures(self) -> tuple[Figures, Figures]:
         """The costs before and after: collectives, bytes received per device, seconds, memory."""
         results = (self.before, self.after)
-        bills = [result.communication(partitioner=self.partitioner) for result in results]
+        target = None if self.stage is None else self.stage.placement
+        bills = [result.communication(target=target, partitioner=self.partitioner) for result in results]
         if bills[0].partitioner != bills[1].partitioner:
-            bills = [result.communication(partitioner="shardy") for result in results]
+            bills = [result.communication(target=target, partitioner="shardy") for result in results]
+        layouts = "linear" if target is None else target
         old, new = (
-            Figures.of(bill, result.memory(partitioner=bill.partitioner))
+            Figures.of(bill, result.memory(layouts, partitioner=bill.partitioner))
             for bill, result in zip(bills, results, strict=True)
         )
         return old, new
@@ -85,7 +90,9 @@ class Comparison(Tabular, ABC):
 
     def explorer(self) -> Explorer:
         """Returns an HTML file that shows both results, side by side or one at a time."""
-        return self.before.explorer(self.after, titles=("before", "after"), partitioner=self.partitioner)
+        target = None if self.stage is None else self.stage.placement
+        about: Any = {"target": target, "partitioner": self.partitioner}
+        return self.before.explorer(self.after, titles=("before", "after"), **about)
 
     @property
     def moved_bytes(self) -> int:
@@ -120,9 +127,14 @@ class ComparedResults(Comparison):
     """A comparison of two results at hand."""
 
     def __init__(
-        self, before: Result, after: Result, found: Difference, partitioner: Partitioner | None
+        self,
+        before: Result,
+        after: Result,
+        found: Difference,
+        partitioner: Partitioner | None,
+        stage: Stage | None = None,
     ) -> None:
-        super().__init__(before, partitioner)
+        super().__init__(before, partitioner, stage)
         self._after = after
         self._changes, self.removed, self.added = found.changes, found.removed, found.added
 

@@ -23,6 +23,7 @@ from shardy_py.xla.gspmd.understanding import require_reportable
 from shardy_py.xla.prepare.missing import file_of, remarks_on_missing
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.inlined import spmd_program
+from shardy_py.xla.targets.stage import Stage
 
 if TYPE_CHECKING:
     from shardy_py.api.result import Result
@@ -37,7 +38,7 @@ class Forecasts:
 
     def __init__(self, result: Result) -> None:
         self._result = result
-        self._priced = list[tuple[CostModel, Partitioner | None, Priced]]()
+        self._priced = list[tuple[CostModel, Partitioner | None, Stage | None, Priced]]()
         self._with_remedies = list[tuple[CommunicationReport, CommunicationReport]]()
         """Reports, each with the one that has remedies."""
         self._has_remarked = False
@@ -55,29 +56,34 @@ class Forecasts:
             module = self._result.source.module
             say(remarks_on_missing(module), file_of(module))
 
-    def priced(self, model: CostModel, partitioner: Partitioner | None) -> Priced:
-        """Returns the collectives by a partitioner, at the costs of a model; see `Result.communication`."""
-        known = (made for of, by, made in self._priced if (of, by) == (model, partitioner))
+    def priced(self, model: CostModel, partitioner: Partitioner | None, stage: Stage | None = None) -> Priced:
+        """Returns the collectives by a partitioner, at the costs of a model; see `Result.communication`.
+
+        stage: the device whose compiler's collectives are meant.
+        """
+        asked = model, partitioner, stage
+        known = (made for *of, made in self._priced if tuple(of) == asked)
         priced = next(known, None)
         if priced is not None:
             return priced
         result = self._result
         if result.record is None:  # it has the causes of reshards, and sharding rules that were dropped
-            return result.again(result.source).forecasts.priced(model, partitioner)
+            return result.again(result.source).forecasts.priced(model, partitioner, stage)
         priced = communication(
             *(result.program.module, model, result.record.events),
             partitioner=partitioner,
             taken=result.source.taken,
             spmd=lambda: self.planned_by_xla,
+            stage=stage,
         )
-        asked = dict.fromkeys((partitioner, priced[1].partitioner))
-        self._priced.extend((model, each, priced) for each in asked)
+        names = dict.fromkeys((partitioner, priced[1].partitioner))
+        self._priced.extend((model, each, stage, priced) for each in names)
         return priced
 
-    def partitioner(self, partitioner: Partitioner | None) -> Partitioner:
+    def partitioner(self, partitioner: Partitioner | None, stage: Stage | None = None) -> Partitioner:
         """Returns the partitioner itself; for None that of `Result.communication`."""
-        if partitioner is None and self._result.source.taken.is_compiled:
-            return self.priced(DEFAULT, None)[1].partitioner
+        if partitioner is None and (stage is not None or self._result.source.taken.is_compiled):
+            return self.priced(DEFAULT, None, stage)[1].partitioner
         return partitioner or "shardy"
 
     def spmd(self, partitioner: Partitioner | None) -> SpmdProgram:

@@ -297,6 +297,7 @@ class Program(VerifiedModule):
         meshes: MeshLike | Iterable[MeshLike] = (),
         *,
         hardware: AxisPlacement | Hardware | str = "tpu-v5p",
+        target: AxisPlacement | Hardware | str | None = None,
         memory: float | str | None = None,
         keep: ValueKey | Iterable[ValueKey] | Mapping[ValueKey, ShardingLike] = (),
         time_limit: float = 60,
@@ -308,7 +309,7 @@ class Program(VerifiedModule):
 
         Annotations of the program are dropped, but those of `keep`: values, or shardings by value.
 
-        meshes: tried in turn; by default the program's. hardware: a device, as for `Result.time`.
+        meshes: tried in turn; by default the program's. hardware, target: a device, as for `Result.time`.
         memory: the most that a plan may need of a device: a number of bytes, or text with a unit: "16GB",
         "16GiB", "90%" of the memory of the hardware; None: no limit.
         time_limit: in seconds. tries: choices that are scored at most. seed: the order of changes.
@@ -319,7 +320,7 @@ class Program(VerifiedModule):
         """
         searching = extension("suggest")
         kept = (keep,) if isinstance(keep, str | Value) else keep
-        wanted = searching.Wanted(hardware, memory, kept, time_limit, tries, seed, progress)
+        wanted = searching.Wanted(hardware, memory, kept, time_limit, tries, seed, progress, target)
         tried = (meshes,) if is_mesh(meshes) else meshes
         return searching.suggest(self, tuple(map(as_mesh, tried)), wanted)
 

@@ -37,6 +37,7 @@ from shardy_py.report.communication.of_program import forecast
 from shardy_py.report.difference import difference
 from shardy_py.report.explain import MOST_CHAINS, Explanations, Reasons, Side, sides
 from shardy_py.report.memory import MemoryReport, memory_report
+from shardy_py.xla.targets.stage import model_of, stage_of
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -101,14 +102,20 @@ class Result(Propagated):
 
         return restored, (saved(self),)
 
-    def compared_with(self, other: Result, *, partitioner: Partitioner | None = None) -> Comparison:
+    def compared_with(
+        self,
+        other: Result,
+        *,
+        target: AxisPlacement | Hardware | str | None = None,
+        partitioner: Partitioner | None = None,
+    ) -> Comparison:
         """Returns how another result differs, also of another program: values are matched as by `sdy-diff`.
 
-        partitioner: whose collectives are compared, as for `communication`.
+        target, partitioner: which collectives are compared, as for `communication`.
         """
         expect(other, Result, "a result to compare with")
         found = difference(self.values.table, other.values.table)
-        return ComparedResults(self, other, found, partitioner)
+        return ComparedResults(self, other, found, partitioner, stage_of(target))
 
     def _repr_html_(self) -> str:
         from shardy_py.api.notebook import result_html
@@ -154,6 +161,7 @@ class Result(Propagated):
         self,
         hardware: AxisPlacement | Hardware | str = "tpu-v5p",
         *,
+        target: AxisPlacement | Hardware | str | None = None,
         links: CostModel | str | None = None,
         partitioner: Partitioner | None = None,
     ) -> TimeReport:
@@ -161,6 +169,8 @@ class Result(Propagated):
 
         hardware: a device such as "tpu-v5p", also with the places of mesh axes
             ("tpu-v5e,topology=4x4,data=x"), or a TOML file of a device ("my.toml").
+        target: the same, for the collectives that the compiler of the device leaves, as of `communication`;
+            None: they are as partitioned.
         links: along the axes of the mesh, as the model of `communication`; None: those of the hardware.
         partitioner: whose collectives are counted, as for `communication`.
 
@@ -171,34 +181,44 @@ class Result(Propagated):
 
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
-        device = as_placement(hardware)
+        stage = stage_of(target)
+        device = as_placement(hardware) if stage is None else stage.placement
         model = cost_model(links) if isinstance(links, str) else links
         self.forecasts.remark()
-        bill = None
-        if self.forecasts.partitioner(partitioner) == "shardy":
+        bill, by = None, self.forecasts.partitioner(partitioner, stage)
+        if by == "shardy":
             bill = self.forecasts.priced(CostModel.of(device) if model is None else model, "shardy")[1]
-        return time_report(self.forecasts.spmd(partitioner), device, model, bill)
+        return time_report(self.forecasts.spmd(by), device, model, bill, stage)
 
     @without_collection()
     def communication(
-        self, model: CostModel | str = DEFAULT, *, partitioner: Partitioner | None = None
+        self,
+        model: CostModel | str | None = None,
+        *,
+        target: AxisPlacement | Hardware | str | None = None,
+        partitioner: Partitioner | None = None,
     ) -> CommunicationReport:
         """Returns the collectives of the program, with their axes, bytes, time and causes.
 
-        model: the costs of links, or the text of a cost model (`tpu-v5p,data=tpu-dcn`).
+        model: the costs of links, or the text of a cost model (`tpu-v5p,data=tpu-dcn`); None: those of the
+            target, or of "tpu-v5p".
+        target: a device such as "h100", also with the places of mesh axes: the collectives are those that
+            its compiler leaves, beside those of XLA's partitioner. None: as partitioned.
         partitioner: "shardy": the collectives of Shardy's reshards; "xla": those of XLA's SPMD partitioner,
-            which JAX uses; None: "xla" for a program taken as compiled, if it can be planned, else
-            "shardy".
+            which JAX uses; None: "xla" for a program taken as compiled and for a target, if it can be
+            planned, else "shardy".
 
         Raises:
-            ShardyError: the model has links of an unknown axis; XLA's: dynamic shapes, or too many devices.
+            ShardyError: the model has links of an unknown axis, or the target is unknown; XLA's: dynamic
+                shapes, or too many devices.
         """
-        expect(model, (str, CostModel), "a CostModel, or the text of one")
+        if model is not None:
+            expect(model, (str, CostModel), "a CostModel, or the text of one")
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
-        priced = cost_model(model) if isinstance(model, str) else model
+        stage = stage_of(target)
         self.forecasts.remark()
-        report = self.forecasts.priced(priced, partitioner)[1]
+        report = self.forecasts.priced(model_of(model, stage), partitioner, stage)[1]
         if report.partitioner != "xla" or self.record is None:
             return report
         return self.forecasts.with_remedies(report, lambda use: self.advice(use).lines)
@@ -314,15 +334,16 @@ class Result(Propagated):
         other: Result | None = None,
         *,
         titles: tuple[str, str] = ("program", "other program"),
-        model: CostModel | str = DEFAULT,
+        model: CostModel | str | None = None,
+        target: AxisPlacement | Hardware | str | None = None,
         partitioner: Partitioner | None = None,
         has_sources: bool = True,
     ) -> Explorer:
         """Returns an HTML file that shows the graph, its shardings over propagation, and what is sent.
 
         other: a result to compare with: its shardings and collectives are shown beside or instead.
-        model, partitioner: as for `communication`. has_sources: with the lines of Python files that locations
-        name, where the files are at hand.
+        model, target, partitioner: as for `communication`. has_sources: with the lines of Python files that
+        locations name, where the files are at hand.
 
         Raises:
             ShardyError: as `communication`.
@@ -331,7 +352,8 @@ class Result(Propagated):
             expect(other, Result, "a result to compare with")
         results = (self,) if other is None else (self, other)
         make = extension("explorer").explorer_of_results
-        return make(results, titles, model=model, partitioner=partitioner, has_sources=has_sources)
+        about: Any = {"target": target, "partitioner": partitioner, "has_sources": has_sources}
+        return make(results, titles, model=model, **about)
 
     @without_collection()
     def model_explorer(
@@ -356,19 +378,26 @@ class Result(Propagated):
         return self.explorer().show()
 
     def check(
-        self, *, ignored: Iterable[str] = (), selected: Iterable[str] = (), expected: Iterable[str] = ()
+        self,
+        *,
+        ignored: Iterable[str] = (),
+        selected: Iterable[str] = (),
+        expected: Iterable[str] = (),
+        target: AxisPlacement | Hardware | str | None = None,
     ) -> Findings:
         """Returns what `sdy-check` finds: unintended memory use and implicit communication.
 
         ignored, selected: codes of rules to skip, or to run only. expected: expected communication, such
-        as "all_gather:fsdp". `shardy_py.check.check` has levels and limits too.
+        as "all_gather:fsdp". target: a device whose compiler's collectives are checked, as for
+        `communication`. `shardy_py.check.check` has levels and limits too.
 
         Raises:
             ShardyError: an unknown code, or an expectation is invalid or names an unknown axis.
         """
         lint = extension("check")
         choice = lint.Choice(tuple(selected), tuple(ignored))
-        return lint.check(self, choice, expected=tuple(expected))
+        limits = lint.Limits(stage=stage_of(target))
+        return lint.check(self, choice, limits, expected=tuple(expected))
 
     @without_collection()
     def what_if(
@@ -376,16 +405,18 @@ class Result(Propagated):
         edits: Edits | None = None,
         *,
         mesh: MeshLike | Mapping[str, object] | None = None,
+        target: AxisPlacement | Hardware | str | None = None,
         partitioner: Partitioner | None = None,
     ) -> Comparison:
         """Propagates again with annotations added, changed or (None) removed, and compares.
 
-        mesh: replaces the only mesh of the program that has axes, or several by name. partitioner: whose
-        collectives are compared, as for `communication`.
+        mesh: replaces the only mesh of the program that has axes, or several by name. target, partitioner:
+        which collectives are compared, as for `communication`.
 
         Raises:
             ShardyError: unknown mesh, or edits that `Program.annotate` rejects.
         """
         if partitioner is not None:
             expect_one_of("partitioner", partitioner, PARTITIONERS)
-        return extension("what_if").what_if(self, {} if edits is None else edits, mesh, partitioner)
+        stage = stage_of(target)
+        return extension("what_if").what_if(self, {} if edits is None else edits, mesh, partitioner, stage)

@@ -16,7 +16,7 @@ from shardy_py.check.finding import Finding
 from shardy_py.check.loops import body_around, is_invariant, is_only_accumulated
 from shardy_py.check.remedies import effect_of, remedy_of_reshard
 from shardy_py.check.rule import Limits, listed, rule, use_finding
-from shardy_py.hardware.cost import DEFAULT, CostModel
+from shardy_py.hardware.cost import CostModel
 from shardy_py.mlir.dialects.stablehlo import SliceOp
 from shardy_py.mlir.holders import RULE
 from shardy_py.mlir.ir import operands_of, walk_pre_order, written_name
@@ -169,8 +169,7 @@ def _find_unaligned_operands(result: Result, limits: Limits) -> Iterator[Finding
     help="Change one of the shardings as the finding suggests, or reshard in two steps.",
 )
 def _find_rematerializations(result: Result, limits: Limits) -> Iterator[Finding]:
-    model = DEFAULT if limits.model is None else limits.model
-    report = result.communication(model, partitioner=limits.partitioner)
+    report = limits.communication(result)
     for number, each in enumerate(report.rematerialized):
         message = "involuntary full rematerialization: XLA cannot go from sharding "
         message += f"{each.source} to {each.target} efficiently for {each.op}"
@@ -321,6 +320,5 @@ def _unaligned(
 
 
 def _collectives(result: Result, limits: Limits) -> Iterator[CollectiveUse]:
-    model = DEFAULT if limits.model is None else limits.model
-    report = result.communication(model, partitioner=limits.partitioner)
+    report = limits.communication(result)
     return (use for use in report.sending if use.cost.bytes >= limits.reshard_bytes)

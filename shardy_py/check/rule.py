@@ -17,14 +17,16 @@ from shardy_py.hardware.cost import CostModel
 from shardy_py.mlir.location_names import name_stack
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.source import position_of
-from shardy_py.report.communication import CollectiveUse, Partitioner
+from shardy_py.report.communication import CollectiveUse, CommunicationReport, Partitioner
+from shardy_py.xla.targets.stage import Stage
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Minimum bytes for findings, of the global tensor or received per device; the costs of links.
 
-    partitioner: whose collectives, as for `Result.communication`. padding_bytes: on each device.
+    partitioner: whose collectives, as for `Result.communication`. padding_bytes: on each device. stage: the
+    device whose compiler's collectives they are; None: they are as partitioned.
     """
 
     replicated_bytes: int = 64 << 20
@@ -32,6 +34,12 @@ class Limits:
     model: CostModel | None = None
     partitioner: Partitioner | None = None
     padding_bytes: int = 1 << 20
+    stage: Stage | None = None
+
+    def communication(self, result: Result) -> CommunicationReport:
+        """Returns the collectives that are checked."""
+        target = None if self.stage is None else self.stage.placement
+        return result.communication(self.model, target=target, partitioner=self.partitioner)
 
 
 Find = Callable[[Result, Limits], Iterator[Finding]]

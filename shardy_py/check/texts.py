@@ -14,6 +14,7 @@ from shardy_py.check.finding import LEVELS, Finding
 from shardy_py.check.grouping import FindingGroup, grouped
 from shardy_py.check.rules import RULES
 from shardy_py.report.tables import bytes_text
+from shardy_py.xla.targets.stage import Stage, stage_words
 
 SCHEMA = 2
 _OTHERS = 8
@@ -21,10 +22,14 @@ _OTHERS = 8
 _NAMES = {row.code: row.name for row in RULES}
 
 
-def findings_text(findings: Sequence[Finding], met: Sequence[Met] = ()) -> str:
-    """Returns findings as compiler diagnostics, what was expected, and their number."""
+def findings_text(findings: Sequence[Finding], met: Sequence[Met] = (), stage: Stage | None = None) -> str:
+    """Returns findings as compiler diagnostics, what was expected, and their number.
+
+    stage: the device whose compiler's collectives were checked, which the first line says.
+    """
     groups = grouped(findings)
-    return "\n".join([*map(_group_text, groups), *map(_met_text, met), _total(groups)])
+    head = [] if stage is None else [f"collectives {stage.words}"]
+    return "\n".join([*head, *map(_group_text, groups), *map(_met_text, met), _total(groups)])
 
 
 def _group_text(group: FindingGroup) -> str:
@@ -59,14 +64,18 @@ def _total(groups: Sequence[FindingGroup]) -> str:
 
 
 def findings_json(
-    findings: Sequence[Finding], met: Sequence[Met] = (), *, release: Release | None = None
+    findings: Sequence[Finding],
+    met: Sequence[Met] = (),
+    *,
+    release: Release | None = None,
+    stage: Stage | None = None,
 ) -> JsonObject:
     """Returns all findings for JSON; docs/check.md describes the schema.
 
-    release: of the program, `result.release`; None: the current one.
+    release: of the program, `result.release`; None: the current one. stage: as of `findings_text`.
     """
     expected = [{"expected": str(m.expectation), "count": m.count, "bytes": m.bytes} for m in met]
-    head = heading(SCHEMA, release or current())
+    head = {**heading(SCHEMA, release or current()), "stage": stage_words(stage)}
     return {**head, "findings": [*map(_group_json, grouped(findings))], "expected": expected}
 
 

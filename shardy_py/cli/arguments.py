@@ -181,6 +181,26 @@ def source_roots(given: list[str] | None, program: str) -> tuple[str, ...]:
     return default_roots(program) if given is None else tuple(given)
 
 
+def checked_target(text: str) -> str:
+    """Returns the text of a target. Raises `ShardyError` if it is invalid."""
+    from shardy_py.xla.targets.stage import stage_of
+
+    stage_of(text)
+    return text
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Adds `--target`: the text of a device, or None."""
+    parser.add_argument("--target", type=checked_target, metavar="DEVICE", help=TARGET)
+
+
+TARGET = (
+    "device whose compiler's program is meant: h100, h200, b200, tpu-v5e, tpu-v5p, tpu-v6e, tpu7x, cpu, "
+    "my.toml, ..., with places of axes: h100,data=beyond (default: the program as partitioned)"
+)
+"""The help of `--target`."""
+
+
 def read_cost_model(text: str) -> CostModel:
     """The cost model of that text, as `cost_model` reads it, imported on demand."""
     from shardy_py.hardware.cost import cost_model

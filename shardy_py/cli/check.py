@@ -18,6 +18,7 @@ from shardy_py.base.terminal import json_text
 from shardy_py.cli.arguments import (
     add_plugins,
     add_source_roots,
+    add_target,
     checked_cost_model,
     command_parser,
     read_cost_model,
@@ -73,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--reshard-bytes", **size, default="1M", help=slow)
     add("--padding-bytes", **size, default="1M", help=padding)
     add("--model", type=checked_cost_model, help=links)
+    add_target(parser)
     partitioners = "whose collectives are checked (default: xla for programs of JAX, else shardy)"
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
     add("--no-propagate", action="store_true", help="the program is already propagated")
@@ -121,6 +123,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
         without_baseline,
         without_meant,
     )
+    from shardy_py.xla.targets.stage import stage_of
 
     if options.rules:
         files.write(STANDARD, "".join(f"{r.code}  {r.level:7}  {r.name:26} {r.summary}\n" for r in RULES))
@@ -140,6 +143,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     limits = Limits(
         *(options.replicated_bytes, options.reshard_bytes, model, options.partitioner),
         padding_bytes=options.padding_bytes,
+        stage=stage_of(options.target),
     )
     declared = ()
     if baseline is not None:
@@ -166,17 +170,19 @@ def _reports(
 ) -> Iterator[tuple[str, str]]:
     """The reports on findings, each with the name of its file."""
     from shardy_py.check import findings_github, findings_json, findings_sarif, findings_text
+    from shardy_py.xla.targets.stage import stage_of
 
+    stage = stage_of(options.target)
     if options.sarif is not None:
         yield options.sarif, json_text(findings_sarif(findings, program, release=release), 2) + "\n"
     if options.format == "json":
-        yield STANDARD, json_text(findings_json(findings, met, release=release), 2) + "\n"
+        yield STANDARD, json_text(findings_json(findings, met, release=release, stage=stage), 2) + "\n"
     elif options.format == "csv":
         yield STANDARD, findings.to_csv()
     elif options.format == "github":
         yield STANDARD, findings_github(findings)
     elif STANDARD not in (options.sarif, options.write_baseline):
-        yield STANDARD, findings_text(findings, met) + "\n"
+        yield STANDARD, findings_text(findings, met, stage) + "\n"
 
 
 def _rules(text: str) -> tuple[str, ...]:

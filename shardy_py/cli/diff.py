@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from shardy_py.base.progress import progress
 from shardy_py.base.terminal import json_text
-from shardy_py.cli.arguments import add_plugins, checked_cost_model, command_parser, read_cost_model
+from shardy_py.cli.arguments import add_plugins, checked_cost_model, command_parser
 from shardy_py.cli.as_compiled import add_flags, add_release, add_trip_counts, program_of
 from shardy_py.cli.shell import (
     FAILURE,
@@ -50,7 +50,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser = command_parser("sdy-diff", description, codes, "BEFORE AFTER")
     add = parser.add_argument
-    links = "cost model of links: tpu-v5e,data=tpu-dcn (default: tpu-v5p)"
+    links = "cost model of links: tpu-v5e,data=tpu-dcn (default: those of the target, or of tpu-v5p)"
     add("before", help="MLIR file; '-': standard input")
     add("after", help="MLIR file")
     add("--propagate", action="store_true", help="propagate through both programs first")
@@ -58,11 +58,14 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add_flags(parser, default=None)
     add_release(parser)
     add_trip_counts(parser)
-    add("--model", type=checked_cost_model, default="tpu-v5p", help=links)
+    add("--model", type=checked_cost_model, help=links)
     partitioners = "whose collectives are compared (default: xla for programs of JAX, else shardy)"
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
-    layouts = "memory layout: tpu, linear, or a device such as tpu-v5p (default: linear)"
-    add("--target", default="linear", type=_target, help=layouts)
+    layouts = (
+        "device whose compiler's programs are compared: h100, tpu-v5p, ...; or a memory layout: tpu, linear "
+        "(default: linear, the programs as partitioned)"
+    )
+    add("--target", default="linear", type=_target, metavar="DEVICE", help=layouts)
     add("--json", action="store_true", help="print JSON")
     add("--csv", action="store_true", help="print the changed values as CSV")
     add("--no-progress", action="store_true", help="show no progress bar on a terminal")
@@ -109,12 +112,14 @@ def _program(
 ) -> tuple[ValueTable, Callable[[Partitioner | None], Figures]]:
     """The values of a program, propagated if requested, and its costs; calls `begin` for three steps."""
     from shardy_py.api import pipeline
+    from shardy_py.indexing.layout.formats import TARGETS
     from shardy_py.mlir.movements import recorded
     from shardy_py.mlir.value_table import ValueTable
     from shardy_py.report.communication.of_program import communication, sending_program
     from shardy_py.report.difference import Figures
     from shardy_py.report.memory import memory_report
     from shardy_py.xla.prepare.missing import remarks_on_missing
+    from shardy_py.xla.targets.stage import model_of, stage_of
 
     begin(f"reading {source.file}")
     program = program_of(source, options, has_steps=options.propagate)
@@ -127,10 +132,11 @@ def _program(
 
     def costs(partitioner: Partitioner | None) -> Figures:
         begin(f"costs of {source.file}")
+        stage = None if options.target in TARGETS else stage_of(options.target)
         about: Any = {"partitioner": partitioner, "taken": program.taken}
-        model = read_cost_model(options.model)
-        with argument("--model", options.model, parts_only=True):
-            bill = communication(module, model, events, **about)[1]
+        model = model_of(options.model, stage)
+        with argument("--model", options.model or options.target, parts_only=True):
+            bill = communication(module, model, events, **about, stage=stage)[1]
         about["partitioner"] = bill.partitioner
         made = memory_report(module, options.target, lambda: sending_program(module, events, **about)[0])
         return Figures.of(bill, made)

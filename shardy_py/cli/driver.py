@@ -280,7 +280,8 @@ class _Driver:
         events = () if record is None else record.events
         partitioned = None if before is None else before.partitioned(sum(after, ()), events[start:])
         shapes, bisects = command.proof_shapes, command.bisects
-        return Evidence(module, record, partitioned, shapes, bisects, command.partitioner, taken)
+        by = command.partitioner
+        return Evidence(module, record, partitioned, shapes, bisects, by, taken, command.target)
 
     def print(self, module: ModuleOp) -> str:
         return print_module(module, generic=self.command.is_generic, debuginfo=self.command.with_debuginfo)

@@ -16,6 +16,7 @@ from shardy_py.cli.arguments import (
     EXIT_CODES,
     add_plugins,
     add_source_roots,
+    add_target,
     checked_cost_model,
     command_parser,
 )
@@ -36,11 +37,12 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = command_parser("shardy-explorer", description, EXIT_CODES, "PROGRAM [OTHER]")
     add = parser.add_argument
     html = "HTML file; '-': standard output (default: named as the program)"
-    links = "cost model of links (default: tpu-v5p)"
+    links = "cost model of links (default: those of the target, or of tpu-v5p)"
     add("program", help="MLIR file; '-': standard input")
     add("other", nargs="?", help="MLIR file to compare with")
     add("-o", "--output", metavar="FILE", help=html)
-    add("--model", type=checked_cost_model, default="tpu-v5p", help=links)
+    add("--model", type=checked_cost_model, help=links)
+    add_target(parser)
     partitioners = "whose collectives are shown (default: xla for programs of JAX, else shardy)"
     add("--partitioner", choices=("shardy", "xla"), help=partitioners)
     add("--no-propagate", action="store_true", help="the programs are already propagated")
@@ -61,11 +63,12 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     names = [name for name in (options.program, options.other) if name is not None]
     results = [_result(name, options, files) for name in names]
     titles = [_title(name) for name in names] + [""]
-    with argument("--model", options.model, parts_only=True):
+    with argument("--model", options.model or options.target or "", parts_only=True):
         page = results[0].explorer(
             *results[1:],
             titles=(titles[0], titles[1]),
             model=options.model,
+            target=options.target,
             partitioner=options.partitioner,
             has_sources=not options.no_source,
         )

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from shardy_py.base.errors import ShardyError, closest, suggestion
 from shardy_py.base.plugins import load_plugins
 from shardy_py.base.releases import Release, named
-from shardy_py.cli.arguments import LOAD
+from shardy_py.cli.arguments import LOAD, TARGET, checked_target
 from shardy_py.cli.as_compiled import AS_COMPILED, AS_WRITTEN, JAX, JAX_RELEASES, TRIP_COUNTS
 from shardy_py.cli.pass_text import PipelineElement, build_step, is_pass_or_pipeline, parse_pipeline
 from shardy_py.cli.reports import REPORTS, ReportRow, Request, with_request
@@ -43,7 +43,8 @@ class Command:
     reports: the reports to print to standard output.
     reports_as_json: whether they are printed as JSON, one line per program.
     reports_as_csv: whether they are printed as CSV.
-    partitioner: whose collectives are reported; None: XLA's for programs of JAX, else Shardy's.
+    partitioner: whose collectives are reported; None: XLA's for programs of JAX, else Shardy's. target: the
+        device whose compiler's program is reported; None: it is as partitioned.
     as_compiled: whether the program is taken as JAX compiles it; None: for reports on programs of JAX.
     plugins: the plugins that were loaded before the rest of the command line was read.
     release: whose Shardy and XLA are followed; None: that of the file, or the newest.
@@ -72,6 +73,7 @@ class Command:
     plugins: tuple[str, ...] = ()
     release: Release | None = None
     partitioner: Literal["shardy", "xla"] | None = None
+    target: str | None = None
     proof_shapes: Literal["auto", "own", "small", "ops"] = "auto"
     bisects: bool = False
     shows: Literal["", "help", "version", "dialects"] = ""
@@ -101,7 +103,7 @@ class Flag:
     field: str
     summary: str
     value: Any = True
-    reads: Literal["nothing", "boolean", "text", "names", "counts", "release", "plugin"] = "boolean"
+    reads: Literal["nothing", "boolean", "text", "names", "counts", "release", "plugin", "target"] = "boolean"
     placeholder: str = ""
 
     @property
@@ -180,6 +182,7 @@ GROUPS: tuple[tuple[str, tuple[Flag, ...]], ...] = (
                 "Whose collectives are reported: those of Shardy's reshards, or of XLA's SPMD partitioner "
                 "(default for programs of JAX)",
             ),
+            Flag("target", "target", TARGET[0].upper() + TARGET[1:], None, "target", "device"),
             Flag("trip-count", "trip_counts", TRIP_COUNTS, None, "counts", "[PLACE=]N"),
             Flag("json", "reports_as_json", "Print reports as JSON, one line per program"),
             Flag(
@@ -326,6 +329,9 @@ def _read(flag: Flag, text: str) -> object:
                 return named(text)
         case "plugin":
             return text
+        case "target":
+            with argument(dashed(flag.name)):
+                return checked_target(text)
         case "text":
             if flag.choices and text not in flag.choices:
                 raise _unknown_value(flag, text, flag.choices)

@@ -45,6 +45,7 @@ class Evidence:
     bisects: whether it searches the smallest part that fails.
     partitioner: whose collectives are reported; None: as `report.communication.of_program` decides.
     taken: how the program is taken; None: by the rule for what is in it.
+    target: the device whose compiler's program is reported; None: it is as partitioned.
     """
 
     after: ModuleOp
@@ -54,6 +55,7 @@ class Evidence:
     bisects: bool = False
     partitioner: Partitioner | None = None
     taken: Taken | None = None
+    target: str | None = None
 
 
 class FlagReport(NamedTuple):
@@ -159,20 +161,23 @@ def _memory(evidence: Evidence, target: str) -> FlagReport:
     from shardy_py.xla.gspmd.understanding import require_reportable
 
     require_reportable(evidence.after)
+    if evidence.target is not None and target == _DEFAULT_LAYOUTS:
+        target = evidence.target
     report = memory_report(evidence.after, target, lambda: _sending(evidence)[0])
     return FlagReport(lambda: str(report), lambda: memory_json(report), report.to_csv)
 
 
 def _communication(evidence: Evidence, model: str) -> FlagReport:
-    from shardy_py.hardware.cost import cost_model
     from shardy_py.report.communication import communication_json, communication_text
     from shardy_py.report.communication.of_program import communication
     from shardy_py.report.explain import sides
+    from shardy_py.xla.targets.stage import model_of, stage_of
 
     record = () if evidence.record is None else evidence.record.events
-    priced, partitioner = cost_model(model), evidence.partitioner
-    taken = evidence.taken
-    report = communication(evidence.after, priced, record, partitioner=partitioner, taken=taken)[1]
+    stage = stage_of(evidence.target)
+    priced = model_of(None if stage is not None and model == DEFAULT_HARDWARE else model, stage)
+    about: Any = {"partitioner": evidence.partitioner, "taken": evidence.taken, "stage": stage}
+    report = communication(evidence.after, priced, record, **about)[1]
 
     def text() -> str:
         explainer = _explainer(evidence)
@@ -207,24 +212,28 @@ def _time_report(evidence: Evidence, hardware: str) -> TimeReport:
     from shardy_py.hardware import placement_of
     from shardy_py.report.time import time_report
     from shardy_py.xla.gspmd.understanding import require_reportable
+    from shardy_py.xla.targets.stage import Stage, stage_of
 
     require_reportable(evidence.after)
-    placement = placement_of(hardware)
-    program, bill = _sending(evidence, placement)
-    return time_report(program, placement, bill=bill if bill.partitioner == "shardy" else None)
+    stage, placement = stage_of(evidence.target), placement_of(hardware)
+    if stage is not None:
+        placement = stage.placement if hardware == DEFAULT_HARDWARE else placement
+        stage = Stage(placement)
+    program, bill = _sending(evidence, placement, has_stage=stage is not None)
+    return time_report(program, placement, bill=bill if bill.partitioner == "shardy" else None, stage=stage)
 
 
 def _sending(
-    evidence: Evidence, placement: AxisPlacement | None = None
+    evidence: Evidence, placement: AxisPlacement | None = None, *, has_stage: bool = False
 ) -> tuple[SpmdProgram, CommunicationReport]:
     """The program with the collectives that the report on communication has, and that report."""
     from shardy_py.hardware.cost import DEFAULT, CostModel
     from shardy_py.report.communication.of_program import sending_program
 
     record = () if evidence.record is None else evidence.record.events
-    partitioner, taken = evidence.partitioner, evidence.taken
     model = DEFAULT if placement is None else CostModel.of(placement)
-    return sending_program(evidence.after, record, partitioner=partitioner, taken=taken, model=model)
+    about: Any = {"partitioner": evidence.partitioner, "taken": evidence.taken, "model": model}
+    return sending_program(evidence.after, record, **about, by_xla=has_stage)
 
 
 def _explanation(evidence: Evidence, value: str) -> FlagReport:
@@ -297,12 +306,13 @@ def _explainer(evidence: Evidence) -> Explainer:
 
 _FLOATS = "floats"
 _SEED_DIGITS = 18
+_DEFAULT_LAYOUTS = "linear"
 DEFAULT_HARDWARE = "tpu-v5p"
 """The hardware of the reports on time."""
 
 REPORTS: tuple[ReportRow, ...] = (
     ReportRow(
-        *("memory-report", "memory", _memory, "TARGET", "linear"),
+        *("memory-report", "memory", _memory, "TARGET", _DEFAULT_LAYOUTS),
         "Report the memory per device: what XLA allocates, values alive at once, largest tensors; TARGET: "
         "the layouts linear (default) or tpu; or a device such as tpu-v5p, for whether it fits, too",
         check=_check_target,

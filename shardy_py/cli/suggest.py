@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from shardy_py.base.byte_sizes import byte_size
 from shardy_py.base.errors import Diagnostic, ShardyError
-from shardy_py.cli.arguments import EXIT_CODES, add_plugins, command_parser
+from shardy_py.cli.arguments import EXIT_CODES, add_plugins, add_target, command_parser
 from shardy_py.cli.as_compiled import add_flags, add_release, add_trip_counts, program_of
 from shardy_py.cli.shell import STANDARD, SUCCESS, Files, argument, run_command, usage_error
 
@@ -55,6 +55,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     devices = "device: tpu-v5p (default), h100, my.toml, ..., as for sdy-opt's --time-report"
     add("--hardware", default="tpu-v5p", type=_hardware, help=devices)
+    add_target(parser)
     add(
         "--memory",
         type=_memory,
@@ -120,12 +121,13 @@ def _suggest(options: argparse.Namespace, files: Files) -> int:
     program = program_of(source, options)
     meshes = () if options.mesh is None else (options.mesh,)
     with (
-        argument("--hardware", options.hardware, parts_only=True),
+        argument("--hardware", options.target or options.hardware, parts_only=True),
         argument("--keep", *options.keep, parts_only=True),
     ):
         suggestion = program.suggest(
             meshes if options.devices is None else factorizations(options.devices),
             hardware=options.hardware,
+            target=options.target,
             memory=options.memory,
             keep=options.keep,
             time_limit=options.time_limit,

@@ -79,7 +79,8 @@ class Hardware:
     matrix_flops: per second in products, by element type; "" for types that are not listed.
     vector_flops: per second in other ops, in f32. target: the layouts of arrays.
     network: between devices that are close. beyond: between groups of these.
-    source: of the figures of the device.
+    source: of the figures of the device. compiler: which of XLA's backends compiles for it: "gpu", "tpu",
+        "cpu"; "": another compiler, or an unknown one. multiprocessors: of a GPU; 0 for others.
     """
 
     name: str
@@ -91,6 +92,8 @@ class Hardware:
     network: Network
     beyond: NamedLink
     source: str
+    compiler: str = ""
+    multiprocessors: int = 0
 
     @staticmethod
     def load(path: str | Path) -> Hardware:

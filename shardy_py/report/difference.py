@@ -25,6 +25,7 @@ from shardy_py.report.matching import match_values
 from shardy_py.report.memory import MemoryReport
 from shardy_py.report.tables import bytes_text, omission, seconds_text, table
 from shardy_py.sharding import Mesh, TensorSharding
+from shardy_py.xla.targets.stage import AS_PARTITIONED
 
 SCHEMA = 2
 
@@ -84,6 +85,7 @@ class Figures:
     """The costs of a program: collectives by kind, bytes received per device, seconds, memory per device.
 
     memory: in bytes, or what computes it when it is asked for. partitioner, release: whose collectives.
+    stage: of the program, as a phrase.
     """
 
     collectives: dict[str, int]
@@ -92,6 +94,7 @@ class Figures:
     memory: int | Callable[[], int] = field(repr=False)
     partitioner: Partitioner = "shardy"
     release: Release = field(default_factory=current)
+    stage: str = AS_PARTITIONED
 
     @cached_property
     def memory_bytes(self) -> int:
@@ -103,16 +106,17 @@ class Figures:
         """Returns the figures of a program's reports."""
         counts, total = dict(sorted(communication.counts.items())), communication.total
         partitioner, release = communication.partitioner, communication.release
-        return Figures(counts, total.bytes, total.seconds, memory.memory_bytes, partitioner, release)
+        own = partitioner, release, communication.stage_words
+        return Figures(counts, total.bytes, total.seconds, memory.memory_bytes, *own)
 
     @property
     def _costs(self) -> tuple[Any, ...]:
         """The costs compared, also those of different releases."""
-        return self.collectives, self.bytes, self.seconds, self.memory_bytes, self.partitioner
+        return self.collectives, self.bytes, self.seconds, self.memory_bytes, self.partitioner, self.stage
 
     def to_json(self) -> JsonObject:
         """Returns the figures by name."""
-        names = ("collectives", "bytes", "seconds", "memory_bytes", "partitioner")
+        names = ("collectives", "bytes", "seconds", "memory_bytes", "partitioner", "stage")
         return {**dict(zip(names, self._costs, strict=True)), KEY: self.release.name}
 
     def __eq__(self, other: object) -> bool:
@@ -122,7 +126,7 @@ class Figures:
         return hash((self.bytes, self.seconds, self.partitioner))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Figures, (*self._costs, self.release)
+        return Figures, (*self._costs[:-1], self.release, self.stage)
 
 
 def difference(before: ValueTable, after: ValueTable) -> Difference:
@@ -173,7 +177,9 @@ def difference_text(delta: Difference, before: Figures, after: Figures, most: in
             parts.append(lines_text([*lines, *omission(len(entries) - most, "  ")]))
     rows = list(_figure_rows(before, after))
     if rows:
-        parts.append(table([(f"partitioner: {before.partitioner}", "before", "after"), *rows]))
+        parts.append(
+            table([(f"partitioner: {before.partitioner}, {before.stage}", "before", "after"), *rows])
+        )
     return "\n\n".join(parts) or "no differences"
 
 

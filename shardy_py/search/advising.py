@@ -84,7 +84,8 @@ class ResultAdvice:
         def trial(proposal: Proposal) -> Outcome | None:
             try:
                 after = sources.after(proposal, record=False).program.module
-                uses = communication(after, report.model, (), partitioner=report.partitioner)[1].sending
+                by, stage = report.partitioner, report.stage
+                uses = communication(after, report.model, partitioner=by, stage=stage)[1].sending
             except ShardyError:
                 return None
             return outcome_of(after, uses)

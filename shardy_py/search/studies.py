@@ -38,6 +38,7 @@ from shardy_py.search.study import Base, FigureCosts, StepCost, StepCosts, Unsup
 from shardy_py.sharding import TensorSharding
 from shardy_py.sharding.meshes import mesh_of
 from shardy_py.xla.gspmd.understanding import require_understood
+from shardy_py.xla.targets.stage import Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +145,13 @@ class Study:
         hardware: AxisPlacement | Hardware | str = "tpu-v5p",
         *,
         at_most: float = inf,
+        stage: Stage | None = None,
     ) -> StepCost | None:
         """Returns what a step costs on each device with annotations added, changed or (None) removed.
 
         Times and bytes are those of `Result.time`, of the estimate of `Result.memory` and of
         `Result.communication` by XLA. at_most: in seconds; None if a step without overlap takes longer.
+        stage: the device whose compiler's program it is; None: it is as partitioned.
 
         Raises:
             ShardyError: as `score`; unknown hardware, or an axis that does not fit on it.
@@ -157,10 +160,10 @@ class Study:
         placement = as_placement(hardware)
         with SESSION.program():
             try:
-                return self._incremental.step(self._incremental.initial(edits), placement, at_most)
+                return self._incremental.step(self._incremental.initial(edits), placement, at_most, stage)
             except Unsupported:
                 result = propagate(self.program.annotate(edits), self._options, record=False, progress=False)
-                found = step_cost(result, placement)
+                found = step_cost(result, placement, stage)
                 return found if found.serial <= at_most else None
 
     @without_collection()
@@ -276,12 +279,16 @@ class _Incremental:
         return self._figure_costs.of(self.variant(initial))
 
     def step(
-        self, initial: Mapping[int, TensorSharding | None], placement: AxisPlacement, at_most: float
+        self,
+        initial: Mapping[int, TensorSharding | None],
+        placement: AxisPlacement,
+        at_most: float,
+        stage: Stage | None = None,
     ) -> StepCost | None:
         """The cost of a step with these initial shardings."""
-        key = str(placement)
+        key = f"{placement}, {stage is not None}"
         if key not in self._step_costs:
-            self._step_costs[key] = StepCosts(self.variants, placement)
+            self._step_costs[key] = StepCosts(self.variants, placement, stage)
         return self._step_costs[key].of(self.variant(initial), at_most)
 
     def variant(self, initial: Mapping[int, TensorSharding | None]) -> Variant:
@@ -331,15 +338,18 @@ class _Incremental:
         return self._shardings[number]
 
 
-def step_cost(result: Result, placement: AxisPlacement) -> StepCost:
+def step_cost(result: Result, placement: AxisPlacement, stage: Stage | None = None) -> StepCost:
     """Returns what a step of a propagated program costs, from its reports.
+
+    stage: the device whose compiler's program it is.
 
     Raises:
         ShardyError: an axis does not fit on the hardware, dynamic shapes, or too many devices.
     """
-    time = result.time(placement, partitioner="xla")
+    target = None if stage is None else stage.placement
+    time = result.time(placement, target=target, partitioner="xla")
     memory = result.memory(placement, partitioner="xla").estimate
-    received = result.communication(partitioner="xla").total.bytes
+    received = result.communication(target=target, partitioner="xla").total.bytes
     return StepCost(time.overlapped, time.serial, memory.total_bytes, received)
 
 

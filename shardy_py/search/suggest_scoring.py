@@ -38,6 +38,7 @@ from shardy_py.search.suggest import (
 from shardy_py.search.suggest_code import is_manual, own_spec, removed_constraints, values_of_main
 from shardy_py.search.suggest_variables import variables_of
 from shardy_py.sharding import Mesh
+from shardy_py.xla.targets.stage import Stage
 
 
 @dataclass(eq=False)
@@ -45,7 +46,7 @@ class Scorer:
     """The choices of one mesh that were scored.
 
     kept: values whose annotation stays. begin: is called with the name of each choice. constraints: the
-    program's own ones inside, if they stay too.
+    program's own ones inside, if they stay too. stage: the device whose compiler's steps they are.
     """
 
     source: Program
@@ -59,6 +60,7 @@ class Scorer:
     names: dict[Choice, str] = field(default_factory=dict[Choice, str])
     named: list[Plan] = field(default_factory=list[Plan])
     tried: int = 0
+    stage: Stage | None = None
 
     @cached_property
     def base(self) -> Program:
@@ -139,7 +141,8 @@ class Scorer:
         self.begin(f"trying {name}")
         self.names[choice], self.tried = name, self.tried + 1
         try:
-            cost = self._study.step(self._edits(choice), self.placement, at_most=at_most)
+            edits = self._edits(choice)
+            cost = self._study.step(edits, self.placement, at_most=at_most, stage=self.stage)
         except ShardyError:
             return None
         if cost is not None:
@@ -150,7 +153,7 @@ class Scorer:
         """The cost of a choice that was scored, with its constraints; None if it cannot be scored."""
         if choice in self.costs and not self._is_exact(choice):
             try:
-                cost = Study(self.annotated(choice)).step({}, self.placement)
+                cost = Study(self.annotated(choice)).step({}, self.placement, stage=self.stage)
             except ShardyError:
                 cost = None
             self._exact.add(choice)

@@ -44,6 +44,7 @@ from shardy_py.search.suggest_scoring import Scorer
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.meshes import meshes_with_axes
 from shardy_py.xla.gspmd.understanding import require_reportable
+from shardy_py.xla.targets.stage import Stage, stage_of, stage_words
 
 Keep = Iterable[ValueKey] | Mapping[ValueKey, ShardingLike]
 """Values whose annotations stay, or their shardings by value."""
@@ -71,7 +72,8 @@ class Wanted:
 
     hardware: as for `Result.time`. memory: the most bytes of a device that a plan may need, as `byte_size`
     reads them, "90%" of its memory for example; None: no limit. keep: values whose annotations stay, or their
-    shardings by value. time_limit: in seconds. tries: choices scored at most.
+    shardings by value. time_limit: in seconds. tries: choices scored at most. target: a device instead of
+    `hardware`, for steps as its compiler leaves them.
     """
 
     hardware: AxisPlacement | Hardware | str = "tpu-v5p"
@@ -81,6 +83,7 @@ class Wanted:
     tries: int = TRIES
     seed: int = 0
     shows_progress: bool = True
+    target: AxisPlacement | Hardware | str | None = None
 
 
 def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggestion:
@@ -88,7 +91,8 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
     require_reportable(program.module)
     if wanted.tries < 1:
         raise ShardyError.unexpected("tries", expected="at least 1", got=str(wanted.tries))
-    placement = as_placement(wanted.hardware)
+    stage = stage_of(wanted.target)
+    placement = as_placement(wanted.hardware) if stage is None else stage.placement
     memory = _memory_limit(wanted.memory, placement)
     name, own = _mesh_of(program)
     tried = tuple(meshes) or (() if own is None else (own,))
@@ -96,11 +100,11 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
         raise ShardyError.unexpected("", expected="a mesh", got="a program without one", remedy="pass a mesh")
     source, kept = _kept(program, name, own or tried[0], wanted.keep)
     with progress(wanted.tries + len(tried), shown=wanted.shows_progress) as begin:
-        scorers = [Scorer(source, name, mesh, placement, kept, begin) for mesh in tried]
+        scorers = [Scorer(source, name, mesh, placement, kept, begin, stage=stage) for mesh in tried]
         constraints = own_constraints(source)
         has_others = any(name not in kept for each in constraints for name, _ in each.values)
         if has_others and own is not None and own in tried and not source.has_explicit_axes:
-            scorers.append(Scorer(source, name, own, placement, kept, begin, constraints))
+            scorers.append(Scorer(source, name, own, placement, kept, begin, constraints, stage=stage))
         searched = _Search(scorers, memory, wanted)
         stopped = searched.run()
         by_key = {(scorer.mesh, scorer.constraints): scorer for scorer in scorers}
@@ -125,16 +129,17 @@ def suggest(program: Program, meshes: Iterable[Mesh], wanted: Wanted) -> Suggest
         plans,
         tuple(named),
         _absent(scorers),
-        None if own is None else _current(program, placement),
+        None if own is None else _current(program, placement, stage),
         None if own is None else own_code(program, own),
         sum(scorer.tried for scorer in scorers),
         stopped,
-        wanted.hardware if isinstance(wanted.hardware, str) else placement.hardware.name,
+        wanted.hardware if isinstance(wanted.hardware, str) and stage is None else placement.hardware.name,
         memory,
         tuple(searched.coarse),
         annotate,
         partial(explained, program, annotate, placement),
         "" if program.taken.is_compiled else _BY_XLA,
+        stage_words(stage),
     )
 
 
@@ -273,8 +278,8 @@ def _mesh_of(program: Program) -> tuple[str, Mesh | None]:
     return next(iter(found.items()), ("mesh", None))
 
 
-def _current(program: Program, placement: AxisPlacement) -> StepCost | None:
+def _current(program: Program, placement: AxisPlacement, stage: Stage | None) -> StepCost | None:
     try:
-        return Study(program).step({}, placement)
+        return Study(program).step({}, placement, stage=stage)
     except ShardyError:
         return None

@@ -25,6 +25,7 @@ from shardy_py.base.session import without_collection
 from shardy_py.report.communication import Partitioner
 from shardy_py.report.difference import Change, Difference, Figures, MeshChange, changed
 from shardy_py.search.studies import ShardingChange, Study
+from shardy_py.xla.targets.stage import Stage
 
 if TYPE_CHECKING:
     from shardy_py.api.result import Result
@@ -35,6 +36,7 @@ def what_if(
     edits: Edits,
     mesh: MeshLike | Mapping[str, object] | None,
     partitioner: Partitioner | None,
+    stage: Stage | None = None,
 ) -> Comparison:
     """Returns how a result differs if its program has other annotations, or other meshes.
 
@@ -42,13 +44,13 @@ def what_if(
         ShardyError: unknown mesh, or edits that `Program.annotate` rejects.
     """
     study = result.kept(study_of)
-    if mesh is None and study is not None and study.is_incremental(edits):
+    if mesh is None and stage is None and study is not None and study.is_incremental(edits):
         return StudiedComparison(result, study, edits, partitioner)
     meshes = replaced_meshes(result.source, {} if mesh is None else mesh)
     edited = result.source.edited(edits, meshes)
     after = result.again(edited)
     found = Difference(changed(pairs_of(result, after, edited.origin)))
-    return ComparedResults(result, after, found, partitioner)
+    return ComparedResults(result, after, found, partitioner, stage)
 
 
 def study_of(result: Result) -> Study | None:

@@ -12,11 +12,12 @@ from html import escape
 from os import PathLike, fspath
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shardy_py.api.arguments import expect
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.files import write_whole
+from shardy_py.hardware import AxisPlacement, Hardware
 from shardy_py.hardware.cost import CostModel
 from shardy_py.report.communication import CommunicationReport, Partitioner
 from shardy_py.viewer.explorer import Subject, document, page, source_lines
@@ -71,21 +72,25 @@ def explorer_of_results(
     results: Sequence[Result],
     titles: Sequence[str],
     *,
-    model: CostModel | str,
+    model: CostModel | str | None,
     partitioner: Partitioner | None,
     has_sources: bool,
+    target: AxisPlacement | Hardware | str | None = None,
 ) -> Explorer:
     """Returns the explorer of one or two results; see `Result.explorer`."""
-    reports = [result.communication(model, partitioner=partitioner) for result in results]
+    about: Any = {"target": target, "partitioner": partitioner}
+    reports = [result.communication(model, **about) for result in results]
     if len({report.partitioner for report in reports}) > 1:
-        reports = [result.communication(model, partitioner="shardy") for result in results]
-    about = zip(results, titles, reports, strict=False)
-    return explorer_of(*(subject_of(*each, has_sources=has_sources) for each in about))
+        about["partitioner"] = "shardy"
+        reports = [result.communication(model, **about) for result in results]
+    shown = zip(results, titles, reports, strict=False)
+    return explorer_of(*(subject_of(*each, has_sources=has_sources) for each in shown))
 
 
 def subject_of(result: Result, title: str, report: CommunicationReport, *, has_sources: bool) -> Subject:
     """Returns what a page shows of a result."""
     table, why_not = result.values.table, result.forecasts.why_not if result.record else None
     lines = source_lines(table, result.source.sources) if has_sources else None
-    memory = result.memory(partitioner=report.partitioner).memory_bytes
+    layouts = "linear" if report.stage is None else report.stage.placement
+    memory = result.memory(layouts, partitioner=report.partitioner).memory_bytes
     return Subject(title, table, result.record, report, why_not, lines or {}, memory)

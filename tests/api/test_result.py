@@ -232,7 +232,8 @@ def test_what_if_leaves_the_dump_alone(tmp_path: Path) -> None:
 def test_text_of_answers(result: Result) -> None:
     assert repr(result) == "<Result of @main>"
     assert str(result) == result.text()
-    heading = "Communication of XLA's SPMD partitioner (partitioner: xla)"  # an op is located at jit(f)/dot
+    # An op is located at jit(f)/dot.
+    heading = "Communication of XLA's SPMD partitioner (partitioner: xla), as partitioned"
     assert str(result.communication()) == f"{heading}\nThe program needs no communication."
     with pytest.raises(ShardyError, match="expected a Program, got 'text'"):
         propagate("text")  # pyright: ignore[reportArgumentType]

@@ -84,7 +84,7 @@ def test_the_last_of_a_row_wins_unless_it_is_repeatable() -> None:
 def test_a_report_takes_the_place_of_the_module(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(program), "--memory-report"]) == SUCCESS
     out, err = capsys.readouterr()
-    assert out.startswith("Memory on each device, target linear\n")
+    assert out.startswith("Memory on each device, target linear, as partitioned\n")
     assert "func.func" not in out
     assert err.startswith(f"{program}: remark: no mesh and no shardings")
 

@@ -29,6 +29,7 @@ from shardy_py.report.surroundings import manual_computations_around
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 from shardy_py.sharding.meshes import is_single_device, mesh_of, resolve
 from shardy_py.xla.spmd.device_groups import UNKNOWN_AXIS, axes_of_devices
+from shardy_py.xla.targets.model import Change
 
 _KINDS = {row.collective.kind for row in TABLE.values() if row.collective is not None}
 SENDING_KINDS = tuple(sorted((_KINDS | {HALO}) - {"all_slice"}))
@@ -46,6 +47,8 @@ class CollectiveUse:
     times: how often it runs, with the trip counts of loops; is_estimate: a trip count is unknown and counts
         as its bound, or one. is_scattered: XLA makes a reduce_scatter of this all_reduce after its
         partitioner, as each device keeps its part only: the seconds are those.
+    before: as compiled for a device, the collectives of the partitioner that it does the work of; changes:
+        what passes made of these.
     """
 
     kind: str
@@ -61,6 +64,13 @@ class CollectiveUse:
     is_estimate: bool
     cause: Cause
     is_scattered: bool = False
+    before: tuple[CollectiveUse, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """Its cause, or those of all that it does the work of."""
+        return tuple(dict.fromkeys(use.cause for use in self.before)) or (self.cause,)
 
     @property
     def axis_names(self) -> tuple[str, ...]:

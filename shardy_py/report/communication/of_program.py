@@ -27,6 +27,7 @@ from shardy_py.xla.gspmd.understanding import require_reportable
 from shardy_py.xla.prepare.taken import Taken, how_taken
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.inlined import spmd_program
+from shardy_py.xla.targets.stage import Stage
 
 
 def communication(
@@ -37,6 +38,7 @@ def communication(
     partitioner: Partitioner | None = None,
     taken: Taken | None = None,
     spmd: Callable[[], SpmdProgram] | None = None,
+    stage: Stage | None = None,
 ) -> tuple[ModuleOp, CommunicationReport]:
     """A copy of a finished program with its communication as collectives, and the report on it.
 
@@ -48,23 +50,26 @@ def communication(
         calls are inlined in the one that is reported, as XLA does: values have the names of that one.
     taken: how the program is taken; None: by the rule for what is in it.
     spmd: makes `spmd_program(module)`, for those who have it.
+    stage: the device whose compiler's program is meant, which goes on with that of XLA's partitioner: then
+        None stands for the latter also for other programs.
     The copy is not verified: a collective may be in a region that allows only other ops, as in `async_start`.
     """
     require_reportable(module)
 
     def by_xla() -> CommunicationReport:
         planned = spmd_program(module) if spmd is None else spmd()
-        return communication_report(module, model, spmd=planned)
+        return communication_report(module, model, spmd=planned, stage=stage)
 
     if partitioner == "xla":
         return module, by_xla()
-    if partitioner is None and (taken or how_taken(module)).is_compiled:
+    if partitioner is None and (stage is not None or (taken or how_taken(module)).is_compiled):
         try:
             return module, by_xla()
         except ShardyError as error:
             made, report = _by_shardy(module, model, record)
-            return made, replace(report, not_by_xla=error.first.message)
-    return _by_shardy(module, model, record)
+            return made, replace(report, not_by_xla=error.first.message, stage=stage)
+    made, report = _by_shardy(module, model, record)
+    return made, report if stage is None else replace(report, stage=stage)
 
 
 def _by_shardy(
@@ -111,10 +116,17 @@ def sending_program(
     partitioner: Partitioner | None = None,
     taken: Taken | None = None,
     model: CostModel = DEFAULT,
+    by_xla: bool = False,
 ) -> tuple[SpmdProgram, CommunicationReport]:
     """Returns a finished program with its collectives, as reports on time and memory read it.
 
     With the report on the collectives, which is that of `communication` for these arguments.
+    by_xla: whether they are those of XLA's partitioner if none is given, for a compiler that goes on with it.
     """
+    if by_xla and partitioner is None:
+        try:
+            return sending_program(module, record, partitioner="xla", taken=taken, model=model)
+        except ShardyError:
+            partitioner = "shardy"
     made, report = communication(module, model, record, partitioner=partitioner, taken=taken)
     return spmd_program(made, is_planned=report.partitioner == "xla"), report

@@ -27,6 +27,7 @@ from shardy_py.hardware.tensor_bytes import json_fields
 from shardy_py.mlir.symbols import Symbols
 from shardy_py.report.communication import shown
 from shardy_py.report.communication.agreement import Disagreement, disagreements
+from shardy_py.report.communication.as_compiled import changes_text, compiled_uses, totals_text
 from shardy_py.report.communication.by_xla import Rematerialization, collectives_by_xla
 from shardy_py.report.communication.causes import Cause, Causes
 from shardy_py.report.communication.collect import SENDING_KINDS, CollectiveUse, collect_collectives
@@ -34,6 +35,8 @@ from shardy_py.report.tables import bytes_text, seconds_text, table, type_text
 from shardy_py.sharding import Mesh
 from shardy_py.sharding.spelling import unknown_axis
 from shardy_py.xla.spmd.from_program import SpmdProgram
+from shardy_py.xla.targets.of_program import CompiledProgram
+from shardy_py.xla.targets.stage import AS_PARTITIONED, Stage, stage_words
 
 SCHEMA = 1
 UNKNOWN_LOCATION = "(no location)"
@@ -71,6 +74,8 @@ class CommunicationReport(Tabular):
     release: whose Shardy or XLA they are.
     disagreements: of a local program, where it differs from the forecast; None if that is not known.
     remedies_of: finds what to change for a collective, a line each; None: the text has no such lines.
+    stage: the device whose compiler's program is meant; None: the program is as partitioned. partitioned: as
+        compiled, the report on the program as partitioned.
     """
 
     collectives: tuple[CollectiveUse, ...]
@@ -84,6 +89,8 @@ class CommunicationReport(Tabular):
     not_by_xla: str = ""
     rematerialized: tuple[Rematerialization, ...] = ()
     release: Release = field(default_factory=current)
+    stage: Stage | None = None
+    partitioned: CommunicationReport | None = None
 
     @cached_property
     def sending(self) -> tuple[CollectiveUse, ...]:
@@ -113,7 +120,17 @@ class CommunicationReport(Tabular):
     @property
     def by_line(self) -> tuple[CollectiveTotal, ...]:
         """The totals of each source line, most expensive first."""
-        return _totals(self.sending, lambda use: _line(use.cause))
+        lines = (part for use in self.sending for part in _by_cause(use))
+        return _totals(lines, lambda use: _line(use.cause))
+
+    @property
+    def stage_words(self) -> str:
+        """The stage of the program that is reported, as a phrase."""
+        if self.stage is None or self.partitioned is not None or self.stage.compiler is None:
+            return stage_words(self.stage)
+        return (
+            f"{AS_PARTITIONED}: what {self.stage.compiler.name} changes is known with XLA's partitioner only"
+        )
 
     def compared_with(self, forecast: CommunicationReport) -> CommunicationReport:
         """Returns the report with its differences from a forecast."""
@@ -153,6 +170,7 @@ def communication_report(
     meshes: Mapping[str, Mesh] | None = None,
     *,
     spmd: SpmdProgram | None = None,
+    stage: Stage | None = None,
 ) -> CommunicationReport:
     """Returns the report on a module whose reshards have been replaced by collectives.
 
@@ -175,9 +193,15 @@ def communication_report(
     else:
         collectives = collect_collectives(module, model, Causes(record, originals), meshes)
     partitioner: Partitioner = "shardy" if spmd is None else "xla"
-    return CommunicationReport(
+    report = CommunicationReport(
         collectives, model, tuple(warnings), partitioner=partitioner, rematerialized=rematerialized
     )
+    if stage is None:
+        return report
+    if spmd is None or stage.compiler is None:
+        return replace(report, stage=stage)
+    uses = compiled_uses(CompiledProgram(spmd, stage.compiler), model)
+    return replace(report, collectives=uses, stage=stage, partitioned=report)
 
 
 def communication_text(
@@ -189,17 +213,21 @@ def communication_text(
 
     sides_of: the annotations to change, a phrase each; shown for the most expensive collectives.
     """
-    heading = [_HEADINGS[report.partitioner]]
+    heading = [f"{_HEADINGS[report.partitioner]}, {report.stage_words}"]
     if report.not_by_xla:
         heading[0] += f"; XLA's cannot be planned: {report.not_by_xla}"
     if not report.sending:
         first = _NONE if not report.warnings else _NONE_COUNTED
         return "\n".join([*heading, first, *_forecast_lines(report), *_warning_lines(report)])
+    if report.partitioned is not None:
+        heading.append(totals_text(report.partitioned.sending, report.sending))
     groups = ("collective", report.by_kind), ("axes", report.by_axes), ("lines", report.by_line)
     parts = [*heading, *(_totals_table(head, totals, most) for head, totals in groups)]
     uses = sorted(report.sending, key=lambda use: (-use.total.seconds, -use.total.bytes))
     head = ("collective", "axes", "tensor", "runs", "bytes", "time", "cause", "location")
     parts.append(table([head, *map(_row, uses[:most])], (0, 1, 2, 6, 7), omitted=len(uses) - most))
+    if changes := changes_text(report.sending):
+        parts.append(changes)
     lines = ["most expensive collectives, with suggested changes:"]
     for use in _of_different_lines(uses)[:_EXPLAINED] if report.remedies_of else uses[:_EXPLAINED]:
         changes = [*sides_of(use), *(report.remedies_of(use) if report.remedies_of else ())]
@@ -217,6 +245,22 @@ def communication_text(
     if scattered:
         summary += f"\nall_reduce: {scattered} of which each device keeps its part, timed as reduce_scatter."
     return "\n\n".join([*parts, "\n".join([summary, *_forecast_lines(report), *_warning_lines(report)])])
+
+
+def _by_cause(use: CollectiveUse) -> Iterable[CollectiveUse]:
+    """Returns a collective that does the work of several as one for each cause, with its part of the cost."""
+    causes = use.causes
+    if len(causes) == 1:
+        return (use,)
+    sizes = dict.fromkeys(causes, 0)
+    for each in use.before:
+        sizes[each.cause] += each.held_bytes
+    whole = sum(sizes.values()) or 1
+    shares = {cause: size / whole for cause, size in sizes.items()}
+    return tuple(
+        replace(use, cause=cause, cost=Cost(round(use.cost.bytes * share), use.cost.seconds * share))
+        for cause, share in shares.items()
+    )
 
 
 def _of_different_lines(uses: Iterable[CollectiveUse]) -> list[CollectiveUse]:
@@ -248,6 +292,11 @@ def communication_json(report: CommunicationReport) -> JsonObject:
     return {
         **heading(SCHEMA, report.release),
         "partitioner": report.partitioner,
+        "stage": report.stage_words,
+        "target": None if report.stage is None else report.stage.device,
+        "as_partitioned": None
+        if report.partitioned is None
+        else [*map(json_fields, report.partitioned.by_kind)],
         "model": json_fields(report.model, "name", "source"),
         "total": json_fields(report.total),
         **{key: [*map(json_fields, getattr(report, key))] for key in ("by_kind", "by_axes", "by_line")},
@@ -294,10 +343,18 @@ def _row(use: CollectiveUse) -> tuple[str, ...]:
         f"{use.times:,}{'*' if use.is_estimate else ''}",
     )
     cost = bytes_text(use.cost.bytes), seconds_text(use.cost.seconds)
-    return use.kind, _axes(use), type_, runs, *cost, use.cause.reason, use.cause.location or UNKNOWN_LOCATION
+    places = dict.fromkeys(cause.location or UNKNOWN_LOCATION for cause in use.causes)
+    place = next(iter(places)) + (f" and {len(places) - 1} more" if len(places) > 1 else "")
+    if len(use.before) > 1 and use.held_bytes > use.before[0].held_bytes:
+        type_ += ", ..."
+    return use.kind, _axes(use), type_, runs, *cost, use.cause.reason, place
 
 
 def _use_json(use: CollectiveUse) -> JsonObject:
     axes = [{"name": name, "size": size} for name, size in use.axes]
     cause = json_fields(use.cause, "op", "operand", "reason", "location", "is_explicit")
-    return {**json_fields(use), "axes": axes, "cause": cause}
+    fields = {**json_fields(use), "axes": axes, "cause": cause}
+    del fields["before"]
+    fields["changes"] = [json_fields(change) for change in use.changes]
+    fields["lines"] = [_line(cause) for cause in use.causes]
+    return fields

@@ -25,8 +25,9 @@ from shardy_py.base.releases import Release, current, heading
 from shardy_py.base.rows import Rows, Tabular
 from shardy_py.base.session import without_collection
 from shardy_py.base.terminal import lines_text
-from shardy_py.hardware import AxisPlacement, Hardware
+from shardy_py.hardware import AxisPlacement, Hardware, as_placement
 from shardy_py.hardware.tensor_bytes import Target, TensorBytes, json_fields
+from shardy_py.indexing.layout.formats import TARGETS
 from shardy_py.mlir.dialects.registry import syntax_table
 from shardy_py.mlir.dialects.traits import is_constant
 from shardy_py.mlir.ir import owning_op
@@ -47,6 +48,7 @@ from shardy_py.xla.buffers.chips import CHIPS, Chip, target_of
 from shardy_py.xla.buffers.estimate import MemoryEstimate, estimate_memory
 from shardy_py.xla.buffers.liveness import LivenessAnalysis
 from shardy_py.xla.spmd.from_program import SpmdProgram
+from shardy_py.xla.targets.stage import AS_PARTITIONED
 
 SCHEMA = 1
 _ROWS_SHOWN = 20
@@ -58,7 +60,8 @@ class MemoryReport(Tabular):
     """The memory on each device; tensors are numbered as in `EntryMemory.alive`.
 
     chip: the device whose memory is compared. spmd: makes the program of the estimate, without calls; by
-    default that of the module. release: whose shardings and collectives it has.
+    default that of the module. release: whose shardings and collectives it has. compiled_for: the device
+    whose compiler allocates; "": that of the host, of the program as partitioned.
     The module must not change while the report is in use.
     """
 
@@ -68,6 +71,7 @@ class MemoryReport(Tabular):
     chip: Chip | None = None
     spmd: Callable[[], SpmdProgram] | None = None
     release: Release = field(default_factory=current)
+    compiled_for: str = ""
 
     columns = shown.COLUMNS
 
@@ -86,6 +90,11 @@ class MemoryReport(Tabular):
 
     def __reduce__(self) -> tuple[object, ...]:
         return pickled.reduced(self)
+
+    @property
+    def stage(self) -> str:
+        """The stage of the program, as a phrase."""
+        return f"as compiled for {self.compiled_for}" if self.compiled_for else AS_PARTITIONED
 
     @cached_property
     def meshes(self) -> dict[str, Mesh]:
@@ -124,6 +133,7 @@ class MemoryReport(Tabular):
                 entry.donated,
                 on_host=self.chip is None,
                 target="linear" if self.chip is None else self.target,
+                chip=self.chip,
             )
             for entry in self.collected.entries
         ]
@@ -273,12 +283,18 @@ def memory_report(
         ShardyError: unknown target, a function calls itself, or a sharding does not fit its value.
     """
     layouts, chip = target_of(target)
-    return MemoryReport(module, layouts, collect.collect_program(module, layouts), chip, spmd)
+    collected = collect.collect_program(module, layouts)
+    return MemoryReport(module, layouts, collected, chip, spmd, compiled_for=_device(target))
+
+
+def _device(target: Hardware | AxisPlacement | Target | str) -> str:
+    """Returns the name of a device; "" for layouts only."""
+    return "" if target in TARGETS else as_placement(target).hardware.name
 
 
 def memory_text(report: MemoryReport, rows: int = _ROWS_SHOWN) -> str:
     """Returns totals, the tensors alive at the peak, and the largest tensors; at most `rows` in a table."""
-    head = f"Memory on each device, target {report.target}"
+    head = f"Memory on each device, target {report.target}, {report.stage}"
     blocks = ["\n".join(filter(None, (head, meshes_text(report.meshes), *report.headline)))]
     for entry in report.entries:
         header = (f"@{entry.function}", "tensors", "global", "each device", "padded", "waste")

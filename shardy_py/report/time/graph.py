@@ -17,6 +17,7 @@ from shardy_py.hardware.cost import CostModel
 from shardy_py.mlir.ir import written_name
 from shardy_py.mlir.location_names import location_text
 from shardy_py.ops import TABLE, Control, Storage
+from shardy_py.report.communication.as_compiled import IssuedUses
 from shardy_py.report.communication.by_xla import PlannedUses, is_written
 from shardy_py.report.communication.collect import CollectiveUse, collectives_by_op
 from shardy_py.report.time.counted import by_step, equal_steps, tilings_of
@@ -29,6 +30,8 @@ from shardy_py.xla.buffers.stored import CompileSetting, StoredBlock
 from shardy_py.xla.spmd.from_program import SpmdProgram, source_op
 from shardy_py.xla.spmd.program import Name, PlannedOp
 from shardy_py.xla.spmd.walk import Sent
+from shardy_py.xla.targets.combining import Issued
+from shardy_py.xla.targets.of_program import CompiledProgram
 
 Bound = Literal["compute", "memory", "communication", "loop", "branches"]
 
@@ -84,20 +87,33 @@ class Priced:
 
 
 def timed_block(
-    program: SpmdProgram, function: FuncOp, hardware: Hardware, model: CostModel, priced: Priced | None = None
+    program: SpmdProgram,
+    function: FuncOp,
+    hardware: Hardware,
+    model: CostModel,
+    priced: Priced | None = None,
+    made: CompiledProgram | None = None,
 ) -> TimedBlock:
     """Returns the nodes of a function.
 
-    priced: its collectives, if known.
+    priced: its collectives, if known. made: what the compiler of the device makes of them; None: they are as
+    partitioned.
 
     Raises:
         ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
     """
-    return _Timer(program, function, hardware, priced or Priced.of(program, model)).block()
+    return _Timer(program, function, hardware, priced or Priced.of(program, model), made).block()
 
 
 class _Timer:
-    def __init__(self, program: SpmdProgram, function: FuncOp, hardware: Hardware, priced: Priced) -> None:
+    def __init__(
+        self,
+        program: SpmdProgram,
+        function: FuncOp,
+        hardware: Hardware,
+        priced: Priced,
+        made: CompiledProgram | None = None,
+    ) -> None:
         self.program = program
         self.function = function
         self.hardware = hardware
@@ -108,6 +124,8 @@ class _Timer:
         self.sent = by_step(self.plan.sent)
         self.by_collective = {id(each.collective): each for each in self.plan.sent}
         self.timed: set[int] = set()
+        self.issued = None if made is None else made.issued(function)
+        """By what is planned the collective that does its work, as compiled."""
         given = zip(self.main.arguments, donated_arguments(function), strict=True)
         self.kept = frozenset(value.name for value, is_donated in given if not is_donated)
         """The arguments that the caller keeps."""
@@ -220,6 +238,8 @@ class _Timer:
         return self.written.get(id(step.source), ())
 
     def _collective(self, sent: Sent, runs: int) -> TimedNode:
+        if self.issued is not None:
+            return self._compiled(sent, runs, self.issued)
         if is_written(sent) and sent.step is not None and (own := self._written(sent.step)):
             return collective_node(own[0], sent.collective.times / max(runs, 1))
         use = self.uses.of(sent, self.function, self.program)
@@ -228,6 +248,15 @@ class _Timer:
             return node
         size = self.uses.model.reduce_scatter(use.axes, use.held_bytes).bytes
         return replace(node, name="reduce_scatter", bytes=size)
+
+    def _compiled(self, sent: Sent, runs: int, issued: Mapping[int, Issued]) -> TimedNode:
+        """The collective as compiled, at the place of the first one that it does the work of."""
+        found = issued.get(id(sent.collective))
+        if found is None or id(found) in self.timed:
+            return TimedNode(sent.collective.kind, "memory", 0.0)
+        self.timed.add(id(found))
+        use = IssuedUses(self.program, self.uses.model, self.uses, self.written).of(found, self.function)
+        return collective_node(use, found.times / max(runs, 1))
 
 
 def _replaced(block: StoredBlock, step: PlannedOp) -> list[Name]:

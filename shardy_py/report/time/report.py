@@ -36,6 +36,8 @@ from shardy_py.report.time.local_work import DeviceWork
 from shardy_py.report.time.trace import trace_text
 from shardy_py.sharding import Mesh
 from shardy_py.xla.spmd.from_program import SpmdProgram
+from shardy_py.xla.targets.of_program import CompiledProgram
+from shardy_py.xla.targets.stage import AS_PARTITIONED, Stage, stage_words
 
 SCHEMA = 1
 _ROWS_SHOWN = 20
@@ -48,7 +50,8 @@ class TimeReport(Tabular):
 
     hardware: the device. links: that the axes of the mesh lie on. model: the costs of collectives. function:
     that runs. mesh: the largest of the program. block: what runs on each device. count: returns its
-    arithmetic, and that of the whole program. release: whose shardings and collectives it has.
+    arithmetic, and that of the whole program. release: whose shardings and collectives it has. stage: of the
+    program, as a phrase.
     """
 
     hardware: Hardware
@@ -59,6 +62,7 @@ class TimeReport(Tabular):
     block: TimedBlock = field(repr=False)
     count: Callable[[], Counted] = field(repr=False)
     release: Release = field(default_factory=current)
+    stage: str = AS_PARTITIONED
 
     @cached_property
     def counted(self) -> Counted:
@@ -174,7 +178,7 @@ class TimeReport(Tabular):
     def __reduce__(self) -> tuple[object, ...]:
         """The report without the program, whose arithmetic is counted before."""
         kept = self.hardware, self.links, self.model, self.function, self.mesh, self.block
-        return _restored, (*kept, self.counted, self.release)
+        return _restored, (*kept, self.counted, self.release, self.stage)
 
     def __repr__(self) -> str:
         return shown.short_text(self)
@@ -192,8 +196,9 @@ def _restored(
     block: TimedBlock,
     known: Counted,
     release: Release = DEFAULT,
+    stage: str = AS_PARTITIONED,
 ) -> TimeReport:
-    return TimeReport(hardware, links, model, function, mesh, block, partial(_same, known), release)
+    return TimeReport(hardware, links, model, function, mesh, block, partial(_same, known), release, stage)
 
 
 def _same(known: Counted) -> Counted:
@@ -214,11 +219,13 @@ def time_report(
     placement: AxisPlacement,
     model: CostModel | None = None,
     bill: CommunicationReport | None = None,
+    stage: Stage | None = None,
 ) -> TimeReport:
     """Returns the report on the entry function of a program that takes longest.
 
     placement: the hardware, and where the axes of meshes lie. model: other costs of collectives.
     bill: the report on communication with the same costs, whose collectives count; None: the program's.
+    stage: the device whose compiler's collectives are meant; None: those of the program as partitioned.
 
     Raises:
         ShardyError: an axis does not fit on the hardware, a tensor has a dynamic shape, a mesh has too many
@@ -230,11 +237,15 @@ def time_report(
     entries = program.entries
     bill = bill if len(entries) == 1 else None  # whose collectives are not known by entry function
     mesh = max(meshes, key=lambda mesh: mesh.device_count, default=Mesh(()))
+    compiler = None if stage is None or not program.is_planned else stage.compiler
+    made = None if compiler is None else CompiledProgram(program, compiler)
+    words = AS_PARTITIONED if stage is not None and compiler is None else stage_words(stage)
     reports = [
         TimeReport(
             *(hardware, links, model, function_name(function), mesh),
-            _billed(timed_block(program, function, hardware, model), bill),
+            _billed(timed_block(program, function, hardware, model, made=made), bill),
             partial(counted, program, function),
+            stage=words,
         )
         for function in entries
     ]
@@ -252,7 +263,9 @@ def _billed(block: TimedBlock, bill: CommunicationReport | None) -> TimedBlock:
 def time_text(report: TimeReport, most: int = _ROWS_SHOWN) -> str:
     """Returns the interval, what bounds it, the seconds by resource, and the nodes that take longest."""
     low, high = (seconds_text(seconds) for seconds in report.seconds)
-    lines = [f"Time of a step of @{report.function} on {report.devices} x {report.hardware.name}"]
+    lines = [
+        f"Time of a step of @{report.function} on {report.devices} x {report.hardware.name}, {report.stage}"
+    ]
     lines.append(f"{low} with perfect overlap, {high} without; bound by {report.bound or 'nothing'}")
     work = report.work
     least, best = report.mfu
@@ -312,6 +325,7 @@ def time_json(report: TimeReport) -> JsonObject:
     return {
         **heading(SCHEMA, report.release),
         "hardware": report.hardware.name,
+        "stage": report.stage,
         "function": report.function,
         "devices": report.devices,
         "links": [

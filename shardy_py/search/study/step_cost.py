@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from shardy_py.hardware import AxisPlacement
 from shardy_py.hardware.cost import Cost, CostModel
 from shardy_py.mlir.typed import of_kind
+from shardy_py.report.communication.as_compiled import compiled_uses
 from shardy_py.report.communication.by_xla import PlannedUses
 from shardy_py.report.time.graph import Priced, timed_block
 from shardy_py.report.time.interval import measure
@@ -32,6 +33,8 @@ from shardy_py.xla.buffers.estimate import estimate_memory
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.walk import plan_program
+from shardy_py.xla.targets.of_program import CompiledProgram
+from shardy_py.xla.targets.stage import Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +50,12 @@ class StepCost:
 class StepCosts:
     """The costs of variants of one program on one hardware."""
 
-    def __init__(self, variants: Variants, placement: AxisPlacement) -> None:
-        """Raises `ShardyError` if an axis of a mesh does not fit on the hardware."""
+    def __init__(self, variants: Variants, placement: AxisPlacement, stage: Stage | None = None) -> None:
+        """stage: the device whose compiler's program it is.
+
+        Raises `ShardyError` if an axis of a mesh does not fit on the hardware.
+        """
+        self._compiler = None if stage is None else stage.compiler
         self._variants = variants
         self.hardware = placement.hardware
         meshes = [mesh for mesh in variants.meshes.values() if not mesh.is_maximal]
@@ -77,7 +84,8 @@ class StepCosts:
         if self._least_seconds(variant, sent) > at_most:
             return None
         program = VariantProgram(self._program, self._variants, variant, plan)
-        block = timed_block(program, self._function, self.hardware, self._model, self._priced)
+        made = None if self._compiler is None else CompiledProgram(program, self._compiler)
+        block = timed_block(program, self._function, self.hardware, self._model, self._priced, made)
         time = measure(block)
         if time.serial > at_most:
             return None
@@ -87,15 +95,21 @@ class StepCosts:
             self._donated,
             on_host=not self._is_chip,
             target=self.hardware.target if self._is_chip else "linear",
+            chip=self.hardware if self._is_chip else None,
         )
-        received = sum(cost.bytes * collective.times for collective, cost in sent)
+        if made is None:
+            received = sum(cost.bytes * collective.times for collective, cost in sent)
+        else:
+            received = sum(use.total.bytes for use in compiled_uses(made, self._model, self._priced.uses))
         return StepCost(time.overlapped, time.serial, memory.total_bytes, received)
 
     def _least_seconds(self, variant: Variant, sent: list[tuple[PlannedCollective, Cost]]) -> float:
         """At most the time without overlap: of collectives, and of products if all devices shared them.
 
-        An all-reduce may become a reduce-scatter, which takes half of its time.
+        An all-reduce may become a reduce-scatter, which takes half of its time; a compiler may leave others.
         """
+        if self._compiler is not None:
+            return self._product_seconds(variant)
         seconds = (
             cost.seconds * each.times * (0.5 if each.kind == "all_reduce" else 1.0) for each, cost in sent
         )

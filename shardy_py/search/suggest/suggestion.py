@@ -18,6 +18,7 @@ from shardy_py.search.suggest.roles import Roles
 from shardy_py.search.suggest.schemes import Choice, Spec
 from shardy_py.search.suggest.search import rank
 from shardy_py.sharding import Mesh
+from shardy_py.xla.targets.stage import AS_PARTITIONED
 
 _ALL_SHOWN = 40
 _LAST_SHOWN = 3
@@ -86,7 +87,8 @@ class Suggestion:
     schemes: all named schemes that apply. absent: why the others do not, by name. current: what the program's
     own annotations cost, None if they are invalid; own: as code. tried: choices that were propagated.
     stopped: why the search ended early, "" if it did not. hardware: what times are of. memory_limit: in
-    bytes on a device. coarse: how well coarse models were solved. note: on what the figures are of.
+    bytes on a device. coarse: how well coarse models were solved. note: on what the figures are of. stage: of
+    the programs, as a phrase.
     """
 
     plans: tuple[Plan, ...]
@@ -102,6 +104,7 @@ class Suggestion:
     _annotate: Callable[[Plan], object] = field(repr=False, compare=False)
     _explain: Callable[[Suggestion], str] = field(repr=False, compare=False)
     note: str = ""
+    stage: str = AS_PARTITIONED
 
     @property
     def best(self) -> Plan:
@@ -139,7 +142,7 @@ class Suggestion:
         return self._explain(self)
 
     def __str__(self) -> str:
-        title = f"Suggested shardings for {self.hardware}: {self.tried} candidates evaluated"
+        title = f"Suggested shardings for {self.hardware}, {self.stage}: {self.tried} candidates evaluated"
         if not self.is_complete:
             title += f"; {self.stopped}"
         if not self.fits:

@@ -357,7 +357,7 @@ def _summary(subject: Subject) -> list[Json]:
         report.total.bytes,
         report.total.seconds,
         len(report.sending),
-        report.partitioner,
+        f"{report.partitioner}, {report.stage_words}",
         report.model.name,
         subject.memory_bytes,
     ]

@@ -18,6 +18,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from shardy_py.base.releases import of
+from shardy_py.hardware import Hardware
 from shardy_py.indexing.layout.formats import Target
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.typed import dictionaries_of
@@ -28,9 +29,16 @@ from shardy_py.xla.buffers.stored import CompileSetting, StoredBlock
 from shardy_py.xla.spmd.from_program import SpmdProgram
 from shardy_py.xla.spmd.program import Block, Name
 from shardy_py.xla.spmd.walk import Sent
+from shardy_py.xla.targets.combining import Issued
+from shardy_py.xla.targets.compiled import compiler_of
+from shardy_py.xla.targets.loops import MOTION
+from shardy_py.xla.targets.of_program import CompiledProgram
+from shardy_py.xla.targets.sums import REASSOCIATION
 
 _HOST_MEMORY = {"pinned_host", "unpinned_host"}
 _SHOWN = 10
+MOVED = (MOTION, REASSOCIATION)
+"""The passes that add up before they sum over devices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,27 +84,37 @@ def estimate_memory(
     *,
     on_host: bool = True,
     target: Target = "linear",
+    chip: Hardware | None = None,
 ) -> MemoryEstimate:
     """Returns the estimate for a function of a program.
 
     donated: for each argument, whether a result may take its memory. on_host: as XLA's backend for the host
     allocates; otherwise ops run in an order that needs little memory. target: the layouts of arrays.
+    chip: the device whose compiler allocates, which combines collectives and splits products.
     The release is that of the program.
 
     Raises:
         ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
     """
     with of(program.release):
-        return _estimated(program, function, donated, CompileSetting(on_host, target))
+        multiprocessors = 0 if chip is None else chip.multiprocessors
+        setting = CompileSetting(on_host, target, multiprocessors=multiprocessors)
+        return _estimated(program, function, donated, setting, chip)
 
 
 def _estimated(
-    program: SpmdProgram, function: FuncOp, donated: Sequence[bool], setting: CompileSetting
+    program: SpmdProgram,
+    function: FuncOp,
+    donated: Sequence[bool],
+    setting: CompileSetting,
+    chip: Hardware | None,
 ) -> MemoryEstimate:
     block, plan = program.planned(function)
+    made_of = _issued(program, function, chip)
     sent: dict[int, list[Sent]] = defaultdict(list)
     for each in plan.sent:
-        sent[id(each.step)].append(each)
+        if not _is_elsewhere(each, made_of):
+            sent[id(each.step)].append(each)
     again = {each.collective.key: id(each.step) for each in plan.merged}
     merged: dict[int, list[Sent]] = defaultdict(list)
     for each in plan.merged:
@@ -112,7 +130,8 @@ def _estimated(
     results = [0 if on else size for size, on in zip(made, returned, strict=True)]
     carried = _carried(sizes, donated, results, _aliasing(function))
     aliased = sum(size for size, number in zip(results, carried, strict=True) if number is not None)
-    stored = StoredBlock(block, sent, again, setting, measure, merged)
+    joined = {number: id(op) for number, op in made_of.items() if len(op.parts) > 1}
+    stored = StoredBlock(block, sent, again, setting, measure, merged, joined=joined)
     names = [None if number is None else block.arguments[number].name for number in carried]
     held, alive = stored.temporaries(results, names)
     on_host_memory = sum(given) - sum(sizes) + sum(made) - sum(results) + stored.host_bytes
@@ -124,6 +143,22 @@ def _estimated(
             live.append(LiveTensor(size, str(entry), location_text(entry.location)))
     live = sorted((*live, *_live(alive)), key=lambda each: -each.bytes)[:_SHOWN]
     return MemoryEstimate(sum(sizes), sum(results), aliased, held, host=on_host_memory, largest=tuple(live))
+
+
+def _issued(program: SpmdProgram, function: FuncOp, chip: Hardware | None) -> Mapping[int, Issued]:
+    """The op that does the work of each planned collective, by the identity of the latter, on a GPU."""
+    compiler = None if chip is None or not chip.multiprocessors else compiler_of(chip)
+    if compiler is None or not program.is_planned:
+        return {}
+    return CompiledProgram(program, compiler).issued(function)
+
+
+def _is_elsewhere(sent: Sent, made_of: Mapping[int, Issued]) -> bool:
+    """True if a sum is not made where it is planned, but later, in the memory of what is added up."""
+    op = made_of.get(id(sent.collective))
+    if op is None or sent.collective.kind != "all_reduce":
+        return False
+    return any(change.made_by in MOVED for part in op.parts for change in part.changes)
 
 
 def _carried(

@@ -16,6 +16,7 @@ from itertools import accumulate
 from shardy_py.indexing.layout import element_type
 from shardy_py.indexing.layout.formats import Target
 from shardy_py.ops import TABLE, Control, Memory, Storage, TensorType, row_of
+from shardy_py.ops.dimensions import DotDimensions
 from shardy_py.xla.buffers.canonical import Added, canonical, is_narrowed_after
 from shardy_py.xla.buffers.carried import copied, copy_of, with_copies
 from shardy_py.xla.buffers.events import events_of
@@ -27,6 +28,7 @@ from shardy_py.xla.buffers.host_steps import HostSteps
 from shardy_py.xla.buffers.local_sizes import LocalSizes, measured
 from shardy_py.xla.buffers.packing import Buffer, HeldMemory, MemorySlot, packed
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined, least_memory
+from shardy_py.xla.buffers.split_k import ProductSizes, split_k
 from shardy_py.xla.spmd.model import PlannedCollective
 from shardy_py.xla.spmd.program import Block, Name, PlannedOp
 from shardy_py.xla.spmd.tiling import Tiling
@@ -39,12 +41,13 @@ class CompileSetting:
 
     on_host: by XLA's backend for the host: ops start as early as they can, products are of f32, all-reduces
     are combined; otherwise ops run so that little memory is needed. target: the layouts of arrays.
-    saves_reads: see `Fusion`.
+    saves_reads: see `Fusion`. multiprocessors: of a GPU, among which products are split; 0: they are not.
     """
 
     on_host: bool
     target: Target
     saves_reads: bool = False
+    multiprocessors: int = 0
 
 
 @dataclass
@@ -54,6 +57,7 @@ class StoredBlock:
     sent: the collectives of each step, by its identity. originals: by that of a step with copied operands,
     that of the step in the program. again: the last step that reads what was sent, by the key of the
     collective; merged: by step, what it reads that was sent before. types, sizes: of values on each device.
+    joined: for what is sent by one op with others, that op, by the identity of the collective.
     alias: the value whose memory a value shares. host_bytes: of values in memory of the host. is_entry:
     whether it is that of the entry computation.
     """
@@ -72,6 +76,7 @@ class StoredBlock:
     originals: dict[int, int] = field(default_factory=dict[int, int])
     host_bytes: int = 0
     is_entry: bool = True
+    joined: Mapping[int, int] = field(default_factory=dict[int, int])
     _passed: dict[Name, Name] = field(default_factory=dict[Name, Name], init=False)
     """By the result of a step that holds back what reads it: the name of no bytes that it makes."""
     _copies: dict[Hashable, tuple[Name, ...]] = field(
@@ -179,6 +184,24 @@ class StoredBlock:
             shape = (size * 8 // element_type(element).bits,)
         self.types |= dict.fromkeys(added.step.results, TensorType(shape, element))
 
+    def parts_of(self, step: PlannedOp) -> int:
+        """The number of products that a product is split into; 1 for other steps."""
+        row = STORED.of(step.record.name)
+        if not self.setting.multiprocessors or not row.is_product or not row.is_split:
+            return 1
+        types = [self.types.get(self.stored_name(name)) for name in step.operands[:2]]
+        operands = [type_ for type_ in types if type_ is not None]
+        numbers = DotDimensions.of(step.record.attributes)
+        sizes = ProductSizes.of(numbers, operands, self.computed(step)) if len(operands) == 2 else None
+        return 1 if sizes is None else split_k(sizes, self.setting.multiprocessors)
+
+    def computed(self, step: PlannedOp) -> tuple[int, ...]:
+        """The shape that a device computes of the result of a step, before sums."""
+        sums = (each.collective for each in self.sent_for(step) if each.collective.kind == "all_reduce")
+        made = self.types.get(step.results[0])
+        own = () if made is None else tuple(size or 0 for size in made.shape)
+        return next((each.held_shape for each in sums if len(each.held_shape) == len(own)), own)
+
     def sent_for(self, step: PlannedOp) -> Sequence[Sent]:
         """The collectives of a step."""
         return self.sent.get(self.originals.get(id(step), id(step)), ())
@@ -234,7 +257,13 @@ class StoredBlock:
         for position, name in enumerate(self.results):
             roots.setdefault(name, position)
         holders: dict[Name, HeldMemory] = {}
+        first: dict[int, int] = {}
         for moment, event in timed.items():
+            if id(event.sent) in self.joined:
+                first.setdefault(self.joined[id(event.sent)], moment)
+        for moment, event in timed.items():
+            # What one op sends is received at once.
+            since = first[self.joined[id(event.sent)]] if id(event.sent) in self.joined else moment
             step = event.step
             if step is not None and step.blocks and event.sent is None:
                 inner, inside = self._inner(step)
@@ -255,7 +284,7 @@ class StoredBlock:
                     holder = holders.pop(reused)
                     holder.end = finish
                 else:
-                    holder = HeldMemory(size, moment, finish, step=step)
+                    holder = HeldMemory(size, since, finish, step=step)
                 holders[made] = holder
                 holder.root = roots.get(made, holder.root)
         distinct = {id(holder): holder for holder in holders.values()}
@@ -337,6 +366,7 @@ class StoredBlock:
             {name: self.types[name] for name in read if name in self.types},
             {name: self.sizes[name] for name in read if name in self.sizes},
             is_entry=False,
+            joined=self.joined,
         )
 
     def _region(self, step: PlannedOp, inner: Block) -> tuple[int, tuple[Buffer, ...]]:

@@ -39,11 +39,15 @@ class Sent:
     """A collective, and the step that it is sent for; None: a result of the program.
 
     operand: the index of the operand that is sent, or of the program's result; -1: what the step makes.
+    roots: the names of the values that are sent, each alone or with the number of an earlier form of it; ()
+        for what the step makes. number: its position among all that is needed, also what was sent before.
     """
 
     step: PlannedOp | None
     collective: PlannedCollective
     operand: int = -1
+    roots: tuple[Hashable, ...] = field(default=(), compare=False, repr=False)
+    number: int = field(default=-1, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,21 +227,17 @@ class _Walk:
     ) -> None:
         """names: of the operands by position. result: the index of the program's result, without a step."""
         for each in needed:
-            collective = each.collective
-            key = (
-                None
-                if each.chain is None
-                else (each.chain, *(self._root(root, names) for root in each.roots))
-            )
+            collective, number = each.collective, len(self.sent) + len(self.merged)
+            roots = tuple([self._root(root, names) for root in each.roots])
+            key = None if each.chain is None else (each.chain, *roots)
             if key is None or key not in self.keys:
                 self.keys.add(key)
                 reason = collective.reason or (step.record.name if step else "result")
                 collective = replace(collective, times=collective.times * times, reason=reason, key=key)
-                self.sent.append(
-                    Sent(step, collective, result if step is None else _operand(step, names, each.origin))
-                )
+                operand = result if step is None else _operand(step, names, each.origin)
+                self.sent.append(Sent(step, collective, operand, roots, number))
             else:
-                self.merged.append(Sent(step, replace(collective, key=key)))
+                self.merged.append(Sent(step, replace(collective, key=key), roots=roots, number=number))
         for source, target in rematerialized:
             self.rematerialized.append(Rematerialized(step, source, target))
 

@@ -234,7 +234,9 @@ def test_json() -> None:
 def test_nothing_to_send() -> None:
     assert communication_text(
         bill_of("func.func @main(%arg0: tensor<f32>) -> tensor<f32> { return %arg0 : tensor<f32> }")
-    ) == ("Communication of Shardy's reshards (partitioner: shardy)\nThe program needs no communication.")
+    ) == (
+        "Communication of Shardy's reshards (partitioner: shardy), as partitioned\nThe program needs no communication."
+    )
 
 
 ASYNCHRONOUS = """

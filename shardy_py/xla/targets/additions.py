@@ -1,0 +1,76 @@
+"""Additions to scatters into zeros, which XLA makes scatters into what is added before it partitions.
+
+    add(y, all_reduce(scatter(0, indices, updates)))  ->  all_reduce(scatter(y, indices, updates))
+
+The gradient of a table that is used twice is such. Where devices hold parts of y, it is gathered, as the
+result is summed whole. Source: openxla/xla, `HandleAdd` in
+xla/hlo/transforms/simplifiers/algebraic_simplifier.cc. Not here: what the partitioner plans without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+from math import prod
+
+from shardy_py.ops import TensorType
+from shardy_py.xla.spmd.walk import Sent
+from shardy_py.xla.targets.facet import Form
+from shardy_py.xla.targets.model import ADD, Body, Change, Node, NodeRole, Transfer
+
+_CHANGE = Change("algsimp", "an addition to a scatter into zeros is a scatter into what is added")
+
+
+def into_scatters(body: Body, numbers: count[int]) -> Body:
+    """The body with scatters into what is added to them."""
+    new: dict[int, Node] = {}
+    instead: dict[int, int] = {}
+    for number in body.order:
+        node = body.nodes[number]
+        if node.name != ADD or len(node.inputs) != 2:
+            continue
+        for side, other in (node.inputs, node.inputs[::-1]):
+            found = _scatter(body, side, number)
+            if found is None:
+                continue
+            scatter, total = found
+            into = _whole(body, other, total, new, numbers)
+            made = body.nodes[scatter]
+            new[scatter] = replace(made, inputs=(into, *made.inputs[1:]))
+            instead[number] = side
+            break
+    return body.edited(new, instead)
+
+
+def _scatter(body: Body, number: int, user: int) -> tuple[int, int] | None:
+    """The scatter into zeros behind an operand of an addition, and the all-reduce of it; each used once."""
+    node = body.nodes.get(number)
+    if node is not None and node.role is NodeRole.SLICE and body.only_user(number) == user:
+        number, user = node.inputs[0], number
+        node = body.nodes.get(number)
+    transfer = body.transfer(number)
+    if node is None or transfer is None or transfer.kind != "all_reduce" or body.only_user(number) != user:
+        return None
+    (source,) = node.inputs
+    is_scatter = body.form(source) is Form.SCATTER and body.only_user(source) == number
+    if not is_scatter or body.form(body.nodes[source].inputs[0]) is not Form.BROADCAST:
+        return None
+    return source, number
+
+
+def _whole(body: Body, number: int, total: int, new: dict[int, Node], numbers: count[int]) -> int:
+    """The value that is scattered into: gathered, if devices hold parts of it."""
+    transfer, type_ = body.transfer(total), body.nodes[number].type if number in body.nodes else None
+    if transfer is None or type_ is None:
+        return number
+    held = tuple(size or 0 for size in type_.shape)
+    whole = transfer.collective.held_shape
+    if prod(held) >= prod(whole):
+        return number
+    collective = replace(transfer.collective, kind="all_gather", held_shape=held, made_shape=whole, key=None)
+    step = body.nodes[total].step
+    gathered = Transfer(collective, (Sent(step, collective, 0),), changes=(_CHANGE,))
+    place = next(numbers)
+    made = TensorType(whole, collective.element_type)
+    new[place] = Node(NodeRole.SENT, (number,), made, step, gathered)
+    return place

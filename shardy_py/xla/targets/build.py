@@ -1,0 +1,383 @@
+"""A planned program as the graph that passes change: each collective between what it sends and who reads it.
+
+Reshards of an operand come before its step, sums and reshards of a result behind it. Where a device holds
+more than a step needs, it slices its part first. Equal nodes are one, as XLA merges them. Not here: the plan
+(`xla/spmd/walk.py`), passes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from math import prod
+from typing import cast
+
+from shardy_py.mlir.dialects.traits import is_dead_when_unused
+from shardy_py.mlir.record import combiners_of
+from shardy_py.ops import TABLE, Control, Family, TensorType
+from shardy_py.xla.spmd.from_program import source_op
+from shardy_py.xla.spmd.model import PlannedCollective
+from shardy_py.xla.spmd.program import Block, Name, PlannedOp
+from shardy_py.xla.spmd.tiling import Shape, Tiling
+from shardy_py.xla.spmd.walk import ProgramPlan, Sent
+from shardy_py.xla.targets.facet import COMPILED, Form
+from shardy_py.xla.targets.model import ADD, Body, Change, Node, NodeRole, Transfer
+
+_INLINED = (Control.MANUAL, Control.REGION, Control.ASYNC)
+_READ_FROM_NEIGHBOURS = (Family.WINDOW, Family.MOVEMENT, Family.PRODUCT)
+"""Families of ops for which parts of operands are permuted before they run."""
+_MERGED = Change("cse", "equal collectives of one value are one")
+
+
+def body_of(block: Block, plan: ProgramPlan) -> Body:
+    """Returns the entry computation of a planned program."""
+    needed: dict[int, list[Sent]] = defaultdict(list)
+    for each in sorted((*plan.sent, *plan.merged), key=lambda each: each.number):
+        needed[id(each.step)].append(each)
+    return _Builder(_Shared(needed)).body(block, None)
+
+
+@dataclass
+class _Shared:
+    """What the builders of the bodies of a program share.
+
+    needed: the collectives of each step. values: the node of each value, shapes: of the whole tensor.
+    forms: the nodes that a value was before, whole where it is a part, say. sent: by the key of a collective.
+    """
+
+    needed: Mapping[int, Sequence[Sent]]
+    numbers: count[int] = field(default_factory=count)
+    nodes: dict[int, Node] = field(default_factory=dict[int, Node])
+    values: dict[Name, int] = field(default_factory=dict[Name, int])
+    shapes: dict[Name, Shape] = field(default_factory=dict[Name, Shape])
+    forms: dict[Name, tuple[int, ...]] = field(default_factory=dict[Name, "tuple[int, ...]"])
+    sent: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+
+
+class _Builder:
+    """Builds one body."""
+
+    def __init__(self, shared: _Shared) -> None:
+        self.shared = shared
+        self.nodes: dict[int, Node] = {}
+        self.known: dict[Hashable, int] = {}
+
+    def body(self, block: Block, step: PlannedOp | None) -> Body:
+        """The body of a block. step: that runs it; None: it is the program."""
+        arguments: list[int] = []
+        for index, value in enumerate(block.arguments):
+            type_ = _local(value.type, value.tiling)
+            arguments.append(self._add(Node(NodeRole.ARGUMENT, type=type_, index=index)))
+            self._bind(value.name, arguments[-1], value.type)
+        for each in block.steps:
+            self._step(each)
+        moved = self.shared.needed.get(id(step), ())
+        results: list[int] = []
+        for index, (name, target) in enumerate(zip(block.results, block.targets, strict=True)):
+            own = [each for each in moved if name in each.roots and _is_of(each, step, index)]
+            node = self._chain(name, own)
+            results.append(node if node < 0 else self._part(node, self._target(name, node, target), target))
+        return Body(self.nodes, tuple(arguments), tuple(results))
+
+    def _target(self, name: Name, node: int, target: Tiling | None) -> Shape:
+        """The shape of a value on a device in the tiles of `target`."""
+        whole = self.shared.shapes.get(name, ())
+        if target is None or len(target.dimensions) != len(whole):
+            type_ = self.shared.nodes[node].type
+            return () if type_ is None else _shape(type_)
+        return target.local_shape(whole)
+
+    def _step(self, step: PlannedOp) -> None:
+        control = TABLE[step.record.name].control
+        if not step.blocks:
+            self._plain(step)
+        elif control in _INLINED:
+            self._inline(step)
+        else:
+            self._run(step, is_loop=control is Control.LOOP)
+
+    def _inline(self, step: PlannedOp) -> None:
+        (inner,) = step.blocks
+        for value, name in zip(inner.arguments, step.operands, strict=False):
+            node = self._chain(name, [e for e in self.shared.needed.get(id(step), ()) if name in e.roots])
+            self._bind(value.name, node, value.type)
+        for each in inner.steps:
+            self._step(each)
+        moved = self.shared.needed.get(id(step), ())
+        made = zip(step.results, inner.results, inner.targets, step.record.results, strict=False)
+        for name, value, target, type_ in made:
+            own = [each for each in moved if value in each.roots and value not in step.operands]
+            node = self._chain(value, own)
+            if node >= 0:
+                node = self._part(node, self._target(value, node, target), target)
+            self._bind(name, node, type_)
+
+    def _run(self, step: PlannedOp, *, is_loop: bool) -> None:
+        """A loop, or branches: operands are moved for the arguments, then one of the bodies runs."""
+        moved = self.shared.needed.get(id(step), ())
+        inputs: list[int] = []
+        tilings = [value.tiling for value in step.blocks[-1].arguments] if is_loop else []
+        for index, name in enumerate(step.operands):
+            node = self._chain(name, [each for each in moved if name in each.roots])
+            if node >= 0 and index < len(tilings):
+                node = self._part(node, self._target(name, node, tilings[index]), tilings[index])
+            inputs.append(node)
+        bodies = tuple(_Builder(self.shared).body(block, step) for block in step.blocks)
+        own = dict.fromkeys(number for body in bodies for number in _captured(body))
+        trips = step.times if is_loop else 1
+        node = self._add(Node(NodeRole.OP, (*inputs, *own), None, step, bodies=bodies, trips=trips))
+        self._elements(step, node)
+
+    def _elements(self, step: PlannedOp, node: int) -> list[int]:
+        found: list[int] = []
+        for index, (name, type_) in enumerate(zip(step.results, step.record.results, strict=False)):
+            target = step.targets[index] if index < len(step.targets) else None
+            element = Node(NodeRole.ELEMENT, (node,), _local(type_, target), step, index=index)
+            found.append(self._add(element))
+            self._bind(name, found[-1], type_)
+        return found
+
+    def _plain(self, step: PlannedOp) -> None:
+        needed = self.shared.needed.get(id(step), ())
+        record, row = step.record, COMPILED.of(step.record.name)
+        halo = TABLE[record.name].kind in _READ_FROM_NEIGHBOURS
+        after = [each for each in needed if not each.roots and not (halo and _is_permute(each))]
+        ranks = {type_.rank for type_ in record.results if type_ is not None}
+        after = [each for each in after if len(each.collective.held_shape) in ranks]
+        behind = set(map(id, after))
+        before = [each for each in needed if id(each) not in behind]
+        chains: dict[Name, int] = {}
+        for number, each in enumerate(before):
+            # What has no root is of a partial result, of which a step with several has one an operand.
+            own = step.operands[number % len(step.operands)] if len(step.results) > 1 else step.operands[0]
+            root = self._root(each) if each.roots else own
+            start = chains[root] if root in chains else self._start(each, root)
+            if start >= 0:
+                chains[root] = self._sent(each, start)
+        inputs = [chains.get(name, self.shared.values.get(name, -1)) for name in step.operands]
+        if len(step.results) == 1 and after and TABLE[record.name].collective is not None:
+            self._written(step, inputs, after)  # one of the program itself
+            return
+        made = _local(record.results[0], step.targets[0]) if len(step.results) == 1 else None
+        if made is not None:
+            shape = after[0].collective.held_shape if after else _shape(made)
+            inputs = [
+                self._wanted(step, row.wanted(record, i, shape, self._held(node)), node, name, row.form)
+                for i, (node, name) in enumerate(zip(inputs, step.operands, strict=True))
+            ]
+        extra = [node for root, node in chains.items() if root not in step.operands]
+        key = (id(record), *inputs, *extra) if _is_mergeable(step) and not after else None
+        first = None
+        if made is not None:
+            first = TensorType(after[0].collective.held_shape, made.element) if after else made
+        node = self._add(Node(NodeRole.OP, (*(i for i in inputs if i >= 0), *extra), first, step), key)
+        if len(step.results) != 1:
+            self._several(step, node, after)
+            return
+        self._finish(step, node, after, 0)
+
+    def _several(self, step: PlannedOp, node: int, after: Sequence[Sent]) -> None:
+        """The results of a step with several, each with its part of what is sent."""
+        left = list(after)
+        for index, element in enumerate(self._elements(step, node)):
+            type_ = step.record.results[index]
+            own = [each for each in left if type_ is not None and _fits(each, type_)]
+            own = own[: -(-len(left) // (len(step.results) - index))]
+            left = [each for each in left if each not in own]
+            self._finish(step, element, own, index)
+
+    def _finish(self, step: PlannedOp, node: int, after: Iterable[Sent], index: int) -> None:
+        """Binds a result behind what is sent for it, as the part that the device keeps."""
+        for each in after:
+            node = self._sent(each, node)
+        name, target = step.results[index], step.targets[index]
+        type_ = step.record.results[index]
+        whole = node
+        made = _local(type_, target)
+        if made is not None:
+            node = self._part(node, _shape(made), target)
+        self._bind(name, node, type_)
+        if whole != node:
+            self.shared.forms[name] = (whole,)
+
+    def _written(self, step: PlannedOp, inputs: Sequence[int], after: Sequence[Sent]) -> None:
+        node = inputs[0]
+        for each in after:
+            node = self._sent(each, node)
+        self._bind(step.results[0], node, step.record.results[0])
+
+    def _wanted(self, step: PlannedOp, wanted: Shape, node: int, name: Name, form: Form) -> int:
+        """The node of an operand that a step reads: an earlier form, or a part of what the device holds."""
+        held = self._held(node)
+        if node < 0:
+            return node
+        if form is Form.RESHAPE and step.targets[0] is not None:
+            made = _local(step.record.results[0], step.targets[0])
+            if made is not None and 0 < prod(_shape(made)) < prod(held):
+                return self._part(node, _shape(made), None, reshaped=True)
+        if prod(wanted) > prod(held):
+            forms = self.shared.forms.get(name, ())
+            return next((each for each in forms if self._held(each) == wanted), node)
+        return self._part(node, wanted, step.targets[0] if form is not Form.TRANSPOSE else None)
+
+    def _chain(self, name: Name, sent: Iterable[Sent]) -> int:
+        node = self.shared.values.get(name, -1)
+        for number, each in enumerate(sent):
+            if node >= 0:
+                node = self._sent(each, self._start(each, name) if number == 0 else node)
+        return node
+
+    def _root(self, sent: Sent) -> Name:
+        """The name of the value that is sent."""
+        root = sent.roots[0]
+        if root not in self.shared.values and isinstance(root, tuple):
+            return cast("tuple[Name, int]", root)[0]
+        return root
+
+    def _start(self, sent: Sent, name: Name) -> int:
+        """The node that a chain starts from: the value, or an earlier form of it."""
+        is_earlier = bool(sent.roots) and sent.roots[0] not in self.shared.values
+        forms = self.shared.forms.get(name, ())
+        return forms[0] if is_earlier and forms else self.shared.values.get(name, -1)
+
+    def _sent(self, sent: Sent, source: int) -> int:
+        """The node of what a collective receives; the same one for equal collectives."""
+        collective = sent.collective
+        known = None if collective.key is None else self.shared.sent.get(collective.key)
+        if known is not None:
+            return known
+        source = self._part(source, collective.held_shape, None)
+        made = collective.made_shape or collective.held_shape
+        place = self._place(sent)
+        transfer = Transfer(collective, (sent,), _reduction(sent), pairs=self._pairs(sent))
+        node = Node(NodeRole.SENT, (source,), TensorType(made, collective.element_type), sent.step, transfer)
+        found = self._add(node, (*_what(collective), transfer.reduction, source, place))
+        first = self.nodes[found].transfer
+        if first is not None and first is not transfer:
+            merged = replace(first.changed(_MERGED), members=(*first.members, sent))
+            self.nodes[found] = self.shared.nodes[found] = replace(self.nodes[found], transfer=merged)
+        if collective.key is not None:
+            self.shared.sent[collective.key] = found
+        return found
+
+    def _place(self, sent: Sent) -> Hashable:
+        """What parts a collective from others of one value that have the same shapes and devices.
+
+        Those that name pairs of devices, or dimensions, are equal at equal places of equal steps.
+        """
+        if sent.collective.kind in ("all_gather", "all_reduce"):
+            return None
+        if sent.step is None:
+            return sent.number
+        needed = self.shared.needed.get(id(sent.step), ())
+        place = next((i for i, each in enumerate(needed) if each is sent), -1)
+        return id(sent.step.record), place, *map(id, sent.step.targets)
+
+    def _pairs(self, sent: Sent) -> Hashable:
+        """What is equal only for permutes between the same devices.
+
+        Between which neighbours is not planned: windows need halos before, then behind.
+        """
+        step = sent.step
+        if sent.collective.kind != "collective_permute" or step is None:
+            return None if step is not None else sent.number
+        pairs = step.record.attributes.get("source_target_pairs")
+        if pairs is not None:
+            return str(pairs)
+        if sent.collective.made_shape:  # of a reshard, whose group lists senders and receivers
+            return sent.collective.group
+        if TABLE[step.record.name].kind not in (Family.WINDOW, Family.PRODUCT):
+            return sent.number
+        halos = [each for each in self.shared.needed.get(id(step), ()) if _is_permute(each)]
+        return len(halos), next(i for i, each in enumerate(halos) if each is sent)
+
+    def _part(self, node: int, shape: Shape, tiling: Tiling | None, *, reshaped: bool = False) -> int:
+        """The part of a node with that shape, in the tiles of `tiling`; the node itself if it is no part."""
+        held = self._held(node)
+        if held == shape or (not reshaped and not _is_part(held, shape)):
+            return node
+        type_ = self.shared.nodes[node].type
+        element = "" if type_ is None else type_.element
+        made = Node(NodeRole.SLICE, (node,), TensorType(shape, element), tiling=tiling)
+        return self._add(made, ("slice", node, shape, None if tiling is None else tiling.devices))
+
+    def _held(self, node: int) -> Shape:
+        type_ = self.shared.nodes[node].type if node >= 0 else None
+        return () if type_ is None else _shape(type_)
+
+    def _bind(self, name: Name, node: int, type_: TensorType | None) -> None:
+        if node >= 0:
+            self.shared.values[name] = node
+        if type_ is not None:
+            self.shared.shapes[name] = _shape(type_)
+
+    def _add(self, node: Node, key: Hashable = None) -> int:
+        """The number of a node; that of an equal one before it, if there is a key."""
+        if key is not None and key in self.known:
+            return self.known[key]
+        number = next(self.shared.numbers)
+        self.nodes[number] = self.shared.nodes[number] = node
+        if key is not None:
+            self.known[key] = number
+        return number
+
+
+def _is_of(sent: Sent, step: PlannedOp | None, index: int) -> bool:
+    """True if a collective is for result `index` of a body of the step."""
+    if step is None:
+        return sent.operand in (index, -1)
+    return not any(root in step.operands for root in sent.roots)
+
+
+def _fits(sent: Sent, type_: TensorType) -> bool:
+    """True if what is sent may be a result of a type."""
+    collective = sent.collective
+    return collective.element_type == type_.element and len(collective.held_shape) == type_.rank
+
+
+def _is_permute(sent: Sent) -> bool:
+    return sent.collective.kind == "collective_permute"
+
+
+def _is_part(held: Shape, shape: Shape) -> bool:
+    """True if one shape has fewer elements than the other along some dimensions, and as many along others."""
+    if len(held) != len(shape) or prod(shape) >= prod(held):
+        return False
+    return all(size <= whole for size, whole in zip(shape, held, strict=True))
+
+
+def _what(collective: PlannedCollective) -> tuple[Hashable, ...]:
+    shapes = collective.held_shape, collective.made_shape, collective.element_type
+    return "sent", collective.kind, collective.group, collective.group_size, *shapes
+
+
+def _reduction(sent: Sent) -> str:
+    """The op that combines the values of devices."""
+    op = source_op(sent.step)
+    if sent.collective.kind not in ("all_reduce", "reduce_scatter") or op is None or len(op.regions) != 1:
+        return ADD
+    found = combiners_of(op)
+    return found[0] if found and found[0] is not None else ADD
+
+
+def _is_mergeable(step: PlannedOp) -> bool:
+    op = source_op(step)
+    return bool(step.results) and op is not None and is_dead_when_unused(op)
+
+
+def _captured(body: Body) -> Iterable[int]:
+    """The nodes of others that a body reads."""
+    read = (number for node in body.nodes.values() for number in node.inputs)
+    return (number for number in (*read, *body.results) if number >= 0 and number not in body.nodes)
+
+
+def _shape(type_: TensorType) -> Shape:
+    return tuple(size or 0 for size in type_.shape)
+
+
+def _local(type_: TensorType | None, tiling: Tiling | None) -> TensorType | None:
+    if type_ is None or tiling is None or len(tiling.dimensions) != len(type_.shape):
+        return type_
+    return TensorType(tiling.local_shape(_shape(type_)), type_.element)

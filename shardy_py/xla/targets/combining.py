@@ -1,0 +1,135 @@
+"""Passes that put several collectives of one kind into one op.
+
+In each computation, in XLA's post-order: a set grows until the next one would exceed the threshold or needs
+one of the set; then the next set starts with what is left. Source: openxla/xla,
+xla/service/collective_combiner_utils.h, xla/hlo/transforms/collectives/*_combiner.cc. Not here: how ops are
+ordered after fusion, which may differ, so that other sets are formed; bytes are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from shardy_py.xla.targets.model import Body, Change, Transfer
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most that one op combines: bytes of results, and members; no kind that is not in `kinds`."""
+
+    kinds: tuple[str, ...]
+    bytes: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A collective op of the compiled program: one transfer, or several that run as one."""
+
+    parts: tuple[Transfer, ...]
+
+    @property
+    def kind(self) -> str:
+        """The kind of all parts."""
+        return self.parts[0].kind
+
+    @property
+    def times(self) -> int:
+        """How often it runs."""
+        return self.parts[0].collective.times
+
+    @property
+    def result_bytes(self) -> int:
+        """The bytes of the results of one run."""
+        return sum(part.result_bytes for part in self.parts)
+
+
+def combined(body: Body, limits: Limits) -> tuple[Issued, ...]:
+    """Returns the collectives of one computation, not of those inside, as ops of one or several."""
+    order = [number for number in body.order if body.transfer(number) is not None]
+    places = {number: i for i, number in enumerate(order)}
+    needs = _needs(body, places)
+    transfers = [_transfer(body, number) for number in order]
+    found: dict[int, list[int]] = {}
+    for kind in limits.kinds:
+        for members in _sets(kind, transfers, needs, limits):
+            found[members[0]] = members
+            _join(needs, members)
+    joined = {each for members in found.values() for each in members[1:]}
+    alone = (i for i in range(len(order)) if i not in joined)
+    return tuple(_issued([transfers[i] for i in found.get(first, [first])]) for first in alone)
+
+
+def _issued(parts: Sequence[Transfer]) -> Issued:
+    if len(parts) == 1:
+        return Issued((parts[0],))
+    change = Change(f"{parts[0].kind.replace('_', '-')}-combiner", f"{len(parts)} run as one op")
+    return Issued(tuple(part.changed(change) for part in parts))
+
+
+def _transfer(body: Body, number: int) -> Transfer:
+    found = body.transfer(number)
+    assert found is not None
+    return found
+
+
+def _needs(body: Body, places: Mapping[int, int]) -> list[int]:
+    """For each collective the set of those that it needs, as bits."""
+    before: dict[int, int] = {}
+    needs = [0] * len(places)
+    for number in body.order:
+        found = 0
+        for each in body.nodes[number].inputs:
+            found |= before.get(each, 0)
+        place = places.get(number)
+        if place is not None:
+            needs[place] = found
+            found |= 1 << place
+        before[number] = found
+    return needs
+
+
+def _key(transfer: Transfer) -> Hashable:
+    """Equal for collectives that may be one op."""
+    one = transfer.collective
+    groups = one.kind, one.group_size, one.group
+    if one.kind == "collective_permute":
+        return *groups, transfer.pairs
+    if one.kind in ("all_reduce", "reduce_scatter"):
+        return *groups, one.element_type, transfer.reduction
+    return groups
+
+
+def _sets(
+    kind: str, transfers: Sequence[Transfer], needs: Sequence[int], limits: Limits
+) -> Iterable[list[int]]:
+    """The sets of several collectives of a kind that become one."""
+    left = [i for i, each in enumerate(transfers) if each.kind == kind and each.result_bytes <= limits.bytes]
+    while left:
+        key, members, size = _key(transfers[left[0]]), list[int](), 0
+        for i in left:
+            if _key(transfers[i]) != key:
+                continue
+            size += transfers[i].result_bytes
+            if size > limits.bytes or any(needs[i] >> member & 1 for member in members):
+                break
+            members.append(i)
+            if len(members) >= limits.count:
+                break
+        left = [i for i in left if i not in members]
+        if len(members) > 1:
+            yield members
+
+
+def _join(needs: list[int], members: Sequence[int]) -> None:
+    """What needs one of the members needs all, and all that they need."""
+    own = sum(1 << i for i in members)
+    both = own
+    for i in members:
+        both |= needs[i]
+    for i, needed in enumerate(needs):
+        if i in members:
+            needs[i] = both & ~own
+        elif needed & own:
+            needs[i] = needed | both

@@ -1,0 +1,115 @@
+"""The collectives of a program as the compiler of a device leaves them, by its passes in their order.
+
+    compiled(block, plan, compiler_of(HARDWARE["h100"])).issued
+
+Not here: the passes, names of devices (`hardware/`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
+
+from shardy_py.hardware import Hardware
+from shardy_py.xla.spmd.program import Block
+from shardy_py.xla.spmd.walk import ProgramPlan
+from shardy_py.xla.targets.additions import into_scatters
+from shardy_py.xla.targets.build import body_of
+from shardy_py.xla.targets.combining import Issued, Limits, combined
+from shardy_py.xla.targets.loops import moved_out
+from shardy_py.xla.targets.model import Body
+from shardy_py.xla.targets.narrowing import narrowed, widened
+from shardy_py.xla.targets.rounding import rounded
+from shardy_py.xla.targets.sums import folded, reassociated, scattered
+
+Pass = Callable[[Body, "count[int]"], Body]
+"""Changes a computation, not those inside; numbers: of new nodes."""
+
+_MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """The passes after XLA's partitioner that change collectives, in their order, and what is combined.
+
+    whole: those that run on the entry computation with all in it, after the others. unknown: what the
+    compiler does beyond that, as a phrase.
+    """
+
+    name: str
+    passes: tuple[Pass, ...]
+    limits: Limits
+    whole: tuple[Pass, ...] = ()
+    unknown: str = ""
+
+
+def _tpu(most: int) -> Compiler:
+    """XLA:TPU; most: the devices of a mesh all of which may scatter a sum among them."""
+    return Compiler(
+        "XLA:TPU",
+        (into_scatters, reassociated, moved_out, partial(scattered, most=most)),
+        Limits(("all_reduce",), 120 * _MIB, 256),
+        (rounded,),
+        "loops of permutes instead of gathers for products and of scattered sums (windowed einsum)",
+    )
+
+
+_GPU = Compiler(
+    "XLA:GPU",
+    (into_scatters, folded, reassociated, moved_out, narrowed, scattered),
+    Limits(("all_gather", "all_reduce", "reduce_scatter", "collective_permute"), 30 * _MIB + 7, 2048),
+)
+_CPU = Compiler("XLA:CPU", (widened,), Limits(("all_reduce",), 2**63, 2**31))
+_RINGS = 8
+"""Devices of a torus of two dimensions that XLA:TPU takes as one ring; those of three are none from 8 on."""
+
+
+def compiler_of(hardware: Hardware) -> Compiler | None:
+    """Returns the compiler for a device; None if its passes are not known here."""
+    if hardware.compiler == "tpu":
+        return _tpu(_RINGS if hardware.network.dimensions < 3 else _RINGS - 1)
+    return {"gpu": _GPU, "cpu": _CPU}.get(hardware.compiler)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledPlan:
+    """The collectives that a device's program has in the end, in the order of XLA."""
+
+    issued: tuple[Issued, ...]
+
+
+def compiled(block: Block, plan: ProgramPlan, compiler: Compiler) -> CompiledPlan:
+    """Returns what a compiler makes of a planned program."""
+    body = body_of(block, plan)
+    numbers = count(1 + max(_numbers(body), default=0))
+    for each in compiler.passes:
+        body = _everywhere(body, each, numbers)
+    for each in compiler.whole:
+        body = each(body, numbers)
+    return CompiledPlan(tuple(_issued(body, compiler.limits)))
+
+
+def _numbers(body: Body) -> Iterator[int]:
+    for number, node in body.nodes.items():
+        yield number
+        for inner in node.bodies:
+            yield from _numbers(inner)
+
+
+def _everywhere(body: Body, change: Pass, numbers: count[int]) -> Body:
+    """The body with a pass run on it and all inside, those first."""
+    new = {
+        number: replace(node, bodies=tuple(_everywhere(inner, change, numbers) for inner in node.bodies))
+        for number, node in body.nodes.items()
+        if node.bodies
+    }
+    return change(body.edited(new, {}), numbers)
+
+
+def _issued(body: Body, limits: Limits) -> Iterator[Issued]:
+    yield from combined(body, limits)
+    for number in body.order:
+        for inner in body.nodes[number].bodies:
+            yield from _issued(inner, limits)

@@ -1,0 +1,114 @@
+"""What the passes of XLA's compilers for devices see in each op.
+
+    COMPILED.of("stablehlo.reshape").form is Form.RESHAPE
+
+An op without a row is computed, and no pass looks through it. Not here: the passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from shardy_py.ops import Facet, Family, OpRecord
+from shardy_py.ops.dimensions import DotDimensions
+from shardy_py.xla.spmd.tiling import Shape
+
+Wanted = Callable[[OpRecord, int, Shape, Shape], Shape]
+"""The part of an operand that a device needs: of a record and the operand's index, from the shape of its
+result and that of the operand as it is held, both on the device."""
+
+
+class Form(Enum):
+    """How an op only changes the form of its first operand: what passes look through.
+
+    REDUCE: where it reduces dimensions of one element. UPDATE: of the second, in place of a part of the
+    first. SCATTER: of the last, added to parts of the first.
+    """
+
+    NONE = auto()
+    RESHAPE = auto()
+    TRANSPOSE = auto()
+    SLICE = auto()
+    PAD = auto()
+    CONVERT = auto()
+    BROADCAST = auto()
+    COPY = auto()
+    REDUCE = auto()
+    UPDATE = auto()
+    SCATTER = auto()
+
+
+def _all(record: OpRecord, operand: int, made: Shape, held: Shape) -> Shape:
+    return held
+
+
+def _same(record: OpRecord, operand: int, made: Shape, held: Shape) -> Shape:
+    return made if len(held) == len(made) else held
+
+
+def _transposed(record: OpRecord, operand: int, made: Shape, held: Shape) -> Shape:
+    order: tuple[int, ...] = tuple(record.attributes.get("permutation") or ())
+    if len(order) != len(held):
+        return held
+    found = [*held]
+    for size, at in zip(made, order, strict=True):
+        found[at] = size
+    return tuple(found)
+
+
+def _broadcast(record: OpRecord, operand: int, made: Shape, held: Shape) -> Shape:
+    dimensions: tuple[int, ...] = tuple(record.attributes.get("broadcast_dimensions") or ())
+    if len(dimensions) != len(held):
+        return held
+    return tuple(min(size, made[at]) for size, at in zip(held, dimensions, strict=True))
+
+
+def _factors(record: OpRecord, operand: int, made: Shape, held: Shape) -> Shape:
+    """The dimensions of a product's operand that its result has, as the result has them."""
+    numbers = DotDimensions.of(record.attributes)
+    batch, contracting = numbers.batching[operand], numbers.contracting[operand]
+    free = [i for i in range(len(held)) if i not in batch and i not in contracting]
+    start = len(batch)
+    if operand == 1:
+        start = len(made) - len(free)
+    found = list(held)
+    for at, i in enumerate(batch):
+        found[i] = min(found[i], made[at])
+    for at, i in enumerate(free):
+        found[i] = min(found[i], made[start + at])
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledRow:
+    """What passes see in an op.
+
+    form: see `Form`. wanted: which part of an operand a device needs for its part of the result, so that a
+    larger one is sliced first; by default all that it holds.
+    """
+
+    form: Form = Form.NONE
+    wanted: Wanted = _all
+
+
+COMPILED = Facet(
+    "what passes for devices see in",
+    CompiledRow(),
+    {Family.ELEMENTWISE: CompiledRow(wanted=_same)},
+    {
+        "stablehlo.dot_general": CompiledRow(wanted=_factors),
+        "stablehlo.convert": CompiledRow(Form.CONVERT, _same),
+        "stablehlo.reshape": CompiledRow(Form.RESHAPE),
+        "stablehlo.transpose": CompiledRow(Form.TRANSPOSE, _transposed),
+        "stablehlo.slice": CompiledRow(Form.SLICE),
+        "stablehlo.pad": CompiledRow(Form.PAD),
+        "stablehlo.scatter": CompiledRow(Form.SCATTER),
+        "stablehlo.reduce": CompiledRow(Form.REDUCE),
+        "stablehlo.broadcast_in_dim": CompiledRow(Form.BROADCAST, _broadcast),
+        "stablehlo.dynamic_update_slice": CompiledRow(Form.UPDATE),
+        "sdy.reshard": CompiledRow(Form.COPY, _same),
+        "sdy.sharding_constraint": CompiledRow(Form.COPY, _same),
+    },
+)

@@ -1,0 +1,199 @@
+"""The program of one device as a graph of nodes, and the collectives in it, which passes change.
+
+A node is a value that a device computes, receives or slices. Bodies are the entry computation, and those of
+loops and branches. Not here: how programs become graphs (`build.py`), what passes change.
+
+>>> a, b = Node(NodeRole.ARGUMENT), Node(NodeRole.OP, (0,))
+>>> body = Body({0: a, 1: b}, (0,), (1,))
+>>> body.order, body.users[0]
+((0, 1), (1,))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from functools import cached_property
+from math import prod
+from typing import Final
+
+from shardy_py.indexing.layout import element_type
+from shardy_py.ops import TensorType
+from shardy_py.xla.spmd.model import PlannedCollective
+from shardy_py.xla.spmd.program import PlannedOp
+from shardy_py.xla.spmd.tiling import Tiling
+from shardy_py.xla.spmd.walk import Sent
+from shardy_py.xla.targets.facet import COMPILED, Form
+
+ROOT: Final = -1
+"""Stands for the results of a body among the users of a node: one tuple."""
+ADD: Final = "stablehlo.add"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a pass did to a collective. made_by: XLA's name of the pass. reason: as a phrase."""
+
+    made_by: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """A collective in the program of a device.
+
+    members: the planned collectives that it does the work of. reduction: the op that combines values, of an
+    all_reduce or reduce_scatter. changes: those of passes, in their order. pairs: of a permute, equal only
+    for those between the same devices.
+    """
+
+    collective: PlannedCollective
+    members: tuple[Sent, ...] = ()
+    reduction: str = ADD
+    changes: tuple[Change, ...] = ()
+    pairs: Hashable = None
+
+    @property
+    def kind(self) -> str:
+        """The kind of the collective."""
+        return self.collective.kind
+
+    @property
+    def result_shape(self) -> tuple[int, ...]:
+        """The shape of what each device has after it."""
+        return self.collective.made_shape or self.collective.held_shape
+
+    @property
+    def result_bytes(self) -> int:
+        """The bytes of what each device has after one run."""
+        return -(-prod(self.result_shape) * element_type(self.collective.element_type).bits // 8)
+
+    def changed(self, change: Change, collective: PlannedCollective | None = None) -> Transfer:
+        """The transfer after a pass."""
+        return replace(self, collective=collective or self.collective, changes=(*self.changes, change))
+
+
+class NodeRole(Enum):
+    """What a node is.
+
+    ARGUMENT: of its body, at `index`. OP: a step. ELEMENT: result `index` of the step that is its input.
+    SENT: what a collective receives. SLICE: the part of the input that this device keeps.
+    """
+
+    ARGUMENT = auto()
+    OP = auto()
+    ELEMENT = auto()
+    SENT = auto()
+    SLICE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value of a device.
+
+    type: what a device holds; None for others than tensors. tiling: of a slice, where each device's part
+    lies, if it is known. bodies: those that a step runs; trips: how often, in one run of the step.
+    """
+
+    role: NodeRole
+    inputs: tuple[int, ...] = ()
+    type: TensorType | None = None
+    step: PlannedOp | None = None
+    transfer: Transfer | None = None
+    tiling: Tiling | None = None
+    index: int = 0
+    bodies: tuple[Body, ...] = ()
+    trips: int = 1
+
+    @property
+    def name(self) -> str:
+        """The name of the op; "" for other nodes."""
+        return self.step.record.name if self.role is NodeRole.OP and self.step is not None else ""
+
+
+@dataclass(frozen=True)
+class Body:
+    """A computation. arguments, results: nodes; the results of a body may be nodes of those around it."""
+
+    nodes: Mapping[int, Node]
+    arguments: tuple[int, ...]
+    results: tuple[int, ...]
+    captured: frozenset[int] = field(default=frozenset())
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """The nodes that the results need, in XLA's post-order: operands first, from left to right."""
+        found: list[int] = []
+        state: dict[int, bool] = {}
+        left = [*reversed(self.results)]
+        nodes = self.nodes
+        while left:
+            number = left[-1]
+            known = state.get(number)
+            if known is None and number in nodes:
+                state[number] = False
+                left += reversed(nodes[number].inputs)
+                continue
+            left.pop()
+            if known is False:
+                state[number] = True
+                found.append(number)
+        return tuple(found)
+
+    @cached_property
+    def users(self) -> Mapping[int, tuple[int, ...]]:
+        """By node its users, each once; `ROOT` for the results."""
+        found: dict[int, dict[int, None]] = {number: {} for number in self.order}
+        for number in self.order:
+            for each in self.nodes[number].inputs:
+                found.setdefault(each, {})[number] = None
+        for each in self.results:
+            found.setdefault(each, {})[ROOT] = None
+        return {number: tuple(users) for number, users in found.items()}
+
+    def only_user(self, number: int) -> int | None:
+        """The one user of a node; None if it has none or several."""
+        users = self.users.get(number, ())
+        return users[0] if len(users) == 1 else None
+
+    def form(self, number: int) -> Form:
+        """How a node only changes the form of its first input; reducing single elements is a reshape."""
+        node = self.nodes.get(number)
+        if node is None or not node.inputs:
+            return Form.NONE
+        form = COMPILED.of(node.name).form
+        if form is not Form.REDUCE:
+            return form
+        source = self.nodes.get(node.inputs[0])
+        types = node.type, None if source is None else source.type
+        sizes = [None if type_ is None else prod(size or 0 for size in type_.shape) for type_ in types]
+        return Form.RESHAPE if sizes[0] == sizes[1] and sizes[0] is not None else Form.NONE
+
+    def transfer(self, number: int) -> Transfer | None:
+        """The collective that a node receives; None if it is no such node."""
+        node = self.nodes.get(number)
+        return None if node is None else node.transfer
+
+    def edited(self, new: Mapping[int, Node], instead: Mapping[int, int]) -> Body:
+        """The body with new nodes, and with others read instead of some, also by new nodes."""
+        if not new and not instead:
+            return self
+        ends = {number: _end(number, instead) for number in instead}
+        nodes = {**self.nodes, **new}
+        if ends:
+            nodes = {number: _redirected(node, ends) for number, node in nodes.items()}
+        results = tuple(ends.get(each, each) for each in self.results)
+        return Body(nodes, self.arguments, results, self.captured)
+
+
+def _end(number: int, instead: Mapping[int, int]) -> int:
+    while number in instead:
+        number = instead[number]
+    return number
+
+
+def _redirected(node: Node, ends: Mapping[int, int]) -> Node:
+    if ends.keys().isdisjoint(node.inputs):
+        return node
+    return replace(node, inputs=tuple(ends.get(each, each) for each in node.inputs))

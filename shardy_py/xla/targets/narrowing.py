@@ -1,0 +1,90 @@
+"""Gathers, exchanges and permutes beside a conversion of their elements: they send the narrower type.
+
+Source: openxla/xla, xla/hlo/transforms/collectives/collective_quantizer.cc. Not here: scaled conversions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+
+from shardy_py.indexing.layout import element_type
+from shardy_py.xla.targets.facet import Form
+from shardy_py.xla.targets.model import Body, Change, Node, NodeRole
+
+_KINDS = ("all_gather", "all_to_all", "collective_permute", "collective_broadcast")
+_FORMS = (Form.RESHAPE, Form.SLICE, Form.COPY)
+
+
+def narrowed(body: Body, numbers: count[int]) -> Body:
+    """The body with narrower types on the wire.
+
+    convert(all_gather(x))  ->  all_gather(convert(x))     if the result is narrower
+    all_gather(convert(x))  ->  convert(all_gather(x))     if x is narrower
+    """
+    new: dict[int, Node] = {}
+    for number in body.order:
+        node = body.nodes[number]
+        transfer = node.transfer
+        if transfer is None or transfer.kind not in _KINDS:
+            continue
+        sent = transfer.collective.element_type
+        before, after = _before(body, node), _after(body, number)
+        if before is not None and _bytes(before) < _bytes(sent):
+            element, reason = before, f"sent as {before}, before it is converted to {sent}"
+        elif after is not None and _bytes(after) < _bytes(sent):
+            element, reason = after, f"converted to {after} before it is sent"
+        else:
+            continue
+        collective = replace(transfer.collective, element_type=element, key=None)
+        made = transfer.changed(Change("collective-quantizer", reason), collective)
+        new[number] = replace(node, transfer=made)
+    return body.edited(new, {})
+
+
+def widened(body: Body, numbers: count[int]) -> Body:
+    """The body with sums of f32 instead of fewer bits, as XLA:CPU computes them."""
+    new: dict[int, Node] = {}
+    for number in body.order:
+        node = body.nodes[number]
+        transfer = node.transfer
+        if transfer is None or transfer.kind not in ("all_reduce", "reduce_scatter"):
+            continue
+        sent = transfer.collective.element_type
+        if sent in ("bf16", "f16"):
+            change = Change("all-reduce-promotion", f"added up in f32 instead of {sent}")
+            collective = replace(transfer.collective, element_type="f32", key=None)
+            new[number] = replace(node, transfer=transfer.changed(change, collective))
+    return body.edited(new, {})
+
+
+def _before(body: Body, node: Node) -> str | None:
+    """The type from which what is sent was converted."""
+    at = node.inputs[0]
+    while body.form(at) in _FORMS:
+        at = body.nodes[at].inputs[0]
+    return _read(body.nodes[at]) if body.form(at) is Form.CONVERT else None
+
+
+def _read(node: Node) -> str | None:
+    type_ = None if node.step is None else node.step.record.operands[0]
+    return None if type_ is None else type_.element
+
+
+def _after(body: Body, number: int) -> str | None:
+    """The type to which what is received is converted, by all that reads it."""
+    while True:
+        user = body.only_user(number)
+        node = None if user is None else body.nodes.get(user)
+        if node is None or user is None or node.role is not NodeRole.OP:
+            return None
+        form = body.form(user)
+        if form is Form.CONVERT:
+            return None if node.type is None else node.type.element
+        if form not in _FORMS:
+            return None
+        number = user
+
+
+def _bytes(element: str) -> int:
+    return -(-element_type(element).bits // 8)

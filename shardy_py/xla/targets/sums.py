@@ -1,0 +1,272 @@
+"""Passes on all-reduces: of all-reduces, of sums of all-reduces, and of what is only sliced afterwards.
+
+Source: openxla/xla, xla/service/all_reduce_folder.cc, xla/service/reduce_scatter_utils.cc,
+xla/hlo/transforms/collectives/all_reduce_reassociate.cc. Not here: the order of passes (`compiled.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+from math import inf, prod
+
+from shardy_py.indexing.layout import element_type
+from shardy_py.ops import TABLE, TensorType
+from shardy_py.xla.spmd.tiling import Shape, Tiling
+from shardy_py.xla.targets.facet import Form
+from shardy_py.xla.targets.model import Body, Change, Node, NodeRole, Transfer
+
+_REDUCE = "all_reduce"
+REASSOCIATION = "all-reduce-reassociate"
+
+
+def folded(body: Body, numbers: count[int]) -> Body:
+    """All-reduces of all-reduces over other devices, as one over all of them.
+
+    all_reduce(all_reduce(x) over a) over b  ->  all_reduce(x) over a, b
+    """
+    new: dict[int, Node] = {}
+    for number in body.order:
+        node = new.get(number) or body.nodes[number]
+        outer = node.transfer
+        (source, *_) = node.inputs or (-1,)
+        inner_node = new.get(source) or body.nodes.get(source)
+        inner = None if inner_node is None else inner_node.transfer
+        if outer is None or inner is None or inner_node is None or body.only_user(source) != number:
+            continue
+        if not outer.kind == inner.kind == _REDUCE or not _alike(outer, inner):
+            continue
+        group = _product(inner.collective.group, outer.collective.group)
+        if group is None:
+            continue
+        change = Change("all-reduce-folder", "the sum of a sum over other devices is one over all of them")
+        collective = replace(inner.collective, group=group, group_size=len(group))
+        members = (*inner.members, *outer.members)
+        made = replace(inner.changed(change, collective), members=members)
+        new[number] = replace(node, inputs=inner_node.inputs, transfer=made)
+    return body.edited(new, {})
+
+
+def _alike(one: Transfer, other: Transfer) -> bool:
+    types = one.collective.element_type == other.collective.element_type
+    return types and one.reduction == other.reduction
+
+
+def _product(inner: tuple[int, ...], outer: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The devices whose values are in a sum of sums; None if some value would be in it twice."""
+    if not inner or not outer or len(set(inner) & set(outer)) > 1:
+        return None
+    offsets = [device - inner[0] for device in inner]
+    found = {device + offset for device in outer for offset in offsets}
+    return tuple(sorted(found)) if len(found) == len(inner) * len(outer) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """An operand of a sum that is an all-reduce: its node, and the slice of it, if only a part is added."""
+
+    sent: int
+    slice: int = -1
+    converts: bool = False
+
+
+def reassociated(body: Body, numbers: count[int]) -> Body:
+    """Sums of all-reduces over the same devices, as all-reduces of sums; each used once.
+
+    add(all_reduce(x), all_reduce(y))  ->  all_reduce(add(x, y))
+    """
+    while True:
+        for number in body.order:
+            changed = _reassociated(body, number, numbers)
+            if changed is not None:
+                body = changed
+                break
+        else:
+            return body
+
+
+def _reassociated(body: Body, number: int, numbers: count[int]) -> Body | None:
+    """The body with one sum of all-reduces moved; None if it is none."""
+    node = body.nodes[number]
+    row = TABLE.get(node.name)
+    if row is None or row.combiner is None or len(node.inputs) != 2 or node.type is None:
+        return None
+    sides = [_side(body, each) for each in node.inputs]
+    left, right = sides
+    if left is None or right is None or left.sent == right.sent or (left.slice < 0) != (right.slice < 0):
+        return None
+    one, other = body.transfer(left.sent), body.transfer(right.sent)
+    if one is None or other is None or not _compatible(body, node, (left, right), one, other):
+        return None
+    shape = one.collective.held_shape if left.slice >= 0 else _shape(node.type)
+    if prod(one.collective.held_shape) + prod(other.collective.held_shape) < prod(shape):
+        return None
+    change = Change(REASSOCIATION, "a sum of sums over the same devices is added up first")
+    collective = replace(
+        one.collective,
+        held_shape=shape,
+        made_shape=shape,
+        element_type=node.type.element,
+        key=None,
+        times=max(one.collective.times, other.collective.times),
+    )
+    made = replace(
+        one.changed(change, collective),
+        members=(*one.members, *other.members),
+        changes=(*one.changes, *(c for c in other.changes if c not in one.changes), change),
+    )
+    sums, after, part = next(numbers), next(numbers), next(numbers)
+    whole = TensorType(shape, node.type.element)
+    # What is between each all-reduce and the sum is of the local value now.
+    first, second = (body.nodes[side.sent].inputs[0] for side in (left, right))
+    if left.slice >= 0:
+        added = replace(node, inputs=(first, second), type=whole)
+        instead: dict[int, int] = {}
+    else:
+        added = node
+        instead = {left.sent: first, right.sent: second}
+    new = {
+        sums: added if not instead else replace(node, inputs=tuple(instead.get(i, i) for i in node.inputs)),
+        after: Node(NodeRole.SENT, (sums,), whole, node.step, made),
+    }
+    end = after
+    if left.slice >= 0:
+        new[part] = replace(body.nodes[left.slice], inputs=(after,), type=node.type)
+        end = part
+    edited = body.edited(new, instead)
+    return edited.edited({}, {number: end})
+
+
+def _side(body: Body, number: int) -> _Side | None:
+    """The all-reduce behind an operand, through what only changes its form; each used once."""
+    node = body.nodes.get(number)
+    if node is None:
+        return None
+    if node.role is NodeRole.SLICE:
+        (source,) = node.inputs
+        is_sum = _is_sum(body, source) and body.only_user(source) is not None
+        return _Side(source, number) if is_sum and body.only_user(number) is not None else None
+    converts = False
+    while not _is_sum(body, number):
+        node = body.nodes.get(number)
+        form = body.form(number)
+        looks_through = form in (Form.RESHAPE, Form.PAD, Form.SLICE, Form.CONVERT, Form.COPY)
+        if node is None or not looks_through or body.only_user(number) is None:
+            return None
+        converts = converts or form is Form.CONVERT
+        number = node.inputs[0]
+    return _Side(number, converts=converts) if body.only_user(number) is not None else None
+
+
+def _is_sum(body: Body, number: int) -> bool:
+    transfer = body.transfer(number)
+    return transfer is not None and transfer.kind == _REDUCE
+
+
+def _compatible(body: Body, node: Node, sides: tuple[_Side, _Side], one: Transfer, other: Transfer) -> bool:
+    left, right = sides
+    made, types = node.type, (one.collective.element_type, other.collective.element_type)
+    if made is None or one.reduction != other.reduction or one.reduction != node.name:
+        return False
+    if one.collective.group != other.collective.group:
+        return False
+    if left.slice >= 0:
+        parts = body.nodes[left.slice], body.nodes[right.slice]
+        same = one.collective.held_shape == other.collective.held_shape
+        return same and types[0] == types[1] and _offsets(parts[0]) == _offsets(parts[1])
+    if not (left.converts or right.converts):
+        return types[0] == types[1]
+    converted = [kind for kind, side in zip(types, sides, strict=True) if side.converts]
+    return len(set(converted)) == 1 and all(_bits(kind) <= _bits(made.element) for kind in types)
+
+
+def _offsets(node: Node) -> object:
+    return node.type, None if node.tiling is None else node.tiling.devices
+
+
+def _bits(element: str) -> int:
+    return element_type(element).bits
+
+
+def scattered(body: Body, numbers: count[int], most: float = inf) -> Body:
+    """All-reduces of which each device keeps its part only, as reduce-scatters.
+
+    slice(all_reduce(x))  ->  reduce_scatter(x)
+
+    most: the devices of a mesh all of which may scatter a sum among them.
+    """
+    new: dict[int, Node] = {}
+    for number in body.order:
+        node = body.nodes[number]
+        transfer = node.transfer
+        if transfer is None or transfer.kind != _REDUCE:
+            continue
+        for part in _parts(body, number):
+            sliced = body.nodes[part]
+            if sliced.type is None or not _is_own_part(transfer, sliced) or _is_large(transfer, sliced, most):
+                continue
+            shape = _scattered_shape(transfer.collective.held_shape, _shape(sliced.type))
+            change = Change("reduce-scatter-creator", "each device keeps its part of the sum only")
+            collective = replace(transfer.collective, kind="reduce_scatter", made_shape=shape, key=None)
+            made = transfer.changed(change, collective)
+            new[part] = Node(NodeRole.SENT, node.inputs, sliced.type, node.step, made)
+    return body.edited(new, {})
+
+
+def _parts(body: Body, number: int) -> Iterator[int]:
+    """The slice that is all that reads a sum, or a reshape of it."""
+    user = body.only_user(number)
+    node = None if user is None else body.nodes.get(user)
+    if node is not None and user is not None and body.form(user) is Form.RESHAPE:
+        user = body.only_user(user)
+        node = None if user is None else body.nodes.get(user)
+    if node is not None and node.role is NodeRole.SLICE and user is not None:
+        yield user
+
+
+def _is_own_part(transfer: Transfer, sliced: Node) -> bool:
+    """True if device i of each group keeps part i of the sum."""
+    collective, type_ = transfer.collective, sliced.type
+    if type_ is None or prod(_shape(type_)) * collective.group_size != prod(collective.held_shape):
+        return False
+    held, made = collective.held_shape, _shape(type_)
+    if len(held) != len(made) or sliced.tiling is None or not collective.group:
+        return True
+    if any(whole % size for whole, size in zip(held, made, strict=True)):
+        return False
+    return _numbers(sliced.tiling, held, made, collective.group) == [*range(collective.group_size)]
+
+
+def _is_large(transfer: Transfer, sliced: Node, most: float) -> bool:
+    """True if a sum of all devices has too many of them."""
+    size = transfer.collective.group_size
+    return size > most and sliced.tiling is not None and size == sliced.tiling.device_count
+
+
+def _numbers(tiling: Tiling, held: Shape, made: Shape, group: tuple[int, ...]) -> list[int]:
+    """The number of the part that each device of a group keeps, in row-major order of the parts."""
+    if tiling.names or max(group) >= tiling.device_count:
+        return [*range(len(group))]
+    places = {device: place // tiling.replicas for place, device in enumerate(tiling.devices)}
+    counts = [whole // size for whole, size in zip(held, made, strict=True)]
+    found: list[int] = []
+    for device in group:
+        tile, number, stride = places[device], 0, 1
+        for tiles, parts in zip(reversed(tiling.dimensions), reversed(counts), strict=True):
+            tile, at = divmod(tile, tiles)
+            number += at % parts * stride
+            stride *= parts
+        found.append(number)
+    return found
+
+
+def _scattered_shape(held: Shape, made: Shape) -> Shape:
+    """The shape of a part of a sum: as sliced, or of as many elements if a reshape is between."""
+    if len(held) == len(made):
+        return made
+    return (prod(made),)
+
+
+def _shape(type_: TensorType) -> Shape:
+    return tuple(size or 0 for size in type_.shape)

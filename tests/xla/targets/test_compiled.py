@@ -1,0 +1,228 @@
+"""What compilers of devices make of planned collectives, on a small program for each pass.
+
+What XLA:GPU and XLA:TPU made of programs of these kinds is in ../shared/targets, which `on_compilers.py`
+compares; these hold the conditions of passes, so that nothing is compiled here.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from shardy_py import Program, Result, propagate
+from shardy_py.report.communication import CommunicationReport
+
+_MESH = 'sdy.mesh @mesh = <["x"=4]>'
+_PRODUCT = """
+{mesh}
+func.func @main(%a: tensor<64x32xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}]>}},
+                %b: tensor<32x{columns}xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}})
+    -> {types} {{
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<64x32xf32>, tensor<32x{columns}xf32>) -> tensor<64x{columns}xf32> loc("product")
+{body}
+}}
+"""
+
+
+def _product(body: str, types: str = "tensor<64x16xf32>", columns: int = 16, mesh: str = _MESH) -> str:
+    return _PRODUCT.format(body=body, types=types, columns=columns, mesh=mesh)
+
+
+_ROWS = """
+  %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {}]> : tensor<64x16xf32>
+  return %1 : tensor<64x16xf32>"""
+_SLICED_AND_WHOLE = """
+  %1 = sdy.sharding_constraint %0 <@mesh, [{"x"}, {}]> : tensor<64x16xf32>
+  %2 = sdy.sharding_constraint %0 <@mesh, [{}, {}]> : tensor<64x16xf32>
+  return %1, %2 : tensor<64x16xf32>, tensor<64x16xf32>"""
+_TWO = """
+{mesh}
+func.func @main({arguments}) -> tensor<64x16xf32> {{
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<64x32xf32>, tensor<32x16xf32>) -> tensor<64x16xf32>
+  %1 = stablehlo.dot_general %c, %d, contracting_dims = [1] x [0]
+      : (tensor<64x32xf32>, tensor<32x16xf32>) -> tensor<64x16xf32>
+{body}
+}}
+"""
+
+
+def _two(body: str) -> str:
+    rows = (
+        '{sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>}',
+        '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}',
+    )
+    types = "tensor<64x32xf32>", "tensor<32x16xf32>"
+    given = (f"%{name}: {types[i % 2]} {rows[i % 2]}" for i, name in enumerate("abcd"))
+    return _TWO.format(mesh=_MESH, arguments=", ".join(given), body=body)
+
+
+_ADDED = """
+  %2 = stablehlo.add %0, %1 : tensor<64x16xf32>
+  return %2 : tensor<64x16xf32>"""
+_MULTIPLIED = _ADDED.replace("add", "multiply")
+_ADDED_TO_ITS_OWN = """
+  %2 = stablehlo.add %0, %0 : tensor<64x16xf32>
+  %3 = stablehlo.multiply %2, %1 : tensor<64x16xf32>
+  return %3 : tensor<64x16xf32>"""
+_LOOP = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%w: tensor<3x64x16xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{}}, {{"x"}}, {{}}]>}})
+    -> tensor<16xf32> {{
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %none = stablehlo.constant dense<0.0> : tensor<16xf32>
+  %0:3 = stablehlo.while(%i = %zero, %sum = %none, %v = %w) : tensor<i32>, tensor<16xf32>, tensor<3x64x16xf32>
+  cond {{
+    %three = stablehlo.constant dense<3> : tensor<i32>
+    %1 = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }} do {{
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %start = stablehlo.constant dense<0.0> : tensor<f32>
+    %2 = stablehlo.dynamic_slice %v, %i, %zero, %zero, sizes = [1, 64, 16]
+        : (tensor<3x64x16xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x64x16xf32>
+    %3 = stablehlo.reshape %2 : (tensor<1x64x16xf32>) -> tensor<64x16xf32>
+    %4 = stablehlo.reduce(%3 init: %start) applies stablehlo.add across dimensions = [0]
+        : (tensor<64x16xf32>, tensor<f32>) -> tensor<16xf32>
+    {accumulate}
+    %6 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %6, %5, %v : tensor<i32>, tensor<16xf32>, tensor<3x64x16xf32>
+  }}
+  return %0#1 : tensor<16xf32>
+}}
+"""
+_GATHERED = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<64x16xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}})
+    -> tensor<64x16x{made}> {{
+  %0 = sdy.sharding_constraint %a <@mesh, [{{}}, {{}}]> : tensor<64x16xf32>
+  %1 = stablehlo.convert %0 : (tensor<64x16xf32>) -> tensor<64x16x{made}>
+  return %1 : tensor<64x16x{made}>
+}}
+"""
+
+
+def _result(text: str) -> Result:
+    return propagate(Program.parse(text), progress=False)
+
+
+def _report(text: str, target: str = "h100") -> CommunicationReport:
+    return _result(text).communication(target=target)
+
+
+def _sent(text: str, target: str = "h100") -> list[tuple[str, int, int]]:
+    """Kind, bytes on each device before it, and runs of each collective."""
+    return [(use.kind, use.held_bytes, use.times) for use in _report(text, target).sending]
+
+
+_WHOLE = 64 * 16 * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [
+        pytest.param(_product(_ROWS), [("reduce_scatter", _WHOLE, 1)], id="a part is kept"),
+        pytest.param(
+            _product(_SLICED_AND_WHOLE, "(tensor<64x16xf32>, tensor<64x16xf32>)"),
+            [("reduce_scatter", _WHOLE, 1), ("all_gather", _WHOLE // 4, 1)],
+            id="a part is kept, and the whole sum",
+        ),
+        pytest.param(_two(_ADDED), [("all_reduce", _WHOLE, 1)], id="a sum of sums"),
+        pytest.param(_two(_MULTIPLIED), [("all_reduce", 2 * _WHOLE, 1)], id="a product of sums: one op"),
+        pytest.param(_two(_ADDED_TO_ITS_OWN), [("all_reduce", 2 * _WHOLE, 1)], id="one sum twice"),
+        pytest.param(
+            _LOOP.format(accumulate="%5 = stablehlo.add %sum, %4 : tensor<16xf32>"),
+            [("all_reduce", 64, 1)],
+            id="a sum carried by a loop",
+        ),
+        pytest.param(
+            _LOOP.format(accumulate="%5 = stablehlo.maximum %sum, %4 : tensor<16xf32>"),
+            [("all_reduce", 64, 3)],
+            id="a maximum carried by a loop",
+        ),
+        pytest.param(_GATHERED.format(made="bf16"), [("all_gather", 512, 1)], id="converted afterwards"),
+        pytest.param(_GATHERED.format(made="f64"), [("all_gather", 1024, 1)], id="widened afterwards"),
+    ],
+)
+def test_a_gpu(text: str, sent: list[tuple[str, int, int]]) -> None:
+    assert _sent(text) == sent
+
+
+def test_without_a_target_collectives_are_as_partitioned() -> None:
+    report = _result(_product(_ROWS)).communication(partitioner="xla")
+    assert [use.kind for use in report.sending] == ["all_reduce"]
+    assert str(report).startswith(
+        "Communication of XLA's SPMD partitioner (partitioner: xla), as partitioned\n"
+    )
+
+
+def test_a_tpu_rounds_what_products_round() -> None:
+    body = """
+  %1 = stablehlo.dot_general %0, %0, contracting_dims = [1] x [1]
+      : (tensor<64x16xf32>, tensor<64x16xf32>) -> tensor<64x64xf32>
+  return %1 : tensor<64x64xf32>"""
+    text = _product(body, "tensor<64x64xf32>")
+    assert _sent(text, "v5p") == [("all_reduce", _WHOLE // 2, 1)]
+    exact = text.replace("dims = [1] x [1]", "dims = [1] x [1], precision = [HIGHEST, HIGHEST]")
+    assert _sent(exact, "v5p") == [("all_reduce", _WHOLE, 1)]
+
+
+@pytest.mark.parametrize(
+    ("target", "devices", "kind"),
+    [
+        ("v5e", 8, "reduce_scatter"),
+        ("v5e", 16, "all_reduce"),
+        ("v5p", 8, "all_reduce"),
+        ("v5p", 4, "reduce_scatter"),
+        ("h100", 16, "reduce_scatter"),
+    ],
+)
+def test_a_sum_of_all_devices_of_a_torus(target: str, devices: int, kind: str) -> None:
+    text = _product(_ROWS, mesh=f'sdy.mesh @mesh = <["x"={devices}]>')
+    assert [use.kind for use in _report(text, target).sending] == [kind]
+
+
+def test_a_host_adds_up_in_f32() -> None:
+    text = _product(_ROWS).replace("xf32", "xbf16")
+    assert [(use.kind, use.type.element) for use in _report(text, "cpu").sending] == [("all_reduce", "f32")]
+
+
+def test_a_combined_collective_has_all_lines() -> None:
+    text = _two(_MULTIPLIED).replace("tensor<64x16xf32>\n  %1", 'tensor<64x16xf32> loc("m.py":3:1)\n  %1')
+    (use,) = _report(text).sending
+    assert len(use.before) == 2
+    assert [change.made_by for change in use.changes] == ["all-reduce-combiner"]
+    lines = {total.key: total.cost.bytes for total in _report(text).by_line}
+    assert len(lines) == 2
+    assert lines["m.py:3"] == use.cost.bytes // 2
+
+
+def test_an_op_combines_at_most_so_many_bytes() -> None:
+    names = [f"%a{i}" for i in range(4)]
+    given = ", ".join(
+        f'{name}: tensor<4096x512xf32> {{sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}'
+        for name in names
+    )
+    whole = "\n".join(
+        f"  %{i} = sdy.sharding_constraint {name} <@mesh, [{{}}, {{}}]> : tensor<4096x512xf32>"
+        for i, name in enumerate(names)
+    )
+    types = ", ".join(["tensor<4096x512xf32>"] * 4)
+    text = (
+        f"{_MESH}\nfunc.func @main({given}) -> ({types}) {{\n{whole}\n  return %0, %1, %2, %3 : {types}\n}}"
+    )
+    assert [len(use.before) for use in _report(text).sending] == [3, 1]
+    assert [len(use.before) for use in _report(text, "v5e").sending] == [1, 1, 1, 1]
+
+
+def test_other_compilers_are_not_known() -> None:
+    report = _report(_product(_ROWS), "trn2")
+    assert report.partitioned is None
+    assert "as partitioned: what the compiler of trn2 changes after that is not known" in str(report)
+
+
+def test_time_counts_collectives_as_compiled() -> None:
+    result = _result(_LOOP.format(accumulate="%5 = stablehlo.add %sum, %4 : tensor<16xf32>"))
+    before, after = result.time("h100", partitioner="xla"), result.time(target="h100")
+    assert after.communication == pytest.approx(before.communication / 3)
+    assert str(after).startswith("Time of a step of @main on 4 x h100, as compiled by XLA:GPU for h100\n")
