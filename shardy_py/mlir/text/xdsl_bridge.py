@@ -257,6 +257,11 @@ def _last_line(error: object) -> str:
     return lines[-1].strip() if lines else "invalid operation"
 
 
+_NEAR = 80
+_BEFORE_ATTRIBUTES = ("=", ",", "[", "<", "(")
+"""What precedes an attribute, which may be a location as well."""
+
+
 class _GuestParser(Parser):
     """xDSL's parser of one op; values, labels and regions are those of our reader."""
 
@@ -270,6 +275,12 @@ class _GuestParser(Parser):
     @override
     def resolve_operand(self, operand: UnresolvedOperand, type: Any) -> Any:
         return self.reader.resolve([(_name_of(operand), operand.span.start)], [type])[0]
+
+    @override
+    def parse_optional_location(self) -> Any:
+        """None behind an op, where our reader reads it: the alias of a location may be defined later."""
+        before = self.reader.text[max(0, self.pos - _NEAR) : self.pos].rstrip()
+        return super().parse_optional_location() if before[-1:] in _BEFORE_ATTRIBUTES else None
 
     @override
     def _parse_optional_operand_without_type(self) -> SSAValue | None:
