@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
 from xdsl.context import Context
+from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
@@ -277,7 +278,7 @@ class _GuestParser(Parser):
         return self.reader.resolve([(_name_of(operand), operand.span.start)], [type])[0]
 
     @override
-    def parse_optional_location(self) -> Any:
+    def parse_optional_location(self) -> LocationAttr | None:
         """None behind an op, where our reader reads it: the alias of a location may be defined later."""
         before = self.reader.text[max(0, self.pos - _NEAR) : self.pos].rstrip()
         return super().parse_optional_location() if before[-1:] in _BEFORE_ATTRIBUTES else None
