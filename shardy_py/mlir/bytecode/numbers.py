@@ -9,7 +9,6 @@ Not here: attributes and types around them (`builtin.py`, `vhlo.py`).
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import FloatAttr, FloatData, IntegerAttr
@@ -20,6 +19,7 @@ from shardy_py.mlir.bytecode.entries import EntryReader
 from shardy_py.mlir.text.builtin_attributes import is_complex, is_integer, is_integral, string_attribute
 from shardy_py.mlir.text.dense import element_size, load_integer, make_dense, store_integer
 from shardy_py.mlir.text.float_formats import FORMATS
+from shardy_py.mlir.typed import element_type_of
 
 _INDEX_BITS = 64
 _SHAPED = (builtin.TensorType, builtin.VectorType, builtin.MemRefType)
@@ -95,11 +95,12 @@ def read_resource(reader: EntryReader) -> Attribute:
     return builtin.DenseResourceAttr.new((string_attribute(handles[index]), type_))
 
 
-def _shaped(reader: EntryReader, type_: Any) -> tuple[tuple[int, ...], Attribute]:
+def _shaped(reader: EntryReader, type_: Attribute) -> tuple[tuple[int, ...], Attribute]:
     """The shape and the element type of a type that must have a static shape."""
-    if type(type_) not in _SHAPED or any(size < 0 for size in type_.get_shape()):
+    shape = type_.get_shape() if isinstance(type_, builtin.ShapedType) else None
+    if type(type_) not in _SHAPED or shape is None or any(size < 0 for size in shape):
         reader.fail("expected a shaped type with a static shape")
-    return type_.get_shape(), type_.element_type
+    return shape, element_type_of(type_)
 
 
 def _elements(reader: EntryReader, count: int, element: Attribute, data: bytes) -> bytes:

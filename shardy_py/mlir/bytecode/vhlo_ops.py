@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from math import prod
-from typing import Any
+from typing import TypeVar
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -39,11 +39,13 @@ from xdsl.ir import Attribute
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.bytecode.vhlo_names import ACCURATE, SECOND_VERSIONS
+from shardy_py.mlir.dialects.attribute_classes import ValueAttribute
 from shardy_py.mlir.dialects.stablehlo import attributes as a
 from shardy_py.mlir.dialects.stablehlo import structs as s
 from shardy_py.mlir.text.builtin_attributes import is_array, is_dense
 from shardy_py.mlir.text.dense import element_size, elements_type, is_splat, load_integer
 
+T = TypeVar("T")
 Attributes = Mapping[str, Attribute]
 Default = Callable[[Attribute], bool]
 """Whether an attribute is what its absence stands for."""
@@ -270,17 +272,18 @@ class Struct:
     """An attribute that collects several of VHLO's, which have the names of its fields unless `named`."""
 
     name: str
-    attribute_class: Any
+    value_class: type
+    make: Callable[..., Attribute]
     named: Mapping[str, str]
 
     def sources(self) -> dict[str, tuple[str, Callable[[Attribute], object]]]:
         """The attribute of each field, and how its value is read."""
-        declared = fields(self.attribute_class.value_class)
+        declared = fields(self.value_class)
         return {f.name: (self.named.get(f.name, f.name), _READERS[str(f.type)]) for f in declared}
 
 
-def _struct(name: str, attribute_class: Any, **named: str) -> Struct:
-    return Struct(name, attribute_class, named)
+def _struct(name: str, attribute_class: type[ValueAttribute[T]], **named: str) -> Struct:
+    return Struct(name, attribute_class.value_class, attribute_class, named)
 
 
 _CONVOLUTION = _struct("dimension_numbers", a.ConvDimensionNumbersAttr)
@@ -321,7 +324,7 @@ def _imploded(struct: Struct, left: dict[str, Attribute]) -> Attribute | None:
             values[field] = () if attribute is None else read(attribute)
         except ShardyError as error:
             raise ShardyError(f"attribute '{name}': {error.first.message}") from None
-    return struct.attribute_class(struct.attribute_class.value_class(**values))
+    return struct.make(struct.value_class(**values))
 
 
 # ---------------------------------------------------------------------- ops

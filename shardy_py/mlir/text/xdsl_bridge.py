@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
 from xdsl.context import Context
+from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
@@ -257,6 +258,11 @@ def _last_line(error: object) -> str:
     return lines[-1].strip() if lines else "invalid operation"
 
 
+_NEAR = 80
+_BEFORE_ATTRIBUTES = ("=", ",", "[", "<", "(")
+"""What precedes an attribute, which may be a location as well."""
+
+
 class _GuestParser(Parser):
     """xDSL's parser of one op; values, labels and regions are those of our reader."""
 
@@ -270,6 +276,12 @@ class _GuestParser(Parser):
     @override
     def resolve_operand(self, operand: UnresolvedOperand, type: Any) -> Any:
         return self.reader.resolve([(_name_of(operand), operand.span.start)], [type])[0]
+
+    @override
+    def parse_optional_location(self) -> LocationAttr | None:
+        """None behind an op, where our reader reads it: the alias of a location may be defined later."""
+        before = self.reader.text[max(0, self.pos - _NEAR) : self.pos].rstrip()
+        return super().parse_optional_location() if before[-1:] in _BEFORE_ATTRIBUTES else None
 
     @override
     def _parse_optional_operand_without_type(self) -> SSAValue | None:

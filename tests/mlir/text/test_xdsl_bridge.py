@@ -122,3 +122,19 @@ def test_mistakes_have_a_place(text: str, line: int) -> None:
     position = caught.value.diagnostics[0].where
     assert position is not None
     assert position.line == line
+
+
+def test_locations_behind_ops_of_xdsl_are_read_as_behind_ours() -> None:
+    """As JAX and MLIR print them: aliases that are defined behind the module, and places of all kinds."""
+    text = """\
+func.func @f(%x: i32) -> i32 {
+  %c = arith.constant 1 : i32 loc(#loc1)
+  %sum = arith.addi %x, %c {test.at = loc("y")} : i32 loc("b.py":3:4 to :9)
+  return %sum : i32
+}
+#loc1 = loc("a.py":1:2)
+"""
+    printed = print_module(parse_module(text), debuginfo=True)
+    assert 'loc("a.py":1:2)' in printed
+    assert 'loc("b.py":3:4 to :9)' in printed
+    assert 'loc("y")' in printed
