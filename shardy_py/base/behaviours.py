@@ -259,8 +259,9 @@ class Behaviour(Enum):
     )
     SHARDINGS_HAVE_AXES = ReferenceChange(
         JAX_0_12,
-        "XLA's partitioner has shardings by mesh and axes: gathers and scatters merge them axis by axis, and "
-        "no all-to-all goes between one and a partial one by tiles; before, all are by tiles",
+        "XLA's partitioner has shardings by mesh and axes, but of what broadcasts keep: gathers and scatters "
+        "merge them axis by axis, and no all-to-all goes between one and a partial one by tiles; before, all "
+        "are by tiles",
         "tests/xla/spmd/test_releases.py",
     )
     MERGED_TILES_KEEP_GROUPS = ReferenceChange(

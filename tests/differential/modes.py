@@ -16,10 +16,11 @@ from shardy_py.cli.pass_text import build_step
 from shardy_py.mlir.dialects import parse_module, print_module
 from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.passes.runner import run_passes
-from tests.differential.explained import UNKNOWN, crash_cause, difference_cause, refusal_cause
+from tests.differential.explained import UNKNOWN, crash_cause, difference_cause
 from tests.differential.meshes import Width
 from tests.differential.programs import wide_program
 from tests.differential.reference_process import CRASHED, FAILED, ReferenceProcess
+from tests.differential.refusals import refusal_cause
 from tests.differential.shrink import shrink
 from tests.passes.programs import ProgramWriter
 

@@ -13,13 +13,14 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from shardy_py.ops import TABLE
-from tests.differential.explained import UNKNOWN, crash_cause, refusal_cause
+from tests.differential.explained import UNKNOWN, crash_cause
 from tests.differential.flow_ops import Family
 from tests.differential.meshes import Width
 from tests.differential.modes import CRASH, MODES, Mode, Outcome, compare, made_small, run_ours, spelled
 from tests.differential.op_families import ALWAYS, REASONS, rows
 from tests.differential.programs import wide_program
 from tests.differential.reference_process import CRASHED, ReferenceProcess
+from tests.differential.refusals import refusal_cause
 from tests.differential.shrink import shrink
 from tests.differential.writer import Kind, Scope, Value, Writer
 

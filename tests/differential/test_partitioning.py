@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from shardy_py.base import releases
+from shardy_py.base.behaviours import Behaviour
+from shardy_py.ops import TABLE, Family
 from tests.differential.modes import DIFFERENT, REFUSED, SAME, Mode, Outcome, Step, compare
 from tests.differential.partitioning import LOCAL, PAD, PASSES, RESOLVE, explained, outcome_of, random_cases
 from tests.differential.reference_process import ReferenceProcess
@@ -44,3 +48,95 @@ def test_causes() -> None:
     assert "casts" in explained(PAD, outcome("module {}", "module {unrealized_conversion_cast}")).cause
     assert explained(RESOLVE, outcome("module {}", "module { }", "stablehlo.pad %0")).cause == ""
     assert explained(LOCAL, outcome("-:1:1: error: a", "error: b")).kind == REFUSED
+
+
+PADDED = """sdy.mesh @mesh = <["x"=2]>
+func.func @main(%a: tensor<3x{0}>) -> tensor<3x{1}> {{
+  %b = sdy.all_slice [{{"x"}}] %a out_sharding=<@mesh, [{{"x"}}]> : tensor<3x{0}>
+  %0 = "{2}"({3}) {{sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{{"x"}}]>]>}} : ({4}) -> tensor<3x{1}>
+  %1 = sdy.all_gather [{{"x"}}] %0 out_sharding=<@mesh, [{{}}]> : tensor<3x{1}>
+  return %1 : tensor<3x{1}>
+}}
+"""
+ELEMENTS = (("f32", "f32"), ("f32", "i1"), ("i32", "i32"), ("f32", "complex<f32>"), ("complex<f32>",) * 2)
+
+
+def test_padding_takes_no_elementwise_op_of_chlo(process: ReferenceProcess) -> None:
+    """Each of them is the cause of its refusal, and none of those of StableHLO."""
+    if not Behaviour.POSITIONS_ARE_NARROW.holds:
+        pytest.skip("the causes are those of JAX 0.12")
+    mode = Mode(PAD, lambda rng: "", ((PAD, ""),))
+    names = [n for n, row in TABLE.items() if n.startswith("chlo.") and row.kind is Family.ELEMENTWISE]
+    found = {name: str(compare(mode, text, process)) for name in names if (text := _padded(name, process))}
+    assert len(found) > 40
+    refused = "C++ refuses (its padding leaves casts: {})"
+    assert found == {name: refused.format(name) for name in found}
+    assert compare(mode, _padded("stablehlo.negate", process), process) == Outcome(SAME)
+
+
+def _padded(name: str, reference: ReferenceProcess) -> str:
+    """A program with an op of an uneven dimension, empty if it has another number or type of operands."""
+    for arity, (given, made) in product((1, 2), ELEMENTS):
+        operands, types = (", ".join([each] * arity) for each in ("%b", f"tensor<3x{given}>"))
+        text = PADDED.format(given, made, name, operands, types)
+        if not reference.run(text, "")[0]:
+            return text
+    return ""
+
+
+PROGRAMS = {
+    "it leaves shapes in operands, and iotas of such a shape, as those of the whole": (
+        LOCAL,
+        """func.func @main(%s: tensor<1xi32>) -> tensor<4xf32> {
+  %0 = stablehlo.dynamic_iota %s, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>}
+    : (tensor<1xi32>) -> tensor<4xf32>
+  %1 = sdy.all_gather [{"x"}] %0 out_sharding=<@mesh, [{}]> : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}""",
+    ),
+    "it leaves partition_id and channels of the program as they are among replicas": (
+        f"{LOCAL}{{replica-count=2}}",
+        """func.func @main(%a: tensor<4xf32>) -> tensor<ui32> {
+  %0 = stablehlo.partition_id : tensor<ui32>
+  return %0 : tensor<ui32>
+}""",
+    ),
+    "it takes the size of a dimension from the part of a device": (
+        LOCAL,
+        """func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<i32> {
+  %0 = stablehlo.get_dimension_size %a, dim = 0 : (tensor<4xf32>) -> tensor<i32>
+  return %0 : tensor<i32>
+}""",
+    ),
+    "it drops updates that lie in the parts of two devices": (
+        LOCAL,
+        """func.func @main(%a: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>},
+    %u: tensor<4xf32>) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) {
+  %i = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %a, %u, %i {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"x"}]>]>}
+    : (tensor<8xf32>, tensor<4xf32>, tensor<i32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}""",
+    ),
+    "its all-reduces sum along axes that their operand is not unreduced along": (
+        "sdy-per-instruction-partitioning",
+        """func.func @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>})
+    -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"y"}]>}) {
+  %0 = sdy.all_reduce {"x"} %a out_sharding=<@mesh, [{"y"}]> : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}""",
+    ),
+}
+
+
+@pytest.mark.parametrize("cause", PROGRAMS)
+def test_each_cause_of_a_difference_has_a_program(cause: str, process: ReferenceProcess) -> None:
+    if not Behaviour.POSITIONS_ARE_NARROW.holds:
+        pytest.skip("the causes are those of JAX 0.12")
+    step, body = PROGRAMS[cause]
+    name, _, options = step.removesuffix("}").partition("{")
+    axes = '"x"=2, "y"=2' if '"y"' in body else '"x"=2'
+    found = compare(
+        Mode(name, lambda rng: "", ((name, options),)), f"sdy.mesh @mesh = <[{axes}]>\n{body}\n", process
+    )
+    assert str(found) == f"different ({cause})", found.detail

@@ -92,7 +92,8 @@ def broadcast(
     if target.is_replicated:
         return replace(replicating([operand], shape, operand.element, target), is_splat=not operand.shape)
     added = [i for i in range(len(shape)) if i not in dimensions]
-    wanted = target.replicated_on(added).without_dimensions(added)
+    # Without new dimensions XLA takes the operand's sharding for one by tiles.
+    wanted = target.replicated_on(added).without_dimensions(added) if added else target.by(None)
     found = result_of([reshard(operand, wanted)], shape, target, operand.element)
     return replace(found, is_splat=not operand.shape)
 

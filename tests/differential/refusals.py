@@ -1,0 +1,144 @@
+"""Why C++ refuses a program that has a result here. A cause is proved as those of `explained.py` are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from shardy_py.ops import TABLE
+from tests.differential.explained import UNKNOWN
+from tests.differential.removal import named, without_ops
+
+
+@dataclass(frozen=True)
+class RefusalCause:
+    """Why C++ refuses a program of its own making.
+
+    words: what it says then, as an expression. ops: those of which each has been seen to be the cause.
+    """
+
+    name: str
+    words: str
+    ops: tuple[str, ...]
+
+
+_CHLO = tuple(name for name in TABLE if name.startswith("chlo."))
+_TYPES = (
+    r"(inferred|output) (shape|type\(s\)) [^\n]* (is|are) incompatible with return type"
+    r"|requires compatible types|rhs group dimension is expected"
+    r"|Expects that for each dim in operand_batching_dims|contracting dimension sizes must match"
+)
+REFUSAL_CAUSES = (
+    RefusalCause(
+        "its partitioner has no barriers",
+        "failed to legalize operation 'sdy.propagation_barrier'",
+        ("sdy.propagation_barrier",),
+    ),
+    RefusalCause(
+        "its padding leaves casts",
+        "found unrealized_conversion_cast after pad-for-div",
+        (
+            *_CHLO,
+            "stablehlo.custom_call",
+            "stablehlo.einsum",
+            "stablehlo.broadcast",
+            "sdy.propagation_barrier",
+        ),
+    ),
+    RefusalCause(
+        "its scatters may not be sharded along dimensions that updates lack and no index addresses",
+        "that is not indexed but in inserted window dimension is not supported",
+        ("stablehlo.scatter",),
+    ),
+    RefusalCause(
+        "its partitioner does not make it local where windows are sharded",
+        "failed to legalize operation 'stablehlo.convolution'",
+        ("stablehlo.convolution",),
+    ),
+    RefusalCause(
+        "its partitioner leaves sizes in attributes or operands as they are",
+        _TYPES,
+        (
+            *(
+                "chlo.constant",
+                "chlo.ragged_dot",
+                "chlo.scan",
+                "stablehlo.broadcast",
+                "stablehlo.dynamic_iota",
+            ),
+            *("stablehlo.dynamic_broadcast_in_dim", "stablehlo.dynamic_slice", "stablehlo.gather"),
+            *("stablehlo.rng", "stablehlo.scatter", "stablehlo.slice"),
+        ),
+    ),
+)
+"""Refusals of the partitioner."""
+INVALID_COLLECTIVE = "'sdy.collective_permute' op sharded size of result doesn't match"
+_TWICE = re.compile(r"(duplicate axis ref|sub-ax[ei]s)[^\n]*\n[^\n]*see current operation: ")
+_BOUND = re.compile(
+    r'operates on axis "(\w+)" which is already bound by a parent sdy.manual_computation op\n'
+    r"[^\n]*see current operation: [^\n]*, unreduced=\w*\{([^}]*)\}"
+)
+_BOTH = re.compile(r"<@\w+, (\[[^\]]*\])[^<>]*, unreduced=\w*\{([^}]*)\}")
+
+
+def _is_unreduced_and_sharded(message: str) -> bool:
+    """Whether an op that C++ made has a result unreduced along an axis that shards it."""
+    found = _TWICE.search(message)
+    shardings = _BOTH.findall(message[found.end() :]) if found else ()
+    return any(not _names(sharding).isdisjoint(_names(unreduced)) for sharding, unreduced in shardings)
+
+
+def _is_unreduced_inside(message: str) -> bool:
+    """Whether an op that C++ made in a manual computation has a result unreduced along its manual axes."""
+    found = _BOUND.search(message)
+    return found is not None and found[1] in _names(found[2])
+
+
+def _names(axes: str) -> set[str]:
+    return set(re.findall(r'"(\w+)"', axes))
+
+
+INVALID: tuple[tuple[str, Callable[[str], bool]], ...] = (
+    (
+        "its reshard-to-collectives makes a collective_permute that does not verify",
+        lambda message: INVALID_COLLECTIVE in message,
+    ),
+    (
+        "its optimized collectives have sub-axes that are to be merged",
+        lambda message: "'sdy.all_to_all' op two consecutive sub-axes can be merged" in message,
+    ),
+    (
+        "its reshard-to-collectives slices a value of a mesh with another order of devices",
+        lambda message: "'sdy.all_slice' op result mesh does not match operand mesh" in message,
+    ),
+    (
+        "its per-instruction partitioning leaves the sharding of an unreduced result within the computation",
+        _is_unreduced_inside,
+    ),
+    (
+        "its full explicit reshards leave a result unreduced along axes that come to shard it",
+        _is_unreduced_and_sharded,
+    ),
+)
+"""What no program may have and C++ made, as its message says."""
+
+
+def refusal_cause(text: str, message: str, refusal: Callable[[str], str]) -> str:
+    """Why C++ refuses what has a valid result here: the cause and the op whose absence ends this refusal.
+
+    If it takes the absence of several ops, these are named.
+    refusal: what C++ says of another program; empty if it has a result.
+    """
+    for name, is_meant in INVALID:
+        if is_meant(message):
+            return name
+    for cause in REFUSAL_CAUSES:
+        if re.search(cause.words, message):
+            ops = [name for name in cause.ops if name in text]
+            tried = [*((name,) for name in ops), *([tuple(ops)] if len(ops) > 1 else [])]
+            for names in tried:
+                saved = without_ops(named(*names))(text)
+                if saved != text and not re.search(cause.words, refusal(saved)):
+                    return f"{cause.name}: {', '.join(names)}"
+    return UNKNOWN
