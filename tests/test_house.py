@@ -1,6 +1,8 @@
 """Types and words of the package: what `tools/measure_house.py` counts only goes down."""
 
 import ast
+import re
+from collections.abc import Iterator
 
 import pytest
 
@@ -25,3 +27,23 @@ def test_lines_without_types(pattern: str, most: int) -> None:
 def test_class_names_are_used_once() -> None:
     trees = {path: ast.parse(text) for path, text in FILES.items()}
     assert [name for name in measure_house.repeated_classes(trees) if not name.startswith("_")] == []
+
+
+def test_files_have_at_most_400_lines() -> None:
+    generated = "op_classes.py"
+    assert [path for path, text in FILES.items() if text.count("\n") > 400 and path.name != generated] == []
+
+
+def test_docstrings_open_with_a_noun_or_a_verb() -> None:
+    """`True if ...` or `The axes that ...` instead of `Whether ...`, `What ...`."""
+    opens = re.compile(r"(What|Where|Whether|Of|Those)\b")
+    found = ((path, text) for path, source in FILES.items() for text in docstrings(ast.parse(source)))
+    assert [(str(path), text) for path, text in found if opens.match(text)] == []
+
+
+def docstrings(tree: ast.Module) -> Iterator[str]:
+    """The docstrings of a file: of itself, classes, functions, and values."""
+    for node in ast.walk(tree):
+        for statement in getattr(node, "body", ()) if not isinstance(node, ast.Lambda | ast.IfExp) else ():
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                yield str(statement.value.value).strip()

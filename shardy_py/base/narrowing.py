@@ -4,6 +4,8 @@
 
 >>> is_sequence((1, "a")), is_sequence("ab"), is_mapping({"a": 1})
 (True, False, True)
+>>> is_any_sequence("ab"), is_iterable({1, 2})
+(True, True)
 
 Not here: values that fit an annotation (`annotations.py`), values of JSON (`json_values.py`).
 """

@@ -98,7 +98,7 @@ class _Sliced:
 
 
 def _sliced(value: Value, dimension: int, result: TensorSharding, state: Resolution) -> _Sliced | None:
-    """What a slice along the dimension alone takes of a tensor that is sharded as the result."""
+    """The elements that a slice along the dimension alone takes of a tensor sharded as the result."""
     op = value.owner
     if not isinstance(op, SliceOp):
         return None

@@ -41,7 +41,7 @@ from shardy_py.mlir.plain import plain, tensor_type
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, resized, shape_of
 from shardy_py.mlir.symbols import Symbols, meshes_of
 from shardy_py.mlir.text.float_formats import FORMATS
-from shardy_py.mlir.typed import op_of
+from shardy_py.mlir.typed import of_kind, op_of
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.ops import REDUCTIONS, Identity, TensorType
 from shardy_py.passes.export.communication_ops import step_op
@@ -96,7 +96,7 @@ def _is_mostly_padding(
     op: Operation, shape: tuple[int, ...], source: TensorSharding, target: TensorSharding, mesh: Mesh
 ) -> bool:
     """True if rings receive less for the sum of a gather's result than for its operands, padding included."""
-    form = FORMATS.get(cast(TensorType, tensor_type(op.results[0].type)).element)
+    form = FORMATS.get(of_kind(tensor_type(op.results[0].type), TensorType).element)
     if not isinstance(op, sdy.AllGatherOp) or target.unreduced_axes or (form is not None and form.is_power):
         return False
     gathered = prod(local_shape(source, mesh, shape)) * _size(plain(op.properties["gathering_axes"]), mesh)

@@ -268,7 +268,10 @@ _KERNELS: dict[str, Callable[..., object]] = {
 
 @contextmanager
 def kept_whole() -> Generator[None]:
-    """Within it, the ops of `_KERNELS` that torch's dispatcher runs are sums of `dot_general`."""
+    """Within it, the ops of `_KERNELS` that torch's dispatcher runs are sums of `dot_general`.
+
+    They are decomposed before autograd records them, which a `TorchDispatchMode`, behind it, would not see.
+    """
     composite = torch_module("torch._C").DispatchKey.CompositeImplicitAutograd
     library = torch_module("torch").ops.aten
     dot_general_op()
