@@ -1,27 +1,39 @@
 """Inputs of exact runs: uniform residues, integers from the ranges that they index, random padding.
 
-Integers come from a mixture: below one of the sizes that the program indexes, edges of these ranges, zeros;
-negative ones, and the whole range of their type, in some runs.
+Integers come from a mixture: below one of the sizes that the program indexes, or of the numbers that it
+compares integers with, edges of these ranges, zeros; negative ones, and the whole range of their type, in
+some runs. Where equal floats are to be told apart, many are one of a few: zero, one, the program's constants,
+and two residues.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.ir import SSAValue
 
 from shardy_py.base.arrays import AnyDtype
-from shardy_py.mlir.ir import walk_pre_order
+from shardy_py.mlir.dialects.traits import constant_of, is_constant
+from shardy_py.mlir.ir import operands_of, walk_pre_order
 from shardy_py.mlir.record import record_of
+from shardy_py.mlir.text.dense import is_splat
 from shardy_py.ops import Family, TensorType
 from shardy_py.ops.compute import Array
 from shardy_py.ops.table import TABLE
+from shardy_py.run.interpret.constants import array_of
 from shardy_py.run.interpret.inputs import dtype_of
 from shardy_py.run.proof.field.residues import Residues
 
 _ZEROS, _EDGES, _SCALAR_EDGES = 0.12, 0.3, 0.5
 _FULL_RANGE, _NEGATIVE, _POSITIVE = 0.25, 0.75, 0.5
+_TIED, _WITH_CONSTANTS, _FEW = 0.75, 0.5, 4
+"""The share of equal floats; that of tensors that have all constants, or the first few only."""
+_MOST_CONSTANTS = 12
+_COMPARING = ("compare", "broadcast_compare", "clamp", "remainder")
+_LARGEST = 1 << 31
 
 
 def indexed_sizes(module: ModuleOp) -> tuple[int, ...]:
@@ -37,13 +49,51 @@ def indexed_sizes(module: ModuleOp) -> tuple[int, ...]:
     return tuple(sorted(sizes)) or (10,)
 
 
+def compared_integers(module: ModuleOp) -> tuple[int, ...]:
+    """Returns the constants with which integers are compared: masks and tokens begin and end there."""
+    found: set[int] = set()
+    for op in walk_pre_order(module):
+        if op.name.rpartition(".")[2] in _COMPARING:
+            for value in constants_of(operands_of(op)):
+                if value.dtype.kind in "iu" and 0 < int(value) < _LARGEST:
+                    found.add(int(value))
+    return tuple(sorted(found))
+
+
+def float_constants(module: ModuleOp) -> tuple[float, ...]:
+    """Returns the numbers of which the program has constants, at most a few."""
+    values = (op.results[0] for op in walk_pre_order(module) if is_constant(op))
+    floats = (value for value in constants_of(values) if value.dtype.kind not in "biuc")
+    found = dict.fromkeys(float(value) for value in floats)
+    return tuple(value for value in found if np.isfinite(value))[:_MOST_CONSTANTS]
+
+
+def constants_of(values: Iterable[SSAValue]) -> Iterator[Array]:
+    """Returns the elements of those of the values that are constants of one element, repeated or not."""
+    for value in values:
+        op = constant_of(value)
+        attribute = None if op is None else op.properties.get("value")
+        if isinstance(attribute, DenseIntOrFPElementsAttr) and is_splat(attribute):
+            yield array_of(attribute).reshape(-1)[:1].reshape(())
+
+
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What draws the elements of inputs. sizes: that the program indexes."""
+    """What draws the elements of inputs.
+
+    sizes: numbers below which integers are drawn. ties: the floats of which many are equal; (): uniform ones.
+    """
 
     field: Residues
     random: np.random.Generator
     sizes: tuple[int, ...]
+    ties: tuple[float, ...] = ()
+
+    @staticmethod
+    def tied(field: Residues, random: np.random.Generator, constants: Sequence[float]) -> tuple[float, ...]:
+        """Returns the residues of which inputs with equal elements are made."""
+        known = field.encoded(np.array([0.0, 1.0, *constants]))
+        return (*field.uniform(random, (2,)).tolist(), *known.tolist())
 
     def of(self, type_: TensorType, shape: tuple[int, ...] | None = None) -> Array:
         """Returns random elements of a tensor."""
@@ -59,8 +109,16 @@ class Inputs:
         if dtype.kind in "iu" or "int" in dtype.name:
             return self._integers(dtype, shape)
         if dtype.kind == "c":
-            return self.field.uniform(random, shape) + 1j * self.field.uniform(random, shape)
-        return self.field.uniform(random, shape)
+            return self._floats(shape) + 1j * self._floats(shape)
+        return self._floats(shape)
+
+    def _floats(self, shape: tuple[int, ...]) -> Array:
+        random, values = self.random, self.field.uniform(self.random, shape)
+        if not self.ties:
+            return values
+        count = len(self.ties) if random.random() < _WITH_CONSTANTS else _FEW
+        equal = np.array(self.ties)[random.integers(0, count, shape)]
+        return np.where(random.random(shape) < _TIED, equal, values)
 
     def _integers(self, dtype: AnyDtype, shape: tuple[int, ...]) -> Array:
         random, order = self.random, self.field.order

@@ -26,7 +26,8 @@ class Exactness:
 
     runs: their number. orders: of residues. branches: the most branches of a conditional that ran; 0: there
     is none. uninterpreted, whole: ops that were functions of elements, and of whole operands. degree: the
-    largest of a difference of two values as a polynomial; None: it has no bound.
+    largest of a difference of two values as a polynomial; None: it has no bound. ties: runs with equal floats
+    among the inputs, of which the bound says nothing.
     """
 
     runs: int
@@ -35,6 +36,7 @@ class Exactness:
     uninterpreted: tuple[str, ...] = ()
     whole: tuple[str, ...] = ()
     degree: int | None = None
+    ties: int = 0
 
     @property
     def error(self) -> float | None:
@@ -52,13 +54,17 @@ class Exactness:
         arithmetic = (
             f"field of a random prime of 31 bits, functions uninterpreted; {runs}: {orders}{branches}"
         )
+        if self.ties:
+            arithmetic += f", {self.ties} with equal inputs"
+        uniform = self.runs - self.ties
+        bounded = f"{uniform} run" + "s" * (uniform != 1)
         lines = [f"arithmetic: {arithmetic}"]
         if self.error is None:
             lines.append("error: no bound, as the degree of some values is too large")
         else:
             lines.append(
                 f"error: below {_above(self.error)} in each run, for a difference of degree {self.degree:,} "
-                f"in {APPLICATIONS} applications of functions; {runs}"
+                f"in {APPLICATIONS} applications of functions; {bounded}"
             )
         if self.whole:
             lines.append(f"functions of whole operands: {', '.join(self.whole)}")
@@ -78,6 +84,7 @@ class Exactness:
             tuple(sorted({name for part in every for name in part.uninterpreted})),
             tuple(sorted({name for part in every for name in part.whole})),
             max(degrees) if len(degrees) == len(every) else None,
+            max(part.ties for part in every),
         )
 
 

@@ -59,14 +59,17 @@ class Shadows:
     """The true values of some arrays of residues."""
 
     def __init__(self) -> None:
-        self._values: dict[int, Array] = {}
+        self._values: dict[int, tuple[weakref.ref[Array], Array]] = {}
 
     def of(self, array: Any) -> Array | None:
         """Returns the true values: integers are their own."""
         if type(array) is not np.ndarray:  # a region
             return None
         values = cast(Array, array)
-        return values if values.dtype.kind not in "fc" else self._values.get(id(array))
+        if values.dtype.kind not in "fc":
+            return values
+        known = self._values.get(id(array))
+        return None if known is None else known[1]
 
     def all_of(self, arrays: tuple[Any, ...]) -> list[Array] | None:
         """Returns the true values of all; None if one has none."""
@@ -76,10 +79,9 @@ class Shadows:
 
     def add(self, array: Array, value: Array) -> None:
         """Says what the values are, as long as the array lives."""
-        key = id(array)
-        if key not in self._values:
-            weakref.finalize(array, self._values.pop, key, None)
-        self._values[key] = value
+        key, values = id(array), self._values
+        # The entry goes before the memory of the array does, so no other array has its key.
+        values[key] = weakref.ref(array, lambda dead: values.pop(key, None)), value
 
 
 Meaning = Callable[["FieldArithmetic", FieldSite], "Compute | None"]
@@ -87,10 +89,10 @@ Meaning = Callable[["FieldArithmetic", FieldSite], "Compute | None"]
 
 
 class FieldArithmetic(Arithmetic):
-    """A field, and functions, for one program.
+    """A field, and functions, for one program, in one run after the other.
 
-    sites: of its ops. meaning_of: what an op means, by the name of its row. turn: by how many branches
-    conditionals are turned.
+    field, hashes, turn: of the run that has begun; `turn` is by how many branches conditionals are turned.
+    sites: of the ops. meaning_of: what an op means, by the name of its row.
     uninterpreted, whole: the ops that were hashed element by element, and of whole operands.
     """
 
@@ -104,12 +106,20 @@ class FieldArithmetic(Arithmetic):
         meaning_of: Callable[[str], Meaning],
         turn: int = 0,
     ) -> None:
-        self.field, self.hashes, self.sites, self.turn = field, hashes, sites, turn
+        self.sites = sites
         self._meaning_of = meaning_of
+        self._ufuncs = {plain: FieldUfunc(field, plain) for plain in (np.add, np.multiply)}
+        self.begin(field, hashes, turn)
         self.shadows = Shadows()
         self.uninterpreted: set[str] = set()
         self.whole: set[str] = set()
         self.branches: set[int] = set()
+
+    def begin(self, field: Residues, hashes: Hash, turn: int) -> None:
+        """Begins another run: ops that were built before compute in its field."""
+        self.field, self.hashes, self.turn = field, hashes, turn
+        for ufunc in self._ufuncs.values():
+            ufunc.field = field
 
     def function_of(self, op: Hashable, record: OpRecord) -> Compute | None:
         """Returns the function of an op with floats."""
@@ -162,7 +172,7 @@ class FieldArithmetic(Arithmetic):
 
     def ufunc(self, ufunc: Any) -> Any:
         """Returns sums and products of the field."""
-        return FieldUfunc(self.field, ufunc) if ufunc in (np.add, np.multiply) else ufunc
+        return self._ufuncs.get(ufunc, ufunc)
 
     def follow(
         self, run: Callable[[list[Any]], Sequence[Any]], operands: Sequence[Any], results: Sequence[Any]
@@ -183,7 +193,7 @@ class FieldArithmetic(Arithmetic):
 
     def residues(self, bits: Array) -> Array:
         """Returns residues of random bits."""
-        return self.field.arranged((bits % np.uint64(self.field.prime)).astype(np.float64))
+        return self.field.of_bits(bits)
 
     def codes(self, array: Array) -> list[Array]:
         """Returns what hashes take: one array, or two of complex numbers."""

@@ -60,10 +60,9 @@ def inference(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
 
 def training(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """StableHLO's specification, "batch_norm_training"."""
-    field = arithmetic.field
 
     def compute(record: OpRecord, operand: Array, scale: Array, offset: Array) -> tuple[Array, ...]:
-        batch = _Batch.of(arithmetic, site, operand)
+        field, batch = arithmetic.field, _Batch.of(arithmetic, site, operand)
         mean = field.divide(batch.total(operand), batch.count)
         centered = field.subtract(operand, mean.reshape(batch.shape))
         variance = field.divide(batch.total(field.multiply(centered, centered)), batch.count)
@@ -74,12 +73,11 @@ def training(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
 
 def grad(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """StableHLO's specification, "batch_norm_grad"."""
-    field = arithmetic.field
 
     def compute(
         record: OpRecord, operand: Array, scale: Array, mean: Array, variance: Array, output: Array
     ) -> tuple[Array, ...]:
-        batch = _Batch.of(arithmetic, site, operand)
+        field, batch = arithmetic.field, _Batch.of(arithmetic, site, operand)
         shape, deviation = batch.shape, batch.deviation(variance)
         centered = field.subtract(operand, mean.reshape(shape))
         moment = batch.total(field.multiply(output, centered)).reshape(shape)
