@@ -188,7 +188,8 @@ class _Exact:
         arrays = _arrays(case, inputs, given)
         if floats is Floats.ZERO:
             arrays = [
-                array if array is None or array.dtype.kind not in "fc" else 0 * array for array in arrays
+                array if array is None or array.dtype.kind not in "fc" else np.zeros_like(array)
+                for array in arrays
             ]
         expected = Expected(self._wanted)
         lanes = [TOKEN if array is None else array[None] for array in arrays]
