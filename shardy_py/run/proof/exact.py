@@ -19,7 +19,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from shardy_py.mlir.ir import operands_of, type_of, walk_pre_order
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of
-from shardy_py.mlir.symbols import function_name
+from shardy_py.mlir.symbols import Symbols, function_name
 from shardy_py.ops import Control, OpRecord
 from shardy_py.ops.compute import Array
 from shardy_py.ops.compute.lanes import TOKEN
@@ -40,6 +40,7 @@ from shardy_py.run.proof.field.conversions import Format, format_of, kept_format
 from shardy_py.run.proof.field.facet import MEANINGS
 from shardy_py.run.proof.field.hashing import Hash
 from shardy_py.run.proof.field.residues import ORDERS, Residues
+from shardy_py.run.proof.float_loops import ends_by_floats
 from shardy_py.run.proof.options import ProofOptions
 from shardy_py.run.proof.returned import returned
 from shardy_py.run.proof.shards import Shards
@@ -65,16 +66,17 @@ def formats_of(records: dict[Operation, OpRecord]) -> dict[SSAValue, Format | No
 
 
 def widened_sites(
-    records: dict[Operation, OpRecord], formats: dict[SSAValue, Format | None]
+    module: ModuleOp, records: dict[Operation, OpRecord], formats: dict[SSAValue, Format | None]
 ) -> dict[Operation, FieldSite]:
     """Returns the sites of ops whose floats are f64 now."""
     sites: dict[Operation, FieldSite] = {}
+    symbols = Symbols(module)
     for op, original in records.items():
         given = tuple(
             formats[value] if value in formats else format_of(type_)
             for value, type_ in zip(operands_of(op), original.operands, strict=False)
         )
-        sites[op] = FieldSite(original, record_of(op), given, _is_condition(op))
+        sites[op] = FieldSite(original, record_of(op), given, _is_condition(op), ends_by_floats(op, symbols))
     return sites
 
 
@@ -183,14 +185,10 @@ class _Exact:
             whole.renew()
             local.renew()
         floats = self._kinds[number].floats
-        ties = Inputs.tied(field, random, self._constants) if floats is Floats.TIED else ()
-        inputs = Inputs(field, random, self._sizes, ties)
+        inputs = Inputs(field, random, self._sizes, self._ties(floats, field, random))
         arrays = _arrays(case, inputs, given)
         if floats is Floats.ZERO:
-            arrays = [
-                array if array is None or array.dtype.kind not in "fc" else np.zeros_like(array)
-                for array in arrays
-            ]
+            arrays = [_without_floats(array) for array in arrays]
         expected = Expected(self._wanted)
         lanes = [TOKEN if array is None else array[None] for array in arrays]
         for argument, array in zip(arguments_of(case.whole), lanes, strict=True):
@@ -210,6 +208,20 @@ class _Exact:
             return _Run(comparison.tally, fault_of(error.wrong, case.local, case.whole, case.sources))
         return _Run(comparison.tally, _result_fault(case, self._outputs, wanted, made, self._local))
 
+    def _ties(self, floats: Floats, field: Residues, random: np.random.Generator) -> tuple[float, ...]:
+        """The residues that inputs share; (): none."""
+        known = {
+            Floats.PAIR: (),
+            Floats.UNITS: (0.0, 1.0),
+            Floats.CONSTANTS: (0.0, 1.0, *self._constants),
+        }.get(floats)
+        if known is None:
+            return ()
+        two = field.uniform(random, (2,)).tolist()
+        if not known:
+            return tuple(two)
+        return (*two, field.least, field.greatest, *field.encoded(np.array(known)).tolist())
+
     def exactness(self, runs: int) -> Exactness:
         """How it was proven, in so many runs."""
         used = self._whole, self._local
@@ -222,7 +234,13 @@ class _Exact:
             tuple(sorted({name for arithmetic in used for name in arithmetic.whole})),
             degree_of(self.partitioned.whole),
             sum(kind.floats is not Floats.UNIFORM for kind in self._kinds[:runs]),
+            self._whole.iterations,
         )
+
+
+def _without_floats(array: Any) -> Any:
+    """The array, or zeros if it has floats."""
+    return array if array is None or array.dtype.kind not in "fc" else np.zeros_like(array)
 
 
 def _prepared(module: ModuleOp, sites: list[dict[Operation, FieldSite]]) -> Any:
@@ -230,7 +248,7 @@ def _prepared(module: ModuleOp, sites: list[dict[Operation, FieldSite]]) -> Any:
     formats = formats_of(records)
 
     def widened() -> None:
-        sites.append(widened_sites(records, formats))
+        sites.append(widened_sites(module, records, formats))
 
     return widened
 

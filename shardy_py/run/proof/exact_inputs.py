@@ -8,8 +8,9 @@ and two residues.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
@@ -29,8 +30,8 @@ from shardy_py.run.proof.field.residues import Residues
 
 _ZEROS, _EDGES, _SCALAR_EDGES = 0.12, 0.3, 0.5
 _FULL_RANGE, _NEGATIVE, _POSITIVE = 0.25, 0.75, 0.5
-_TIED, _WITH_CONSTANTS, _FEW = 0.75, 0.5, 4
-"""The share of equal floats; that of tensors that have all constants, or the first few only."""
+_TIED = 0.85
+"""The share of the floats of an input that are one of a few."""
 _MOST_CONSTANTS = 12
 _COMPARING = ("compare", "broadcast_compare", "clamp", "remainder")
 _LARGEST = 1 << 31
@@ -68,13 +69,13 @@ def float_constants(module: ModuleOp) -> tuple[float, ...]:
     return tuple(value for value in found if np.isfinite(value))[:_MOST_CONSTANTS]
 
 
-def constants_of(values: Iterable[SSAValue]) -> Iterator[Array]:
+def constants_of(values: Iterable[SSAValue]) -> Iterator[Any]:
     """Returns the elements of those of the values that are constants of one element, repeated or not."""
     for value in values:
         op = constant_of(value)
-        attribute = None if op is None else op.properties.get("value")
-        if isinstance(attribute, DenseIntOrFPElementsAttr) and is_splat(attribute):
-            yield array_of(attribute).reshape(-1)[:1].reshape(())
+        attribute: Any = None if op is None else op.properties.get("value")
+        if isinstance(attribute, DenseIntOrFPElementsAttr) and is_splat(cast(Any, attribute)):
+            yield from array_of(cast(Any, attribute)).reshape(-1)[:1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +89,6 @@ class Inputs:
     random: np.random.Generator
     sizes: tuple[int, ...]
     ties: tuple[float, ...] = ()
-
-    @staticmethod
-    def tied(field: Residues, random: np.random.Generator, constants: Sequence[float]) -> tuple[float, ...]:
-        """Returns the residues of which inputs with equal elements are made."""
-        known = field.encoded(np.array([0.0, 1.0, *constants]))
-        return (*field.uniform(random, (2,)).tolist(), *known.tolist())
 
     def of(self, type_: TensorType, shape: tuple[int, ...] | None = None) -> Array:
         """Returns random elements of a tensor."""
@@ -116,8 +111,7 @@ class Inputs:
         random, values = self.random, self.field.uniform(self.random, shape)
         if not self.ties:
             return values
-        count = len(self.ties) if random.random() < _WITH_CONSTANTS else _FEW
-        equal = np.array(self.ties)[random.integers(0, count, shape)]
+        equal = np.array(self.ties)[random.integers(0, len(self.ties), shape)]
         return np.where(random.random(shape) < _TIED, equal, values)
 
     def _integers(self, dtype: AnyDtype, shape: tuple[int, ...]) -> Array:

@@ -24,7 +24,7 @@ from shardy_py.run.proof.case import arguments_of
 from shardy_py.run.proof.field.arithmetic import is_float
 from shardy_py.run.proof.field.residues import ORDERS, Order
 
-_EACH, _TIED = 3, 4
+_EACH = 3
 _MAGNITUDE = "stablehlo.abs"
 _ORDERED = ("maximum", "minimum", "clamp", "abs")
 _TELL_TIES = ("compare", "sort", "top_k", "topk", "select_and_scatter", "partialreduce", "sign")
@@ -32,10 +32,16 @@ _TELL_TIES = ("compare", "sort", "top_k", "topk", "select_and_scatter", "partial
 
 
 class Floats(Enum):
-    """The floats of inputs: uniform residues; many of a few values, so that equal ones meet; all zero."""
+    """The floats of inputs: uniform residues, or mostly one of a few values, so that equal ones meet.
+
+    PAIR: two residues. UNITS: also zero, one, and the least and the greatest residue, beyond which sums are
+    on the other side. CONSTANTS: also those of the program. ZERO: no other.
+    """
 
     UNIFORM = auto()
-    TIED = auto()
+    PAIR = auto()
+    UNITS = auto()
+    CONSTANTS = auto()
     ZERO = auto()
 
 
@@ -45,6 +51,11 @@ class RunKind:
 
     order: Order
     floats: Floats = Floats.UNIFORM
+
+
+_TIED = {3: Floats.PAIR, 5: Floats.UNITS, 7: Floats.CONSTANTS}
+_FEW = {0: Floats.CONSTANTS}
+"""The runs with equal elements: one of each order, or that in which zero is in the middle."""
 
 
 def runs_of(modules: Iterable[ModuleOp], *, is_large: bool) -> tuple[RunKind, ...]:
@@ -64,13 +75,13 @@ def runs_of(modules: Iterable[ModuleOp], *, is_large: bool) -> tuple[RunKind, ..
         ties |= any(map(_tells_ties, records.values()))
         depends |= ties or any(map(_depends, records.values()))
         magnitudes |= any(record.name == _MAGNITUDE for record in records.values())
-    tied = Floats.TIED if ties else Floats.UNIFORM
-    if is_large or not depends:
-        return tuple(RunKind(order, tied if order == "middle" else Floats.UNIFORM) for order in ORDERS)
+    tied = (_FEW if is_large or not depends else _TIED) if ties else {}
+    count = len(ORDERS) * (1 if is_large or not depends else _EACH)
     runs = tuple(
-        RunKind(ORDERS[number % len(ORDERS)], tied if number % _TIED == _TIED - 1 else Floats.UNIFORM)
-        for number in range(_EACH * len(ORDERS))
+        RunKind(ORDERS[number % len(ORDERS)], tied.get(number, Floats.UNIFORM)) for number in range(count)
     )
+    if is_large:
+        return runs
     return (*runs, RunKind("middle", Floats.ZERO)) if magnitudes else runs
 
 

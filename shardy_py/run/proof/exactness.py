@@ -27,7 +27,8 @@ class Exactness:
     runs: their number. orders: of residues. branches: the most branches of a conditional that ran; 0: there
     is none. uninterpreted, whole: ops that were functions of elements, and of whole operands. degree: the
     largest of a difference of two values as a polynomial; None: it has no bound. ties: runs with equal floats
-    among the inputs, of which the bound says nothing.
+    among the inputs, of which the bound says nothing. iterations: after which a loop that goes on as floats
+    decide was ended; 0: there is none.
     """
 
     runs: int
@@ -37,6 +38,7 @@ class Exactness:
     whole: tuple[str, ...] = ()
     degree: int | None = None
     ties: int = 0
+    iterations: int = 0
 
     @property
     def error(self) -> float | None:
@@ -66,6 +68,10 @@ class Exactness:
                 f"error: below {_above(self.error)} in each run, for a difference of degree {self.degree:,} "
                 f"in {APPLICATIONS} applications of functions; {bounded}"
             )
+        if self.iterations:
+            lines.append(
+                f"loops that go on as floats decide: ended after at most {self.iterations} iterations"
+            )
         if self.whole:
             lines.append(f"functions of whole operands: {', '.join(self.whole)}")
         return lines
@@ -85,6 +91,7 @@ class Exactness:
             tuple(sorted({name for part in every for name in part.whole})),
             max(degrees) if len(degrees) == len(every) else None,
             max(part.ties for part in every),
+            max(part.iterations for part in every),
         )
 
 

@@ -26,6 +26,7 @@ from shardy_py.run.proof.field.hashing import Hash
 from shardy_py.run.proof.field.residues import Residues
 from shardy_py.run.proof.field.ufuncs import FieldUfunc
 
+_LEAST_ITERATIONS, _MORE = 3, 4
 _PURE = (Family.ELEMENTWISE, Family.MOVEMENT, Family.INDEXED)
 
 
@@ -35,13 +36,15 @@ class FieldSite:
 
     original: with the types of the program. record: with those that run, where all floats are f64.
     formats: the exponent and mantissa bits in which each float operand is exact; None: an integer.
-    is_condition: whether it decides if a loop goes on.
+    is_condition: whether it decides if a loop goes on. ends_by_floats: whether it is a loop that ends as
+    floats decide.
     """
 
     original: OpRecord
     record: OpRecord
     formats: tuple[tuple[int, int] | None, ...] = ()
     is_condition: bool = False
+    ends_by_floats: bool = False
 
     @property
     def name(self) -> str:
@@ -93,7 +96,8 @@ class FieldArithmetic(Arithmetic):
 
     field, hashes, turn: of the run that has begun; `turn` is by how many branches conditionals are turned.
     sites: of the ops. meaning_of: what an op means, by the name of its row.
-    uninterpreted, whole: the ops that were hashed element by element, and of whole operands.
+    uninterpreted, whole: the ops that were hashed element by element, and of whole operands. branches: the
+    numbers of branches of conditionals. iterations: the most of a loop that ends as floats decide.
     """
 
     is_exact = True
@@ -114,6 +118,7 @@ class FieldArithmetic(Arithmetic):
         self.uninterpreted: set[str] = set()
         self.whole: set[str] = set()
         self.branches: set[int] = set()
+        self.iterations = 0
 
     def begin(self, field: Residues, hashes: Hash, turn: int) -> None:
         """Begins another run: ops that were built before compute in its field."""
@@ -190,6 +195,15 @@ class FieldArithmetic(Arithmetic):
         """Turns all conditionals alike, so that all branches run without depending on inputs."""
         self.branches.add(count)
         return (position + self.turn) % count
+
+    def most_iterations(self, op: Hashable) -> int | None:
+        """Ends loops whose condition is a function of floats; in each run after another number."""
+        site = self.sites.get(op)
+        if site is None or not site.ends_by_floats:
+            return None
+        most = _LEAST_ITERATIONS + self.turn % _MORE
+        self.iterations = max(self.iterations, most)
+        return most
 
     def residues(self, bits: Array) -> Array:
         """Returns residues of random bits."""

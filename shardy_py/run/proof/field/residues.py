@@ -67,6 +67,11 @@ class Residues:
             }[self.order]
         )
 
+    @property
+    def greatest(self) -> float:
+        """The greatest representative."""
+        return self.least + self.prime - 1
+
     @cached_property
     def one(self) -> float:
         """The representative of 1."""
@@ -290,7 +295,8 @@ class Residues:
 
 def is_finite(array: Array) -> bool:
     """Returns whether all elements are: sums of residues do not overflow."""
-    return isfinite(np.add.reduce(array, None))
+    total = np.add.reduce(array, None)
+    return bool(np.isfinite(total)) if array.dtype.kind == "c" else isfinite(total)
 
 
 def _without_repeats(array: Array) -> tuple[Array, tuple[int, ...]]:
