@@ -26,7 +26,7 @@ from shardy_py.run.proof.proving import prove_in_floats
 from shardy_py.run.proof.widening import can_widen
 from shardy_py.run.proof.work import work_of
 
-_MANY = 1 << 18
+_MANY = 1 << 16
 """Elements of all results from which on each order of residues has one run instead of three."""
 
 
