@@ -193,6 +193,8 @@ class Answer:
             "arithmetic": "floats" if self.exactness is None else "exact",
             "error": None if self.exactness is None else self.exactness.error,
             "degree": None if self.exactness is None else self.exactness.degree,
+            "conditions": 0 if self.exactness is None else self.exactness.conditions,
+            "one_sided": [] if self.exactness is None else list(self.exactness.one_sided),
             "whole_operands": [] if self.exactness is None else list(self.exactness.whole),
             "smallest": None if self.smallest is None else self.smallest.text,
         }

@@ -16,10 +16,13 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from shardy_py.mlir.dialects.registry import syntax_table
 from shardy_py.mlir.ir import operands_of, type_of, walk_pre_order
+from shardy_py.mlir.op_errors import place_of
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.symbols import Symbols, function_name
+from shardy_py.mlir.text.naming import ValueNames
 from shardy_py.ops import Control, OpRecord
 from shardy_py.ops.compute import Array
 from shardy_py.ops.compute.lanes import TOKEN
@@ -30,6 +33,7 @@ from shardy_py.run.interpret.values import Value
 from shardy_py.run.proof.answer import Answer, ValueFault, fault_of
 from shardy_py.run.proof.case import Case, arguments_of, main_of
 from shardy_py.run.proof.comparison import LocalObserver, Tally, WrongValue, unequal
+from shardy_py.run.proof.coverage import Coverage
 from shardy_py.run.proof.degrees import degree_of
 from shardy_py.run.proof.exact_inputs import Inputs, compared_integers, float_constants, indexed_sizes
 from shardy_py.run.proof.exact_runs import Floats, RunKind, runs_of
@@ -113,6 +117,9 @@ def prove_exactly(
     with np.errstate(all="ignore"):
         for number, arrays in enumerate(given):
             done.append(exact.run(number, arrays))
+            if done[-1].fault is not None and not exact.divides:
+                exact.divides = True  # a law of quotients may have been needed
+                done[-1] = exact.run(number, arrays)
             if done[-1].fault is not None:
                 break
     tally = done[0].tally
@@ -135,10 +142,14 @@ def prove_exactly(
 
 
 class _Exact:
-    """Both programs in f64, built once for all runs."""
+    """Both programs in f64, built once for all runs.
+
+    divides: whether quotients are those of the field, and not functions of divisors.
+    """
 
     def __init__(self, partitioned: Partitioned, options: ProofOptions, kinds: Sequence[RunKind]) -> None:
         self.partitioned, self.options, self._kinds = partitioned, options, kinds
+        self.divides = False
         sites: list[dict[Operation, FieldSite]] = []
         self.case = case = Case.of(partitioned).in_field(lambda module: _prepared(module, sites))
         self._sizes = (*indexed_sizes(partitioned.whole), *compared_integers(partitioned.whole))
@@ -148,9 +159,9 @@ class _Exact:
         self._wanted = frozenset(value for found in case.found.values() for value in found.whole)
         self._parts: dict[tuple[object, ...], Shards] = {}
         self._inputs, self._outputs = case.inputs(), case.outputs()
-        whole = Settings(
-            limits=options.limits, observed=Expected(self._wanted).observed, arithmetic=self._whole
-        )
+        self._coverage = Coverage.of(case.whole)
+        first_seen = Expected(self._wanted, self._coverage)
+        whole = Settings(limits=options.limits, observed=first_seen.observed, arithmetic=self._whole)
         local = replace(
             whole,
             grid=partitioned.grid,
@@ -180,8 +191,8 @@ class _Exact:
         random, field, hashes = self._drawn(number)
         whole, local = self._executables
         for arithmetic in (self._whole, self._local):
-            arithmetic.begin(field, hashes, number // len(ORDERS) + number)
-        if number:
+            arithmetic.begin(field, hashes, number // len(ORDERS) + number, divides=self.divides)
+        if number or self.divides:
             whole.renew()
             local.renew()
         floats = self._kinds[number].floats
@@ -189,7 +200,7 @@ class _Exact:
         arrays = _arrays(case, inputs, given)
         if floats is Floats.ZERO:
             arrays = [_without_floats(array) for array in arrays]
-        expected = Expected(self._wanted)
+        expected = Expected(self._wanted, self._coverage)
         lanes = [TOKEN if array is None else array[None] for array in arrays]
         for argument, array in zip(arguments_of(case.whole), lanes, strict=True):
             expected.keep(argument, array)
@@ -222,6 +233,24 @@ class _Exact:
             return tuple(two)
         return (*two, field.least, field.greatest, *field.encoded(np.array(known)).tolist())
 
+    @property
+    def _has_quotients(self) -> bool:
+        return self._whole.inverts or self._local.inverts
+
+    def _one_sided(self) -> tuple[str, ...]:
+        """The conditions that came out one way, by name and line."""
+        found = self._coverage.one_sided()
+        if not found:
+            return ()
+        names = ValueNames(self.case.whole, syntax_table()).of
+        texts: list[str] = []
+        for value, was_true in found:
+            place = place_of(value.op)
+            line = "" if place is None else f" (line {place.line})"
+            name = f"{names.get(id(value), 'a value')} = {value.op.name}{line}"
+            texts.append(f"{'always' if was_true else 'never'} {name}")
+        return tuple(sorted(texts))
+
     def exactness(self, runs: int) -> Exactness:
         """How it was proven, in so many runs."""
         used = self._whole, self._local
@@ -232,9 +261,12 @@ class _Exact:
             min(max(branches, default=0), runs),
             tuple(sorted({name for arithmetic in used for name in arithmetic.uninterpreted})),
             tuple(sorted({name for arithmetic in used for name in arithmetic.whole})),
-            degree_of(self.partitioned.whole),
+            None if self.divides and self._has_quotients else degree_of(self.partitioned.whole),
             sum(kind.floats is not Floats.UNIFORM for kind in self._kinds[:runs]),
             self._whole.iterations,
+            len(self._coverage.conditions),
+            self._coverage.both,
+            self._one_sided(),
         )
 
 

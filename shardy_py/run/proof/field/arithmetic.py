@@ -26,7 +26,8 @@ from shardy_py.run.proof.field.hashing import Hash
 from shardy_py.run.proof.field.residues import Residues
 from shardy_py.run.proof.field.ufuncs import FieldUfunc
 
-_LEAST_ITERATIONS, _MORE = 3, 4
+_LEAST_ITERATIONS, _MORE = 3, 5
+_LARGEST_DIVISOR = float(1 << 16)
 _PURE = (Family.ELEMENTWISE, Family.MOVEMENT, Family.INDEXED)
 
 
@@ -96,8 +97,9 @@ class FieldArithmetic(Arithmetic):
 
     field, hashes, turn: of the run that has begun; `turn` is by how many branches conditionals are turned.
     sites: of the ops. meaning_of: what an op means, by the name of its row.
-    uninterpreted, whole: the ops that were hashed element by element, and of whole operands. branches: the
-    numbers of branches of conditionals. iterations: the most of a loop that ends as floats decide.
+    uninterpreted, whole: the ops that were hashed element by element, and of whole operands. branches:
+    the numbers of branches of conditionals. iterations: the most of a loop that ends as floats decide.
+    inverts: whether an inverse was a function.
     """
 
     is_exact = True
@@ -118,11 +120,16 @@ class FieldArithmetic(Arithmetic):
         self.uninterpreted: set[str] = set()
         self.whole: set[str] = set()
         self.branches: set[int] = set()
+        self.inverts = False
         self.iterations = 0
 
-    def begin(self, field: Residues, hashes: Hash, turn: int) -> None:
-        """Begins another run: ops that were built before compute in its field."""
-        self.field, self.hashes, self.turn = field, hashes, turn
+    def begin(self, field: Residues, hashes: Hash, turn: int, *, divides: bool = False) -> None:
+        """Begins another run: ops that were built before compute in its field.
+
+        divides: whether quotients are those of the field; else the inverse is a function like any other, so
+        that all values are polynomials.
+        """
+        self.field, self.hashes, self.turn, self.divides = field, hashes, turn, divides
         for ufunc in self._ufuncs.values():
             ufunc.field = field
 
@@ -174,6 +181,25 @@ class FieldArithmetic(Arithmetic):
     def add(self, lhs: Array, rhs: Array) -> Array:
         """Returns the sums of elements."""
         return self.field.add(lhs, rhs) if lhs.dtype.kind in "fc" else lhs + rhs
+
+    def divide(self, left: Array, right: Array) -> Array:
+        """Returns quotients: those of the field by small integers and what depends on constants alone.
+
+        By others a product with a function of the divisor, unless the run divides.
+        """
+        values = self.shadows.of(right)
+        if self.divides or values is not None or not right.size:
+            return self.field.divide(left, right)
+        small = (np.abs(np.real(right)) <= _LARGEST_DIVISOR) & (np.imag(right) == 0) | ~np.isfinite(right)
+        if small.all():
+            return self.field.divide(left, right)
+        self.inverts = True
+        codes = self.codes(right)
+        result: Array = self.residues(self.hashes.of("inverse", *codes))
+        if right.dtype.kind == "c":
+            result = result + 1j * self.residues(self.hashes.of("inverse.imag", *codes))
+        product = self.field.multiply(left, result)
+        return np.where(small, self.field.divide(left, right), product) if small.any() else product
 
     def ufunc(self, ufunc: Any) -> Any:
         """Returns sums and products of the field."""

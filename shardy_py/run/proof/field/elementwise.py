@@ -46,8 +46,17 @@ def _law(function: Callable[..., Array]) -> Meaning:
 
 
 add, subtract = _law(Residues.add), _law(Residues.subtract)
-multiply, divide, square = _law(Residues.multiply), _law(Residues.divide), _law(Residues.square)
+multiply, square = _law(Residues.multiply), _law(Residues.square)
 negate, conjugate = _law(Residues.negative), _law(Residues.conjugate)
+
+
+def divide(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
+    """A product with what `FieldArithmetic.inverse` is of the divisor."""
+
+    def compute(record: OpRecord, left: Array, right: Array) -> Array:
+        return arithmetic.divide(left, right)
+
+    return _placed(site, compute)
 
 
 def function(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
