@@ -90,7 +90,7 @@ class Exactness:
                 f"in {APPLICATIONS} applications of functions"
             )
             if self.applications > APPLICATIONS:
-                lines[-1] += f"; below {_SURE:g} in all of them up to {self.applications:,} applications"
+                lines.append(f"in all of them: below {_SURE:g}, up to {self.applications:,} applications")
         if self.iterations:
             lines.append(
                 f"loops that go on as floats decide: ended after at most {self.iterations} iterations"

@@ -52,7 +52,7 @@ def prove(partitioned: Partitioned, options: ProofOptions = DEFAULT, inputs: Seq
         return _with_branches(prove_as_is(partitioned, options, inputs), options)
     case = Case.of(partitioned)
     by_ops: Answer | None = None
-    if shapes == "ops" or repeats_ops(case):
+    if shapes == "ops" or (shapes == "auto" and repeats_ops(case)):
         by_ops = prove_ops(case, options, lambda part: _prove_part(part, options))
         if by_ops.is_complete:
             return by_ops

@@ -52,7 +52,7 @@ def prove_ops(
         except ShardyError as error:
             left.append(f"{op.name}: {error.first.what}")
             continue
-        if part.is_equal and part.same_ops is not False and not part.left and values is None:
+        if values is None and _is_whole_proof(part):
             proven.update(piece for _, piece in Pieces(Case.of(partitioned)).all())
         tally.add(part.tally)
         sizes |= dict(part.sizes)
@@ -72,6 +72,13 @@ def prove_ops(
     if values is None and answer.is_equal:
         answer = replace(answer, composition=Composition.of(case, proven))
     return answer
+
+
+def _is_whole_proof(part: Answer) -> bool:
+    """Whether every value was compared, and the local program stands for that of its own sizes."""
+    tally = part.tally
+    is_compared = not (tally.unknown or tally.unmatched or part.untaken or part.left)
+    return part.is_equal and is_compared and part.same_ops is not False
 
 
 def repeats_ops(case: Case) -> bool:
