@@ -15,8 +15,8 @@ from typing import Any
 from shardy_py.api import P, Program, Result, Sharding, Value, propagate
 from shardy_py.api.arguments import expect_one_of
 from shardy_py.api.foreign import foreign_sharding
-from shardy_py.api.program import ValueKey
 from shardy_py.api.sharding import parse_sharding
+from shardy_py.api.verified_module import ValueKey
 from shardy_py.base.byte_sizes import byte_size
 from shardy_py.hardware.cost import DEFAULT, CostModel
 from shardy_py.report.communication import SENDING_KINDS as KINDS

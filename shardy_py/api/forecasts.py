@@ -1,4 +1,4 @@
-"""What is computed once of a result, for all its reports: collectives by model and partitioner, XLA's plan.
+"""Values that all reports on a result share: collectives by model and partitioner, XLA's plan.
 
 Not here: the reports (`report/`), the methods that users call (`result.py`).
 """

@@ -1,19 +1,19 @@
-"""Programs: reading, looking up values, annotating. A program does not change: annotating returns another.
+"""Programs: reading, annotating, running. A program does not change: annotating returns another.
 
     program = Program.load("model.mlir")
     program = program.annotate({"%arg0": P("data", None), "result 0": P(UNCONSTRAINED)})
 
-Not here: propagation (`propagate.py`), building programs without text (`shardy_py.frontends.builder`).
+Not here: values by name (`verified_module.py`), propagation (`propagate.py`), building programs without text
+(`shardy_py.frontends.builder`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from os import PathLike, fspath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeGuard, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from typing_extensions import Unpack
 from xdsl.dialects.builtin import ModuleOp
@@ -22,27 +22,23 @@ from xdsl.ir import SSAValue
 from shardy_py.api.annotate import Editor, ShardingLike
 from shardy_py.api.arguments import expect, program_remedy, shown
 from shardy_py.api.foreign import MeshLike, as_mesh, is_mesh
+from shardy_py.api.pass_calls import pass_calls
 from shardy_py.api.reading import read_module, say, taken_module
-from shardy_py.api.values import Value, Values
+from shardy_py.api.values import Value
+from shardy_py.api.verified_module import ValueKey, VerifiedModule
 from shardy_py.base import releases
-from shardy_py.base.errors import Diagnostic, ShardyError, suggestion
+from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.base.extensions import extension
 from shardy_py.base.input_files import ProgramSource, source_in
 from shardy_py.base.releases import Release
 from shardy_py.base.session import without_collection
-from shardy_py.base.source_files import SourceFiles, default_roots
+from shardy_py.base.source_files import default_roots
 from shardy_py.mlir.cloning import clone
-from shardy_py.mlir.dialects import print_module
 from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.mlir.trip_counts import TripCounts, set_trip_counts
-from shardy_py.passes import PassCall, known_passes, pass_by_name
-from shardy_py.passes.options import check_options
-from shardy_py.passes.pipelines import PIPELINES, pipeline_by_name
 from shardy_py.passes.runner import run_passes
 from shardy_py.sharding import Mesh
-from shardy_py.xla.prepare.explicit_axes import has_explicit_axes
-from shardy_py.xla.prepare.taken import Taken, how_taken
-from shardy_py.xla.prepare.written_by_jax import is_written_by_jax
+from shardy_py.xla.prepare.taken import Taken
 
 if TYPE_CHECKING:
     from shardy_py.api.execution import Inputs, RunKeywords, RunResults
@@ -50,58 +46,15 @@ if TYPE_CHECKING:
     from shardy_py.propagation.op_graph import OpGraph
     from shardy_py.search.suggest import Suggestion
 
-ValueKey = str | Value
-"""A value, or its name, label or source location."""
 Edits = Mapping[str, ShardingLike] | Mapping[Value, ShardingLike] | Mapping[ValueKey, ShardingLike]
 """Annotations by value; None removes those of the program."""
-_SHOWN = 8
-"""Names of functions in `repr`."""
-_OF_RESULTS = frozenset(
-    ("memory", "time", "communication", "explain", "why_not", "what_if", "summary", "shardings", "explorer")
-)
-"""Members of results that programs lack."""
 _Edit = Callable[[Editor, Callable[[ValueKey], Value]], object]
 """A change to a copy; the function finds the copy of a value."""
 
 
 @releases.following
-class Program:
-    """A module of StableHLO and sdy, verified."""
-
-    def __init__(
-        self, module: ModuleOp, source_roots: Sequence[str] | None = None, taken: Taken | None = None
-    ) -> None:
-        """Wraps `module`, which must be valid and must not change any more.
-
-        source_roots: as for `with_source_roots`; None: the working directory.
-        taken: how it is taken, by those who know; None: by the rule for what is in it.
-        """
-        expect(module, ModuleOp, "a module of xDSL", "Program.parse takes text, Program.from_jax a function")
-        self.module = module
-        self.origin: Mapping[SSAValue, SSAValue] = {}
-        roots = default_roots() if source_roots is None else source_roots
-        self.sources = SourceFiles(tuple(roots))
-        """The Python files that locations name, as far as they may be read."""
-        self._taken = taken
-        self.release: Release = releases.current() if taken is None else taken.release
-        """The release of JAX whose Shardy propagates the program, and whose XLA partitions it."""
-
-    @cached_property
-    def is_by_jax(self) -> bool:
-        """True if JAX wrote the program, however it is taken: advice is in JAX's words."""
-        return is_written_by_jax(self.module)
-
-    @cached_property
-    def has_explicit_axes(self) -> bool:
-        """True if all axes of the mesh are `AxisType.Explicit` in JAX, so that its ops have constraints."""
-        return self.is_by_jax and has_explicit_axes(self.module)
-
-    @property
-    def taken(self) -> Taken:
-        """The way the program is taken: `is_compiled`, as JAX compiles it, or as it is written; and why."""
-        if self._taken is None:
-            self._taken = how_taken(self.module)
-        return self._taken
+class Program(VerifiedModule):
+    """A module of StableHLO and sdy, verified: reading, annotating and running it."""
 
     @staticmethod
     def parse(
@@ -113,7 +66,7 @@ class Program:
         trip_count: int | Mapping[str, int] | None = None,
         jax: str | None = None,
     ) -> Program:
-        """Returns the program of a text, of MLIR bytecode (needs jaxlib), or of either compressed by gzip.
+        """Returns the program of a text, of MLIR bytecode, of what `jax.export` wrote, or of these by gzip.
 
         A program of JAX is taken as JAX compiles it: changed as XLA does before propagation, as by
         `from_jax`. The logger `shardy_py` says so, once a program.
@@ -217,51 +170,6 @@ class Program:
         Needs torch; see `shardy_py.frontends.torch.from_training`.
         """
         return extension("torch").from_training(model, loss, optimizer, example_inputs, **options)
-
-    @cached_property
-    def values(self) -> Values:
-        """All values, in program order."""
-        return Values(self.module)
-
-    @property
-    def functions(self) -> tuple[str, ...]:
-        """The names of the functions, without `@`."""
-        return self.values.table.functions
-
-    @property
-    def meshes(self) -> Mapping[str, Mesh]:
-        """The meshes by symbol."""
-        return self.values.meshes
-
-    def __getitem__(self, key: str) -> Value:
-        """Returns the value of that name, label or source location."""
-        return self.values[key]
-
-    def __contains__(self, value: object) -> bool:
-        """Returns whether it is a value of this program, or the name of one."""
-        return value in self.values
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> object:
-            """Raises `AttributeError`, which says where the reports are."""
-            fact = f"'Program' object has no attribute '{name}'"
-            if name in _OF_RESULTS:
-                raise AttributeError(f"{fact}; propagate it first: propagate(program).{name}")
-            hint = "" if name.startswith("_") else suggestion(name, dir(type(self)))
-            raise AttributeError(f"{fact}{hint and f'; {hint}'}")
-
-    def text(self, *, generic: bool = False, debuginfo: bool = False) -> str:
-        """Returns the program as MLIR prints it; optionally in generic form, or with locations."""
-        return print_module(self.module, generic=generic, debuginfo=debuginfo)
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def __repr__(self) -> str:
-        functions, more = self.functions[:_SHOWN], len(self.functions) - _SHOWN
-        others = f" and {more:,} more" if more > 0 else ""
-        return f"<Program of {', '.join(f'@{name}' for name in functions) or 'no functions'}{others}>"
 
     @without_collection()
     def graph(self, *, plain: bool = True, target: str = "linear") -> OpGraph:
@@ -448,14 +356,6 @@ class Program:
         run_passes(program.module, calls)
         return program
 
-    def find(self, key: ValueKey) -> Value:
-        """Returns the value of that name, or the value itself if it belongs to this program."""
-        if not isinstance(key, Value):
-            return self.values[key]
-        if key not in self:
-            raise ShardyError(f"{key!r} belongs to another program; look it up in this one by its name")
-        return key
-
     @without_collection()
     def _changed(self, change: _Edit, replaced: Mapping[str, Mesh] = MappingProxyType({})) -> Program:
         copy = self.copy()
@@ -477,13 +377,6 @@ class Program:
         result.origin = copy.origin
         return result
 
-    def counterpart(self, value: Value, origin: Mapping[SSAValue, SSAValue]) -> Value:
-        """Returns the value here for one of a program whose values `origin` maps to those here."""
-        entry, table = value.entry, self.values.table
-        if entry.value is None:
-            return Value(table.find(f"@{entry.function}:{entry.name}"), self.meshes)
-        return Value(table.by_value[id(origin[entry.value])], self.meshes)
-
 
 def _release(jax: str | None) -> Release | None:
     """The release that a caller names."""
@@ -498,28 +391,3 @@ def restored_program(text: str, taken: Taken | None, file: str = "<program>") ->
     release = None if taken is None else taken.release
     read = read_module(text, file, imported=False, has_steps=False, release=release)
     return Program(read.module, taken=taken)
-
-
-def pass_calls(name: str, options: Mapping[str, object]) -> tuple[PassCall, ...]:
-    """Returns the calls of a pass or pipeline with options by field name.
-
-    Raises:
-        ShardyError: unknown pass, pipeline or option.
-    """
-    row = pass_by_name(name)
-    pipeline = pipeline_by_name(name)
-    listed = row or pipeline
-    if listed is None:
-        names = [row.name for row in (*known_passes(), *PIPELINES)]
-        raise ShardyError.unknown("pass or pipeline", name, names)
-    lists = {option.field_name for option in listed.options if option.default == ()}
-    given: dict[str, Any] = {k: tuple(v) if k in lists and _is_list(v) else v for k, v in options.items()}
-    check_options(name, listed.options, given)
-    if row is not None:
-        return (PassCall.of(row, given),)
-    assert pipeline is not None
-    return pipeline.expand(**given)
-
-
-def _is_list(value: object) -> TypeGuard[Iterable[object]]:
-    return isinstance(value, Iterable) and not isinstance(value, str)

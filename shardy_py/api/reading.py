@@ -18,7 +18,7 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.base.input_files import SUFFIXES, ProgramSource, source_of
 from shardy_py.base.releases import Release
 from shardy_py.base.session import without_collection
-from shardy_py.mlir.dialects import parse_module
+from shardy_py.mlir.bytecode import parse_program
 from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.mlir.trip_counts import TripCounts, set_trip_counts
 from shardy_py.xla.gspmd.understanding import understand
@@ -58,13 +58,16 @@ def read_module(
     expect(text, (str, bytes, ProgramSource), "the text of a program, or bytecode", program_remedy(text))
     if isinstance(text, bytes):
         text = source_of(text, file)
+    content: str | bytes
     if isinstance(text, ProgramSource):
-        text, release = text.text, release or text.release
+        content, text, release = text.content, text.text, release or text.release
+    else:
+        content = text
     if "\n" not in text and text.rstrip().endswith((*SUFFIXES, ".py")):
         got, remedy = f"the name of a file, {text!r}", "Program.load reads files"
         raise ShardyError.unexpected("", expected="the text of a program", got=got, remedy=remedy)
     with without_collection(), releases.of(release or releases.current()):
-        module = parse_module(text, file)
+        module = parse_program(content, file)
         verify_module(module)
         if trip_counts is not None:
             set_trip_counts(module, trip_counts)

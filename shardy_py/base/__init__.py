@@ -1,4 +1,4 @@
-"""What every room may use: errors, files, memo tables, releases of the reference, text for terminals.
+"""Shared by every room: errors, files, memo tables, releases of the reference, text for terminals.
 
 Nothing here knows tensors, shardings or MLIR. Errors: `errors.py`; what changed between releases of Shardy
 and XLA: `releases.py`; memo tables: `session.py`; reading and writing files: `files.py`, `input_files.py`.

@@ -1,4 +1,4 @@
-"""What changed between releases of the reference: named behaviours, each with its reason and its test.
+"""Changes between releases of the reference: named behaviours, each with its reason and its test.
 
 Rules, passes and the plan of XLA's partitioner ask for a behaviour; no module compares releases.
 
@@ -274,6 +274,16 @@ class Behaviour(Enum):
         "a scatter that is split along its indices first gathers its updates along dimensions that have axes "
         "of the dimensions that the indices address",
         "tests/xla/spmd/test_releases.py",
+    )
+    PRODUCTS_STAY_NARROW = ReferenceChange(
+        JAX_0_12,
+        "on the host XLA's products of bf16 to bf16 are by a library; before, of operands in f32",
+        "tests/report/memory/test_host_rules.py",
+    )
+    CONCATENATIONS_ARE_COPIED_BY_BYTES = ReferenceChange(
+        JAX_0_12,
+        "on the host XLA fuses no concatenation with rows of 64 bytes in 2,048; before, of 128 elements",
+        "tests/xla/buffers/test_host_fusion.py",
     )
     ERF_HAS_RULE = ReferenceChange(
         JAX_0_12,

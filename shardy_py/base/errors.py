@@ -43,6 +43,20 @@ class Position:
         return f"{self.file}:{self.line}:{self.column}"
 
 
+class WholeFile(Position):
+    """A file as a whole, or bytes in a file that is not text: shown as the name of the file.
+
+    >>> str(WholeFile("model.mlirbc"))
+    'model.mlirbc'
+    """
+
+    def __init__(self, file: str) -> None:
+        super().__init__(file, 0, 0)
+
+    def __str__(self) -> str:
+        return self.file
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One message, as MLIR shows them.

@@ -1,7 +1,7 @@
 """Files of programs that are read: MLIR text, bytecode, what `jax.export` serializes, also by gzip.
 
-All commands and the Python API read programs by these functions. Not here: parsing (`mlir/text/`), bytecode
-itself (`bytecode.py`), files that are written (`files.py`).
+All commands and the Python API read programs by these functions. Not here: parsing (`mlir/text/`,
+`mlir/bytecode/`), files that are written (`files.py`).
 
 >>> import gzip
 >>> text_of(gzip.compress(b"module {}"), "x.mlir.gz")
@@ -16,7 +16,7 @@ from gzip import GzipFile
 from io import BytesIO
 from pathlib import Path
 
-from shardy_py.base.bytecode import exported_module, is_bytecode, release_of, text_of_bytecode
+from shardy_py.base.bytecode import exported_module, is_bytecode, release_of
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.releases import Release
 
@@ -38,10 +38,19 @@ _OTHER_FORMATS = {
 
 @dataclass(frozen=True, slots=True)
 class ProgramSource:
-    """The text of a program, and the release of JAX that wrote it if the file tells: bytecode does."""
+    """A program as text or MLIR bytecode, and the release of JAX that wrote it if that is certain.
+
+    text: empty if the program is bytecode.
+    """
 
     text: str
     release: Release | None = None
+    bytecode: bytes = b""
+
+    @property
+    def content(self) -> str | bytes:
+        """The text or the bytecode."""
+        return self.bytecode or self.text
 
 
 def source_in(path: str) -> ProgramSource:
@@ -60,7 +69,7 @@ def source_in(path: str) -> ProgramSource:
 
 
 def text_of(data: bytes, file: str) -> str:
-    """Returns the text of a program, given the content of a file of that name, as `source_of` reads it."""
+    """Returns the text of a program, given the content of a file of that name; empty if it is bytecode."""
     return source_of(data, file).text
 
 
@@ -73,13 +82,13 @@ def source_of(data: bytes, file: str) -> ProgramSource:
     if data.startswith(_GZIP):
         data = decompressed(data, file)
     if is_bytecode(data):
-        return ProgramSource(text_of_bytecode(data), release_of(data))
+        return ProgramSource("", release_of(data), data)
     try:
         return ProgramSource(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         exported = exported_module(data)
         if exported is not None:
-            return ProgramSource(text_of_bytecode(exported), release_of(exported))
+            return ProgramSource("", release_of(exported), exported)
         name = next((name for start, name in _OTHER_FORMATS.items() if data.startswith(start)), None)
         got = f"invalid UTF-8 at byte {error.start}" if name is None else f"a file compressed by {name}"
         remedy = "" if name is None else "decompress it, or compress it by gzip"

@@ -10,13 +10,23 @@ Not here: values that fit an annotation (`annotations.py`), values of JSON (`jso
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeGuard
 
 
 def is_sequence(value: object) -> TypeGuard[Sequence[object]]:
     """Returns whether a value is a list or a tuple."""
     return isinstance(value, list | tuple)
+
+
+def is_any_sequence(value: object) -> TypeGuard[Sequence[object]]:
+    """Returns whether a value is a sequence of any class, text included."""
+    return isinstance(value, Sequence)
+
+
+def is_iterable(value: object) -> TypeGuard[Iterable[object]]:
+    """Returns whether a value can be iterated over."""
+    return isinstance(value, Iterable)
 
 
 def is_mapping(value: object) -> TypeGuard[Mapping[str, object]]:

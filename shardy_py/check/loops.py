@@ -1,4 +1,4 @@
-"""What a loop repeats: values that are the same in each iteration, and sums that are only added up.
+"""The repeated work of a loop: values that are the same in each iteration, and sums that are only added up.
 
 Not here: the findings (`communication_rules.py`).
 """
@@ -69,7 +69,7 @@ def is_wire(op: Operation) -> bool:
 
 
 def _is_linear_in(op: Operation, operand: int, body: Block) -> bool:
-    """Whether an op is linear in an operand, in each iteration the same function; roundings do not matter."""
+    """True if an op is linear in an operand, in each iteration the same function; roundings do not matter."""
     linear, count = TABLE[op.name].linearity, len(op.operands)
     if linear is Linear.NO or (linear is Linear.FIRST and operand) or (linear is Linear.ALL and count > 1):
         return False

@@ -1,4 +1,4 @@
-"""What a lint rule is: its code, texts and the function that finds; and the minimum sizes of findings.
+"""Lint rules: code, texts and the function that finds; and the minimum sizes of findings.
 
 Not here: the rules (`rules.py`, `communication_rules.py`).
 """

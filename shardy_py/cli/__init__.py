@@ -39,7 +39,7 @@ def _transform(command: Command, files: Files) -> int:
 
     source = files.read(command.input)
     with releases.of(command.release or source.release or releases.current()):
-        outcome = run(command, source.text, source.file, log)
+        outcome = run(command, source.content, source.file, log)
     output = command.output or (None if command.reports else STANDARD)
     outputs = [(STANDARD, outcome.reports)] if command.reports else []
     if output is not None and (outcome.succeeded or output == STANDARD):

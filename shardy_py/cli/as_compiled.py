@@ -73,6 +73,7 @@ def program_of(source: InputFile, options: argparse.Namespace, *, has_steps: boo
     """
     from shardy_py.api import Program
     from shardy_py.api.reading import read_module
+    from shardy_py.base.input_files import ProgramSource
     from shardy_py.cli.understood import write_remarks
     from shardy_py.mlir.trip_counts import TripCounts
 
@@ -80,7 +81,9 @@ def program_of(source: InputFile, options: argparse.Namespace, *, has_steps: boo
         counts = TripCounts.parse(getattr(options, "trip_counts", ()))
     asked: Any = {"as_compiled": options.as_compiled, "has_steps": has_steps}
     with releases.of(options.release or source.release or releases.current()):
-        read = read_module(source.text, source.file, trip_counts=counts, **asked)
+        read = read_module(
+            ProgramSource(source.text, bytecode=source.bytecode), source.file, trip_counts=counts, **asked
+        )
     write_remarks(read.remarks, source.file, log)
     remark_on(read.taken, source.file, log)
     roots = source_roots(getattr(options, "source_roots", None), source.file)

@@ -14,7 +14,14 @@ from time import perf_counter
 
 from xdsl.dialects.builtin import ModuleOp
 
-from shardy_py.base.errors import Diagnostic, Position, ShardyError, collected_warnings, located
+from shardy_py.base.errors import (
+    Diagnostic,
+    Position,
+    ShardyError,
+    WholeFile,
+    collected_warnings,
+    located,
+)
 from shardy_py.base.progress import progress
 from shardy_py.cli.as_compiled import remark_on
 from shardy_py.cli.expectations import read_expectations, unmet
@@ -22,8 +29,9 @@ from shardy_py.cli.flags import Command
 from shardy_py.cli.reports import Evidence, reports_csv, reports_json, reports_text
 from shardy_py.cli.shell import texts_of
 from shardy_py.cli.understood import say_unread, understood, write_remarks
+from shardy_py.mlir.bytecode import parse_program
 from shardy_py.mlir.cloning import clone
-from shardy_py.mlir.dialects import parse_module, print_module
+from shardy_py.mlir.dialects import print_module
 from shardy_py.mlir.dialects.verification import verify_module
 from shardy_py.mlir.text.source import render_all
 from shardy_py.mlir.trip_counts import TripCounts, set_trip_counts
@@ -94,10 +102,20 @@ class DumpIR:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A program within a source; `first_line` is its line in the file."""
+    """A program within a source; `first_line` is its line in the file, `text` is empty if it is bytecode."""
 
     text: str
     first_line: int = 1
+    bytecode: bytes = b""
+
+    @property
+    def content(self) -> str | bytes:
+        """The text or the bytecode."""
+        return self.bytecode or self.text
+
+    def place(self, file: str) -> Position:
+        """Where it begins in a file."""
+        return WholeFile(file) if self.bytecode else Position(file, self.first_line, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +127,11 @@ class RunOutcome:
     reports: str = ""
 
 
-def run(command: Command, source: str, file: str, log: Callable[[str], object]) -> RunOutcome:
-    """Runs the command on the text of `file`; diagnostics, dumps and times go to `log` as they come."""
+def run(command: Command, source: str | bytes, file: str, log: Callable[[str], object]) -> RunOutcome:
+    """Runs the command on the content of `file`; diagnostics, dumps and times go to `log` as they come."""
     driver = _Driver(command, file, log)
     results: list[_Result] = []
+    texts = {file: source} if isinstance(source, str) else {}
     for chunk in split_chunks(source, command.split_marker):
         result, diagnostics = driver.process(chunk)
         results.append(result)
@@ -121,7 +140,7 @@ def run(command: Command, source: str, file: str, log: Callable[[str], object]) 
             only_expected = command.verify_diagnostics == "only-expected"
             diagnostics = unmet(diagnostics, expectations, only_expected=only_expected)
         if diagnostics:
-            log(render_all(diagnostics, {file: source, **driver.arguments}) + "\n")
+            log(render_all(diagnostics, {**texts, **driver.arguments}) + "\n")
         driver.has_failed |= any(d.severity == "error" for d in diagnostics)
     if driver.stopwatch:
         log(driver.stopwatch.report())
@@ -134,8 +153,11 @@ def run(command: Command, source: str, file: str, log: Callable[[str], object]) 
     return RunOutcome(output, not driver.has_failed, reports)
 
 
-def split_chunks(source: str, marker: str | None) -> Iterator[Chunk]:
+def split_chunks(source: str | bytes, marker: str | None) -> Iterator[Chunk]:
     """The parts of a source between lines that start with `marker`, also behind the `//` of a comment."""
+    if isinstance(source, bytes):
+        yield Chunk("", bytecode=source)
+        return
     if not marker:
         yield Chunk(source)
         return
@@ -174,7 +196,7 @@ class _Driver:
         shown = not (self.command.hides_progress or self.dumps)
         with collected_warnings(self.warned_of) as warnings, progress(steps, shown=shown) as begin:
             try:
-                with located(Position(self.file, chunk.first_line, 1)):
+                with located(chunk.place(self.file)):
                     result, errors = self._result(chunk, begin), ()
             except ShardyError as error:
                 result, errors = _Result(), error.diagnostics
@@ -185,7 +207,7 @@ class _Driver:
         begin("reading")
         with self.time("Parser"):
             lenient, line = self.command.allow_unregistered, chunk.first_line
-            module = parse_module(chunk.text, self.file, allow_unregistered=lenient, first_line=line)
+            module = parse_program(chunk.content, self.file, allow_unregistered=lenient, first_line=line)
             verify_module(module)
             set_trip_counts(module, TripCounts.parse(self.command.trip_counts))
         reported, taken = self.prepare(module)

@@ -13,7 +13,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from shardy_py.base.errors import Position, ShardyError, closest, collected_warnings, located, suggestion
+from shardy_py.base.errors import (
+    Position,
+    ShardyError,
+    WholeFile,
+    closest,
+    collected_warnings,
+    located,
+    suggestion,
+)
 from shardy_py.base.json_values import JsonObject
 from shardy_py.base.terminal import json_text, lines_text
 from shardy_py.cli.arguments import EXIT_CODES, command_parser
@@ -47,7 +55,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 def _run(options: argparse.Namespace, files: Files) -> int:
     source = files.read(options.file)
     with collected_warnings() as warnings:
-        entries = list(_entries(source.text, source.file, options))
+        entries = list(_entries(source.content, source.file, options))
     if warnings:
         from shardy_py.mlir.text.source import render_all
 
@@ -68,10 +76,10 @@ def is_hlo(text: str) -> bool:
     return text.startswith("HloModule", leading.end() if leading else 0)
 
 
-def _entries(text: str, file: str, options: argparse.Namespace) -> Iterator[JsonObject]:
+def _entries(content: str | bytes, file: str, options: argparse.Namespace) -> Iterator[JsonObject]:
     from shardy_py.hlo.analysis import function_maps, node_maps
 
-    functions, main = _functions(text, file)
+    functions, main = _functions(content, file)
     wanted = (options.op or "").removeprefix("%").removeprefix("@")
     if options.fusion and (not wanted or wanted in functions):
         function = functions[wanted or main]
@@ -102,21 +110,21 @@ def _entries(text: str, file: str, options: argparse.Namespace) -> Iterator[Json
             raise ShardyError.unknown(kinds, options.op, names, remedy=remedy)
 
 
-def _functions(text: str, file: str) -> tuple[dict[str, Function], str]:
+def _functions(content: str | bytes, file: str) -> tuple[dict[str, Function], str]:
     """All functions by name, including those nested in ops, and the name of the entry function."""
-    if is_hlo(text):
+    if isinstance(content, str) and is_hlo(content):
         from shardy_py.hlo.analysis import hlo_functions
         from shardy_py.hlo.text import read_module
 
-        module = read_module(text, file)
+        module = read_module(content, file)
         return hlo_functions(module), module.entry
     from shardy_py.hlo.analysis import mlir_functions
-    from shardy_py.mlir.dialects import parse_module
+    from shardy_py.mlir.bytecode import parse_program
     from shardy_py.mlir.dialects.verification import verify_module
 
-    program = parse_module(text, file)
+    program = parse_program(content, file)
     verify_module(program)
-    with located(Position(file, 1, 1)):
+    with located(WholeFile(file) if isinstance(content, bytes) else Position(file, 1, 1)):
         functions = mlir_functions(program)
     main = "main" if "main" in functions else next(iter(functions))
     by_name: dict[str, Function] = {}

@@ -103,7 +103,7 @@ def _run(options: argparse.Namespace, files: Files) -> int:
     source = files.read(options.program)
     with ExitStack() as opened:
         given = _given(options, opened)
-        chunks = list(split_chunks(source.text, SPLIT_MARKER if options.split_input_file else None))
+        chunks = list(split_chunks(source.content, SPLIT_MARKER if options.split_input_file else None))
         for chunk in chunks:
             _run_chunk(chunk, source.file, given, options, files)
     return SUCCESS
@@ -112,11 +112,11 @@ def _run(options: argparse.Namespace, files: Files) -> int:
 def _run_chunk(chunk: Chunk, file: str, given: Any, options: argparse.Namespace, files: Files) -> None:
     from shardy_py.api import Program
     from shardy_py.api.execution import arrays_of, random_inputs, run_arrays
-    from shardy_py.mlir.dialects import parse_module
+    from shardy_py.mlir.bytecode import parse_program
     from shardy_py.mlir.dialects.verification import verify_module
     from shardy_py.xla.prepare.taken import how_taken, run_steps
 
-    module = parse_module(chunk.text, file, first_line=chunk.first_line)
+    module = parse_program(chunk.content, file, first_line=chunk.first_line)
     verify_module(module)
     taken = how_taken(module, options.as_compiled)
     understood(module, file)

@@ -47,9 +47,9 @@ STANDARD = "-"
 """The name of standard input and of standard output on the command line."""
 
 COMMAND_LINE = Position("<command line>", 0, 0)
-"""Where a mistake in the arguments is."""
+"""The place of a mistake in the arguments."""
 WHOLE_FILE = Position("<file>", 0, 0)
-"""Where a mistake in a file as a whole is; the message names it."""
+"""The place of a mistake in a file as a whole; the message names it."""
 
 Options = TypeVar("Options")
 _ASCII = str.maketrans("┌┐└┘├┤┬┴┼─│┊┈·…", "+++++++++-|:..~")
@@ -74,11 +74,20 @@ INTERRUPTS = Interrupts()
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A text that was read, the name of its file in diagnostics, and the release that wrote it if certain."""
+    """A file that was read: its text, its name in diagnostics, and the release that wrote it if certain.
+
+    text: empty if the file is MLIR bytecode.
+    """
 
     text: str
     file: str
     release: Release | None = None
+    bytecode: bytes = b""
+
+    @property
+    def content(self) -> str | bytes:
+        """The text or the bytecode."""
+        return self.bytecode or self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +98,7 @@ class Files:
     """The texts read so far, by their names in diagnostics."""
 
     def read(self, name: str) -> InputFile:
-        """Returns the text of a file; of standard input for `-`.
+        """Returns the text or bytecode of a file; of standard input for `-`.
 
         Raises:
             ShardyError: the file does not exist, cannot be read, is damaged, or is not UTF-8.
@@ -109,8 +118,9 @@ class Files:
             read = source_of(data, shown)
         except ShardyError as error:
             raise ShardyError(Diagnostic(_named(shown, error.first.message), WHOLE_FILE)) from None
-        self.texts[shown] = read.text
-        return InputFile(read.text, shown, read.release)
+        if not read.bytecode:
+            self.texts[shown] = read.text
+        return InputFile(read.text, shown, read.release, read.bytecode)
 
     def write(self, name: str, text: str, *, styled: bool = False) -> None:
         """Writes a file whole or not at all; to standard output for `-`, in characters that it can show.
@@ -272,7 +282,7 @@ class ArgumentError(ShardyError):
 
 
 def _start(fault: Diagnostic, value: str) -> int | None:
-    """Where the subject of an error is in a value: the last place, as a whole word if possible."""
+    """The position of an error's subject in a value: the last one, as a whole word if possible."""
     if fault.subject is None or "\n" in value:
         return None
     whole = [*re.finditer(rf"(?<![\w%@-]){re.escape(fault.subject)}(?![\w-])", value)]

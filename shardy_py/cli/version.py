@@ -1,4 +1,4 @@
-"""What `--version` of every command prints. Not here: the version itself (`shardy_py.__version__`).
+"""The text that `--version` of every command prints. Not here: the version itself (`shardy_py.__version__`).
 
 >>> version_text("sdy-opt").startswith("sdy-opt 0.")
 True

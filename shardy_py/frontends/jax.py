@@ -23,12 +23,11 @@ from xdsl.dialects.builtin import StringAttr
 from shardy_py.api import Mesh, Options, P, Program, Result, Sharding, ShardyError, Value, propagate
 from shardy_py.api.remarks import say
 from shardy_py.base import releases
-from shardy_py.base.bytecode import text_of_bytecode
 from shardy_py.base.narrowing import is_sequence
 from shardy_py.base.session import without_collection
 from shardy_py.base.source_files import EVERYWHERE
 from shardy_py.frontends.jax_wrapped import filtered, is_module, unwrapped
-from shardy_py.mlir.dialects import parse_module
+from shardy_py.mlir.bytecode import parse_program
 from shardy_py.mlir.dialects.sdy import MeshOp
 from shardy_py.mlir.typed import dictionary_at
 from shardy_py.sharding import AxisRef
@@ -50,7 +49,7 @@ def lower(function: Any, *arguments: object, **keywords: object) -> Program:
     _jax()  # or an error that it is missing
     if isinstance(function, import_module("jax.export").Exported):
         _require_none("jax.export.export", arguments, keywords)
-        return _program(text_of_bytecode(bytes(function.mlir_module_serialized)), as_written=False)
+        return _program(bytes(function.mlir_module_serialized), as_written=False)
     return program_of(_lowered(function, arguments, keywords))
 
 
@@ -73,12 +72,12 @@ def program_of(lowered: Any, *, as_written: bool = False) -> Program:
     return _program(text, as_written=as_written)
 
 
-def _program(text: str, *, as_written: bool) -> Program:
-    """The program of a text that the installed JAX wrote."""
+def _program(content: str | bytes, *, as_written: bool) -> Program:
+    """The program of a text or of bytecode that the installed JAX wrote."""
     release, remark = releases.installed(import_module("jaxlib").__version__)
     say((remark,) if remark else (), "<jax>")
     with without_collection(), releases.of(release):
-        module = parse_module(text, "<jax>")  # MLIR verified it when JAX made it
+        module = parse_program(content, "<jax>")  # MLIR verified it when JAX made it
         return Program(module, EVERYWHERE, take(module, as_compiled=not as_written))
 
 

@@ -44,6 +44,7 @@ from shardy_py.localize.permutation_windows import (
     reverse_windows,
     slice_windows,
 )
+from shardy_py.localize.prefix_scans import scan_parts
 from shardy_py.localize.random_parts import resolve_random_bits, unsupported_generator
 from shardy_py.localize.resolution import Resolution
 from shardy_py.localize.whole_dimensions import (
@@ -69,6 +70,7 @@ class LocalRow:
 
     Parts that need elements of other parts (`sdy-resolve-permutation-factors`):
     windows: the elements that its windows read. exchange: Shardy's way; returns whether there is one.
+    scan: resolves one whose windows read all elements before; returns whether it is such an op.
     own: resolves an op whose parts do not follow from the factors of its rule.
     is_local: whether it reads elements of its own part only along a dimension.
     takes_any_part: whether the form takes parts that begin anywhere.
@@ -88,6 +90,7 @@ class LocalRow:
     is_collective: bool = False
     padding: Padding | None = None
     windows: Callable[[Operation, Resolution], Description] | None = None
+    scan: Callable[[Operation, Resolution], bool] | None = None
     exchange: Callable[[Operation, Resolution], bool] | None = None
     own: Callable[[Operation, Resolution], None] | None = None
     is_local: Callable[[Operation, TensorSharding, int, Resolution], bool] | None = None
@@ -166,7 +169,6 @@ LOCAL = Facet(
             windows=pad_windows,
             exchange=exchange_pad,
             is_local=is_local_pad,
-            whole=_UNIT,
         ),
         "stablehlo.concatenate": LocalRow(
             form=forms.concatenate, windows=concatenated_parts, is_looked_through=True
@@ -192,7 +194,9 @@ LOCAL = Facet(
             form=windows.convolution, padding=padded.convolution, windows=convolution_windows, whole=_UNIT
         ),
         "stablehlo.reduce": LocalRow(form=forms.reduce, padding=padded.reduce),
-        "stablehlo.reduce_window": LocalRow(form=windows.windowed, windows=reduction_windows),
+        "stablehlo.reduce_window": LocalRow(
+            form=windows.windowed, windows=reduction_windows, scan=scan_parts
+        ),
         "stablehlo.select_and_scatter": LocalRow(
             form=windows.windowed, windows=selecting_windows, is_looked_through=True
         ),

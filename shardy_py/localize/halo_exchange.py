@@ -37,7 +37,7 @@ from shardy_py.sharding.tensor_sharding import without_manual_axes
 
 @dataclass(frozen=True, slots=True)
 class DeviceNumbers:
-    """What ops that name devices need.
+    """The numbers of devices and of channels, for ops that name devices.
 
     channels: numbers that are not in use. counts: the grid of processes. tables: of pairs of devices.
     """
@@ -160,6 +160,9 @@ class LocalBuilder:
 
     def start(self, axes: Axes, start: Start) -> Value:
         """A position that depends on that of the device along `axes`."""
+        if start.table:
+            found = self.plain.dynamic_slice(self.plain.integers(start.table), [self.part(axes)], [1])
+            return self.plain.reshape(found, ())
         value, by = self.linear(axes, start.slope, start.base), start.rounded
         if by is None:
             return value

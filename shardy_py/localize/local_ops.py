@@ -33,6 +33,7 @@ from shardy_py.mlir.record import combiner_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, shape_of
 from shardy_py.mlir.text.builtin_attributes import is_integer
 from shardy_py.mlir.text.dense import is_splat, make_dense, store_integer
+from shardy_py.mlir.text.float_formats import FORMATS
 from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.mlir.typed import integer_of
 from shardy_py.ops import TABLE
@@ -93,7 +94,10 @@ def constant(local: Localizer, site: Site) -> None:
 
 
 def iota(local: Localizer, site: Site) -> None:
-    """An iota of the part; along a sharded dimension the offset of the part is added."""
+    """An iota of the part; along a sharded dimension the offset of the part is added.
+
+    Floats that have not all the numbers are counted as integers: a sum of rounded ones is another number.
+    """
     op, whole = site.op, site.results[0]
     if not whole.sharded:
         return
@@ -101,12 +105,22 @@ def iota(local: Localizer, site: Site) -> None:
     forget_sharding(op)
     if not whole.axes(dim):
         return
-    build = StablehloBuilder(op)
-    part = renewed(op).results[0]
-    shape = shape_of(part)
+    build, result = StablehloBuilder(op), op.results[0]
+    shape, element = shape_of(result), element_of(result)
+    is_exact = _has_integers_to(result, (whole.shape[dim] or 1) - 1)
+    part = renewed(op).results[0] if is_exact else build.iota(shape, dim, local.counts.integer)
     offset = local.offset(build, whole.mesh, whole.axes(dim), shape[dim])
-    offset = build.one("convert", (offset,), ranked_tensor((), element_of(part)))
-    replace_result(op, build.binary("add", part, build.broadcast(offset, shape)))
+    if is_exact:
+        offset = build.one("convert", (offset,), ranked_tensor((), element))
+    numbers = build.binary("add", part, build.broadcast(offset, shape))
+    replace_result(op, numbers if is_exact else build.one("convert", (numbers,), ir.type_of(result)))
+
+
+def _has_integers_to(value: Value, last: int) -> bool:
+    """True if elements of a tensor can be each number from 0 to `last`; integers wrap as their sum does."""
+    type_ = tensor_type(value.type)
+    form = type_ and FORMATS.get(type_.element.removeprefix("complex<").removesuffix(">"))
+    return form is None or last <= 1 << form.precision
 
 
 # ---------------------------------------------------------------------- movement
@@ -236,7 +250,7 @@ def pad(local: Localizer, site: Site) -> None:
 def _pad_starts(
     local: Localizer, build: StablehloBuilder, given: Whole, steps: Sequence[int], firsts: Sequence[int]
 ) -> list[Value]:
-    """Where the part of the result begins: by dimension, `first + step * index of the part`."""
+    """The start of the part of the result: by dimension, `first + step * index of the part`."""
     starts: list[Value] = []
     device: Value | None = None
     for dim, (step, first) in enumerate(zip(steps, firsts, strict=True)):

@@ -29,7 +29,7 @@ def windowed(local: Localizer, site: Site) -> None:
 
 
 def _is_apart(window: Window, count: int, size: int) -> bool:
-    """Whether `count` windows divide a dimension without overlap, padding and dilation of it."""
+    """True if `count` windows divide a dimension without overlap, padding and dilation of it."""
     has_room = window.stride * count == size and window.dilated_size <= window.stride
     return has_room and _is_plain(window)
 

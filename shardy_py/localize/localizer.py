@@ -1,4 +1,4 @@
-"""What the conversions of single ops to local ones share: sites, offsets, replica groups, channels.
+"""State shared by the conversions of single ops to local ones: sites, offsets, replica groups, channels.
 
 Not here: the pass (`global_to_local.py`), the conversions (`local_collectives.py`, `local_ops.py`,
 `local_indexed.py`).

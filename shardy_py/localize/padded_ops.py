@@ -1,4 +1,4 @@
-"""What an op must do about padding of its operands and results.
+"""Padding of the operands and results of an op: what it masks, keeps or leaves.
 
     sdy collectives         pad what they slice, trim what they gather
     pad, slice, gather      attributes with sizes follow the padded types
@@ -45,7 +45,7 @@ from shardy_py.sharding import TensorSharding
 
 Sizes = tuple[int, ...]
 Padding = Callable[["Operation", "Padded"], None]
-"""What an op does about padding of its operands and results."""
+"""The treatment of padding in an op's operands and results."""
 
 
 class Padded:
@@ -173,7 +173,7 @@ def _gathered(op: Operation) -> Iterator[int]:
 
 
 def masking(masks: Callable[[OpRecord], Masks], *, beyond_shardy: bool = False) -> Padding:
-    """What an op does that combines elements; beyond_shardy: whether Shardy leaves the padding."""
+    """The treatment by an op that combines elements; beyond_shardy: whether Shardy leaves the padding."""
 
     def mask_padding(op: Operation, padded: Padded) -> None:
         for mask in masks(record_of(op)) if padded.masks_all or not beyond_shardy else ():

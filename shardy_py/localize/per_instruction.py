@@ -287,7 +287,7 @@ def _cut(op: Operation, argument: SSAValue, type_: Attribute, sharding: TensorSh
 
 
 def _partitions_all() -> bool:
-    """Whether calls and collectives are partitioned, too."""
+    """True if calls and collectives are partitioned, too."""
     return Behaviour.CALLS_AND_COLLECTIVES_ARE_PARTITIONED.holds
 
 
@@ -301,7 +301,7 @@ def _sum_of(op: Operation) -> Operation | None:
 
 
 def _is_partitioned_collective(op: Operation) -> bool:
-    """Whether `op` is a collective that is partitioned by itself."""
+    """True if `op` is a collective that is partitioned by itself."""
     if not isinstance(op, _COLLECTIVES) or not _partitions_all():
         return False
     maker = operands_of(op)[0].owner
@@ -309,12 +309,12 @@ def _is_partitioned_collective(op: Operation) -> bool:
 
 
 def _is_padded_inside(op: Operation) -> bool:
-    """Whether padding is cut off and added within the computation of `op`, rather than given to the op."""
+    """True if padding is cut off and added within the computation of `op`, rather than given to the op."""
     return Behaviour.OPS_ARE_PADDED_INSIDE.holds and not isinstance(op, _SDY)
 
 
 def _starts_from_nothing(op: Operation) -> bool:
-    """Whether all initial values of a reduction are neutral, so that each device may start from them."""
+    """True if all initial values of a reduction are neutral, so that each device may start from them."""
     if not isinstance(op, ReduceOp):
         return False
     initial = operands_of(op)[len(op.results) :]

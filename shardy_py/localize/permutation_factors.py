@@ -19,12 +19,12 @@ from shardy_py.localize.fallbacks import warn_whole
 from shardy_py.localize.halo_exchange import DeviceNumbers
 from shardy_py.localize.permutation_convolutions import with_whole_kernels
 from shardy_py.localize.permutation_groups import insert_smaller_sum, sum_of_replicas, whole_factors
-from shardy_py.localize.permutation_joins import erase_unused
+from shardy_py.localize.permutation_joins import erase_unused, joins_slices
 from shardy_py.localize.permutation_windows import NOT_SHARDED, Description
 from shardy_py.localize.resolution import Resolution
 from shardy_py.localize.window_exchange import exchange_windows
 from shardy_py.mlir.dialects.sdy import ReshardOp
-from shardy_py.mlir.dialects.stablehlo import ConvolutionOp, PadOp, ReverseOp
+from shardy_py.mlir.dialects.stablehlo import ConvolutionOp, PadOp, ReverseOp, SliceOp
 from shardy_py.mlir.dialects.traits import is_terminator
 from shardy_py.mlir.ir import operands_of, walk_post_order
 from shardy_py.mlir.movements import inserting_for
@@ -55,8 +55,11 @@ def resolve_permutation_factors(module: ModuleOp, options: ResolvePermutationFac
     state = Resolution(
         Symbols(module), ShardingReader(), DeviceNumbers(next_channel(module), counts), options
     )
-    for op in list(walk_post_order(module, include_root=False)):
-        if op.name.startswith("stablehlo.") and not is_terminator(op):
+    ops = list(walk_post_order(module, include_root=False))
+    if options.enable_windowed_halo_exchange:
+        ops.sort(key=lambda op: not joins_slices(op, state))
+    for op in ops:
+        if op.parent is not None and op.name.startswith("stablehlo.") and not is_terminator(op):
             with inserting_for(op):
                 _resolve(op, state)
 
@@ -68,6 +71,8 @@ def _resolve(op: Operation, state: Resolution) -> None:
         return
     rule = state.rule(op)
     if rule is None or rule.is_custom:
+        return
+    if state.options.enable_windowed_halo_exchange and row.scan is not None and row.scan(op, state):
         return
     if state.options.enable_windowed_halo_exchange and row.windows is not None:
         reason = exchange_described(op, row.windows, rule, state)
@@ -101,7 +106,7 @@ def exchange_described(
     if isinstance(description, str):
         reason = description
     else:
-        sources = [value for value in operands_of(op) if isinstance(value.owner, ReshardOp)]
+        sources = [value for value in operands_of(op) if isinstance(value.owner, (ReshardOp, SliceOp))]
         reason = exchange_windows(description.replaces or op, description, state)
         if not reason and description.replaces not in (None, op):
             erase_unused(op.results)

@@ -1,4 +1,4 @@
-"""What windowed ops read along the dimensions that they are sharded along: one description an op.
+"""The elements that windowed ops read along their sharded dimensions: one description an op.
 
 Each describes its sharded dimensions by windows (`ops/windowed.py`), and inserts itself on parts, with the
 padding and dilation that its windows have there. `window_exchange.py` does the rest.

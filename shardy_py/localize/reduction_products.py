@@ -12,9 +12,10 @@ after   %1 = sdy.manual_computation(%a) manual_axes={"x"} {
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, Region
 
 from shardy_py.localize.halo_exchange import DeviceNumbers, LocalBuilder, Manual, manual_computation
 from shardy_py.localize.identities import identity_data, is_constant_of
@@ -31,7 +32,7 @@ from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of
 from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.mlir.value_shardings import ShardingReader
 from shardy_py.reshard.device_groups import replica_groups
-from shardy_py.sharding import Axes
+from shardy_py.sharding import Axes, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import sort_and_merge
 from shardy_py.sharding.meshes import Meshes, mesh_of
 
@@ -60,9 +61,7 @@ def all_reduced(
     devices: DeviceNumbers,
 ) -> bool:
     """Replaces the all-reduces of a reduction by its own; returns False if they are along other axes."""
-    count = len(op.results)
-    values, initial = operands_of(op)[:count], operands_of(op)[count:]
-    source, target = reader.of(values[0]), reader.of(all_reduces[0].results[0])
+    source, target = reader.of(operands_of(op)[0]), reader.of(all_reduces[0].results[0])
     if source is None or target is None:
         return False
     mesh = mesh_of(source, meshes)
@@ -71,50 +70,105 @@ def all_reduced(
     along: list[Axes] = [plain(one.properties["reduction_axes"]) for one in all_reduces]
     if any(sort_and_merge(list(each), mesh) != sort_and_merge(list(axes), mesh) for each in along):
         return False
-    manual = Manual.of(mesh, axes, (source, target))
-    build = StablehloBuilder(op)
-    starts = [
-        build.dense(ranked_tensor((), element_of(value)), data)
-        for value, data in zip(values, identities, strict=True)
-    ]
-    even = manual.even_shape(source, shape_of(values[0]))
-    padding = StablehloBuilder(op, source)
-    operands = [
-        (padded_high(padding, value, even, start), source)
-        for value, start in zip(values, starts, strict=True)
-    ]
-    shape = shape_of(op.results[0])
-    results = [(resized(result, manual.even_shape(target, shape)), target) for result in op.results]
-    combiners = [str(name).removeprefix("stablehlo.") for name in combiners_of(op)]
+    reduction = _Reduction(op, identities, source, target, Manual.of(mesh, axes, (source, target)), devices)
+    for all_reduce, value in zip(all_reduces, reduction.values(mesh, axes), strict=True):
+        replace_by_values(all_reduce, (value,))
+    ir.erase(op)
+    return True
 
-    def body(inner: LocalBuilder, arguments: list[Value]) -> Sequence[Value]:
-        local = inner.build_for(target)
-        types = [resized(result, manual.local_shape(target, shape)) for result in op.results]
-        firsts = [inner.plain.dense(start.type, data) for start, data in zip(starts, identities, strict=True)]
-        region = type(op.regions[0])()
-        clone_region_into(op.regions[0], region, {})
-        parts = local.insert("reduce", (*arguments, *firsts), types, (region,), dimensions=dimensions)
-        is_large = mesh.device_count > LARGE_MESH
-        groups = groups_by_axes(target.mesh, axes) if is_large else table(replica_groups(mesh, axes))
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reduction:
+    """A reduction along sharded dimensions: on each device of its part, then of the results of all devices.
+
+    identities: of its combiners; padding, and the initial values of the parts, are made of them.
+    source, target: the shardings of its operands and of its results.
+    """
+
+    op: Operation
+    identities: Sequence[bytes]
+    source: TensorSharding
+    target: TensorSharding
+    manual: Manual
+    devices: DeviceNumbers
+
+    @property
+    def combiners(self) -> list[str]:
+        """The ops that combine, as StableHLO names them."""
+        return [str(name).removeprefix("stablehlo.") for name in combiners_of(self.op)]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of each result."""
+        return shape_of(self.op.results[0])
+
+    def values(self, mesh: Mesh, axes: Axes) -> Iterator[Value]:
+        """The results, combined with the initial values of the op where these are not neutral."""
+        op, manual, target = self.op, self.manual, self.target
+        count = len(op.results)
+        parts, initial = operands_of(op)[:count], operands_of(op)[count:]
+        operands = self._padded(parts)
+        results = [(resized(each, manual.even_shape(target, self.shape)), target) for each in op.results]
+
+        def body(inner: LocalBuilder, arguments: list[Value]) -> Sequence[Value]:
+            return self._all_reduced(inner, self._reduced(inner, arguments), mesh, axes)
+
+        made = manual_computation(op, manual, self.devices, operands, results, body)
+        after = StablehloBuilder(op, target)
+        for value, result, start, data, combiner in zip(
+            made, op.results, initial, self.identities, self.combiners, strict=True
+        ):
+            whole = cut_to(after, value, result.type)
+            if is_constant_of(start, data):
+                yield whole
+            else:
+                yield after.binary(combiner, whole, after.broadcast(start, self.shape))
+
+    def _padded(self, values: Sequence[Value]) -> list[tuple[Value, TensorSharding]]:
+        """The operands with neutral elements up to equal parts."""
+        build = StablehloBuilder(self.op)
+        starts = [
+            build.dense(ranked_tensor((), element_of(value)), data)
+            for value, data in zip(values, self.identities, strict=True)
+        ]
+        even = self.manual.even_shape(self.source, shape_of(values[0]))
+        padding = StablehloBuilder(self.op, self.source)
         return [
-            local.insert(
+            (padded_high(padding, value, even, start), self.source)
+            for value, start in zip(values, starts, strict=True)
+        ]
+
+    def _reduced(self, inner: LocalBuilder, arguments: list[Value]) -> Sequence[Value]:
+        """The reductions of a device's parts."""
+        op = self.op
+        dimensions: tuple[int, ...] = plain(op.properties["dimensions"])
+        types = [resized(each, self.manual.local_shape(self.target, self.shape)) for each in op.results]
+        firsts = [
+            inner.plain.dense(ranked_tensor((), element_of(part)), data)
+            for part, data in zip(arguments, self.identities, strict=True)
+        ]
+        region = Region()
+        clone_region_into(op.regions[0], region, {})
+        local = inner.build_for(self.target)
+        return local.insert("reduce", (*arguments, *firsts), types, (region,), dimensions=dimensions).results
+
+    def _all_reduced(
+        self, inner: LocalBuilder, parts: Sequence[Value], mesh: Mesh, axes: Axes
+    ) -> list[Value]:
+        """The results of all devices along the axes, combined."""
+        is_large = mesh.device_count > LARGE_MESH
+        groups = groups_by_axes(self.target.mesh, axes) if is_large else table(replica_groups(mesh, axes))
+        return [
+            inner.build_for(self.target)
+            .insert(
                 "all_reduce",
                 (part,),
                 (part.type,),
                 (inner.plain.combining_region(name, element_of(part)),),
                 replica_groups=groups,
-                channel_handle={"handle": next(devices.channels), "type": 1},
+                channel_handle={"handle": next(self.devices.channels), "type": 1},
                 use_global_device_ids=True,
-            ).results[0]
-            for name, part in zip(combiners, parts.results, strict=True)
+            )
+            .results[0]
+            for name, part in zip(self.combiners, parts, strict=True)
         ]
-
-    made = manual_computation(op, manual, devices, operands, results, body)
-    after = StablehloBuilder(op, target)
-    for index, all_reduce in enumerate(all_reduces):
-        value = cut_to(after, made[index], op.results[index].type)
-        if not is_constant_of(initial[index], identities[index]):
-            value = after.binary(combiners[index], value, after.broadcast(initial[index], shape))
-        replace_by_values(all_reduce, (value,))
-    ir.erase(op)
-    return True

@@ -11,12 +11,16 @@ padded tensors, and the pad before it, or the slice after it, moves elements bet
 
 Without the option, and where such an exchange is not worthwhile, the dimension is gathered whole, and sliced
 again.
+
+Gathers of which most is padding (one row in four parts) become sums: each device adds zeros to what it has,
+as XLA's partitioner does for a slice of one element.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -36,17 +40,19 @@ from shardy_py.mlir.movements import Insertion, inserting_for, note, replace_by_
 from shardy_py.mlir.plain import plain, tensor_type
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of, resized, shape_of
 from shardy_py.mlir.symbols import Symbols, meshes_of
+from shardy_py.mlir.text.float_formats import FORMATS
 from shardy_py.mlir.typed import op_of
 from shardy_py.mlir.value_shardings import ShardingReader
-from shardy_py.ops import REDUCTIONS, Identity
+from shardy_py.ops import REDUCTIONS, Identity, TensorType
 from shardy_py.passes.export.communication_ops import step_op
 from shardy_py.passes.options import PadForDivisibilityOptions, ResolvePermutationFactorsOptions
 from shardy_py.reshard.collectives import AllGather, AllSlice, Collective
 from shardy_py.reshard.divisible import misaligned_dimensions
-from shardy_py.reshard.steps import AllReduce, Step
+from shardy_py.reshard.steps import AllReduce, ShardedToUnreduced, Step
 from shardy_py.sharding import Axes, DimensionSharding, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import sort_and_merge, total_size
 from shardy_py.sharding.meshes import mesh_of
+from shardy_py.sharding.slices import local_shape
 
 _CONCERNED = (sdy.AllSliceOp.name, sdy.AllGatherOp.name, sdy.AllToAllOp.name, sdy.ReduceScatterOp.name)
 
@@ -68,20 +74,45 @@ def realign_collectives(module: ModuleOp, reader: ShardingReader, options: PadFo
         mesh = mesh_of(target, meshes)
         shape = cast("tuple[int, ...]", tensor.shape)
         misaligned = misaligned_dimensions(shape, source, target, mesh)
-        if not misaligned:
+        sums = options.exchange_misaligned_parts and _is_mostly_padding(op, shape, source, target, mesh)
+        if not (misaligned or sums):
             continue
         with inserting_for(op):
-            if options.exchange_misaligned_parts:
+            if misaligned and options.exchange_misaligned_parts:
                 state = state or _resolution(module, reader, options)
                 if _exchange(op, misaligned, source, target, state):
                     continue
-            reason = f"uneven parts of {list(shape)} in {source} and {target} do not line up"
-            warn_whole(op, reason, (value,))
-            for step in _steps(op, source, target, mesh):
+            if misaligned:
+                reason = f"uneven parts of {list(shape)} in {source} and {target} do not line up"
+                warn_whole(op, reason, (value,))
+            for step in _steps(op, source, target, mesh) if misaligned else _summed(op, target, mesh):
                 new = step_op(step, value, op.location)
                 place_before(new, op)
                 value = new.results[0]
         replace_by_values(op, (value,))
+
+
+def _is_mostly_padding(
+    op: Operation, shape: tuple[int, ...], source: TensorSharding, target: TensorSharding, mesh: Mesh
+) -> bool:
+    """True if rings receive less for the sum of a gather's result than for its operands, padding included."""
+    form = FORMATS.get(cast(TensorType, tensor_type(op.results[0].type)).element)
+    if not isinstance(op, sdy.AllGatherOp) or target.unreduced_axes or (form is not None and form.is_power):
+        return False
+    gathered = prod(local_shape(source, mesh, shape)) * _size(plain(op.properties["gathering_axes"]), mesh)
+    return 2 * prod(local_shape(target, mesh, shape)) < gathered
+
+
+def _size(by_dimension: Iterable[Axes], mesh: Mesh) -> int:
+    return prod(total_size(axes, mesh) for axes in by_dimension)
+
+
+def _summed(op: Operation, target: TensorSharding, mesh: Mesh) -> Iterator[Step]:
+    """The parts among zeros, and their sum."""
+    by_dimension: tuple[Axes, ...] = plain(op.properties["gathering_axes"])
+    axes = sort_and_merge([axis for dimension in by_dimension for axis in dimension], mesh)
+    yield ShardedToUnreduced(replace(target, unreduced_axes=axes), by_dimension)
+    yield AllReduce(target, axes)
 
 
 def _resolution(module: ModuleOp, reader: ShardingReader, options: PadForDivisibilityOptions) -> Resolution:

@@ -57,7 +57,7 @@ def resolve_unreduced_results(op: Operation, reader: ShardingReader, meshes: Mes
 
 
 def _is_zero(value: SSAValue) -> bool:
-    """Whether it is a scalar that is the sum of itself on all devices."""
+    """True if it is a scalar that is the sum of itself on all devices."""
     tensor = tensor_type(value.type)
     if tensor is None or tensor.shape:
         return False

@@ -39,7 +39,7 @@ Exchanges = Mapping[int, WindowExchange]
 
 @dataclass(frozen=True)
 class Parts:
-    """What an op on parts works on, each in the order of its operands.
+    """The values that an op on parts works on, each in the order of its operands.
 
     gathered: after the exchanges. parts: before. fillers: the scalars of operands that have one.
     """
@@ -238,7 +238,7 @@ def cut_from(
 ) -> Value:
     """`size` elements of the part along a dimension that is sharded along `axes`, from `start` on."""
     sizes, begin = shape_of(value), start.base
-    if start.slope or start.rounded is not None:
+    if not start.is_constant:
         offset = inner.start(axes, start)
         return cut(build, value, dimension, offset, size, inner.plain.integer(0))
     if (begin, size) == (0, sizes[dimension]):

@@ -8,11 +8,10 @@ Not here: positions in files (`mlir/text/source.py`), modules of a model (`modul
 
 from __future__ import annotations
 
-from typing import Any, cast
-
-from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FusedLoc, NameLoc
+from xdsl.dialects.builtin import CallSiteLoc, FusedLoc, NameLoc
 from xdsl.ir import Attribute
 
+from shardy_py.mlir.text.location_syntax import parts_of
 from shardy_py.mlir.text.source import position_of
 
 _TYPE = ":"
@@ -24,8 +23,7 @@ def name_in(location: Attribute | None) -> str:
     while isinstance(location, CallSiteLoc):
         location = location.callee
     if isinstance(location, FusedLoc):
-        parts = cast("ArrayAttr[Attribute]", location.locations)
-        return next((name for name in map(name_in, parts) if name), "")
+        return next((name for name in map(name_in, parts_of(location)) if name), "")
     return _own_name(location) if isinstance(location, NameLoc) else ""
 
 
@@ -45,12 +43,12 @@ def name_stack(location: Attribute | None) -> str:
     return "/".join(names_in(location)) if isinstance(location, CallSiteLoc) else name_in(location)
 
 
-def location_text(location: Any) -> str:
+def location_text(location: Attribute | None) -> str:
     """A location in one line: its innermost position in the model and its name; "" if it has neither.
 
     `loc("jit(f)/dot"("model.py":12:3))` gives `model.py:12:3 jit(f)/dot`.
     """
-    position = position_of(location)
+    position = None if location is None else position_of(location)
     return " ".join(filter(None, (str(position) if position else "", name_stack(location))))
 
 

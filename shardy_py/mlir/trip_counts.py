@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.ir import walk_pre_order
@@ -80,7 +80,7 @@ def given_trip_count(loop: Operation) -> int | None:
     return given.value.data if isinstance(given, IntegerAttr) else None
 
 
-def _location(loop: Operation) -> object:
+def _location(loop: Operation) -> Attribute | None:
     return getattr(loop, "location", None)
 
 

@@ -79,6 +79,11 @@ def element_type_of(type_: Attribute) -> Attribute:
     return of_kind(type_, ContainerType).get_element_type()
 
 
+def type_of_elements(attribute: Attribute) -> Attribute:
+    """Returns the type of elements `dense<...> : type` or `dense_resource<...> : type`."""
+    return of_kind(getattr(attribute, "type", None), Attribute)
+
+
 def op_of(value: SSAValue) -> Operation:
     """Returns the op whose result a value is. Raises `InternalError` for an argument of a block."""
     return of_kind(value, OpResult).op

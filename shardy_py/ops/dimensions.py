@@ -16,9 +16,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self, TypeVar
 
 from shardy_py.indexing import Constraint, Expr, Interval
 from shardy_py.ops.reads import integer, integers
@@ -83,7 +83,7 @@ class SliceDimensions:
 
 
 class GatherDimensions(SliceDimensions):
-    """Those of a gather, static or dynamic."""
+    """The dimension numbers of a gather, static or dynamic."""
 
     __slots__ = ()
     _attribute = "dimension_numbers"
@@ -97,7 +97,7 @@ class GatherDimensions(SliceDimensions):
 
 
 class ScatterDimensions(SliceDimensions):
-    """Those of a scatter."""
+    """The dimension numbers of a scatter."""
 
     __slots__ = ()
     _attribute = "scatter_dimension_numbers"
@@ -239,26 +239,29 @@ class Window:
         return position // self.base_dilation, tuple(constraints)
 
 
-_DEFAULTS: tuple[tuple[tuple[str, ...], object], ...] = (
-    (("window_strides",), 1),
-    (("padding",), (0, 0)),
-    (("base_dilations", "lhs_dilation"), 1),
-    (("window_dilations", "rhs_dilation"), 1),
-    (("window_reversal",), False),
-)
-"""The attributes of windows, as reductions and as convolutions name them, and their defaults."""
+T = TypeVar("T")
 
 
 def windows_of(attributes: Attributes, sizes: Sequence[int]) -> tuple[Window, ...]:
     """Returns the windows of given sizes in an op's attributes; absent attributes have their defaults."""
-    columns: Iterator[Sequence[Any]] = (
-        next((found for name in names if (found := attributes.get(name))), (default,) * len(sizes))
-        for names, default in _DEFAULTS
+    count = len(sizes)
+    columns = (
+        sizes,
+        _column(attributes, ("window_strides",), 1, count),
+        _column(attributes, ("padding",), (0, 0), count),
+        _column(attributes, ("base_dilations", "lhs_dilation"), 1, count),
+        _column(attributes, ("window_dilations", "rhs_dilation"), 1, count),
+        _column(attributes, ("window_reversal",), False, count),
     )
     return tuple(
         Window(size, stride, padding[0], padding[1], base_dilation, dilation, bool(is_reversed))
-        for size, stride, padding, base_dilation, dilation, is_reversed in zip(sizes, *columns, strict=True)
+        for size, stride, padding, base_dilation, dilation, is_reversed in zip(*columns, strict=True)
     )
+
+
+def _column(attributes: Attributes, names: Sequence[str], default: T, count: int) -> Sequence[T]:
+    """Returns the values of an attribute by the name that reductions or that convolutions have for it."""
+    return next((found for name in names if (found := attributes.get(name))), (default,) * count)
 
 
 def own_windows(attributes: Attributes, rank: int) -> tuple[Window, ...]:

@@ -204,7 +204,7 @@ def adjust_concatenation(sketch: Sketch, conservative: bool) -> None:
 
 
 def _padding_value(record: OpRecord) -> frozenset[int]:
-    """Where the operand lies, the padding value is not read."""
+    """Returns the number of the padding value, which is not read where the operand lies."""
     return frozenset((1,))
 
 

@@ -39,7 +39,7 @@ class Role(Enum):
 
 
 class RuleSource(Enum):
-    """Where Shardy takes the sharding rule of an op from.
+    """The source of an op's sharding rule in Shardy.
 
     MAPS: the rule follows from the op's maps. NONE: the op is known and has no rule; propagation treats it
     itself, or it has nothing to propagate. UNKNOWN: Shardy has no rule although maps may be known here; it
@@ -71,7 +71,7 @@ class Control(Enum):
 
 
 class Storage(Enum):
-    """Where the results of an op lie in memory.
+    """The place of an op's results in memory.
 
     NEW: in arrays of their own. ALIAS: result k is the array of operand k under another name. IN_PLACE:
     result k takes the place of operand k if that is not read later. ELEMENT: in the tuple that is the
@@ -85,7 +85,7 @@ class Storage(Enum):
 
 
 class Family(Enum):
-    """What an op does with the elements that it reads: the default of its facets (`ops/facets.py`).
+    """The way an op treats the elements that it reads: the default of its facets (`ops/facets.py`).
 
     ELEMENTWISE: computes each from the same one of the operands. MOVEMENT: moves them to other places.
     INDEXED: the same, where places or sizes are values. PRODUCT: sums products of two. WINDOW: combines those

@@ -153,7 +153,7 @@ Round = tuple[list[StepTable | None], list[int]]
 
 
 class StepTables:
-    """What steps do, by the numbers of shardings: kept from one propagation of a program to the next.
+    """The outcomes of steps, by the numbers of shardings: kept from one propagation of a program to the next.
 
     interner: numbers the shardings.
     """

@@ -69,7 +69,7 @@ class AxisMoves:
         return other
 
     def has(self, axis: AxisRef) -> bool:
-        """Whether `axis` shards a dimension, in another place than wanted."""
+        """True if `axis` shards a dimension, in another place than wanted."""
         return any(axis in axes for axes in self.have)
 
     def places(self) -> dict[AxisRef, Place]:

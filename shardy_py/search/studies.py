@@ -42,7 +42,7 @@ from shardy_py.xla.gspmd.understanding import require_understood
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What a program costs with some annotations, by XLA's partitioner.
+    """The costs of a program with some annotations, by XLA's partitioner.
 
     from_scratch: why it was propagated from scratch, which takes longer; "" if it was not.
     """

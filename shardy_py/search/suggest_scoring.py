@@ -1,4 +1,4 @@
-"""What choices of shardings cost on one mesh: by a study of the program, and from scratch for what is shown.
+"""The costs of sharding choices on one mesh: by a study of the program; from scratch for what is shown.
 
 A study takes a constraint on a value inside for the sharding of the value itself, so plans with constraints
 are scored again by propagating them. Not here: which choices (`shardy_py.search.suggest`).

@@ -14,8 +14,9 @@ from typing import cast
 from xdsl.ir import SSAValue
 
 from shardy_py.api.annotate import ShardingLike
-from shardy_py.api.program import Program, ValueKey
+from shardy_py.api.program import Program
 from shardy_py.api.values import Value
+from shardy_py.api.verified_module import ValueKey
 from shardy_py.base.byte_sizes import byte_size
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.progress import progress
@@ -66,7 +67,7 @@ YOURS, COARSE = "the program's annotations", "coarse model"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a suggestion is for, and how long to search.
+    """The conditions of a suggestion: hardware, memory, what is kept, and how long to search.
 
     hardware: as for `Result.time`. memory: the most bytes of a device that a plan may need, as `byte_size`
     reads them, "90%" of its memory for example; None: no limit. keep: values whose annotations stay, or their

@@ -1,4 +1,4 @@
-"""What-ifs of a result: its program with other annotations, compared with the result.
+"""Answers to `what_if`: the program of a result with other annotations, compared with the result.
 
     what_if(result, {"%arg1": P(None, "model")}, None, None).changes
 

@@ -1,4 +1,4 @@
-"""What `sdy` attaches to an op: sharding rules and propagation edges.
+"""The values that `sdy` attaches to an op: sharding rules and propagation edges.
 
 `([i, k], [k, j])->([i, j]) {i=8, j=16, k=8} reduction={k}` is a matrix product with three factors; each
 dimension of an operand or result is a product of factors, major to minor. Propagation edges are the axes that

@@ -158,35 +158,10 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_bytecode() -> None:
-    jax = pytest.importorskip("jax", reason="MLIR bytecode is read by jaxlib")
+    jax = pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
     exported = jax.export.export(jax.jit(lambda x: x + 1))(jax.ShapeDtypeStruct((4,), "float32"))
     assert "stablehlo.add" in Program.parse(exported.mlir_module_serialized).text()
-    with pytest.raises(ShardyError, match="jaxlib cannot read this MLIR bytecode"):
-        Program.parse(b"ML\xefRxx")
-
-
-def test_bytecode_that_ends_its_reader_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    reader = tmp_path / "reader.py"
-    monkeypatch.setattr("shardy_py.base.bytecode._READER", reader)
-    for line, why in (
-        ("os.abort()", "its reader ended with exit code -6"),
-        ("sys.exit(3)", "without jaxlib"),
-    ):
-        reader.write_text(f"import os, sys\nsys.stdin.read()\n{line}\n")
-        with pytest.raises(ShardyError, match=why):
-            Program.parse(b"ML\xefRxx")
-
-
-def test_bytecode_may_take_processor_time_by_its_size(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    pytest.importorskip("resource", reason="no limits of processes on this platform")
-    reader = tmp_path / "reader.py"
-    monkeypatch.setattr("shardy_py.base.bytecode._READER", reader)
-    monkeypatch.setattr("shardy_py.base.bytecode._SECONDS", 1)
-    limited = "import resource, sys\nresource.setrlimit(resource.RLIMIT_CPU, 2 * (int(sys.argv[1]),))\n"
-    reader.write_text(f"{limited}sys.stdin.buffer.read()\nwhile True:\n  pass\n")
-    with pytest.raises(ShardyError, match="no end within 1 s of processor time, the limit for 6 bytes"):
+    with pytest.raises(ShardyError, match="<program>: error: MLIR bytecode at byte 4: expected a number"):
         Program.parse(b"ML\xefRxx")
 
 

@@ -28,17 +28,20 @@ UPDATE = """module @jit_f {
   func.func @main(
       %x: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"a"}, {}]>},
       %u: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {}]>},
-      %i: tensor<i32>) -> (tensor<16x8xf32>, tensor<4x8xf32>) {
+      %i: tensor<i32>) -> (tensor<16x8xf32>, tensor<4x8xf32>, tensor<16x16xf32>) {
     %0 = stablehlo.dynamic_update_slice %x, %u, %i, %i
       : (tensor<16x8xf32>, tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<16x8xf32>
     %1 = stablehlo.custom_call @unknown(%0) : (tensor<16x8xf32>) -> tensor<16x8xf32>
     %2 = stablehlo.add %1, %0 : tensor<16x8xf32>
+    %p = stablehlo.concatenate %1, %0, dim = 1 : (tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<16x16xf32>
+    %q = stablehlo.negate %p : tensor<16x16xf32>
     %3 = stablehlo.dot_general %2, %x, contracting_dims = [0] x [0]
       : (tensor<16x8xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
     %4 = stablehlo.reshape %2 : (tensor<16x8xf32>) -> tensor<128xf32>
     %5 = stablehlo.dot_general %2, %3, contracting_dims = [1] x [0]
       : (tensor<16x8xf32>, tensor<8x8xf32>) -> tensor<16x8xf32>
-    return %5, %u : tensor<16x8xf32>, tensor<4x8xf32>
+    %6 = chlo.asin %5 : tensor<16x8xf32> -> tensor<16x8xf32>
+    return %6, %u, %q : tensor<16x8xf32>, tensor<4x8xf32>, tensor<16x16xf32>
   }
 }
 """
@@ -71,6 +74,7 @@ def reports(result: Result, folder: Path) -> list[str]:
             result.communication(partitioner="xla"),
             result.communication(partitioner="shardy"),
             result.memory("tpu-v5p").estimate,
+            result.memory(),
             result.time(),
             *(result.explain(value) for value in result.values),
             result.why_not(inner[1], 0, "a"),

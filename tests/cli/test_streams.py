@@ -131,7 +131,7 @@ def test_an_interrupt_leaves_no_traceback(command: str, code: int, tmp_path: Pat
 
 
 def test_commands_read_bytecode(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("jax", reason="MLIR bytecode is read by jaxlib")
+    pytest.importorskip("jax", reason="JAX (extra: jax) is not installed")
     from jax._src.interpreters import mlir
     from jaxlib.mlir import ir
 
@@ -142,7 +142,7 @@ def test_commands_read_bytecode(tmp_path: Path, capsys: pytest.CaptureFixture[st
     for command, failure in ((main, 1), (check, 2)):
         assert command([str(program)]) == 0
         assert command([str(damaged)]) == failure
-        assert f"{damaged}: error: jaxlib cannot read this MLIR bytecode: " in capsys.readouterr().err
+        assert f"{damaged}: error: MLIR bytecode at byte " in capsys.readouterr().err
 
 
 PROGRAM = r"""sdy.mesh @"m\0Aerror: z" = <["a\0Aerror: z"=2, "b\1B[31m"=2, "\FF\FE"=2]>

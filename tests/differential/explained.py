@@ -6,14 +6,15 @@ A cause is proved, not guessed: the program without it does not crash, is not re
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from unittest import mock
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from shardy_py.localize.local_ops import iota
+from shardy_py.localize.facet import LOCAL, Form
 from shardy_py.localize.padding_masks import scalar_data
 from shardy_py.mlir.dialects import parse_module, print_module, sdy
 from shardy_py.mlir.dialects.stablehlo import ConvolutionOp
@@ -43,7 +44,7 @@ class CrashCause:
 
 def _without_priorities_of_the_dead(text: str) -> str:
     module = parse_module(text)
-    dead = list(dead_ops([op for op in walk_pre_order(module) if op.results]).values())
+    dead = list(_dead(module).values())
     # Imports copy constant expressions for each use, so that those for dead ops are dead.
     shared = [value.owner for op in dead for value in op.operands if isinstance(value.owner, Operation)]
     for op in [
@@ -77,11 +78,12 @@ def _without_priorities_of_nothing(text: str) -> str:
 
 
 def _without_ops(is_meant: Callable[[Operation], bool]) -> Callable[[str], str]:
-    """Puts zeros in the place of results of the ops that are meant."""
+    """Puts zeros in the place of results of the ops that are meant; what only they used goes with them."""
 
     def without(text: str) -> str:
         module = parse_module(text)
         reader = ShardingReader()
+        dead = _dead(module)
         for op in [op for op in walk_pre_order(module) if op.results and is_meant(op)]:
             for result in op.results:
                 type_, sharding = result.type, reader.of(result)
@@ -96,9 +98,17 @@ def _without_ops(is_meant: Callable[[Operation], bool]) -> Callable[[str], str]:
             else:
                 op.detach()
                 op.erase()
+        for key, op in _dead(module).items():
+            if key not in dead:
+                op.detach()
+                op.erase()
         return print_module(module)
 
     return without
+
+
+def _dead(module: ModuleOp) -> dict[int, Operation]:
+    return dead_ops([op for op in walk_pre_order(module) if op.results])
 
 
 def _named(*beginnings: str) -> Callable[[Operation], bool]:
@@ -126,6 +136,7 @@ CHECKS = {
     "inShardings[0] == outShardings[0]": "a pad or slice resharded without halo exchange",
     "isFullyReplicated(inSharding) == isFullyReplicated(outSharding)": "a reshape of which only "
     "operand or result is sharded, which explicit reshards left",
+    "Padding value must be zero for sharded contracting": "a contraction of a tensor that the program pads",
     "isCommunicationFreeSliceDim": "padding of a slice whose elements are of other devices",
 }
 """What a check says that is meant to end C++ for good, and what it is about."""
@@ -220,6 +231,10 @@ REFUSAL_CAUSES = (
 """Refusals of the partitioner."""
 INVALID_COLLECTIVE = "'sdy.collective_permute' op sharded size of result doesn't match"
 _TWICE = re.compile(r"(duplicate axis ref|sub-ax[ei]s)[^\n]*\n[^\n]*see current operation: ")
+_BOUND = re.compile(
+    r'operates on axis "(\w+)" which is already bound by a parent sdy.manual_computation op\n'
+    r"[^\n]*see current operation: [^\n]*, unreduced=\w*\{([^}]*)\}"
+)
 _BOTH = re.compile(r"<@\w+, (\[[^\]]*\])[^<>]*, unreduced=\w*\{([^}]*)\}")
 
 
@@ -228,6 +243,12 @@ def _is_unreduced_and_sharded(message: str) -> bool:
     found = _TWICE.search(message)
     shardings = _BOTH.findall(message[found.end() :]) if found else ()
     return any(not _names(sharding).isdisjoint(_names(unreduced)) for sharding, unreduced in shardings)
+
+
+def _is_unreduced_inside(message: str) -> bool:
+    """Whether an op that C++ made in a manual computation has a result unreduced along its manual axes."""
+    found = _BOUND.search(message)
+    return found is not None and found[1] in _names(found[2])
 
 
 def _names(axes: str) -> set[str]:
@@ -242,6 +263,14 @@ INVALID: tuple[tuple[str, Callable[[str], bool]], ...] = (
     (
         "its optimized collectives have sub-axes that are to be merged",
         lambda message: "'sdy.all_to_all' op two consecutive sub-axes can be merged" in message,
+    ),
+    (
+        "its reshard-to-collectives slices a value of a mesh with another order of devices",
+        lambda message: "'sdy.all_slice' op result mesh does not match operand mesh" in message,
+    ),
+    (
+        "its per-instruction partitioning leaves the sharding of an unreduced result within the computation",
+        _is_unreduced_inside,
     ),
     (
         "its full explicit reshards leave a result unreduced along axes that come to shard it",
@@ -273,16 +302,37 @@ class Imitation:
     imitated: Callable[[], AbstractContextManager[object]]
 
 
+def _with_forms(forms: dict[str, Form | None]) -> Callable[[], AbstractContextManager[object]]:
+    """Gives ops other local forms: None leaves all but types as it is."""
+    rows = {name: replace(LOCAL.of(name), form=form) for name, form in forms.items()}
+    return lambda: mock.patch.dict(LOCAL.rows, rows)
+
+
 IMITATIONS = (
     Imitation(
         "its reshard-to-collectives ends after two rounds, though axes are not where they are to be",
         lambda: mock.patch("shardy_py.reshard.collectives._Sequence._start_over", return_value=()),
     ),
     Imitation(
-        "it leaves shapes in operands of random tensors and iotas as those of the whole",
-        lambda: mock.patch.dict(
-            "shardy_py.localize.global_to_local.ROWS",
-            {"stablehlo.rng": lambda _local, _site: None, "stablehlo.dynamic_iota": iota},
+        "it leaves shapes in operands, and iotas of such a shape, as those of the whole",
+        _with_forms(
+            {
+                "stablehlo.rng": None,
+                "stablehlo.dynamic_iota": None,
+                "stablehlo.dynamic_broadcast_in_dim": None,
+                "stablehlo.dynamic_reshape": None,
+            }
+        ),
+    ),
+    Imitation(
+        "it leaves partition_id and channels of the program as they are among replicas",
+        _with_forms(
+            {
+                "stablehlo.partition_id": None,
+                "stablehlo.all_to_all": None,
+                "stablehlo.collective_broadcast": None,
+                "stablehlo.collective_permute": None,
+            }
         ),
     ),
     Imitation(
@@ -292,6 +342,14 @@ IMITATIONS = (
         ),
     ),
 )
+
+
+@contextmanager
+def _all_imitated() -> Generator[None]:
+    with ExitStack() as stack:
+        for fault in IMITATIONS:
+            stack.enter_context(fault.imitated())
+        yield
 
 
 NEEDS_OTHERS = "needs elements of other devices is unsupported"
@@ -313,7 +371,8 @@ def difference_cause(text: str, refusal: str, is_same: Callable[[str], bool]) ->
         with fault.imitated():
             if is_same(text):
                 return fault.name
-    return UNKNOWN
+    with _all_imitated():
+        return SEVERAL if is_same(text) else UNKNOWN
 
 
 def refusal_cause(text: str, message: str, refusal: Callable[[str], str]) -> str:

@@ -5,7 +5,6 @@ Not here: readers of other files (`file_targets.py`), how answers are judged (`j
 
 from __future__ import annotations
 
-import io
 import json
 import random
 import re
@@ -401,28 +400,28 @@ def _baseline(data: bytes, random_: random.Random) -> Outcome:
 
 @cache
 def bytecode_seeds() -> tuple[bytes, ...]:
-    """Returns MLIR bytecode and a portable artifact; nothing without jaxlib."""
-    try:
-        from jax._src.interpreters import mlir
-        from jaxlib.mlir import ir
-        from jaxlib.mlir.dialects import stablehlo
-    except ImportError:
-        return ()
-    with mlir.make_ir_context():
-        module = ir.Module.parse(SMALL.decode())
-        output = io.BytesIO()
-        module.operation.write_bytecode(output)
-        plain = ir.Module.parse(
-            "func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> { return %x : tensor<8xf32> }"
-        )
-        artifact = stablehlo.serialize_portable_artifact_str(str(plain), stablehlo.get_current_version())
-    return (output.getvalue(), artifact)
+    """Returns MLIR bytecode and portable artifacts, in several versions."""
+    files = sorted((ROOT / "tests" / "mlir" / "bytecode" / "data").glob("*.mlirbc"))
+    return tuple(file.read_bytes() for file in files)
+
+
+def damaged_bytecode(data: bytes, other: bytes, random_: random.Random) -> bytes:
+    """Damages bytes anywhere, or changes some of them, which leaves sections where they are."""
+    if random_.random() < 0.3:
+        return damaged_bytes(data, other, random_)
+    changed = bytearray(data)
+    for _ in range(random_.choice((1, 1, 2, 4, 16))):
+        at = random_.randrange(4, len(changed))
+        near = (changed[at] + random_.choice((-4, -2, -1, 1, 2, 4))) % 256
+        changed[at] = random_.choice((near, near, random_.randrange(256), 0, 1, 0xFF))
+    return bytes(changed)
 
 
 def _bytecode(data: bytes, random_: random.Random) -> Outcome:
     data = b"ML\xefR" + data[4:]
-    if random_.random() < 0.5:
-        return diagnosed(lambda: Program.parse(data))
+    if random_.random() < 0.8:
+        is_compiled = random_.random() < 0.3
+        return diagnosed(lambda: Program.parse(data, as_compiled=is_compiled).text())
     path = work_folder() / "input.mlirbc"
     path.write_bytes(data)
     return command(random_.choice((sdy_opt, sdy_check)), [str(path)], located=False)
@@ -439,7 +438,7 @@ TARGETS: tuple[Target, ...] = (
     Target("options", lambda: OPTIONS, _options, share=10),
     Target("arguments", lambda: ARGUMENTS, _arguments, share=5),
     Target("baseline", baseline_seeds, _baseline, share=3),
-    Target("bytecode", bytecode_seeds, _bytecode, damaged_bytes, share=5),
+    Target("bytecode", bytecode_seeds, _bytecode, damaged_bytecode, share=15),
     *FILE_TARGETS,
 )
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shardy_py import Options, Program, propagate
 from tests.localize.windowed import Array, compare, numbers, tensor
 
 Case = tuple[str, list[Array]]
@@ -186,6 +187,124 @@ def test_concatenations() -> None:
         assert not warnings
 
     check()
+
+
+@st.composite
+def joined_slices(draw: st.DrawFn) -> Case:
+    """Slices of two tensors, one after the other; of one tensor, its end and its start, they rotate it."""
+    sizes = draw(st.lists(st.integers(1, 14), min_size=2, max_size=2))
+    pieces = [(0, *sorted((draw(st.integers(0, sizes[0])), sizes[0])))]
+    if draw(st.booleans()):
+        middle = draw(st.integers(0, sizes[0]))
+        pieces = [(0, middle, sizes[0]), (0, 0, middle)]
+    for _ in range(draw(st.integers(0, 2))):
+        source = draw(st.integers(0, 1))
+        first, last = sorted(draw(st.tuples(*[st.integers(0, sizes[source])] * 2)))
+        pieces.append((source, first, last))
+    lines = [
+        f"%s{i} = stablehlo.slice %arg{source} [{first}:{last}, 0:4]"
+        f" {{sdy.sharding = #sdy.sharding_per_value<[{sharding('xb')}]>}}"
+        f" : ({tensor((sizes[source], 4))}) -> {tensor((last - first, 4))}"
+        for i, (source, first, last) in enumerate(pieces)
+    ]
+    total = sum(last - first for _, first, last in pieces)
+    names, types = (
+        ", ".join(found)
+        for found in (
+            [f"%s{i}" for i in range(len(pieces))],
+            [tensor((last - first, 4)) for _, first, last in pieces],
+        )
+    )
+    made = tensor((total, 4))
+    lines.append(
+        f"%0 = stablehlo.concatenate {names}, dim = 0"
+        f" {{sdy.sharding = #sdy.sharding_per_value<[{sharding('xb')}]>}} : ({types}) -> {made}"
+    )
+    arguments = [(tensor((size, 4)), "xb") for size in sizes]
+    text = program(draw(PARTS), arguments, "\n  ".join(lines), "xb", made).replace("%0 = %s0", "%s0", 1)
+    return text, [numbers((size, 4)) + np.float32(100 * i) for i, size in enumerate(sizes)]
+
+
+def test_joined_slices() -> None:
+    """Elements of slices go where the concatenation has them."""
+
+    @settings(max_examples=60, deadline=None, derandomize=True)
+    @given(joined_slices())
+    def check(case: Case) -> None:
+        compare(*case)
+
+    check()
+
+
+def test_a_rotation_sends_what_leaves_each_part() -> None:
+    """One permute of three elements from each part to the next, and from the last to the first."""
+    row = '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}'
+    text = f"""sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<64xf32> {row}) -> tensor<64xf32> {{
+  %0 = stablehlo.slice %a [61:64] : (tensor<64xf32>) -> tensor<3xf32>
+  %1 = stablehlo.slice %a [0:61] : (tensor<64xf32>) -> tensor<61xf32>
+  %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<3xf32>, tensor<61xf32>) -> tensor<64xf32>
+  return %2 : tensor<64xf32>
+}}
+"""
+    local = propagate(Program.parse(text, as_compiled=False)).partition()
+    report = local.communication()
+    assert (report.counts, report.total.bytes) == ({"collective_permute": 1}, 12)
+    assert local.prove().is_equal
+
+
+IDENTITIES = {"add": "0", "multiply": "1", "maximum": "-2147483648", "minimum": "2147483647"}
+
+
+@st.composite
+def scans(draw: st.DrawFn) -> Case:
+    """Cumulative windows in both directions, along a dimension of any size, of integers."""
+    size, name = draw(st.integers(2, 30)), draw(st.sampled_from(sorted(IDENTITIES)))
+    padding = f"[{size - 1}, 0]" if draw(st.booleans()) else f"[0, {size - 1}]"
+    given = tensor((2, size), "i32")
+    op = f"""stablehlo.constant dense<{IDENTITIES[name]}> : tensor<i32>
+  %r = "stablehlo.reduce_window"(%arg0, %0) ({{
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %1 = stablehlo.{name} %a, %b : tensor<i32>
+      stablehlo.return %1 : tensor<i32>
+  }}) {{window_dimensions = array<i64: 1, {size}>, padding = dense<[[0, 0], {padding}]> : tensor<2x2xi64>,
+    $sharding}} : ({given}, tensor<i32>) -> {given}"""
+    text = program(draw(PARTS), [(given, "bx")], op, "bx", given).replace("return %0", "return %r")
+    return text, [numbers((2, size), np.int32)]
+
+
+def test_scans() -> None:
+    """Parts scan their own elements, and combine them with the totals of the others."""
+
+    @settings(max_examples=40, deadline=None, derandomize=True)
+    @given(scans())
+    def check(case: Case) -> None:
+        ops, warnings = compare(*case)
+        assert "sdy.reshard" in ops
+        assert not warnings
+
+    check()
+
+
+def test_a_scan_sends_a_total_of_each_part() -> None:
+    """Of 16 elements of a part one is sent; parts of another size are padded with what the scan ignores."""
+    row = '{sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}'
+    for size in (64, 61):
+        text = f"""sdy.mesh @mesh = <["x"=4]>
+func.func @main(%given: tensor<{size}xf32> {row}) -> (tensor<{size}xf32> {row}) {{
+  %c = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%given, %c) {MAXIMUM}
+    {{window_dimensions = array<i64: {size}>, padding = dense<[[0, {size - 1}]]> : tensor<1x2xi64>}}
+    : (tensor<{size}xf32>, tensor<f32>) -> tensor<{size}xf32>
+  return %0 : tensor<{size}xf32>
+}}
+"""
+        options = Options(update_non_divisible_input_output_shardings=False)
+        local = propagate(Program.parse(text, as_compiled=False), options).partition()
+        report = local.communication()
+        assert (report.counts, report.total.bytes) == ({"all_gather": 1}, 12)
+        assert local.prove().is_equal
+        assert not local.warnings
 
 
 @pytest.mark.parametrize("cases", [slices, pads, reversals, reductions, convolutions])

@@ -14,6 +14,7 @@ from shardy_py.localize.facet import LOCAL, LocalRow
 from shardy_py.ops import TABLE, Facet, Family, OpSpec
 from shardy_py.ops.compute import COMPUTED, ComputedRow
 from shardy_py.ops.compute import facet as computed
+from shardy_py.run.interpret.facet import RUN, RunRow
 from shardy_py.run.proof.facet import EXACT, ExactRow
 from shardy_py.xla.buffers.facet import STORED, StoredRow
 from shardy_py.xla.spmd.facet import SENT, SentRow
@@ -23,6 +24,7 @@ FACETS: dict[str, tuple[Facet[Any], type]] = {
     "SENT": (SENT, SentRow),
     "STORED": (STORED, StoredRow),
     "COMPUTED": (COMPUTED, ComputedRow),
+    "RUN": (RUN, RunRow),
     "EXACT": (EXACT, ExactRow),
 }
 CALL = "stablehlo.custom_call"

@@ -19,6 +19,7 @@ WITHOUT_CLASS = {"linalg.generic"}
 
 FACETS = (
     "localize/facet.py",
+    "run/interpret/facet.py",
     "run/proof/facet.py",
     "run/proof/field/facet.py",
     "xla/buffers/facet.py",

@@ -28,7 +28,7 @@ _LEADING = ((0, 1), (0, 1))
 
 @dataclass(frozen=True)
 class _Attention:
-    """What a kernel computes: softmax(query key^T scale + bias) value, and its gradients.
+    """The function of a kernel, softmax(query key^T scale + bias) value, and its gradients.
 
     scale: None: 1 / sqrt(size of heads). bias: added to the scores, or booleans: True where a key is kept.
     """

@@ -28,7 +28,7 @@ from shardy_py.frontends.builder import RankedTensorType, Tensor, ops
 
 _DEGREE = 40
 _NEAR, _NEAR_K = 8.0, 2.0
-"""Where series near 0 end, of K earlier."""
+"""The ends of the series near 0; that of K is earlier."""
 
 
 # ---------------------------------------------------------------------- modified
@@ -188,7 +188,7 @@ def _spherical_j0(x: Tensor) -> Tensor:
 # ---------------------------------------------------------------------- error function
 
 _PLACE = 3.75
-"""Where Shepherd and Laframboise (1981) put the middle of their series."""
+"""The middle of the series of Shepherd and Laframboise (1981)."""
 
 
 @cache

@@ -86,7 +86,7 @@ def _regularized(*, upper: bool) -> Callable[..., Tensor]:
 
 
 def _at_limits(a: Tensor, x: Tensor, *, upper: bool) -> Tensor:
-    """Where a is 0 or infinite, or x is; NaN for negative ones, and where both are 0, or both infinite."""
+    """The values where a or x is 0 or infinite; NaN for negative ones, and where both are 0 or infinite."""
     low, high = (1.0, 0.0) if upper else (0.0, 1.0)
     zero_a, zero_x = (ops.compare(given, 0, "EQ") for given in (a, x))
     infinite_a, infinite_x = (ops.compare(given, np.inf, "EQ") for given in (a, x))

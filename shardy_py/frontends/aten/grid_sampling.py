@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from math import prod
-from typing import Any
 
 from shardy_py.frontends.aten.elements import Outputs, Row, convert, filled, sizes, widened
 from shardy_py.frontends.aten.shapes import part
@@ -31,8 +30,8 @@ class _Tap:
     """Positions along a dimension, [N, points], in the elements' type, with weights and their derivatives."""
 
     position: Tensor
-    weight: Any
-    slope: Any
+    weight: Tensor | float
+    slope: Tensor | float
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ class _Neighbour:
     indices: Tensor
     inside: Tensor
     weight: Tensor
-    slopes: tuple[Tensor, ...]
+    slopes: tuple[Tensor | float, ...]
 
 
 def _neighbours(sampling: _Sampling, grid: Tensor, spatial: Sequence[int]) -> Iterator[_Neighbour]:

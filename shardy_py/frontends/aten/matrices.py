@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -79,7 +78,7 @@ def _batch_rule(
     return partial(einsum_rule, text, need_replication=own)
 
 
-def _column_major(types: Sequence[RankedTensorType], batch: int) -> ArrayAttr[Any]:
+def _column_major(types: Sequence[RankedTensorType], batch: int) -> ArrayAttr[DenseIntOrFPElementsAttr]:
     """The layouts of matrices as LAPACK has them, the first index fastest; of batches row-major."""
     layouts: list[DenseIntOrFPElementsAttr] = []
     for type_ in types:

@@ -36,7 +36,7 @@ def _quanta(self: Tensor, scale: Scale, zero_point: object, axis: int | None) ->
 
 def _faked(
     self: Tensor, scale: Scale, zero_point: object, low: int, high: int, axis: int | None = None
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """Numbers rounded to those of quanta, and whether each is within bounds."""
     quanta = _quanta(self, scale, zero_point, axis)
     mask = ops.and_(quanta >= float(low), quanta <= float(high))
@@ -53,7 +53,7 @@ def _fake_tensor(
     zero_point: object,
     quant_min: int,
     quant_max: int,
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     return _faked(self, scale, zero_point, quant_min, quant_max)
 
 
@@ -65,7 +65,7 @@ def _fake_tensor_qparams(
     fake_quant_enabled: Tensor,
     quant_min: int,
     quant_max: int,
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     """The numbers themselves unless quantization is enabled."""
     found, mask = _faked(self, scale, zero_point, quant_min, quant_max)
     enabled = ops.compare(ops.reshape(fake_quant_enabled, ()), 0, "NE")
@@ -81,7 +81,7 @@ def _fake_channel(
     axis: int,
     quant_min: int,
     quant_max: int,
-) -> Any:
+) -> tuple[Tensor, Tensor]:
     return _faked(self, scale, zero_point, quant_min, quant_max, axis)
 
 
@@ -90,8 +90,8 @@ def _quantize(
     input: Tensor,
     scale: Scale,
     zero_point: object,
-    low: Any,
-    high: Any,
+    low: float,
+    high: float,
     *_: object,
     axis: int | None = None,
 ) -> Tensor:

@@ -311,7 +311,7 @@ def _search_sorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Where values go in sorted sequences; right: behind equal elements."""
+    """The positions of values in sorted sequences; right: behind equal elements."""
     if sorter is not None:
         sorted_sequence = along_dimension(sorted_sequence, sorted_sequence.rank - 1, sorter)
     values = (

@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, cast
 
 import numpy as np
 
 from shardy_py.base.arrays import AnyArray
 from shardy_py.frontends.aten.elements import Row, convert, sizes, widened
 from shardy_py.frontends.builder import RankedTensorType, Tensor, dot_general, ops
+from shardy_py.frontends.builder.tensor import Operand
 
-Filter = Callable[[Any], Any]
+Filter = Callable[[AnyArray], AnyArray]
 
 
-def _triangle(x: Any) -> object:
+def _triangle(x: AnyArray) -> AnyArray:
     return np.maximum(1 - np.abs(x), 0)
 
 
-def _cubic(x: Any) -> object:
+def _cubic(x: AnyArray) -> AnyArray:
     """Keys, "Cubic convolution interpolation for digital image processing" (1981), with a = -0.5."""
     x, a = np.abs(x), -0.5
     near = ((a + 2) * x - (a + 3)) * x * x + 1
@@ -30,7 +30,7 @@ def _cubic(x: Any) -> object:
     return np.where(x < 1, near, np.where(x < 2, far, 0))
 
 
-def _lanczos(x: Any) -> object:
+def _lanczos(x: AnyArray) -> AnyArray:
     """Lanczos' window of three lobes (Turkowski, "Filters for common resampling tasks", 1990)."""
     return np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(np.asarray(x) / 3), 0)
 
@@ -59,7 +59,7 @@ def resampling_weights(size: int, wanted: int, scale: float, reach: int, kernel:
     return weights
 
 
-def weighted_along(tensor: Tensor, number: int, weights: Any) -> Tensor:
+def weighted_along(tensor: Tensor, number: int, weights: Operand) -> Tensor:
     """The tensor with dimension `number`, of size n, contracted with weights [n, m], which becomes m."""
     matrix = ops.constant(weights, tensor.element_type)
     product = dot_general(tensor, matrix, ((number,), (0,)))
@@ -72,14 +72,14 @@ def _resized(
     self: Tensor,
     output_size: Sequence[int] | None,
     align_corners: bool,
-    *scales: Any,
+    *scales: float | Sequence[float] | None,
     reach: int,
     kernel: Filter,
 ) -> Tensor:
     """Sizes over the last dimensions; scales: of the result by the operand, where given."""
     given: list[float | None] = []
     for each in scales:
-        given += cast("Sequence[float]", each) if isinstance(each, list | tuple) else [each]
+        given.extend((each,) if each is None or isinstance(each, float | int) else each)
     (result,) = widened(self)
     shape, wanted, count = sizes(self.type), sizes(out), len(sizes(out)) - 2
     given += [None] * (count - len(given))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import floor
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 
@@ -86,7 +86,7 @@ def _upsample_backward(
 
 
 def _nearest_backward(*, exact: bool, count: int) -> Callable[..., Tensor]:
-    def weights(size: int, given: int, kind: Any, factor: float | None) -> AnyArray:
+    def weights(size: int, given: int, kind: type[np.floating], factor: float | None) -> AnyArray:
         scale = np.float32(_scale(size, given, factor, align_corners=False))
         return _nearest(size, given, scale, exact=exact)
 
@@ -113,7 +113,7 @@ def _interpolation_backward(interpolation: Callable[..., AnyArray], count: int) 
         *factors: object,
         **named: object,
     ) -> Tensor:
-        def weights(size: int, given: int, kind: Any, factor: float | None) -> AnyArray:
+        def weights(size: int, given: int, kind: type[np.floating], factor: float | None) -> AnyArray:
             scale = kind(_scale(size, given, factor, align_corners=align_corners))
             return interpolation(size, given, scale, align_corners=align_corners)
 
@@ -129,7 +129,7 @@ def _factors(given: Sequence[Any], named: dict[str, Any], count: int) -> list[fl
     return [*listed, *(None,) * count][:count]
 
 
-def _antialiased(size: int, given: int, scale: Any, *, align_corners: bool, name: str) -> Any:
+def _antialiased(size: int, given: int, scale: SupportsFloat, *, align_corners: bool, name: str) -> AnyArray:
     reach, kernel = FILTERS[name]
     return resampling_weights(size, given, float(scale), reach, kernel)
 

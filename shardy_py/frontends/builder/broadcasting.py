@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from operator import index
-from typing import Any, cast
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -20,6 +19,7 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.frontends.builder.emit import emit_one
 from shardy_py.frontends.builder.types import RankedTensorType, Shape, dtype_of, element_of, tensor, type_of
 from shardy_py.mlir.text.attribute_writer import attribute_text
+from shardy_py.mlir.text.builtin_attributes import is_value
 from shardy_py.mlir.text.dense import make_dense
 
 _NARROW = {"i2": np.int8, "i4": np.int8, "ui2": np.uint8, "ui4": np.uint8}
@@ -63,7 +63,7 @@ def constant_value(
     return emit_one("constant", results=type_, value=make_dense(type_.attribute, array.tobytes()))
 
 
-def _array(data: object) -> Any:
+def _array(data: object) -> AnyArray:
     try:
         return np.asarray(data)
     except ValueError as error:
@@ -99,7 +99,7 @@ def together(lhs: object, rhs: object) -> tuple[SSAValue, SSAValue]:
     Raises `ShardyError` if both are numbers, their element types differ, or their shapes do not broadcast
     (numpy, "Broadcasting").
     """
-    tensor_ = next((cast(SSAValue, operand) for operand in (lhs, rhs) if isinstance(operand, SSAValue)), None)
+    tensor_ = next((operand for operand in (lhs, rhs) if is_value(operand)), None)
     if tensor_ is None:
         raise ShardyError.unexpected(
             "operands", expected="at least one tensor", got=f"{lhs!r} and {rhs!r}", remedy="use ops.constant"
@@ -137,15 +137,18 @@ def broadcast_to(value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
     return emit_one("broadcast_in_dim", value, results=result, broadcast_dimensions=dimensions)
 
 
-def _like(data: Any, other: SSAValue) -> SSAValue:
+_NUMBERS: tuple[type[object], ...] = (bool, int, float, complex, np.generic, np.ndarray)
+
+
+def _like(data: object, other: SSAValue) -> SSAValue:
     """The value itself, or a number or array as a constant of the element type of `other`."""
-    if isinstance(data, SSAValue):
-        return cast(SSAValue, data)
-    if not isinstance(data, bool | int | float | complex | np.generic | np.ndarray):
+    if is_value(data):
+        return data
+    if not isinstance(data, _NUMBERS):
         raise ShardyError.unexpected("", expected="a tensor, a number or an array", got=f"{data!r}")
     type_ = tensor_type(other)
-    shape = static_shape(other) if np.ndim(cast(Any, data)) == 0 else None
-    return constant_value(cast(Any, data), type_.element_type, shape)
+    shape = None if getattr(data, "ndim", 0) else static_shape(other)
+    return constant_value(data, type_.element_type, shape)
 
 
 def common_shape(lhs: Shape, rhs: Shape) -> tuple[int, ...]:

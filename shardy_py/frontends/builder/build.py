@@ -168,8 +168,9 @@ def _traced(
 def _meshes(given: object) -> dict[str, Mesh]:
     if isinstance(given, Mesh) or given is None:
         return {} if given is None else {"mesh": given}
-    meshes: dict[str, Any] = dict(given) if is_mapping(given) else {"": 0}
-    if not all(isinstance(one, Mesh) for one in meshes.values()):
+    named = given if is_mapping(given) else {"": None}
+    meshes = {name: mesh for name, mesh in named.items() if isinstance(mesh, Mesh)}
+    if len(meshes) < len(named):
         raise ShardyError.unexpected(
             "", expected="a mesh, as Mesh.of(x=2), or several by name", got=f"{given!r}"
         )

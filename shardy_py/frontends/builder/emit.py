@@ -33,6 +33,7 @@ from shardy_py.mlir.dialects.verification.declared import check_declared
 from shardy_py.mlir.ir import build_operation, operands_of
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.source import position_of
+from shardy_py.mlir.typed import of_kind
 
 Types = Sequence[RankedTensorType | Attribute] | RankedTensorType | Attribute | str | None
 """The types of results. A string: the element type of the only result, whose shape is inferred; None: element
@@ -77,10 +78,11 @@ def emit_op(
     if row is None:
         raise ShardyError.unknown("StableHLO op", op_name, OPS.rows, remedy=_OTHER_DIALECTS)
     trace = current_trace()
-    bodies: list[Any] = list(regions)
-    if not all(isinstance(body, Region) for body in bodies):
+    given: list[object] = list(regions)
+    bodies = [body for body in given if isinstance(body, Region)]
+    if len(bodies) < len(given):
         raise ShardyError.unexpected(
-            "", expected=f"regions of stablehlo.{op_name}, as `region` makes them", got=f"{bodies!r}"
+            "", expected=f"regions of stablehlo.{op_name}, as `region` makes them", got=f"{given!r}"
         )
     signature = None if bodies else _signature(op_name, operands, results, attributes)
     known = None if signature is None else trace.signatures.get(signature)
@@ -298,5 +300,5 @@ def _attribute(type_: object) -> Attribute:
     return type_
 
 
-def _location(op: Operation) -> Any:
-    return op.location  # pyright: ignore
+def _location(op: Operation) -> Attribute:
+    return of_kind(op.location, Attribute)

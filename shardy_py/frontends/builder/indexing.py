@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import index as integer
-from typing import Any, cast
+from typing import SupportsIndex, TypeGuard
 
 from xdsl.ir import SSAValue
 
@@ -23,9 +23,7 @@ def indexed(value: SSAValue, key: object) -> SSAValue:
     Raises `ShardyError` for other indices, and for dynamic sizes.
     """
     sizes = static_shape(value)
-    parts = _for_all_dimensions(
-        cast("tuple[Any, ...]", key) if isinstance(key, tuple) else (key,), len(sizes)
-    )
+    parts = _for_all_dimensions(key if _is_tuple(key) else (key,), len(sizes))
     ranges: list[range] = []
     shape: list[int] = []
     for part in parts:
@@ -62,16 +60,24 @@ def _for_all_dimensions(key: Sequence[object], rank: int) -> list[object]:
     return [*key[:place], *whole, *key[place + 1 :]]
 
 
-def _range(part: Any, size: int) -> range:
-    if isinstance(part, slice):
+def _is_tuple(key: object) -> TypeGuard[tuple[object, ...]]:
+    return isinstance(key, tuple)
+
+
+def _is_slice(part: object) -> TypeGuard[slice[object, object, object]]:
+    return isinstance(part, slice)
+
+
+def _range(part: object, size: int) -> range:
+    if _is_slice(part):
         try:
-            indices = range(*cast("slice[Any, Any, Any]", part).indices(size))
+            indices = range(*slice(part.start, part.stop, part.step).indices(size))
         except (TypeError, ValueError) as error:
             raise ShardyError(f"{_text(part)} is not an index: {error}") from None
         if indices.step < 0:
             raise ShardyError(f"{_text(part)} has a negative step; use ops.reverse")
         return indices
-    if isinstance(part, bool) or not hasattr(part, "__index__"):
+    if isinstance(part, bool) or not isinstance(part, SupportsIndex):
         raise ShardyError.unexpected(
             "index",
             expected="integers, slices, ... or None",
@@ -89,9 +95,8 @@ def _place(number: int, size: int) -> int:
     return number + size if number < 0 else number
 
 
-def _text(part: Any) -> str:
-    if not isinstance(part, slice):
+def _text(part: object) -> str:
+    if not _is_slice(part):
         return "..." if part is Ellipsis else repr(part)
-    bounds = cast("slice[Any, Any, Any]", part)
-    ends = [("" if end is None else repr(end)) for end in (bounds.start, bounds.stop)]
-    return ":".join(ends) + ("" if bounds.step is None else f":{bounds.step!r}")
+    ends = [("" if end is None else repr(end)) for end in (part.start, part.stop)]
+    return ":".join(ends) + ("" if part.step is None else f":{part.step!r}")

@@ -1,4 +1,4 @@
-"""Where ops go while a Python function is traced, and from which line of it they come.
+"""The place of new ops while a Python function is traced, and the line of it that they come from.
 
 Not here: the ops (`emit.py`).
 """
@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from shardy_py.api.annotate import Editor
@@ -45,7 +45,9 @@ class Trace:
 
     module: ModuleOp
     editor: Editor
-    functions: dict[object, Any] = field(default_factory=dict[object, Operation])
+    functions: dict[object, tuple[FuncOp, bool] | None] = field(
+        default_factory=dict[object, "tuple[FuncOp, bool] | None"]
+    )
     signatures: Signatures = field(default_factory=Signatures)
     blocks: dict[int, Block] = field(default_factory=dict[int, Block])
     locations: dict[tuple[str, int], Attribute] = field(default_factory=dict[tuple[str, int], Attribute])

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
 
+from shardy_py.base.arrays import float_limits
 from shardy_py.base.errors import ShardyError
 from shardy_py.frontends.builder.bodies import Body, region
 from shardy_py.frontends.builder.broadcasting import Dimensions, constant_value
@@ -72,7 +72,7 @@ def reduce_prod(operand: Tensor, dimensions: Dimensions = None) -> Tensor:
     return reduce((operand,), (1,), dimensions, partial(elementwise, "multiply"))[0]
 
 
-def bounds(element_type: str) -> tuple[Any, Any]:
+def bounds(element_type: str) -> tuple[float, float]:
     """The smallest and the largest value of an element type: the initial values of maxima and minima.
 
     Raises `ShardyError` for a type without an order.
@@ -88,7 +88,7 @@ def bounds(element_type: str) -> tuple[Any, Any]:
     if element_type[0] in "iu":
         whole = ml_dtypes.iinfo(dtype)
         return int(whole.min), int(whole.max)
-    limits = cast(Any, ml_dtypes.finfo)(dtype)
+    limits = float_limits(dtype)
     with np.errstate(all="ignore"):
         ends = [float(np.asarray(end).astype(dtype)) for end in (-np.inf, np.inf)]
     lowest, highest = float(limits.min), float(limits.max)

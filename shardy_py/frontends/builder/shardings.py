@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
-from typing import Any
+from typing import TypeVar
+
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation
 
 from shardy_py.api import Sharding, ShardyError
 from shardy_py.api.annotate import DIRECTIONS
@@ -18,6 +21,8 @@ from shardy_py.frontends.builder.tensor import Tensor, rank_of, value_of
 from shardy_py.frontends.builder.types import RankedTensorType
 from shardy_py.mlir.dialects import sdy
 from shardy_py.mlir.dialects.kinds import I64
+from shardy_py.mlir.ir import set_location
+from shardy_py.mlir.typed import of_kind
 
 
 def sharding_constraint(operand: Tensor, sharding: object) -> Tensor:
@@ -28,9 +33,9 @@ def sharding_constraint(operand: Tensor, sharding: object) -> Tensor:
 
 def sharding_group(operands: Sequence[Tensor], group_id: int) -> None:
     """Adds tensors to a group that gets one sharding."""
-    number: Any = I64.encode(group_id)
+    number = of_kind(I64.encode(group_id), IntegerAttr).value.data
     for operand in operands:
-        _inserted(sdy.ShardingGroupOp(value_of(operand), number.value.data))
+        _inserted(sdy.ShardingGroupOp(value_of(operand), number))
 
 
 def propagation_barrier(operand: Tensor, direction: str = "NONE") -> Tensor:
@@ -86,8 +91,11 @@ def manual_computation(
     return tuple(map(Tensor, _inserted(op).results))
 
 
-def _inserted(op: Any) -> Any:
-    op.location = caller_location()
+Op = TypeVar("Op", bound=Operation)
+
+
+def _inserted(op: Op) -> Op:
+    set_location(op, caller_location())
     insert(op)
     return op
 

@@ -59,7 +59,7 @@ class RankedTensorType:
     bounds: Shape = ()
 
     @property
-    def attribute(self) -> TensorTypeAttr[Any]:
+    def attribute(self) -> TensorTypeAttr[Attribute]:
         """The type in the IR. Raises `ShardyError` for an unknown element type."""
         return _attribute(self)
 
@@ -70,7 +70,7 @@ class RankedTensorType:
 
 
 def tensor(
-    shape: Sequence[int | None], element_type: Any = "f32", *, bounds: Sequence[int | None] = ()
+    shape: Sequence[int | None], element_type: object = "f32", *, bounds: Sequence[int | None] = ()
 ) -> RankedTensorType:
     """The type of a tensor of that shape; the element type in MLIR's spelling, or a numpy type.
 
@@ -136,7 +136,7 @@ def type_of(attribute: Attribute) -> RankedTensorType | None:
 
 
 @lru_cache(maxsize=4096)
-def _attribute(type_: RankedTensorType) -> TensorTypeAttr[Any]:
+def _attribute(type_: RankedTensorType) -> TensorTypeAttr[Attribute]:
     sizes = [DYNAMIC_INDEX if size is None else size for size in type_.shape]
     bounds = (
         TypeExtensionsAttr(tuple(map(raw, type_.bounds)))
@@ -147,7 +147,7 @@ def _attribute(type_: RankedTensorType) -> TensorTypeAttr[Any]:
 
 
 @lru_cache(maxsize=4096)
-def element_attribute(text: str) -> Any:
+def element_attribute(text: str) -> Attribute:
     """The element type in the IR. Raises `ShardyError` for anything else."""
     try:
         cursor = Cursor(Source(text, "<element type>"))

@@ -14,6 +14,7 @@ from typing import Any
 
 from shardy_py.api import ShardyError
 from shardy_py.base.narrowing import is_mapping, is_sequence
+from shardy_py.frontends.torch import step_names
 from shardy_py.frontends.torch.optimizers import initial_states
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import TorchModule, TorchOptimizer, TorchTensor
@@ -47,7 +48,7 @@ def state_slots(
         for key, value in own.items():
             device = "meta" if parameters[owner].device.type == "meta" else "cpu"
             tensor = torch.empty(tuple(value.shape), dtype=value.dtype, device=device)
-            label, of = (f"{key} of {owner}", owner) if key in wide else (key, "")
+            label, of = (step_names.state(key, owner), owner) if key in wide else (key, "")
             slot = StepArgument("state", label, tensor, of, key)
             found.setdefault(slot.name, slot)
     return list(found.values())

@@ -26,6 +26,7 @@ from shardy_py.api import Mesh, P, Program, Sharding, ShardyError, Value
 from shardy_py.api.annotate import DIRECTIONS, Editor
 from shardy_py.api.partition_spec import dim
 from shardy_py.frontends.aten.boundary import TARGET
+from shardy_py.frontends.builder.tensor import static_shape
 from shardy_py.frontends.torch.boundaries import (
     AGAIN,
     INPUTS,
@@ -37,6 +38,7 @@ from shardy_py.frontends.torch.boundaries import (
 from shardy_py.frontends.torch.gradients import divides, summed_values
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.plans import ParallelPlan, ParameterGroup, StyledModule
+from shardy_py.frontends.torch.step_names import owner_of
 from shardy_py.frontends.torch.styles import Layouts
 from shardy_py.mlir.dialects.sdy import PropagationBarrierOp, ShardingConstraintOp, TensorShardingAttr
 from shardy_py.mlir.dialects.stablehlo import CustomCallOp
@@ -85,19 +87,12 @@ def planned(
     names = {value.label: value for value in values if value.label in set(parameters)}
     shardings: dict[Value, Sharding] = {}
     for value in values:
-        owner = names.get(_owner(value.label))
+        owner = names.get(owner_of(value.label))
         if owner is not None and owner.shape == value.shape:
             shardings[value] = parameter_sharding(plan, mesh, owner)
         elif plan.axes and value.shape is not None and value.role == "argument":
             shardings[value] = _only_replicated(mesh, len(value.shape), plan.axes)
     return constrained(program.annotate(shardings), plan, mesh, names, function)
-
-
-def _owner(label: str) -> str:
-    """The parameter that a value belongs to: of `exp_avg of w after` and of `w gradient` it is `w`."""
-    for suffix in (" after", " gradient"):
-        label = label.removesuffix(suffix)
-    return label.rpartition(" of ")[2]
 
 
 def constrained(
@@ -334,7 +329,7 @@ def _boundaries(module: ModuleOp) -> dict[str, list[CustomCallOp]]:
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:
-    return tuple(cast(Any, tensor_type(value.type)).shape)
+    return static_shape(value)
 
 
 def _rank(value: SSAValue) -> int:
@@ -352,7 +347,7 @@ def _has(value: SSAValue, sharding: TensorSharding) -> bool:
     return isinstance(owner, ShardingConstraintOp) and owner.sharding.data == sharding
 
 
-def _line_of(op: Any) -> Attribute:
+def _line_of(op: Operation) -> Attribute:
     """The source line in the location of an op."""
     location = of_kind(op.location, Attribute)
     return location.location if isinstance(location, NameLoc) else location

@@ -7,12 +7,12 @@ after   aten._linalg_check_errors(info, ...)
 from __future__ import annotations
 
 import operator
-from typing import Any
+from collections.abc import Iterable
 
-from shardy_py.frontends.torch.protocols import FxGraph, FxNode
+from shardy_py.frontends.torch.protocols import FxGraph, FxNode, Spec
 
 
-def drop_tokens(graph: Any, output_specs: Any) -> None:
+def drop_tokens(graph: FxGraph, output_specs: Iterable[Spec]) -> None:
     """Replaces ops with tokens by plain ones, and drops results that are tokens, in place."""
     for node in list(graph.nodes):
         if getattr(node.target, "__name__", "") == "with_effects":
@@ -22,7 +22,7 @@ def drop_tokens(graph: Any, output_specs: Any) -> None:
     output.args = (tuple(result for result, spec in pairs if not is_token(spec)),)
 
 
-def is_token(spec: Any) -> bool:
+def is_token(spec: Spec) -> bool:
     """Returns whether an input or output of an exported program is a token."""
     return spec.kind.name == "TOKEN"
 

@@ -15,7 +15,7 @@ Not here: the rows (`aten/`), types and positions of nodes, unsupported nodes (`
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -36,6 +36,7 @@ from shardy_py.frontends.torch.nodes import blamed, check, location_of, node_typ
 from shardy_py.frontends.torch.numbers import function_of_numbers
 from shardy_py.frontends.torch.placements import torch_module
 from shardy_py.frontends.torch.protocols import Exported, FxGraph, FxModule, FxNode, TorchTensor
+from shardy_py.frontends.torch.step_names import after, gradient
 from shardy_py.frontends.torch.storage import order_storage
 from shardy_py.mlir.dialects.traits import is_dead_when_unused
 from shardy_py.mlir.ir import erase
@@ -332,13 +333,13 @@ def _array(tensor: Any, node: Any) -> Any:
 
 # ---------------------------------------------------------------------- names
 
-_KINDS = {
-    "USER_OUTPUT": "",
-    "LOSS_OUTPUT": "",
-    "GRADIENT_TO_PARAMETER": "gradient",
-    "GRADIENT_TO_USER_INPUT": "gradient",
+_NAMES: dict[str, Callable[[str], str] | None] = {
+    "USER_OUTPUT": None,
+    "LOSS_OUTPUT": None,
+    "GRADIENT_TO_PARAMETER": gradient,
+    "GRADIENT_TO_USER_INPUT": gradient,
 }
-"""By kind, what follows the target in a name; "": a result named by its place; others: `after` (changed)."""
+"""By kind, the name of a result from that of its target; None: named by its place. Others are `after`."""
 
 
 def _output_names(exported: Exported) -> tuple[str, ...]:
@@ -351,8 +352,8 @@ def _output_names(exported: Exported) -> tuple[str, ...]:
     for spec in exported.graph_signature.output_specs:
         if is_token(spec):
             continue
-        what = _KINDS.get(spec.kind.name, "after")
-        name = f"{spec.target} {what}" if what else next(user, "output")
+        named = _NAMES.get(spec.kind.name, after)
+        name = next(user, "output") if named is None else named(str(spec.target))
         if not hasattr(spec.arg, "value"):
             names.append(name)
     return tuple(names)

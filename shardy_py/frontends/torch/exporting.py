@@ -25,7 +25,7 @@ _DEPENDS = r"data-dependent|GuardOnDataDependent|DynamicOutputShape|unbacked"
 
 @dataclass(frozen=True)
 class Hint:
-    """What helps against errors of a kind.
+    """Advice on errors of a kind.
 
     error: a pattern of the error's type and text. frames: of the files and functions it passed; "": any.
     strict: only for exports that are strict, or not; None: for both.

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
-from typing import Any, cast
 
 from xdsl.ir import Operation, SSAValue
 
+from shardy_py.frontends.builder.tensor import static_shape
 from shardy_py.mlir.dialects.stablehlo import AddOp, ConvertOp, ReshapeOp, TransposeOp
 from shardy_py.mlir.ir import operands_of
-from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.typed import integers_of
 
 Dimensions = Mapping[str, int]
@@ -74,7 +73,7 @@ def _reshaped(op: Operation, dimensions: Dimensions, sizes: Mapping[str, int]) -
 
 
 def _shape(value: SSAValue) -> tuple[int, ...]:
-    return tuple(cast(Any, tensor_type(value.type)).shape)
+    return static_shape(value)
 
 
 _BACK: Mapping[str, Callable[[Operation, Dimensions, Mapping[str, int]], Dimensions | None]] = {

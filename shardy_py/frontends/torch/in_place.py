@@ -124,7 +124,7 @@ def _promotes(node: FxNode) -> bool:
 
 
 def _place(node: FxNode) -> tuple[object, ...] | None:
-    """Where in its storage the tensor of a node lies; None for several tensors, dynamic sizes, and `vmap`."""
+    """The place of a node's tensor in its storage; None for several tensors, dynamic sizes, and `vmap`."""
     value = node.meta["val"]
     if not isinstance(value, torch_module("torch._subclasses").FakeTensor):
         return None

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from xdsl.ir import Operation
 
 from shardy_py.api import ShardyError
+from shardy_py.base.narrowing import is_any_sequence
 from shardy_py.frontends.torch.boundaries import INPUTS, PARTS
 from shardy_py.frontends.torch.constraints import GROUP
 from shardy_py.frontends.torch.plans import FullyShard
@@ -66,8 +67,8 @@ class _Launch:
 def _fully_sharded(plan: object) -> Iterable[FullyShard]:
     if isinstance(plan, FullyShard):
         yield plan
-    elif isinstance(plan, Sequence) and not isinstance(plan, str | Mapping):
-        for part in cast("Sequence[object]", plan):
+    elif is_any_sequence(plan) and not isinstance(plan, str | Mapping):
+        for part in plan:
             yield from _fully_sharded(part)
 
 

@@ -152,7 +152,7 @@ def _open_sizes(value: object) -> str:
     if is_sequence(value):
         parts = value
         return next((sizes for sizes in map(_open_sizes, parts) if sizes), "")
-    shape: tuple[Any, ...] = tuple(getattr(value, "shape", ()))
+    shape: list[object] = list(getattr(value, "shape", ()))
     return "" if all(isinstance(size, int) for size in shape) else ", ".join(map(str, shape))
 
 
@@ -197,5 +197,5 @@ def position_of(node: FxNode) -> Position | None:
 
 def _module_path(node: FxNode) -> str:
     """The full name of the module of the op; "" for the model itself."""
-    stack: Mapping[str, Any] = node.meta.get("nn_module_stack") or {}
-    return str(list(stack.values())[-1][0]) if stack else ""
+    stack: Mapping[str, tuple[str, object]] | None = node.meta.get("nn_module_stack")
+    return list(stack.values())[-1][0] if stack else ""

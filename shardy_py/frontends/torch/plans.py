@@ -15,14 +15,14 @@ Not here: the styles (`styles.py`), the constraints in the program (`constraints
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from shardy_py.api import Mesh, ShardyError
 from shardy_py.base.errors import closest
-from shardy_py.base.narrowing import is_mapping
+from shardy_py.base.narrowing import is_any_sequence, is_mapping
 from shardy_py.frontends.torch.protocols import Exported, TorchModule
 from shardy_py.frontends.torch.styles import Style, style_of
 
@@ -171,7 +171,7 @@ def _kind(module_class: type) -> str:
 def _modules_of_exported(exported: Exported) -> dict[str, Module]:
     kinds: dict[str, str] = {"": ""}
     for node in exported.graph.nodes:
-        stack: Mapping[str, tuple[str, Any]] = node.meta.get("nn_module_stack") or {}
+        stack: Mapping[str, tuple[str, type | str]] = node.meta.get("nn_module_stack") or {}
         for path, kind in stack.values():
             path = path.partition("@")[0]
             kinds[path] = kinds.get(path) or (kind if isinstance(kind, str) else _kind(kind))
@@ -191,9 +191,8 @@ def _parts(given: object, mesh: Mesh) -> tuple[TensorParallel | FullyShard, ...]
         return (given,)
     if is_mapping(given):
         return (TensorParallel(_axis_of_styles(mesh), given),)
-    if isinstance(given, Sequence) and not isinstance(given, str):
-        listed = cast("Sequence[object]", given)
-        return tuple(part for each in listed for part in _parts(each, mesh))
+    if is_any_sequence(given) and not isinstance(given, str):
+        return tuple(part for each in given for part in _parts(each, mesh))
     expected = "a plan: styles by module, TensorParallel(axis, styles), FullyShard(axis, modules), or a list"
     raise ShardyError.unexpected("", expected=expected, got=f"{given!r}")
 

@@ -12,12 +12,12 @@ import fnmatch
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from shardy_py.api import Mesh, P, Program, Result, Sharding, ShardyError, Value
 from shardy_py.api.annotate import annotation_of
 from shardy_py.base.errors import closest
-from shardy_py.base.narrowing import is_sequence
+from shardy_py.base.narrowing import is_mapping, is_sequence
 from shardy_py.frontends.torch.constraints import planned
 from shardy_py.frontends.torch.export import program_of, tied_names
 from shardy_py.frontends.torch.exporting import export
@@ -120,18 +120,18 @@ def _named_values(program: Program, function: str) -> list[Value]:
     return [*values.arguments(function), *values.results(function)]
 
 
-def shardings_by_label(shardings: Any, known: Iterable[str]) -> dict[str, object]:
+def shardings_by_label(shardings: object, known: Iterable[str]) -> dict[str, object]:
     """The sharding of each name that a key matches. Raises `ShardyError` unless keys are names."""
     if shardings is None:
         return {}
-    mapping = cast("Mapping[Any, Any]", shardings)
-    if not isinstance(shardings, Mapping) or not all(isinstance(key, str) for key in mapping):
+    keys: list[object] = list(shardings) if is_mapping(shardings) else []
+    if not is_mapping(shardings) or not all(isinstance(key, str) for key in keys):
         example = '{"layers.*.weight": [Replicate(), Shard(0)]}'
         raise ShardyError.unexpected(
             "", expected=f"shardings by name, such as {example}", got=f"{shardings!r}"
         )
-    ordered = sorted(mapping, key=lambda key: not _WILD.intersection(key))
-    return {label: mapping[key] for key in ordered for label in _matching(key, known)}
+    ordered = sorted(shardings, key=lambda key: not _WILD.intersection(key))
+    return {label: shardings[key] for key in ordered for label in _matching(key, known)}
 
 
 def _matching(key: str, known: Iterable[str]) -> list[str]:

@@ -80,11 +80,11 @@ class FxGraph(Protocol):
         """Removes the nodes without users that have no effect."""
         ...
 
-    def inserting_before(self, node: FxNode, /) -> AbstractContextManager[Any]:
+    def inserting_before(self, node: FxNode, /) -> AbstractContextManager[object]:
         """Inserts before a node for a while."""
         ...
 
-    def inserting_after(self, node: FxNode, /) -> AbstractContextManager[Any]:
+    def inserting_after(self, node: FxNode, /) -> AbstractContextManager[object]:
         """Inserts after a node for a while."""
         ...
 
@@ -117,7 +117,7 @@ class Exported(Protocol):
         ...
 
     @property
-    def constants(self) -> Mapping[str, Any]:
+    def constants(self) -> Mapping[str, TorchTensor]:
         """Its constants by name."""
         ...
 
@@ -140,16 +140,25 @@ class TorchProgram(Exported, Protocol):
         ...
 
 
+class TorchDevice(Protocol):
+    """A `torch.device`."""
+
+    @property
+    def type(self) -> str:
+        """`cpu`, `meta`, ..."""
+        ...
+
+
 class TorchTensor(Protocol):
     """A `torch.Tensor`, as far as it is read; a fake one too."""
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> object:
         """Its `torch.dtype`."""
         ...
 
     @property
-    def device(self) -> Any:
+    def device(self) -> TorchDevice:
         """Its `torch.device`."""
         ...
 
@@ -300,29 +309,76 @@ class TorchModule(Protocol):
         """The parameters."""
         ...
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, TorchTensor]:
         """The parameters and buffers by name."""
         ...
 
     @property
     def forward(self) -> Callable[..., object]:
-        """What it computes."""
+        """The function that it computes."""
         ...
 
     def get_submodule(self, target: str, /) -> TorchModule:
         """The module of a path."""
         ...
 
-    def register_forward_pre_hook(self, hook: Hook, /, *, with_kwargs: bool = False) -> Any:
+    def register_forward_pre_hook(self, hook: Hook, /, *, with_kwargs: bool = False) -> HookHandle:
         """A handle of a function that is called before the module."""
         ...
 
-    def register_forward_hook(self, hook: Hook, /, *, with_kwargs: bool = False) -> Any:
+    def register_forward_hook(self, hook: Hook, /, *, with_kwargs: bool = False) -> HookHandle:
         """A handle of a function that is called after the module."""
         ...
 
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+    def __call__(self, *arguments: object, **keywords: object) -> Any:
         """The result of the module."""
+        ...
+
+
+class HookHandle(Protocol):
+    """The handle of a registered function."""
+
+    def remove(self) -> None:
+        """Ends its calls."""
+        ...
+
+
+class SpecKind(Protocol):
+    """The kind of an input or output of an exported program, of an enum."""
+
+    @property
+    def name(self) -> str:
+        """`PARAMETER`, `USER_OUTPUT`, `TOKEN`, ..."""
+        ...
+
+
+class Spec(Protocol):
+    """An input or output in the signature of an exported program."""
+
+    @property
+    def kind(self) -> SpecKind:
+        """Its kind."""
+        ...
+
+
+class GradientContext(Protocol):
+    """The context in which a custom op keeps values of its call for its gradient."""
+
+    dims: Sequence[Any]
+    """Arguments that are not tensors."""
+
+    def save_for_backward(self, *tensors: object) -> None:
+        """Keeps tensors."""
+        ...
+
+    @property
+    def saved_tensors(self) -> tuple[TorchTensor, ...]:
+        """The tensors that were kept."""
+        ...
+
+    @property
+    def needs_input_grad(self) -> tuple[bool, ...]:
+        """True for each argument whose gradient is wanted."""
         ...
 
 
@@ -335,7 +391,7 @@ class TorchOptimizer(Protocol):
         ...
 
     @property
-    def state(self) -> dict[Any, dict[str, Any]]:
+    def state(self) -> dict[TorchTensor, dict[str, Any]]:
         """The state of each parameter."""
         ...
 

@@ -34,6 +34,7 @@ from shardy_py.frontends.torch.protocols import FxGraph, FxModule, FxNode, Torch
 from shardy_py.frontends.torch.whole_ops import kept_whole
 
 _HERE = str(Path(__file__).parent) + os.sep
+_STEP = str(Path(__file__).with_name("training_step.py"))
 _IGNORED = ("profiler",)
 """Namespaces of ops that compute nothing."""
 
@@ -206,7 +207,7 @@ def _share_scalars(graph: FxGraph) -> None:
 
 @dataclass
 class Places:
-    """Where ops come from while a function is traced: module, line, and whether in the backward pass.
+    """The origin of ops while a function is traced: module, line, and whether in the backward pass.
 
     names: of modules, by identity. phase: of the ops that run, if it is not the forward pass.
     last: the line of the last op of the model.
@@ -304,7 +305,7 @@ def _user_line() -> Position | None:
     frame = inspect.currentframe()
     while frame is not None:
         file = frame.f_code.co_filename
-        if file.endswith("training.py") and file.startswith(_HERE):
+        if file == _STEP:
             return None
         if not file.startswith((inside, _HERE, "<")):
             return Position(file, frame.f_lineno, 1)

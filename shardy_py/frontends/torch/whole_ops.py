@@ -21,7 +21,7 @@ from typing import Any
 
 from shardy_py.frontends.aten.einsum import parse
 from shardy_py.frontends.torch.placements import torch_module
-from shardy_py.frontends.torch.protocols import TorchTensor
+from shardy_py.frontends.torch.protocols import GradientContext, TorchTensor
 
 Dims = Sequence[int]
 
@@ -59,11 +59,11 @@ def dot_general_op() -> Any:
 
     op = torch.library.custom_op(NAME, product, mutates_args=(), schema=schema)
 
-    def keep(ctx: Any, inputs: Sequence[object], output: object) -> None:
+    def keep(ctx: GradientContext, inputs: Sequence[object], output: object) -> None:
         lhs, rhs, *ctx.dims = inputs
         ctx.save_for_backward(lhs, rhs)
 
-    def gradients(ctx: Any, grad: TorchTensor) -> tuple[TorchTensor | None, ...]:
+    def gradients(ctx: GradientContext, grad: TorchTensor) -> tuple[TorchTensor | None, ...]:
         (lhs, rhs), dims = ctx.saved_tensors, ctx.dims
         first, second, result = _labels(lhs.ndim, rhs.ndim, *dims)
         needed = ctx.needs_input_grad

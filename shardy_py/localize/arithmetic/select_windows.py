@@ -1,4 +1,4 @@
-"""What a part of a `select_and_scatter` reads: windows that touch it, and all elements of these windows.
+"""The elements that a part of a `select_and_scatter` reads: those of all windows that touch it.
 
     tensor<10> in parts of 5, windows of 3 with stride 2: 012 234 456 678 89-
     part 1, elements 5 to 9, is touched by windows 2 to 4, and reads elements 4 to 9 and their source elements

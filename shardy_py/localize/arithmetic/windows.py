@@ -5,7 +5,8 @@
 
 Positions count from the start of a part. The elements that some part reads are the buffer, a range of them
 the same for all parts. What a part reads starts at a position linear in its number, so it is cut out of the
-buffer at such an offset. Not here: the exchanges of whole parts that Shardy makes (`halo.py`).
+buffer at such an offset. Where parts read only some of that range, it has only that (`_without_gaps`).
+Not here: the exchanges of whole parts that Shardy makes (`halo.py`).
 
 >>> conv = window_exchange(WindowReads(parts=4, size_in=8, size_out=8, window=Window(3, low=1, high=1)))
 >>> [tuple(piece) for piece in conv.pieces], conv.permutes, conv.is_cut
@@ -37,10 +38,14 @@ class WindowReads(SplitDimension):
 
     is_mirrored: window i is counted from the end, and so are the parts: part t reads what is near part
     `parts - 1 - t`.
+    is_ring: the elements beyond an end are those at the other one; parts are even, windows have one element.
+    limits: the first element that is read, and the one behind the last; None: all are.
     """
 
     window: Window = ELEMENT
     is_mirrored: bool = False
+    is_ring: bool = False
+    limits: tuple[int, int] | None = None
 
     @property
     def is_elementwise(self) -> bool:
@@ -60,15 +65,32 @@ class Rounded:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A position: `part * slope + base`, plus `rounded`.
+    """A position: `part * slope + base`, plus `rounded`; or the one in a table, by part.
 
     >>> Start.of(0, 5, Rounded(step=6, shift=1, divisor=2, scale=4))
-    Start(slope=12, base=5, rounded=None)
+    Start(slope=12, base=5, rounded=None, table=())
     """
 
     slope: int
     base: int
     rounded: Rounded | None = None
+    table: tuple[int, ...] = ()
+
+    @staticmethod
+    def by_part(positions: Integers) -> Start:
+        """The positions of parts; the table if they are not linear.
+
+        >>> Start.by_part(np.array([3, 1])), Start.by_part(np.array([3, 1, 1])).table
+        (Start(slope=-2, base=3, rounded=None, table=()), (3, 1, 1))
+        """
+        slope, base = int(positions[1] - positions[0]) if len(positions) > 1 else 0, int(positions[0])
+        is_linear = np.array_equal(positions, base + slope * np.arange(len(positions)))
+        return Start(slope, base) if is_linear else Start(0, 0, None, tuple(positions.tolist()))
+
+    @property
+    def is_constant(self) -> bool:
+        """True if it is the same in all parts."""
+        return not (self.slope or self.rounded is not None or self.table)
 
     @staticmethod
     def of(slope: int, base: int, rounded: Rounded) -> Start:
@@ -81,6 +103,8 @@ class Start:
 
     def at(self, part: Integers) -> Integers:
         """The positions for an array of parts."""
+        if self.table:
+            return np.array(self.table)[part]
         linear = part * self.slope + self.base
         if self.rounded is None:
             return linear
@@ -144,7 +168,8 @@ class WindowExchange:
 
     def is_own(self, piece: Piece) -> bool:
         """True if every part has the piece itself."""
-        return piece.hop == 0 and not self.source.is_mirrored
+        hop = piece.hop % self.source.parts if self.source.is_ring else piece.hop
+        return hop == 0 and not self.source.is_mirrored
 
     def pairs(self, piece: Piece, mesh: Mesh, axes: Axes) -> Integers:
         """[pairs, 2]: the devices between which a piece moves, from and to."""
@@ -159,7 +184,8 @@ class WindowExchange:
         source = (part[::-1] if self.source.is_mirrored else part) + piece.hop
         first, last = self.reads[:, 0], self.reads[:, 1]
         start = source * self.source.part_in
-        return source, (first <= last) & (first < start + piece.stop) & (last >= start + piece.start)
+        reads = (first <= last) & (first < start + piece.stop) & (last >= start + piece.start)
+        return source % len(part) if self.source.is_ring else source, reads
 
     def _receives(self, piece: Piece) -> NDArray[np.bool_]:
         source, reads = self._sources(piece)
@@ -177,7 +203,10 @@ def window_exchange(source: WindowReads) -> WindowExchange:
     end = start + (windows - 1) * window.stride + spread
     first, last = -(-start // base), end // base
     is_used = windows > 0
-    reads = np.stack([np.maximum(first, 0), np.minimum(last, source.size_in - 1)], axis=1)
+    least, behind_last = source.limits or (0, source.size_in)
+    reads = np.stack([np.maximum(first, least), np.minimum(last, behind_last - 1)], axis=1)
+    if source.is_ring:
+        reads = np.stack([first, last], axis=1)
     reads[~is_used] = (0, -1)
     lowest, highest = range_read(reads, part * own)
     span = (count - 1) * window.stride + spread + 1
@@ -187,18 +216,66 @@ def window_exchange(source: WindowReads) -> WindowExchange:
     behind = int(positions.max()) + size - (highest * step + 1)
     at = part * own
     beyond = (np.maximum(first, at + lowest) < 0) | (np.minimum(last, at + highest) >= source.size_in)
+    if step == 1 and not (source.is_mirrored or source.is_ring):
+        is_complete = np.array_equal(reads[is_used], np.stack([first, last], axis=1)[is_used])
+        if is_complete or source.limits is not None:
+            pieces, begins = _without_gaps(reads, part * (own + slope) + offset, own)
+            if sum(piece.stop - piece.start for piece in pieces) < highest + 1 - lowest:
+                return _cut_out(source, pieces, reads, begins, size, local)
     if source.is_mirrored:
         reads = reads[::-1]
     return WindowExchange(
         source,
         pieces_between(lowest, highest, own),
         reads,
-        bool(np.any(beyond & is_used)) and not source.is_mirrored,
+        bool(np.any(beyond & is_used)) and not (source.is_mirrored or source.is_ring),
         (before, behind, step - 1),
         Start(slope, offset - lowest * step + before),
         size,
         local,
     )
+
+
+def _without_gaps(reads: Integers, begins: Integers, own: int) -> tuple[tuple[Piece, ...], Integers]:
+    """The pieces that parts read, and where in them each part begins; [parts], 0 where one reads none.
+
+    reads: [parts, 2]. begins: [parts], the element that each part begins with. Between two pieces nothing is
+    left out that one part reads, so that what it reads is one range of the buffer.
+    """
+    part = np.arange(len(reads))
+    is_reading = reads[:, 0] <= reads[:, 1]
+    hops = (reads // own - part[:, None])[is_reading]
+    pieces: list[Piece] = []
+    length, found = 0, np.zeros(len(reads), np.int64)
+    for hop in range(int(hops.min()), int(hops.max()) + 1) if len(hops) else ():
+        start = (part + hop) * own
+        first = np.maximum(reads[:, 0], start) - start
+        last = np.minimum(reads[:, 1], start + own - 1) - start
+        inside = is_reading & (first <= last)
+        if not inside.any():
+            continue
+        piece = Piece(hop, int(first[inside].min()), int(last[inside].max()) + 1)
+        starts_here = inside & (reads[:, 0] >= start)
+        at = length - piece.start + reads[:, 0] - start
+        found[starts_here] = (at - (reads[:, 0] - begins))[starts_here]
+        pieces.append(piece)
+        length += piece.stop - piece.start
+    return tuple(pieces) or (Piece(0, 0, 1),), found
+
+
+def _cut_out(
+    source: WindowReads,
+    pieces: tuple[Piece, ...],
+    reads: Integers,
+    begins: Integers,
+    size: int,
+    window: Window,
+) -> WindowExchange:
+    """The exchange of pieces with gaps: each part begins where its elements are."""
+    length = sum(piece.stop - piece.start for piece in pieces)
+    before, behind = max(0, -int(begins.min())), max(0, int(begins.max()) + size - length)
+    start = Start.by_part(begins + before)
+    return WindowExchange(source, pieces, reads, False, (before, behind, 0), start, size, window)
 
 
 def range_read(reads: Integers, at: Integers) -> tuple[int, int]:
@@ -210,7 +287,7 @@ def range_read(reads: Integers, at: Integers) -> tuple[int, int]:
 
 
 def _local_window(source: WindowReads, span: int) -> tuple[int, int, int, int, Window]:
-    """Where a part starts to read: slope and offset; how much; in steps of elements; and its own window.
+    """The first element that a part reads, as slope and offset, their number, their step, and its own window.
 
     Parts that start at different places between the elements of a dilated operand read it dilated: the step
     is then the dilation. Else the op dilates the elements of the part itself.

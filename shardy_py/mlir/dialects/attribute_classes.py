@@ -11,21 +11,25 @@ Not here: the classes (each dialect's `attributes.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
-from typing import Any, ClassVar, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
 
 from typing_extensions import override
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.utils.exceptions import VerifyException
 
+from shardy_py.base.narrowing import is_sequence
 from shardy_py.mlir.text.assembly import Spelling
 from shardy_py.mlir.text.attribute_writer import attribute_text, string_literal
 from shardy_py.mlir.text.cursor import Cursor
 from shardy_py.mlir.text.syntax import AttributeSyntax, AttributeWriter
 from shardy_py.mlir.text.type_reader import DYNAMIC
 from shardy_py.mlir.text.xdsl_hooks import DialectAttribute
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 T = TypeVar("T")
 
@@ -65,7 +69,7 @@ class ValueAttribute(DialectAttribute[T]):
         irdl_attr_definition(cls)
 
     @override
-    def plain(self) -> Any:
+    def plain(self) -> object:
         """The value in terms of int, bool, str, tuple and dict."""
         return _plain(self.data)
 
@@ -75,12 +79,14 @@ class ValueAttribute(DialectAttribute[T]):
         return AttributeSyntax(cls, cls.spelling.read, cls.spelling.write)
 
 
-def _plain(value: Any) -> object:
-    if isinstance(value, tuple):
-        return tuple(map(_plain, value))  # pyright: ignore[reportUnknownArgumentType]
+def _plain(value: object) -> object:
+    if is_sequence(value):
+        return tuple(map(_plain, value))
+    if isinstance(value, DialectAttribute):
+        return value.plain()
     if isinstance(value, Attribute):
-        return value.plain() if isinstance(value, ValueAttribute) else attribute_text(value)
-    if hasattr(value, "__dataclass_fields__"):
+        return attribute_text(value)
+    if is_dataclass(value):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     return value
 
@@ -97,7 +103,7 @@ class EnumAttribute(ValueAttribute[str], SpacedOpaqueSyntaxAttribute):
         super().__init_subclass__()
         cls.name = name
         cls.keywords = tuple(keywords.split())
-        values = {keyword: cls(keyword) for keyword in cls.keywords}
+        values: dict[str, Attribute] = {keyword: cls(keyword) for keyword in cls.keywords}
         cls.spelling = Spelling(lambda cursor: cls._read(cursor, values), lambda attribute: attribute.data)
         irdl_attr_definition(cls)
 
@@ -110,7 +116,7 @@ class EnumAttribute(ValueAttribute[str], SpacedOpaqueSyntaxAttribute):
             )
 
     @classmethod
-    def _read(cls, cursor: Cursor, values: dict[str, Any]) -> Attribute:
+    def _read(cls, cursor: Cursor, values: dict[str, Attribute]) -> Attribute:
         start = cursor.offset
         if cursor.token[:1] == "#":
             attribute = cursor.attribute()
@@ -185,10 +191,10 @@ def field_kinds(struct: type) -> dict[str, ValueText]:
     return {field.name: FIELD_KINDS[str(field.type)] for field in fields(struct)}
 
 
-def read_fields(cursor: Cursor, struct: type) -> Any:
+def read_fields(cursor: Cursor, struct: type[T]) -> T:
     """`a = 1, b = [2]>` in any order, the bracket included; fields left out keep their defaults."""
     kinds = field_kinds(struct)
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     while not cursor.accept(">"):
         name = cursor.token
         if name not in kinds:
@@ -204,20 +210,22 @@ def read_fields(cursor: Cursor, struct: type) -> Any:
     return struct(**values)
 
 
-def fields_text(value: Any) -> str:
+def fields_text(value: DataclassInstance) -> str:
     """`a = 1, b = [2]`, without zeros and empty lists."""
-    given: list[tuple[str, Any]] = [(field.name, getattr(value, field.name)) for field in fields(value)]
+    given: list[tuple[str, int | tuple[int, ...]]] = [
+        (field.name, getattr(value, field.name)) for field in fields(value)
+    ]
     return ", ".join(f"{name} = {_number_or_list(found)}" for name, found in given if found)
 
 
-def _number_or_list(value: Any) -> str:
+def _number_or_list(value: int | tuple[int, ...]) -> str:
     return str(value) if isinstance(value, int) else f"[{', '.join(map(str, value))}]"
 
 
-def loose_text(struct: type) -> ValueText:
+def loose_text(struct: type[object]) -> ValueText:
     """`<a = 1, b = [2]>` in any order, without zeros and empty lists."""
 
-    def read(cursor: Cursor) -> Any:
+    def read(cursor: Cursor) -> object:
         cursor.expect("<")
         return read_fields(cursor, struct)
 
@@ -228,8 +236,8 @@ def strict_text(struct: type, *, is_ordered: bool = False) -> ValueText:
     """`<a = 1, b = [2]>` with every field, in order or in any order."""
     kinds = field_kinds(struct)
 
-    def read(cursor: Cursor) -> Any:
-        values: dict[str, Any] = {}
+    def read(cursor: Cursor) -> object:
+        values: dict[str, object] = {}
         names = iter(kinds)
         cursor.expect("<")
         while len(values) < len(kinds):

@@ -11,18 +11,18 @@ Not here: the comparisons (`run/interpret/`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
     IntegerType,
     Signedness,
-    TensorType,
-    UnrankedTensorType,
     f64,
 )
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from shardy_py.mlir.dialects import encoding as encodings
 from shardy_py.mlir.dialects import kinds as k
@@ -36,15 +36,14 @@ from shardy_py.mlir.dialects.template import Template
 from shardy_py.mlir.dialects.type_tails import read_types
 from shardy_py.mlir.text import DialectSyntax
 from shardy_py.mlir.text.assembly import OPERAND_TYPE, Draft, Element
+from shardy_py.mlir.text.builtin_attributes import is_any_tensor
 from shardy_py.mlir.text.op_writer import OpWriter
 from shardy_py.mlir.text.reader import OpReader
+from shardy_py.mlir.typed import of_kind
 
-_TENSORS: Any = (TensorType, UnrankedTensorType)
 
-
-def _is_float_or_complex(type_: Any) -> bool:
-    is_tensor = isinstance(type_, _TENSORS)
-    return is_tensor and (is_float(type_.element_type) or is_complex(type_.element_type))
+def _is_float_or_complex(type_: Attribute) -> bool:
+    return is_any_tensor(type_) and (is_float(type_.element_type) or is_complex(type_.element_type))
 
 
 def _check_one_type(view: View) -> None:
@@ -59,15 +58,17 @@ def _check_actual_type(view: View) -> None:
             raise Fault(f"failed to verify that all of {{actual, expected}} have same {what}")
 
 
+def _type_of_value(properties: Mapping[str, Attribute]) -> Attribute:
+    return of_kind(properties["value"], DenseIntOrFPElementsAttr).type
+
+
 def _check_type_of_value(view: View) -> None:
-    value: Any = view.op.properties["value"]
-    if value.type != view.operand_types[0]:
+    if _type_of_value(view.op.properties) != view.operand_types[0]:
         raise Fault("failed to verify that all of {lhs, value} have same type")
 
 
 def _read_value_type(reader: OpReader, draft: Draft) -> None:
-    value: Any = draft.properties["value"]
-    draft.operand_types = [value.type]
+    draft.operand_types = [_type_of_value(draft.properties)]
 
 
 _VALUE_TYPE = Element(_read_value_type, lambda writer, op: None)

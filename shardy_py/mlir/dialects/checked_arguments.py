@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, TypeVar, cast, get_type_hints
+from typing import TypeVar, get_type_hints
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
@@ -24,6 +24,7 @@ from shardy_py.base.annotations import fits, shown, spelled
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.dialects.faults import ConstructionError
 from shardy_py.mlir.ir import type_of
+from shardy_py.mlir.text.builtin_attributes import is_value
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 
@@ -33,7 +34,7 @@ def with_checked_arguments(op_class: type[OpT]) -> type[OpT]:
 
     When the constructor fails, they are compared with its annotations.
     """
-    build: Any = op_class.__init__
+    build: Callable[..., None] = op_class.__init__
 
     @wraps(build)
     def __init__(self: object, *arguments: object, **named: object) -> None:
@@ -70,6 +71,6 @@ def shown_argument(given: object) -> str:
     """An argument in a message, on a line of 80 characters at most."""
     if isinstance(given, Operation):
         return f"op '{given.name}' with {len(given.results)} results"
-    if isinstance(given, SSAValue):
-        return f"a value of type '{type_of(cast('SSAValue[Attribute]', given))}'"
+    if is_value(given):
+        return f"a value of type '{type_of(given)}'"
     return str(given) if isinstance(given, Attribute) else shown(given)

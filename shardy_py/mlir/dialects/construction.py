@@ -9,20 +9,22 @@ Not here: verification of the op, which `verify()` runs; building programs (`fro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import UnknownLoc
 from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
 from xdsl.irdl import IRDLOperation
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.narrowing import is_any_sequence, is_iterable, is_mapping
 from shardy_py.mlir.dialects.checked_arguments import shown_argument
 from shardy_py.mlir.dialects.definition import OpRow, Slot
 from shardy_py.mlir.dialects.faults import ConstructionError, Fault, diagnostic
+from shardy_py.mlir.dialects.kinds import AttributeKind, TypeKind
 from shardy_py.mlir.dialects.stablehlo.attributes import TypeExtensionsAttr
 from shardy_py.mlir.dialects.stablehlo.verify.messages import raw
 from shardy_py.mlir.dialects.stablehlo.verify.tensors import RankedTensor
@@ -30,7 +32,10 @@ from shardy_py.mlir.dialects.stablehlo.verify.traits import PAIRWISE_ELEMENT
 from shardy_py.mlir.dialects.stablehlo.verify.view import View
 from shardy_py.mlir.dialects.verification.declared import check_declared
 from shardy_py.mlir.ir import build_operation
+from shardy_py.mlir.text.builtin_attributes import is_value
 from shardy_py.mlir.text.type_reader import ranked_tensor
+
+T = TypeVar("T", SSAValue, Region)
 
 
 def constructor(row: OpRow, dialect: str) -> Callable[..., None]:
@@ -43,10 +48,10 @@ def constructor(row: OpRow, dialect: str) -> Callable[..., None]:
 
     def __init__(
         self: IRDLOperation,
-        *operands: Any,
-        result_types: Sequence[Any] | None = None,
+        *operands: object,
+        result_types: Sequence[object] | None = None,
         attributes: Mapping[str, Attribute] | None = None,
-        **values: Any,
+        **values: object,
     ) -> None:
         with _mistakes(title):
             values = _by_name(row, accepted, operands, values)
@@ -96,38 +101,39 @@ def _by_name(
     return {**values, **dict(zip(names, operands, strict=True))}
 
 
-def _operand(slot: Slot[Any], values: Mapping[str, Any]) -> SSAValue | list[SSAValue]:
+def _operand(slot: Slot[TypeKind], values: Mapping[str, object]) -> SSAValue | list[SSAValue]:
     given = values.get(slot.accessor)
     if not slot.many:
         return _value(slot, given)
     if given is None:
         return []
-    if isinstance(given, SSAValue | Operation) or not isinstance(given, Iterable):
+    if is_value(given) or isinstance(given, Operation) or not is_iterable(given):
         raise _unexpected("operand", slot, "a sequence of values", given)
-    return [_value(slot, each) for each in cast("Iterable[Any]", given)]
+    return [_value(slot, each) for each in given]
 
 
-def _value(slot: Slot[Any], given: object) -> SSAValue:
+def _value(slot: Slot[TypeKind], given: object) -> SSAValue:
     if isinstance(given, Operation) and len(given.results) == 1:
         return given.results[0]
-    if not isinstance(given, SSAValue):
+    if not is_value(given):
         raise _unexpected("operand", slot, "a value, or an op with one result", given)
-    return cast("SSAValue", given)
+    return given
 
 
-def _region(slot: Slot[None], values: Mapping[str, object]) -> Any:
+def _region(slot: Slot[None], values: Mapping[str, object]) -> Region | list[Region]:
     given = values.get(slot.accessor)
     if slot.many and given is None:
         return []
     if not slot.many:
         given = (given,)
-    if isinstance(given, Region) or not isinstance(given, Sequence):
+    if isinstance(given, Region) or not is_any_sequence(given):
         raise _unexpected("region", slot, "a sequence of regions", given)
-    listed = cast("Sequence[Any]", given)
-    for each in listed:
+    listed: list[Region] = []
+    for each in given:
         if not isinstance(each, Region):
             raise _unexpected("region", slot, "a region", each)
-    return list(listed) if slot.many else listed[0]
+        listed.append(each)
+    return listed if slot.many else listed[0]
 
 
 def _properties(row: OpRow, values: Mapping[str, object]) -> dict[str, Attribute]:
@@ -147,37 +153,33 @@ def _properties(row: OpRow, values: Mapping[str, object]) -> dict[str, Attribute
     return properties
 
 
-def _discardable(attributes: Any) -> dict[str, Attribute]:
+def _discardable(attributes: object) -> dict[str, Attribute]:
     if attributes is None:
         return {}
-    if isinstance(attributes, Mapping):
-        given = dict(cast("Mapping[Any, Any]", attributes))
-        if all(isinstance(name, str) and isinstance(value, Attribute) for name, value in given.items()):
+    if is_mapping(attributes):
+        names: list[object] = list(attributes)
+        given = {name: value for name, value in attributes.items() if isinstance(value, Attribute)}
+        if len(given) == len(names) and all(isinstance(name, str) for name in names):
             return given
     expected = "a mapping of names to attributes"
-    raise ShardyError.unexpected(
-        "argument 'attributes'", expected=expected, got=shown_argument(cast(object, attributes))
-    )
+    raise ShardyError.unexpected("argument 'attributes'", expected=expected, got=shown_argument(attributes))
 
 
 def _types(row: OpRow, types: object) -> list[object]:
     """The result types that are given; nested if there are several results of any number."""
     expected = "a sequence of types"
-    if isinstance(types, Attribute) or not isinstance(types, Sequence):
+    if isinstance(types, Attribute) or not is_any_sequence(types):
         remedy = "put it into a list" if isinstance(types, Attribute) else ""
         raise ShardyError.unexpected(_TYPES, expected=expected, got=shown_argument(types), remedy=remedy)
-    listed = list(cast("Sequence[Any]", types))
+    listed = list(types)
     count, several = len(row.results), sum(slot.many for slot in row.results)
     is_short = len(listed) < count - several if several == 1 else len(listed) != count
     if is_short:
         least = f"at least {count - 1}" if several == 1 else f"{count}"
         raise ShardyError.unexpected(_TYPES, expected=f"{least} of them", got=f"{len(listed)}")
     for number, each in enumerate(listed):
-        if several > 1 and not isinstance(each, Attribute | str) and isinstance(each, Sequence):
-            parts = cast("Sequence[Any]", each)
-        else:
-            parts = [each]
-        for part in parts:
+        is_group = several > 1 and not isinstance(each, Attribute | str)
+        for part in each if is_group and is_any_sequence(each) else (each,):
             if not isinstance(part, TypeAttribute):
                 what = f"{_TYPES}, number {number}"
                 raise ShardyError.unexpected(what, expected="a type", got=shown_argument(part))
@@ -196,22 +198,25 @@ def _grouped(row: OpRow, types: Sequence[object]) -> Any:
     return [*types[:first], list(types[first:end]), *types[end:]]
 
 
-def _unexpected(what: str, slot: Slot[Any], expected: str, given: Any) -> ShardyError:
+def _unexpected(
+    what: str, slot: Slot[TypeKind] | Slot[AttributeKind] | Slot[None], expected: str, given: object
+) -> ShardyError:
     return ShardyError.unexpected(f"{what} '{slot.accessor}'", expected=expected, got=shown_argument(given))
 
 
 def _inferred(
     row: OpRow,
     op_class: type[Operation],
-    operands: Sequence[object],
+    operands: Sequence[SSAValue | list[SSAValue]],
     properties: Mapping[str, Attribute],
-    regions: Sequence[object],
+    regions: Sequence[Region | list[Region]],
 ) -> list[Attribute]:
     """The types of the results, from an op without results that is built for that purpose."""
     if not row.results:
         return []
-    values = [SSAValue.get(value) for value in _flat(operands)]
-    op = build_operation(op_class, values, (), dict(properties), {}, UnknownLoc(), None, _flat(regions))
+    op = build_operation(
+        op_class, _flat(operands), (), dict(properties), {}, UnknownLoc(), None, _flat(regions)
+    )
     try:
         check_declared(op, with_results=False)
         return infer_types(row, View(op))
@@ -225,10 +230,8 @@ def _inferred(
         op.drop_all_references()
 
 
-def _flat(parts: Sequence[object]) -> list[Any]:
-    return [
-        value for part in parts for value in (cast("list[Any]", part) if isinstance(part, list) else [part])
-    ]
+def _flat(parts: Sequence[T | list[T]]) -> list[T]:
+    return [value for part in parts for value in (part if isinstance(part, list) else [part])]
 
 
 def infer_types(row: OpRow, view: View) -> list[Attribute]:

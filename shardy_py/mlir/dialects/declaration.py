@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 if TYPE_CHECKING:
     from shardy_py.mlir.dialects.definition import OpRow, Slot
+    from shardy_py.mlir.dialects.kinds import AttributeKind, TypeKind
 
 VALUE = "SSAValue | Operation"
 
@@ -52,9 +53,10 @@ def field_types(row: OpRow) -> dict[str, str]:
 
 def signature(row: OpRow) -> Signature:
     """The signature of the constructor, without `self`."""
-    operands = [_parameter(slot, _many(slot, VALUE)) for slot in row.operands]
+    kinds = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
+    operands = [Parameter(s.accessor, kinds[0], annotation=_many(s, VALUE)) for s in row.operands]
     keywords = [_keyword(slot) for slot in row.attributes]
-    keywords += (_parameter(slot, _many(slot, "Region"), Parameter.KEYWORD_ONLY) for slot in row.regions)
+    keywords += (Parameter(s.accessor, kinds[1], annotation=_many(s, "Region")) for s in row.regions)
     if row.results:
         is_nested = sum(slot.many for slot in row.results) > 1
         types = "Sequence[Sequence[Attribute]]" if is_nested else "Sequence[Attribute]"
@@ -63,11 +65,7 @@ def signature(row: OpRow) -> Signature:
     return Signature([*operands, *keywords], return_annotation="None")
 
 
-def _parameter(slot: Slot[Any], annotation: str, kind: Any = Parameter.POSITIONAL_OR_KEYWORD) -> Parameter:
-    return Parameter(slot.accessor, kind, annotation=annotation)
-
-
-def _keyword(slot: Slot[Any]) -> Parameter:
+def _keyword(slot: Slot[AttributeKind]) -> Parameter:
     encoding = slot.kind.encoding
     values = f"{encoding.annotation} | {encoding.values}" if encoding.values else encoding.annotation
     return _named(slot.accessor, values, is_optional=slot.optional)
@@ -79,7 +77,7 @@ def _named(name: str, annotation: str, *, is_optional: bool) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, annotation=f"{annotation} | None", default=None)
 
 
-def _many(slot: Slot[Any], type_: str) -> str:
+def _many(slot: Slot[TypeKind] | Slot[None], type_: str) -> str:
     return f"Sequence[{type_}]" if slot.many else type_
 
 

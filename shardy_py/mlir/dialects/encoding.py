@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache, partial
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -35,9 +35,14 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.base.narrowing import is_mapping
+from shardy_py.base.narrowing import is_iterable, is_mapping
 from shardy_py.mlir.text.attribute_reader import dense_array
 from shardy_py.mlir.text.dense import make_dense
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    from shardy_py.mlir.dialects.attribute_classes import EnumAttribute
 
 T = TypeVar("T")
 
@@ -63,13 +68,15 @@ def integer_encoding(type_: IntegerType) -> Encoding:
     return Encoding("IntegerAttr[IntegerType]", "int", lambda value: IntegerAttr(_index(value), type_))
 
 
-def _index(value: Any) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+def _index(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         raise TypeError("not an integer")
     return value.__index__()
 
 
-def _indexes(values: Any) -> tuple[int, ...]:
+def _indexes(values: object) -> tuple[int, ...]:
+    if not is_iterable(values):
+        raise TypeError(f"'{type(values).__name__}' object is not iterable")
     return tuple(map(_index, values))
 
 
@@ -97,7 +104,7 @@ def table(value: object, width: int = 0) -> DenseIntOrFPElementsAttr:
     return make_dense(TensorType(i64, list(rows.shape)), rows.astype(np.int64).tobytes())
 
 
-def plain_attribute(value: Any) -> Attribute:
+def plain_attribute(value: object) -> Attribute:
     """The attribute of a value whose kind is not known: entries of dictionaries, discardable attributes."""
     match value:
         case Attribute():
@@ -156,10 +163,10 @@ def encoded(encoding: Encoding, value: object) -> Attribute:
     return value if isinstance(value, Attribute) else encoding.encode(value)
 
 
-def enum_encoding(attribute_class: Any) -> Encoding:
+def enum_encoding(attribute_class: type[EnumAttribute]) -> Encoding:
     """Keywords of an enum."""
 
-    def encode(value: Any) -> Attribute:
+    def encode(value: str) -> Attribute:
         if value not in attribute_class.keywords:
             raise ValueError("no such keyword")
         return attribute_class(value)
@@ -179,7 +186,7 @@ def value_encoding(attribute_class: Any) -> Encoding:
     )
 
 
-def _struct_of(struct: Any, value: Any) -> object:
+def _struct_of(struct: type[DataclassInstance], value: object) -> object:
     """A struct from a mapping of its fields, or from a struct whose fields are other sequences than tuples.
 
     Raises `TypeError` for unknown fields and for values of another type.
@@ -200,7 +207,7 @@ def _same(value: object) -> object:
     return value
 
 
-_FIELDS: dict[str, Callable[[Any], Any]] = {"int": _index, "tuple[int, ...]": _indexes}
+_FIELDS: dict[str, Callable[[object], object]] = {"int": _index, "tuple[int, ...]": _indexes}
 """Readers of fields by their annotation; others are taken as they are."""
 
 ATTRIBUTE = Encoding("Attribute")
@@ -219,10 +226,13 @@ BOOLEANS = Encoding(
 TABLE = Encoding("DenseIntOrFPElementsAttr", "Sequence[Sequence[int]]", partial(table, width=2))
 UNIT = Encoding("UnitAttr", "Literal[True]", _unit)
 STRING = Encoding("StringAttr", "str", lambda value: StringAttr(_of(str, value)))
+_DICTIONARY: type[object] = dict
 _ENTRIES = "Mapping[str, PlainValue | Attribute]"
-DICTIONARY = Encoding("DictionaryAttr", _ENTRIES, lambda value: plain_attribute(_of(dict, value)))
+DICTIONARY = Encoding("DictionaryAttr", _ENTRIES, lambda value: plain_attribute(_of(_DICTIONARY, value)))
 CONFIG = Encoding(
-    "StringAttr | DictionaryAttr", f"str | {_ENTRIES}", lambda value: plain_attribute(_of((str, dict), value))
+    "StringAttr | DictionaryAttr",
+    f"str | {_ENTRIES}",
+    lambda value: plain_attribute(_of((str, _DICTIONARY), value)),
 )
 ANY = Encoding("Attribute", "PlainValue", plain_attribute)
 SYMBOL = Encoding("SymbolRefAttr", "str", _symbol)

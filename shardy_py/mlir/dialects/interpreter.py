@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import ArrayAttr, ShapedType, SymbolRefAttr
+from xdsl.dialects.builtin import ShapedType, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
@@ -31,6 +31,7 @@ from shardy_py.mlir.dialects.template import Template
 from shardy_py.mlir.dialects.verification.scope import Scope
 from shardy_py.mlir.text import DialectSyntax
 from shardy_py.mlir.text.assembly import OPERAND_TYPE, SAME_TYPE
+from shardy_py.mlir.text.builtin_attributes import is_array
 
 
 def _require(holds: object, message: str) -> None:
@@ -91,7 +92,7 @@ def _check_same_type(view: View) -> None:
 
 
 def _is_grid(attribute: Attribute) -> bool:
-    return isinstance(attribute, ArrayAttr) and k.SYMBOLS.accepts(attribute)
+    return is_array(attribute) and k.SYMBOLS.accepts(attribute)
 
 
 _GRID = k.array_of("Array of FlatSymbolRefArrayAttr", _is_grid, encodings.array_encoding(encodings.SYMBOL))

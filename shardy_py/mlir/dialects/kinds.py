@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     FloatAttr,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
@@ -33,13 +34,15 @@ from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.dialects import encoding as encodings
+from shardy_py.mlir.dialects.attribute_classes import ValueAttribute
 from shardy_py.mlir.dialects.encoding import Encoding
 from shardy_py.mlir.text.assembly import Spelling
 from shardy_py.mlir.text.attribute_reader import string_attribute
 from shardy_py.mlir.text.attribute_writer import attribute_text, untyped_text
+from shardy_py.mlir.text.builtin_attributes import is_array, is_dense, is_integer_attribute
 from shardy_py.mlir.text.cursor import Cursor
 
-AttributePredicate = Callable[[Any], bool]
+AttributePredicate = Callable[[Attribute], bool]
 """Accepts attributes, of any class, or refuses them."""
 
 
@@ -133,12 +136,12 @@ def _read_string(cursor: Cursor) -> Attribute:
     return string_attribute(cursor.string())
 
 
-def integers_text(attribute: DenseArrayBase[Any]) -> str:
+def integers_text(attribute: DenseArrayBase[IntegerType]) -> str:
     """`[0, 1]`."""
     return f"[{', '.join(map(str, attribute.get_values()))}]"
 
 
-def is_of(attribute: Any, attribute_class: Any, **expected: Attribute) -> bool:
+def is_of(attribute: Attribute, attribute_class: type, **expected: Attribute) -> bool:
     """Returns whether an attribute is of a class and has the expected fields: `type=i64`."""
     if not isinstance(attribute, attribute_class):
         return False
@@ -153,8 +156,8 @@ def is_dense_array(element: Attribute) -> AttributePredicate:
 def _integer(bits: str, type_: Attribute, minimum: int | None = None) -> AttributeKind:
     bound = {None: "", 0: " whose value is non-negative", 1: " whose value is positive"}[minimum]
 
-    def accepts(attribute: Any) -> bool:
-        if not is_of(attribute, IntegerAttr, type=type_):
+    def accepts(attribute: Attribute) -> bool:
+        if not is_integer_attribute(attribute) or attribute.type != type_:
             return False
         return minimum is None or attribute.value.data >= minimum
 
@@ -163,11 +166,11 @@ def _integer(bits: str, type_: Attribute, minimum: int | None = None) -> Attribu
     return held_kind(description, accepts, IntegerAttr, encoding, typed_spelling(IntegerAttr, type_))
 
 
-def _is_dense(attribute: Any) -> bool:
-    return is_of(attribute, DenseIntOrFPElementsAttr) and attribute.type.element_type == i64
+def _is_dense(attribute: Attribute) -> bool:
+    return is_dense(attribute) and attribute.type.element_type == i64
 
 
-def own_kind(attribute_class: Any, description: str) -> AttributeKind:
+def own_kind(attribute_class: type[ValueAttribute[Any]], description: str) -> AttributeKind:
     """The kind of one of a dialect's own attributes."""
     encoding = encodings.value_encoding(attribute_class)
     return _class_kind(description, is_instance(attribute_class), encoding, attribute_class.spelling)
@@ -178,10 +181,10 @@ def array_of(
 ) -> AttributeKind:
     """An array whose elements are all of one kind."""
 
-    def is_array(attribute: Any) -> bool:
-        return is_of(attribute, ArrayAttr) and all(map(accepts, attribute.data))
+    def is_kind(attribute: Attribute) -> bool:
+        return is_array(attribute) and all(map(accepts, attribute.data))
 
-    return held_kind(description, is_array, ArrayAttr, encodings.array_encoding(element), spelling)
+    return held_kind(description, is_kind, ArrayAttr, encodings.array_encoding(element), spelling)
 
 
 def _is_flat_symbol(attribute: Attribute) -> bool:

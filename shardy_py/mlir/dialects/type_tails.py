@@ -8,13 +8,14 @@ Not here: the function type itself (`mlir/text/assembly.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import ComplexType, FunctionType, TensorType, TupleType
+from xdsl.dialects.builtin import FunctionType, TensorType, TupleType
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.mlir.text.assembly import Draft, Element, expect_words
 from shardy_py.mlir.text.attribute_writer import attribute_text
+from shardy_py.mlir.text.builtin_attributes import is_complex, is_tensor
 from shardy_py.mlir.text.type_reader import read_type_or_function
 
 if TYPE_CHECKING:
@@ -80,13 +81,11 @@ SAME = _short_or_function(lambda reader, type_, start, count: ([type_] * count, 
 """`: type` where operands and result are all of it, a function type elsewhere."""
 
 
-def real_type(type_: Any) -> Attribute:
+def real_type(type_: Attribute) -> Attribute:
     """The tensor type of the real parts of a complex tensor type; any other type unchanged."""
-    element: Any = getattr(type_, "element_type", None)
-    if getattr(element, "name", "") != ComplexType.name:
+    if not is_tensor(type_) or not is_complex(type_.element_type):
         return type_
-    type_with_element: Any = TensorType(element.element_type, type_.get_shape(), type_.encoding)
-    return type_with_element
+    return TensorType[Attribute](type_.element_type.element_type, type_.get_shape(), type_.encoding)
 
 
 def _infer_complex(reader: OpReader, type_: Attribute, start: int, count: int) -> Types:

@@ -5,17 +5,18 @@ calls. Ops built here equal those that xDSL builds: tests compare all fields, fo
 
 - reading: `operands_of`, `type_of`, `next_use`, `terminator_of`, `owning_op`, `blocks_of`, `written_name`
 - walking: `walk_pre_order`, `walk_post_order`, `find_ops`; no recursion
-- building: `build_operation`, `attach_operands`, `append_arguments`; nothing is verified. Fields are set one
-  by one, so that CPython stores them in the object: as a dictionary they take twice the memory and time
+- building: `build_operation`, `attach_operands`, `append_arguments`, `set_location`; nothing is verified.
+  Fields are set one by one, so that CPython stores them in the object: as a dictionary they take twice the
+  memory and time
 - names: `file_names`, `keep_file_name`, `copy_file_names`, `add_file_names`
-- changing: `set_type`, `replace_uses`, `place_before`, `take_out`, `erase`
+- changing: `set_type`, `set_uses`, `replace_uses`, `place_before`, `take_out`, `erase`
 
 Uses of a value stay in MLIR's order (newest use first), because passes and propagation visit users in it. A
 walk reads the next operation before it yields, so the caller may erase or move the yielded operation, and no
 other.
 """
 
-from shardy_py.mlir.ir.building import append_arguments, attach_operands, build_operation
+from shardy_py.mlir.ir.building import append_arguments, attach_operands, build_operation, set_location
 from shardy_py.mlir.ir.changing import (
     OperandChanges,
     erase,
@@ -31,6 +32,7 @@ from shardy_py.mlir.ir.changing import (
     set_operands,
     set_order,
     set_type,
+    set_uses,
     take_out,
 )
 from shardy_py.mlir.ir.file_names import add_file_names, copy_file_names, file_names, keep_file_name
@@ -87,9 +89,11 @@ __all__ = [
     "replace_operand",
     "replace_uses",
     "resume_parser",
+    "set_location",
     "set_operands",
     "set_order",
     "set_type",
+    "set_uses",
     "take_out",
     "terminator_of",
     "type_of",

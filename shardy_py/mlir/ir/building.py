@@ -10,7 +10,8 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 from xdsl.ir.core import SSAValues
 
 _new = object.__new__
-_NO_VALUES: SSAValues[Any] = SSAValues()
+_NO_RESULTS = SSAValues[OpResult]()
+_NO_OPERANDS = SSAValues[SSAValue]()
 
 
 def build_operation(
@@ -36,13 +37,13 @@ def build_operation(
         result.index = index
         result.first_use = result._name = None
         results.append(result)
-    op.results = SSAValues(results) if results else _NO_VALUES
+    op.results = SSAValues(results) if results else _NO_RESULTS
     last = block._last_op if block is not None else None
     if operands:
         op._operands = SSAValues(operands)
         op._operand_uses = _new_uses(op, operands)
     else:
-        op._operands, op._operand_uses = _NO_VALUES, ()
+        op._operands, op._operand_uses = _NO_OPERANDS, ()
     op._successors = op._successor_uses = ()
     op.properties = properties
     op.attributes = attributes
@@ -75,7 +76,7 @@ def _new_uses(op: Operation, operands: Sequence[SSAValue]) -> tuple[Use, ...]:
     """The uses of the operands of `op`, each the newest of its value."""
     uses: list[Use] = []
     for index, value in enumerate(operands):
-        use: Any = _new(Use)
+        use = _new(Use)
         first = value.first_use
         use._operation = op
         use._index = index
@@ -86,6 +87,12 @@ def _new_uses(op: Operation, operands: Sequence[SSAValue]) -> tuple[Use, ...]:
         value.first_use = use
         uses.append(use)
     return tuple(uses)
+
+
+def set_location(holder: Operation | BlockArgument, location: Attribute | None) -> None:
+    """Gives an op or argument a location; xDSL's declared ones lack those of several lines."""
+    located: Any = holder
+    located.location = location
 
 
 def append_arguments(block: Block, arguments: Sequence[tuple[Attribute, Any]]) -> list[BlockArgument]:

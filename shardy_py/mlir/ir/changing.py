@@ -149,6 +149,20 @@ def take_out(op: Operation) -> None:
     op.parent = op._prev_op = op._next_op = None
 
 
+def set_uses(value: SSAValue, uses: Sequence[Use]) -> None:
+    """Put the uses of `value`, all of which are given, into another order."""
+    previous: Use | None = None
+    for use in uses:
+        use._prev_use = previous
+        if previous is None:
+            value.first_use = use
+        else:
+            previous._next_use = use
+        previous = use
+    if previous is not None:
+        previous._next_use = None
+
+
 def set_order(block: Block, ops: Sequence[Operation]) -> None:
     """Put the ops of `block`, all of which are given, into another order."""
     previous: Operation | None = None

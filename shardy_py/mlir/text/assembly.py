@@ -14,7 +14,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 from xdsl.ir import Attribute, Operation, Region
 
@@ -46,7 +45,7 @@ class Element:
     """
 
     read: Callable[[OpReader, Draft], None]
-    write: Callable[[OpWriter, Any], None]
+    write: Callable[[OpWriter, Operation], None]
     hides: tuple[str, ...] = ()
 
 
@@ -158,7 +157,7 @@ def optional(name: str, spelling: Spelling, *, before: str) -> Element:
 
 
 def _looks_like(reader: OpReader, words: list[str]) -> bool:
-    """Whether `words` follow; the reader does not move."""
+    """True if `words` follow; the reader does not move."""
     place = reader.offset
     found = all(reader.accept(word) for word in words)
     reader.move_to(place)

@@ -7,7 +7,6 @@ locations (`location_syntax.py`), types (`type_reader.py`), attributes of dialec
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from xdsl.dialects import builtin
 from xdsl.ir import Attribute
@@ -125,7 +124,7 @@ def _dense_array(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
     cursor.advance()
     cursor.expect("<", " after 'array'")
     start = cursor.offset
-    element: Any = cursor.type()
+    element = cursor.type()
     if not is_integer(element) and getattr(element, "name", "") not in FORMATS:
         cursor.error(f"expected integer or float type, got: '{attribute_text(element)}'", start)
     if is_integer(element) and element != _I1 and element.width.data % 8:
@@ -142,7 +141,9 @@ def _dense_array(cursor: Cursor, expected_type: Attribute | None) -> Attribute:
     return builtin.DenseArrayBase.new((element, builtin.BytesAttr(b"".join(values))))
 
 
-def dense_array(values: tuple[int, ...], element: Any = builtin.i64) -> builtin.DenseArrayBase[Any]:
+def dense_array(
+    values: tuple[int, ...], element: builtin.IntegerType = builtin.i64
+) -> builtin.DenseArrayBase[builtin.IntegerType]:
     """`array<element: values>` of integers."""
     return builtin.DenseArrayBase.from_list(element, values)
 

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from xdsl.dialects import builtin
 from xdsl.ir import Attribute
 
 from shardy_py.base.session import SESSION, Identities
 from shardy_py.mlir.text.affine import map_text, set_text, strided_text
-from shardy_py.mlir.text.builtin_attributes import is_integer
+from shardy_py.mlir.text.builtin_attributes import is_integer, is_integer_attribute
 from shardy_py.mlir.text.dense import dense_text, element_printer, element_size
 from shardy_py.mlir.text.float_formats import FORMATS, float_text
 from shardy_py.mlir.text.location_syntax import LOCATIONS, location_body
 from shardy_py.mlir.text.naming import AliasTable, Entry, alias_base
 from shardy_py.mlir.text.syntax import AttributeWriter, SyntaxTable
 from shardy_py.sharding.spelling import keyword_or_string, string_literal, symbol_text
+
+if TYPE_CHECKING:
+    from xdsl.dialects.complex import ComplexNumberAttr
 
 _SIGNS = {"SIGNLESS": "i", "SIGNED": "si", "UNSIGNED": "ui"}
 
@@ -107,7 +110,7 @@ def _float_value(attribute: builtin.FloatAttr) -> str:
     return float_text(form.encode(attribute.value.data).to_bytes(form.size, "little"), name)
 
 
-def _complex_number(attribute: Any) -> str:
+def _complex_number(attribute: ComplexNumberAttr) -> str:
     element = attribute.type.element_type
     form = FORMATS[element.name]
     parts = (
@@ -138,10 +141,10 @@ def _of_other_classes(attribute: Attribute) -> str:
     return str(attribute) if writer is None else writer(attribute)
 
 
-def _element_text(attribute: Any) -> str:
+def _element_text(attribute: Attribute) -> str:
     """The text of an attribute in an array, where i64 and f64 go without saying."""
     writer = _NUMBER_WRITERS.get(attribute.__class__)
-    if writer is not None and attribute.type in (builtin.i64, builtin.f64):
+    if writer is not None and getattr(attribute, "type", None) in (builtin.i64, builtin.f64):
         return writer(attribute)
     return attribute_text(attribute)
 
@@ -189,13 +192,15 @@ def _vector(attribute: builtin.VectorType[Attribute]) -> str:
     return f"vector<{''.join(sizes)}{attribute_text(attribute.element_type)}>"
 
 
-def _memref(attribute: Any) -> str:
+def _memref(attribute: builtin.MemRefType[Attribute] | builtin.UnrankedMemRefType[Attribute]) -> str:
     sizes, layout = "*x", ""
-    if attribute.name == builtin.MemRefType.name and hasattr(attribute, "layout"):
+    if isinstance(attribute, builtin.MemRefType):
         sizes, layout = _sizes(attribute.get_shape()), _behind_comma(attribute.layout)
-    space: Any = attribute.memory_space
-    is_i64 = type(space) is builtin.IntegerAttr and attribute_text(space).endswith(" : i64")
-    tail = f", {_integer_value(space)}" if is_i64 else _behind_comma(space)
+    space = attribute.memory_space
+    if is_integer_attribute(space) and space.type == builtin.i64:
+        tail = f", {_integer_value(space)}"
+    else:
+        tail = _behind_comma(space)
     return f"memref<{sizes}{attribute_text(attribute.element_type)}{layout}{tail}>"
 
 

@@ -11,8 +11,6 @@ module {
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region
@@ -129,18 +127,19 @@ def _write_func(writer: OpWriter, op: FuncOp) -> None:
         writer.write(f" {op.sym_visibility.data}")
     writer.write(f" {symbol_text(op.sym_name.data)}(")
     has_body = bool(op.body.blocks)
-    arguments: Any = op.body.blocks[0].args if has_body else op.function_type.inputs.data
-    for index, argument in enumerate(arguments):
+    arguments = op.body.blocks[0].args if has_body else ()
+    types = [argument.type for argument in arguments] if has_body else op.function_type.inputs.data
+    for index, type_ in enumerate(types):
         if index:
             writer.write(", ")
         if has_body:
-            writer.operand(argument)
+            writer.operand(arguments[index])
             writer.write(": ")
-        writer.write(attribute_text(argument.type if has_body else argument))
+        writer.write(attribute_text(type_))
         if not writer.is_collecting:  # MLIR looks for no aliases here
             writer.write(_dictionary_at(op.arg_attrs, index))
         if has_body:
-            writer.argument_location(argument.location)
+            writer.argument_location(arguments[index].location)
     writer.write(")")
     results = op.function_type.outputs.data
     if results:

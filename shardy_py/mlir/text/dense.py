@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from math import prod
-from typing import Any
 
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, IndexType, IntegerType, Signedness
 from xdsl.ir import Attribute
@@ -68,7 +67,7 @@ def literal_bytes(token: str, negated: bool, element: IntegerType | IndexType) -
     return None if negated and not value else _integer_bytes(-value if negated else value, element)
 
 
-def store_integer(value: int, element: Any) -> bytes:
+def store_integer(value: int, element: Attribute) -> bytes:
     """The bytes of the integer whose lowest bits are those of `value`."""
     width = _element_width(element)
     value &= (1 << width) - 1

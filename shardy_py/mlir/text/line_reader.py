@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from abc import ABC
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from xdsl.ir import Attribute, Operation, Region
+from xdsl.ir import Attribute, BlockArgument, Operation, Region
 
-from shardy_py.mlir.ir import build_operation, keep_file_name, type_of
+from shardy_py.mlir.ir import build_operation, keep_file_name, set_location, type_of
 from shardy_py.mlir.text.cursor import TOKEN
 from shardy_py.mlir.text.location_aliases import LocationAliases
 from shardy_py.mlir.text.location_syntax import PendingLocation
@@ -40,7 +39,7 @@ class LineReader(RegionReader, ABC):
         super().__init__(source, syntax)
         self.allow_unregistered = allow_unregistered
         self.recipes: dict[str, dict[str, Recipe]] = {}
-        self.remake: Callable[[Attribute], Sequence[Region]] | None = None
+        self.remake: Callable[[Attribute | None], Sequence[Region]] | None = None
         self.use_recipes = True
         self.later_locations: LocationAliases | None = None
 
@@ -75,7 +74,7 @@ class LineReader(RegionReader, ABC):
                     break
                 following = token.start(1)
             if alias is None:
-                location: Any = recipe.location
+                location = recipe.location
             else:
                 location = aliases.get(alias) or later.get(alias) or PendingLocation(alias, start + at)
             if not self._repeat(recipe, parts, start, location):
@@ -87,7 +86,9 @@ class LineReader(RegionReader, ABC):
         self.previous_end = previous_end
         return True
 
-    def _repeat(self, recipe: Recipe, parts: list[str], start: int, location: Any) -> bool:
+    def _repeat(
+        self, recipe: Recipe, parts: list[str], start: int, location: Attribute | PendingLocation | None
+    ) -> bool:
         """Makes the op of a known signature; False where a name or type requires reading the line."""
         count = recipe.name_count
         if len(parts) != 2 * (count + len(recipe.operand_types)) + 1:
@@ -109,17 +110,18 @@ class LineReader(RegionReader, ABC):
             lead = len(parts[1]) if count == 1 else sum(map(len, parts[: 2 * count]))
             location = source_location(self.source, start + lead + recipe.name_shift)
         remake = recipe.remake
+        known = None if isinstance(location, PendingLocation) else location
         op = build_operation(
             recipe.op_class,
             operands,
             recipe.result_types,
             recipe.properties.copy(),
             recipe.attributes.copy(),
-            location,
+            known,
             self.block,
-            () if remake is None else remake(location),
+            () if remake is None else remake(known),
         )
-        if type(location) is PendingLocation:
+        if isinstance(location, PendingLocation):
             self.remake = remake
             self.locate(op, location)
         if count == 1 and len(op.results) == 1:
@@ -145,16 +147,17 @@ class LineReader(RegionReader, ABC):
                     self.define(part, value, offset)
                     keep_file_name(value, part)
 
-    def locate(self, op: Operation, location: Any) -> None:
+    def locate(self, op: Operation, location: Attribute | PendingLocation) -> None:
         """Gives an op, and the regions that its line describes, an explicit location."""
-        holders: list[Any] = [op]
+        holders: list[Operation | BlockArgument] = [op]
         if self.remake is not None and op.regions:
             block = op.regions[0].block
             holders += [*block.args, *block.ops]
         for holder in holders:
-            holder.location = location
-            if type(location) is PendingLocation:
+            if isinstance(location, PendingLocation):
                 self.pending_locations.append((holder, location))
+            else:
+                set_location(holder, location)
 
 
 def split_location(line: str) -> tuple[str, str | None, int]:

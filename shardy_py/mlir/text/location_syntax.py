@@ -9,7 +9,6 @@ Not here: which locations get an alias in print (`naming.py`), places in a sourc
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -23,7 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from shardy_py.mlir.text.builtin_attributes import string_attribute
+from shardy_py.mlir.text.builtin_attributes import is_array, string_attribute
 from shardy_py.mlir.text.cursor import Cursor, is_integer_token
 from shardy_py.mlir.text.source import FileRangeLoc, numeral
 from shardy_py.sharding.spelling import string_literal
@@ -149,7 +148,7 @@ def fuse(locations: list[Attribute], metadata: Attribute = NONE) -> Attribute:
     flat: dict[Attribute, None] = {}
     for location in locations:
         if isinstance(location, FusedLoc) and location.metadata == NONE:
-            flat.update(dict.fromkeys(cast("ArrayAttr[Attribute]", location.locations).data))
+            flat.update(dict.fromkeys(parts_of(location)))
         elif not isinstance(location, UnknownLoc):
             flat[location] = None
     if metadata == NONE:
@@ -161,6 +160,11 @@ def fuse(locations: list[Attribute], metadata: Attribute = NONE) -> Attribute:
 
 
 _READERS = {"unknown": _read_unknown, "callsite": _read_callsite, "fused": _read_fused}
+
+
+def parts_of(location: FusedLoc) -> tuple[Attribute, ...]:
+    """The locations that are fused in one."""
+    return location.locations.data if is_array(location.locations) else ()
 
 
 def location_body(location: Attribute | None) -> str:
@@ -180,8 +184,7 @@ def location_body(location: Attribute | None) -> str:
         return f"callsite({_inner(location.callee)} at {_inner(location.caller)})"
     if isinstance(location, FusedLoc):
         metadata = "" if isinstance(location.metadata, NoneAttr) else f"<{attribute_text(location.metadata)}>"
-        parts: Any = location.locations
-        return f"fused{metadata}[{', '.join(map(_inner, parts.data))}]"
+        return f"fused{metadata}[{', '.join(map(_inner, parts_of(location)))}]"
     return "unknown"
 
 

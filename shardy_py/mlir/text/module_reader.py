@@ -11,6 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.base.session import SESSION
+from shardy_py.mlir.ir import set_location
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.cursor import MAX_NESTING
 from shardy_py.mlir.text.deep_stack import deep_stack
@@ -81,7 +82,7 @@ class ModuleReader(OpReader):
             location = settled.get(pending.alias)
             if location is None:
                 location = settled[pending.alias] = self._settled(pending)
-            holder.location = location
+            set_location(holder, location)
 
     def _settled(self, location: PendingLocation) -> Attribute:
         found = self.aliases.get(location.alias)

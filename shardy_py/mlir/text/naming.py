@@ -15,10 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from xdsl.dialects.builtin import AffineMapAttr, AffineSetAttr, TupleType
-from xdsl.ir import Attribute, Operation, Region
+from xdsl.ir import Attribute, Operation, OpResult, Region
 
 from shardy_py.mlir.text.location_syntax import LOCATIONS
 from shardy_py.mlir.text.syntax import OpSyntax, SyntaxTable, operation_name
@@ -107,7 +106,7 @@ class ValueNames:
 
     def _number_groups(self, op: Operation, hints: Sequence[str | None]) -> None:
         """Names results; one without a hint belongs to the group of the one before it."""
-        groups: list[tuple[str, list[Any]]] = []
+        groups: list[tuple[str, list[OpResult]]] = []
         hinted = [hints[i] if i < len(hints) else None for i in range(len(op.results))]
         for result, hint in zip(op.results, hinted, strict=True):
             if hint is not None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any
 
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from shardy_py.mlir.text.attribute_writer import (
@@ -101,7 +100,7 @@ class OpWriter(ABC):
         hide_terminators: the last op of each block is left out.
         """
 
-    def argument(self, argument: Any) -> None:
+    def argument(self, argument: BlockArgument) -> None:
         """Writes `%name: type` of a region's argument."""
         self.operand(argument)
         self.pieces.append(f": {attribute_text(argument.type)}")

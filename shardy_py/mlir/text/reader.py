@@ -9,8 +9,6 @@ Not here: single tokens (`cursor.py`), names of values and regions (`region_read
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import FileLineColLoc, FunctionType, StringAttr
 from xdsl.ir import Attribute, Operation, Region
 
@@ -127,8 +125,7 @@ class OpReader(LineReader):
         else:
             self.wrong_token("expected operation name in quotes")
         if self.at("loc"):
-            location: Any = read_location(self)
-            self.locate(op, location)
+            self.locate(op, read_location(self))
         if names:
             if not op.results:
                 self.error("cannot name an operation with no results", start)

@@ -14,17 +14,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.irdl import IRDLOperation, PropertyDef
 
 
 @lru_cache(maxsize=4096)
-def _property_definitions(op_class: type[Operation]) -> dict[str, Any]:
-    definition = getattr(op_class, "get_irdl_definition", None)
-    return definition().properties if definition else {}
+def _property_definitions(op_class: type[Operation]) -> dict[str, PropertyDef]:
+    is_defined = issubclass(op_class, IRDLOperation)
+    return op_class.get_irdl_definition().properties if is_defined else {}
 
 
 _UNDECLARED: dict[type[Operation], tuple[str, ...]] = {FuncOp: ("no_inline",), CallOp: ("no_inline",)}
@@ -59,10 +59,9 @@ def refused_property(op_class: type[Operation], properties: Mapping[str, Attribu
     return None
 
 
-def has_own_syntax(op_class: Any) -> bool:
+def has_own_syntax(op_class: type[Operation]) -> bool:
     """True if the class has a `parse` method for a custom form."""
-    base: Any = Operation
-    return op_class.parse.__func__ is not base.parse.__func__
+    return op_class.parse.__func__ is not Operation.parse.__func__
 
 
 @lru_cache(maxsize=4096)
@@ -98,8 +97,8 @@ class Recipe:
     result_types: tuple[Attribute, ...]
     properties: dict[str, Attribute]
     attributes: dict[str, Attribute]
-    location: Any
-    remake: Callable[[Attribute], Sequence[Region]] | None
+    location: Attribute | None
+    remake: Callable[[Attribute | None], Sequence[Region]] | None
     followers: set[str] = field(default_factory=set[str])
 
 

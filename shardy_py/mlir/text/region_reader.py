@@ -11,9 +11,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.mlir.ir import append_arguments, keep_file_name
@@ -194,7 +193,7 @@ class RegionReader(ValueReader, ABC):
         super().__init__(source, syntax)
         self.blocks: dict[str, tuple[Block, int]] | None = None
         self.default_dialects: list[str] = ["builtin"]
-        self.pending_locations: list[tuple[Any, PendingLocation]] = []
+        self.pending_locations: list[tuple[Operation | BlockArgument, PendingLocation]] = []
 
     @abstractmethod
     def operation(self) -> None:
@@ -302,8 +301,12 @@ class RegionReader(ValueReader, ABC):
             if name:
                 seen[name] = argument.offset
 
-    def _argument_location(self, argument: RegionArgument) -> object:
-        return argument.location or source_location(self.source, argument.offset)
+    def _argument_location(self, argument: RegionArgument) -> Attribute | None:
+        """The location of an argument; that of its name while its alias is not defined."""
+        given = argument.location
+        if given is None or isinstance(given, PendingLocation):
+            return source_location(self.source, argument.offset)
+        return given
 
     def _block_body(self) -> None:
         token = self.token

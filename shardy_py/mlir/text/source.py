@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import irdl_attr_definition
 
 from shardy_py.base.cursor import NumberedText
-from shardy_py.base.errors import Diagnostic, Position
+from shardy_py.base.errors import Diagnostic, Position, WholeFile
 from shardy_py.base.session import SESSION, Identities
 from shardy_py.base.terminal import without_controls
 
@@ -138,7 +138,8 @@ def _stretches(location: Attribute) -> Iterator[tuple[Position, Position]]:
 
 def _placed(position: Position) -> Position:
     """The position as it is shown: a file without a line, as MLIR writes it, at its start."""
-    return position if position.line else Position(position.file, 1, 1)
+    is_shown = position.line or isinstance(position, WholeFile)
+    return position if is_shown else Position(position.file, 1, 1)
 
 
 _TAB_STOP = 8

@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.irdl import IRDLOperation
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -35,7 +36,7 @@ class OpParts:
     properties: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
     attributes: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
     regions: Sequence[Region] = ()
-    remake: Callable[[Attribute], Sequence[Region]] | None = None
+    remake: Callable[[Attribute | None], Sequence[Region]] | None = None
     place: int | None = None
 
 
@@ -83,10 +84,9 @@ def operation_name(op_class: type[Operation]) -> str:
     """The name of an op's class, which an operand or property called `name` may hide."""
     found = _names.get(op_class)
     if found is None:
-        name: Any = op_class.name
-        if not isinstance(name, str):
-            definition: Any = op_class
-            name = definition.get_irdl_definition().name
+        name: object = getattr(op_class, "name", None)
+        if not isinstance(name, str) and issubclass(op_class, IRDLOperation):
+            name = op_class.get_irdl_definition().name
         found = _names[op_class] = str(name)
     return found
 

@@ -7,6 +7,7 @@ the same object as the first.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from xdsl.dialects import builtin
 from xdsl.ir import Attribute, TypeAttribute
@@ -41,7 +42,7 @@ _function_types: dict[tuple[int, ...], builtin.FunctionType] = SESSION.table("fu
 _sizes: dict[int, builtin.IntAttr] = SESSION.table("dimension sizes")
 
 
-def _integer_type(name: str) -> builtin.IntegerType | None:
+def integer_type(name: str) -> builtin.IntegerType | None:
     """The integer type of that name, None for another name or a width out of range."""
     found = _integers.get(name)
     if found is None:
@@ -76,7 +77,7 @@ def read_type(cursor: Cursor) -> Attribute:
     token = cursor.token
     if token == "tensor":
         return _memoised_tensor(cursor)
-    found = _SCALARS.get(token) or _integer_type(token)
+    found = _SCALARS.get(token) or integer_type(token)
     if found is not None:
         cursor.advance()
         return found
@@ -122,6 +123,11 @@ def read_function_type(cursor: Cursor) -> builtin.FunctionType:
     inputs = cursor.items(lambda: read_type_or_function(cursor), "(", ")")
     cursor.expect("->", " in function type")
     outputs = _read_result_types(cursor)
+    return function_type(inputs, outputs)
+
+
+def function_type(inputs: Sequence[Attribute], outputs: Sequence[Attribute]) -> builtin.FunctionType:
+    """A function type, one object for the same types."""
     key = (*map(id, inputs), 0, *map(id, outputs))
     found = _function_types.get(key)
     if found is None:
@@ -185,7 +191,7 @@ def _tensor(cursor: Cursor) -> Attribute:
     if check is not None and not is_unranked and (message := check(ranked_tensor(shape, element))):
         cursor.error(message)
     cursor.expect(">", " in tensor type")
-    if isinstance(element, _NO_TENSOR_ELEMENTS):
+    if isinstance(element, NO_TENSOR_ELEMENTS):
         cursor.error("invalid tensor element type", start)
     if not is_unranked:
         return ranked_tensor(shape, element, encoding)
@@ -195,8 +201,8 @@ def _tensor(cursor: Cursor) -> Attribute:
 
 
 _MEMREFS = (builtin.MemRefType, builtin.UnrankedMemRefType)
-_NO_MEMREF_ELEMENTS = (builtin.TensorType, builtin.UnrankedTensorType, builtin.TupleType, builtin.NoneType)
-_NO_TENSOR_ELEMENTS = (*_NO_MEMREF_ELEMENTS, *_MEMREFS, builtin.FunctionType)
+NO_MEMREF_ELEMENTS = (builtin.TensorType, builtin.UnrankedTensorType, builtin.TupleType, builtin.NoneType)
+NO_TENSOR_ELEMENTS = (*NO_MEMREF_ELEMENTS, *_MEMREFS, builtin.FunctionType)
 
 
 def _vector(cursor: Cursor) -> Attribute:
@@ -222,7 +228,7 @@ def _memref(cursor: Cursor) -> Attribute:
     shape = () if is_unranked else tuple([size for size, _ in _dimensions(cursor)])
     start = cursor.offset
     element = read_type(cursor)
-    if isinstance(element, _NO_MEMREF_ELEMENTS):
+    if isinstance(element, NO_MEMREF_ELEMENTS):
         cursor.error("invalid memref element type", start)
     layout: Attribute = builtin.NoneAttr()
     space: Attribute = builtin.NoneAttr()

@@ -10,7 +10,6 @@ print through (`op_writer.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any
 
 from typing_extensions import override
 from xdsl.dialects.builtin import UnregisteredOp
@@ -215,8 +214,8 @@ class ModuleWriter(OpWriter):
         if self.is_collecting:
             self._collect_generic(op)
             return
-        name: Any = op.attributes["op_name__"] if isinstance(op, UnregisteredOp) else None
-        self.pieces.append(string_literal(name.data if name is not None else operation_name(type(op))))
+        name = op.op_name.data if isinstance(op, UnregisteredOp) else operation_name(type(op))
+        self.pieces.append(string_literal(name))
         self.pieces.append("(")
         self.operands(op.operands)
         self.pieces.append(")")

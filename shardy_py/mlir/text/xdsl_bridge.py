@@ -30,11 +30,11 @@ from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.mlir.text.cursor import MAX_NESTING, Cursor
 from shardy_py.mlir.text.deep_stack import deep_stack
 from shardy_py.mlir.text.literal_reader import read_dense
-from shardy_py.mlir.text.location_syntax import PendingLocation
 from shardy_py.mlir.text.op_writer import INCOMPLETE, OpWriter, is_valid
 from shardy_py.mlir.text.reader import OpReader, RegionArgument
 from shardy_py.mlir.text.source import Source, source_location
 from shardy_py.mlir.text.syntax import AssemblyForm, AttributeSyntax, operation_name, syntax_table
+from shardy_py.mlir.typed import of_kind
 
 if TYPE_CHECKING:
     from shardy_py.mlir.text.writer import ModuleWriter
@@ -112,9 +112,9 @@ class _GuestReader(OpReader):
         if self.text.endswith(dialect + dot, 0, start):
             start -= len(dialect + dot)
         self.custom_op = name
-        op: Any = self._make(op_class, name, _form_of(op_class).read(self), start)
+        op = self._make(op_class, name, _form_of(op_class).read(self), start)
         op.detach()
-        return op
+        return of_kind(op, op_class)
 
     @override
     def _resolve(self, name: str, offset: int, type_: Attribute) -> SSAValue:
@@ -139,8 +139,7 @@ class _GuestReader(OpReader):
         return Span(offset, offset + len(name), self.parser.lexer.input)
 
     def _known_location(self, argument: RegionArgument) -> Any:
-        location = argument.location
-        return self._argument_location(argument) if isinstance(location, PendingLocation) else location
+        return None if argument.location is None else self._argument_location(argument)
 
 
 def _form_of(op_class: type[Operation]) -> AssemblyForm:

@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 from shardy_py.base.annotations import fits, shown, spelled
 from shardy_py.base.errors import InternalError
 from shardy_py.mlir.text.syntax import AttributeSyntax, syntax_table
+from shardy_py.mlir.typed import of_kind
 
 if TYPE_CHECKING:
     from xdsl.parser import AttrParser, Parser
@@ -99,11 +100,10 @@ class DialectAttribute(Data[T]):
 
     @classmethod
     @override
-    def parse_parameter(cls, parser: AttrParser) -> Any:
+    def parse_parameter(cls, parser: AttrParser) -> T:
         from shardy_py.mlir.text.xdsl_bridge import parse_attribute
 
-        made: Any = parse_attribute(_syntax_of(cls), parser)
-        return made.data
+        return of_kind(parse_attribute(_syntax_of(cls), parser), cls).data
 
     @override
     def print_parameter(self, printer: Printer) -> None:
@@ -111,7 +111,7 @@ class DialectAttribute(Data[T]):
         is_spaced = isinstance(self, SpacedOpaqueSyntaxAttribute)  # xDSL itself prints the space
         printer.print_string(text.removeprefix(" ") if is_spaced else text)
 
-    def plain(self) -> Any:
+    def plain(self) -> object:
         """The value."""
         return self.data
 
@@ -124,8 +124,7 @@ class DialectType(ParametrizedAttribute, TypeAttribute):
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         from shardy_py.mlir.text.xdsl_bridge import parse_attribute
 
-        made: Any = parse_attribute(_syntax_of(cls), parser)
-        return made.parameters
+        return of_kind(parse_attribute(_syntax_of(cls), parser), ParametrizedAttribute).parameters
 
     @override
     def print_parameters(self, printer: Printer) -> None:

@@ -1,4 +1,4 @@
-"""What ops compute: one small pure function an op, over numpy arrays.
+"""Ops as functions over numpy arrays: one small pure function an op.
 
     compute_of(record)(record, *operands)
 

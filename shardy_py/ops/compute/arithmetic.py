@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 import numpy as np
 
+from shardy_py.base.arrays import Ufunc
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute.lanes import Array, Compute
 
@@ -52,12 +52,15 @@ class Arithmetic:
         """Returns the sums of elements."""
         return lhs + rhs
 
-    def ufunc(self, ufunc: Any) -> Any:
+    def ufunc(self, ufunc: Ufunc) -> Ufunc:
         """Returns what combines elements as this ufunc of numpy, with its methods."""
         return ufunc
 
     def follow(
-        self, run: Callable[[list[Any]], Sequence[Any]], operands: Sequence[Any], results: Sequence[Any]
+        self,
+        run: Callable[[list[Array]], Sequence[Array]],
+        operands: Sequence[Array],
+        results: Sequence[Array],
     ) -> None:
         """Sees what a collective made of operands; `run` does the same with other values of them."""
 

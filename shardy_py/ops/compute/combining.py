@@ -13,19 +13,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from math import prod
-from typing import Any
 
 import ml_dtypes
 import numpy as np
 
+from shardy_py.base.arrays import Ufunc
 from shardy_py.ops import COMBINERS, TABLE, Identity
+from shardy_py.ops.combiners import Combiner
 from shardy_py.ops.compute.arithmetic import current
 from shardy_py.ops.compute.lanes import Array, RegionFunction, RegionTerm, in_lanes, lanes_of
 from shardy_py.ops.compute.precision import NARROW_FLOATS, SMALL_INTEGERS, Dtype
 
 Arrays = tuple[Array, ...]
 _WIDE = NARROW_FLOATS | SMALL_INTEGERS
-_BY_UFUNC = {row.ufunc: row for row in COMBINERS.values()}
+_BY_UFUNC: dict[object, Combiner] = {row.ufunc: row for row in COMBINERS.values()}
 WIDE_ROW = 256
 """The number of elements from which on rows are combined row by row."""
 _FLOATS = "fcV"
@@ -33,7 +34,7 @@ _FLOATS = "fcV"
 _WITHOUT_ZERO = np.dtype(ml_dtypes.float8_e8m0fnu)
 
 
-def ufuncs_of(body: RegionFunction, count: int) -> tuple[Any, ...] | None:
+def ufuncs_of(body: RegionFunction, count: int) -> tuple[Ufunc, ...] | None:
     """Returns the ufunc for each of `count` results, if result k is one op of arguments k and count + k.
 
     It is the arithmetic's: numpy's, or an object with the same methods.
@@ -41,7 +42,7 @@ def ufuncs_of(body: RegionFunction, count: int) -> tuple[Any, ...] | None:
     if count == 1 and body.combiner:
         found = TABLE[body.combiner].combiner
         return None if found is None else (current().ufunc(found.ufunc),)
-    ufuncs: list[Any] = []
+    ufuncs: list[Ufunc] = []
     for number, term in enumerate(body.terms):
         if not isinstance(term, RegionTerm) or (row := TABLE[term.record.name].combiner) is None:
             return None
@@ -65,24 +66,24 @@ def applied(body: RegionFunction, *arrays: Array) -> Arrays:
     return tuple(in_lanes(result, count).reshape(lanes, *shape) for result in results)
 
 
-def wide_type(dtype: Dtype, ufunc: Any = None) -> Dtype:
+def wide_type(dtype: Dtype, ufunc: Ufunc | None = None) -> Dtype:
     """Returns the type in which values are combined, by a ufunc or for comparison."""
     has_steps = _rounds(ufunc) and dtype in NARROW_FLOATS and dtype != _WITHOUT_ZERO
     return dtype if has_steps else _WIDE.get(dtype, dtype)
 
 
-def has_roundings(ufunc: Any, dtype: Dtype) -> bool:
+def has_roundings(ufunc: Ufunc, dtype: Dtype) -> bool:
     """True if the result of combining values depends on their order."""
     return _rounds(ufunc) and dtype.kind in _FLOATS
 
 
-def _rounds(ufunc: Any) -> bool:
+def _rounds(ufunc: Ufunc | None) -> bool:
     row = None if ufunc is None else _BY_UFUNC.get(ufunc)
     return row is not None and row.rounds  # an exact one is none of numpy's
 
 
 @lru_cache(maxsize=256)
-def identity_of(ufunc: Any, dtype: Dtype) -> object:
+def identity_of(ufunc: Ufunc, dtype: Dtype) -> object:
     """Returns the scalar that changes nothing when it is combined with values of a wide type."""
     row = _BY_UFUNC.get(getattr(ufunc, "plain", ufunc))
     kind = row.identity if row is not None else Identity.ZERO  # `logical_or`, of `with_signed_zeros`
@@ -102,7 +103,7 @@ def identity_of(ufunc: Any, dtype: Dtype) -> object:
     return dtype.type(complex(infinity, infinity) if dtype.kind == "c" else infinity)
 
 
-def with_signed_zeros(ufunc: Any, run: Callable[..., Array], *arrays: Array) -> Array:
+def with_signed_zeros(ufunc: Ufunc, run: Callable[..., Array], *arrays: Array) -> Array:
     """Returns `run(ufunc, *arrays)`, where a maximum prefers +0 to -0 and a minimum -0 to +0.
 
     numpy returns either of the two. A run with the other zeros as booleans shows where they occur; it is

@@ -1,4 +1,4 @@
-"""What custom calls compute, by target: those that JAX and XLA emit, and those that users register.
+"""Custom calls as functions over arrays, by target: of JAX, of XLA, and those that users register.
 
     register_custom_call("my_scale", lambda call, x: x * call.attributes["factor"])        # facet.py
 
@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.base.narrowing import is_mapping, is_sequence
 from shardy_py.ops import OpRecord, TensorType
 from shardy_py.ops.compute import lapack
 from shardy_py.ops.compute.lanes import TOKEN, Array, Compute, dtype_of, in_lanes, lanes_of
@@ -50,8 +51,8 @@ def call_of(record: OpRecord) -> CustomCall:
     attributes = dict(record.attributes)
     for name in _NESTED:
         nested = attributes.get(name)
-        if isinstance(nested, dict):
-            attributes |= cast("dict[str, Any]", nested)
+        if is_mapping(nested):
+            attributes |= nested
     return CustomCall(attributes.get("call_target_name", ""), attributes, record.results)
 
 
@@ -79,8 +80,7 @@ def function_of_user(function: Function, *, has_lanes: bool) -> Compute:
 
 
 def _sequence(call: CustomCall, given: object) -> Sequence[object]:
-    is_sequence = isinstance(given, (tuple, list))
-    results = cast("Sequence[Any]", given if is_sequence else () if given is None else (given,))
+    results = given if is_sequence(given) else () if given is None else (given,)
     if len(results) != len(call.results):
         raise ShardyError.unexpected(
             f"the function of custom call @{call.target}",
@@ -158,7 +158,7 @@ def _unary(name: str) -> Compute:
 def _same_as(name: str) -> Compute:
     """Returns the function of an op, which other versions call by a target."""
 
-    def compute(record: OpRecord, *operands: Array) -> Any:
+    def compute(record: OpRecord, *operands: Array) -> object:
         from shardy_py.ops.compute import compute_of
 
         same = OpRecord(name, record.operands, record.results, call_of(record).attributes)
@@ -169,8 +169,7 @@ def _same_as(name: str) -> Compute:
 
 def _order(operand: Array, axis: int, *, is_largest: bool) -> Array:
     """Returns the indices that sort an axis; equal elements stay in order."""
-    wide: Any = NARROW_FLOATS.get(operand.dtype, operand.dtype)
-    key: Any = operand.astype(wide, copy=False)
+    key: Array = operand.astype(NARROW_FLOATS.get(operand.dtype, operand.dtype), copy=False)
     if is_largest:
         key = np.invert(key) if key.dtype.kind in "iub" else -key
     return np.argsort(key, axis=axis, kind="stable")
@@ -318,8 +317,8 @@ def guarded(target: str, function: Compute) -> Compute:
 
     def compute(record: OpRecord, *operands: object) -> object:
         try:
-            made: Any = function(record, *operands)
-            results = cast("tuple[Any, ...]", made) if isinstance(made, tuple) else (made,)
+            made: Array | tuple[Array, ...] = function(record, *operands)
+            results = made if isinstance(made, tuple) else (made,)
             pairs = zip(results, record.results, strict=True)
             fits = all(value is TOKEN or type_ is None or _is_of(value, type_) for value, type_ in pairs)
         except (ShardyError, MemoryError):
@@ -330,7 +329,7 @@ def guarded(target: str, function: Compute) -> Compute:
             given = ", ".join("?" if type_ is None else _type_text(type_) for type_ in record.operands)
             wanted = ", ".join("?" if type_ is None else _type_text(type_) for type_ in record.results)
             raise ShardyError.unsupported(f"custom call @{target} from ({given}) to ({wanted})")
-        return cast("Any", made)
+        return made
 
     return compute
 

@@ -17,12 +17,11 @@ array([[ 0., nan]], dtype=float32)
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
 
+from shardy_py.base.arrays import FloatLimits, float_limits
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute import complex_functions
 from shardy_py.ops.compute.integer import COMPUTE as INTEGER
@@ -192,7 +191,7 @@ def reduce_precision(record: OpRecord, operand: Array) -> Array:
 
 
 def _reduced(operand: Array, exponent_bits: int, mantissa_bits: int) -> Array:
-    info = _float_info(operand.dtype)
+    info = float_limits(operand.dtype)
     bits = operand.view(f"u{operand.dtype.itemsize}")
     one = bits.dtype.type(1)
     if mantissa_bits < info.nmant:
@@ -206,7 +205,7 @@ def _reduced(operand: Array, exponent_bits: int, mantissa_bits: int) -> Array:
     return np.where(np.isnan(operand), operand.dtype.type(np.inf), bits.view(operand.dtype))
 
 
-def _with_exponents(bits: Array, exponent_bits: int, info: Any) -> Array:
+def _with_exponents(bits: Array, exponent_bits: int, info: FloatLimits) -> Array:
     """Replaces floats whose exponents do not fit by zeros and infinities."""
     unsigned = bits.dtype.type
     bias = (1 << (info.bits - 2 - info.nmant)) - 1
@@ -216,11 +215,6 @@ def _with_exponents(bits: Array, exponent_bits: int, info: Any) -> Array:
     exponent = bits & unsigned(infinity)
     bits = np.where(exponent > unsigned((bias + reach) << info.nmant), sign | unsigned(infinity), bits)
     return np.where(exponent <= unsigned((bias - reach) << info.nmant), sign, bits)
-
-
-@lru_cache(maxsize=32)
-def _float_info(dtype: Dtype) -> Any:
-    return cast(Any, ml_dtypes).finfo(dtype)
 
 
 def map_(record: OpRecord, body: RegionFunction, *operands: Array) -> Array:

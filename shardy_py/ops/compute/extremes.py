@@ -10,7 +10,7 @@ dimension, this is numpy's argmax. Not here: regions of any other form (`combini
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from shardy_py.ops.compute.combining import Arrays, wide_type
 from shardy_py.ops.compute.lanes import Array, RegionFunction, RegionTerm, in_lanes
 
 _VALUE, _INDEX, _OTHER_VALUE, _OTHER_INDEX = range(4)
-Pattern = int | tuple[Any, ...]
+Pattern: TypeAlias = "int | tuple[str, *tuple[Pattern, ...]]"
 """The number of an argument, or the name of an op, or the direction of a comparison, with its operands."""
 
 

@@ -25,7 +25,7 @@ FAMILIES = names("""chlo contraction conversion convolution custom_calls element
 
 @dataclass(frozen=True, slots=True)
 class ComputedRow:
-    """What computes an op.
+    """The function that computes an op.
 
     function: results from the record, regions and operands; None: nothing does.
     write: the same, into the first operand, contiguous, with all lanes, and used nowhere else; None: only

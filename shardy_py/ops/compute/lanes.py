@@ -49,9 +49,20 @@ class RegionFunction(Protocol):
         The lanes of arguments are a multiple of it.
     """
 
-    combiner: str
-    terms: tuple[RegionTerm | Array | int, ...]
-    lanes: int
+    @property
+    def combiner(self) -> str:
+        """The name of the op that the region returns of its arguments; "" for any other region."""
+        ...
+
+    @property
+    def terms(self) -> tuple[RegionTerm | Array | int, ...]:
+        """The returned values as expressions of the arguments; () if they are not simple."""
+        ...
+
+    @property
+    def lanes(self) -> int:
+        """The lanes of captured values."""
+        ...
 
     def __call__(self, *arguments: Array) -> tuple[Array, ...]:
         """Returns the values that the region returns, for arguments of equal lanes or one lane."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -51,7 +50,7 @@ def summed_products(compute: Bilinear, lhs: Array, rhs: Array, terms: int, dtype
     return compute(_as_float(lhs, working), _as_float(rhs, working)).astype(dtype, copy=False)
 
 
-def _as_float(array: Array, dtype: np.dtype[Any]) -> Array:
+def _as_float(array: Array, dtype: AnyDtype) -> Array:
     wide = _as(array, dtype)
     return current().constant(wide) if kind_of(array.dtype) in "biu" else wide
 
@@ -80,7 +79,7 @@ def _integer_products(compute: Bilinear, lhs: Array, rhs: Array, terms: int, dty
         return compute(_as(lhs, wide), _as(rhs, wide)).astype(dtype, copy=False)
     # sum_i(l_i b^i) * sum_j(r_j b^j) mod b^n, without the terms of i + j >= n, which are 0 mod b^n.
     limbs = wide.itemsize * 8 // _LIMB_BITS
-    result: Any = np.zeros((), np.uint64)
+    result: Array = np.zeros((), np.uint64)
     parts = [[_limb(array, i) for i in range(limbs)] for array in (lhs, rhs)]
     for (i, left), (j, right) in product(*map(enumerate, parts)):
         if i + j < limbs:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -138,9 +138,9 @@ def quantized(function: Compute) -> Compute:
         if on_storage or not all(isinstance(operand, np.ndarray) for operand in operands):
             return function(record, *operands)
         floats = map(_expressed, operands, record.operands)
-        results: Any = function(_float_record(record), *floats)
+        results: Array | tuple[Array, ...] = function(_float_record(record), *floats)
         if isinstance(results, tuple):
-            return tuple(map(_stored, cast(tuple[Array, ...], results), record.results))
+            return tuple(map(_stored, results, record.results))
         return _stored(results, record.results[0])
 
     return compute

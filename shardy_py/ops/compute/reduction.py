@@ -6,10 +6,10 @@ Not here: windows (`windowed.py`).
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
+from shardy_py.base.arrays import Ufunc
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute.combining import (
     WIDE_ROW,
@@ -56,13 +56,13 @@ def reduce(record: OpRecord, body: RegionFunction, *operands: Array) -> Array | 
     return results[0] if len(results) == 1 else results
 
 
-def _reduced(ufunc: Any, values: Array, init: Array, axes: tuple[int, ...]) -> Array:
+def _reduced(ufunc: Ufunc, values: Array, init: Array, axes: tuple[int, ...]) -> Array:
     if wide_type(values.dtype, ufunc) == values.dtype in NARROW_FLOATS:
         return _in_steps(ufunc, values, init, axes)
     dtype = wide_type(values.dtype)
     rank = values.ndim - 1 - len(axes)
 
-    def run(ufunc: Any, values: Array, init: Array) -> Array:
+    def run(ufunc: Ufunc, values: Array, init: Array) -> Array:
         wide = dtype if ufunc is not np.logical_or else np.dtype(np.bool_)
         first = None if 0 not in values.shape else identity_of(ufunc, wide)
         result = (
@@ -75,7 +75,7 @@ def _reduced(ufunc: Any, values: Array, init: Array, axes: tuple[int, ...]) -> A
     return with_signed_zeros(ufunc, run, values, init).astype(values.dtype, copy=False)
 
 
-def _in_steps(ufunc: Any, values: Array, init: Array, axes: tuple[int, ...]) -> Array:
+def _in_steps(ufunc: Ufunc, values: Array, init: Array, axes: tuple[int, ...]) -> Array:
     """Returns elements combined one after the other from the initial value on, each result rounded."""
     lanes = lanes_of(values, init)
     kept = [axis for axis in range(1, values.ndim) if axis not in axes]

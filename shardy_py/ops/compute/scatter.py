@@ -9,9 +9,9 @@ Not here: gathers (`indexed.py`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -87,8 +87,8 @@ def _scattered(
     shape = results[0].shape[1:]
     lane = np.arange(len(results[0])).repeat(len(rows[0]) // len(results[0]))
     spans = list(zip(starts, sizes, shape, strict=True))
-    whole: Any = True
-    touched = True
+    whole: Array = np.array(True)
+    touched: Array = np.array(True)
     for start, size, full in spans:
         whole = whole & (start >= 0) & (start <= full - size)
         touched = touched & (start > -size) & (start < full)
@@ -175,7 +175,7 @@ def combined_at(
         )
     else:
         size = flat[0].size // len(arrays[0])
-        rounds: list[Any] = [slice(None)] if is_unique else _rounds(positions)
+        rounds: Sequence[slice | Array] = [slice(None)] if is_unique else _rounds(positions)
         for chosen in rounds:
             where = positions[chosen]
             current = tuple(array[where] for array in flat)
@@ -192,7 +192,7 @@ class _Placed:
     def __init__(self, positions: Array) -> None:
         self._positions = positions
 
-    def __call__(self, ufunc: Any, array: Array, value: Array) -> Array:
+    def __call__(self, ufunc: np.ufunc, array: Array, value: Array) -> Array:
         """Returns the array with the values combined into it."""
         if ufunc in (np.maximum, np.minimum):
             array = array.copy()

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import gcd, prod
 from operator import mul
-from typing import Any
 
 import numpy as np
 
+from shardy_py.base.arrays import Ufunc
 from shardy_py.base.errors import ShardyError
 from shardy_py.ops import OpRecord
 from shardy_py.ops.compute.combining import (
@@ -125,8 +125,8 @@ def dynamic_reduce_window(record: OpRecord, body: RegionFunction, *operands: Arr
     return tuple(as_declared(replace(record, results=(type_,)), result) for type_, result in each)
 
 
-def _reduced(ufunc: Any, values: Array, init: Array, windows: _Windows) -> Array:
-    def run(ufunc: Any, values: Array, init: Array) -> Array:
+def _reduced(ufunc: Ufunc, values: Array, init: Array, windows: _Windows) -> Array:
+    def run(ufunc: Ufunc, values: Array, init: Array) -> Array:
         dtype = wide_type(values.dtype, ufunc)
         values, init = values.astype(dtype, copy=False), init.astype(dtype, copy=False)
         filled = (np.array([identity_of(ufunc, dtype)]),)
@@ -146,7 +146,7 @@ def _reduced(ufunc: Any, values: Array, init: Array, windows: _Windows) -> Array
     return with_signed_zeros(ufunc, run, values, init).astype(values.dtype, copy=False)
 
 
-def _in_order(ufunc: Any, values: Array, init: Array, fill: Array, windows: _Windows) -> Array:
+def _in_order(ufunc: Ufunc, values: Array, init: Array, fill: Array, windows: _Windows) -> Array:
     """Returns the elements of each window combined one after the other, in row-major order."""
     for dimension in range(len(windows.sizes)):
         values = windows.pad(values, fill, dimension)
@@ -160,7 +160,7 @@ def _in_order(ufunc: Any, values: Array, init: Array, fill: Array, windows: _Win
     return result
 
 
-def _accumulated(ufunc: Any, array: Array, axis: int, dtype: Dtype) -> Array:
+def _accumulated(ufunc: Ufunc, array: Array, axis: int, dtype: Dtype) -> Array:
     if prod(array.shape[axis + 1 :]) < WIDE_ROW:
         return ufunc.accumulate(array, axis, dtype)
     # numpy would go through the elements of each column, far apart in memory.

@@ -26,7 +26,7 @@ RESHARDING = "sdy-insert-explicit-reshards"
 def chain_before_use(
     user: Operation,
     index: int,
-    steps: Iterable[Step],
+    steps: Iterable[Step | Collective],
     changes: ir.OperandChanges | None = None,
     *,
     after_maker: bool = False,

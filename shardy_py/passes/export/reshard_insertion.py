@@ -51,6 +51,7 @@ from shardy_py.mlir.value_shardings import (
 )
 from shardy_py.ops import TABLE
 from shardy_py.passes.export.communication_ops import RESHARDING, chain_after_result, chain_before_use
+from shardy_py.passes.export.kept_reductions import keep_reductions
 from shardy_py.passes.options import InsertExplicitReshardsOptions
 from shardy_py.propagation.rules import derive_rule
 from shardy_py.reshard import reshard_plan as plans
@@ -383,6 +384,8 @@ def insert_explicit_reshards(module: ModuleOp, options: InsertExplicitReshardsOp
     Without `enable-full-version` only for calls, concatenations of tensors with different shardings, dot
     products that benefit, and unreduced axes; a later partitioner handles all others.
     """
+    if options.keep_reductions:
+        keep_reductions(module)
     insertion = ReshardInsertion(
         Symbols(module),
         meshes_of(module),

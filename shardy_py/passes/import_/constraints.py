@@ -147,7 +147,7 @@ def _has_none(sharding: TensorSharding | None) -> bool:
 
 
 def is_edge_target(value: SSAValue) -> bool:
-    """Whether `value` is the result or a target of a data-flow edge."""
+    """True if `value` is the result or a target of a data-flow edge."""
     maker = value.owner
     if isinstance(maker, Operation) and (
         maker.name == EDGE_NAME

@@ -219,7 +219,7 @@ class _Builder:
         return StepKind(rule, Role.PASS_THROUGH if elementwise else row.role, elementwise)
 
     def _sources(self, edge: Operation) -> list[Source]:
-        """What flows into a data-flow edge, as uses."""
+        """The uses that flow into a data-flow edge."""
         owner = operands_of(edge)[0]
         if isinstance(edge, DataFlowEdgeOp):
             return [*edge_sources(owner)]

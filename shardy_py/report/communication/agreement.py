@@ -1,4 +1,4 @@
-"""Where the collectives of a local program are not those that were forecast, and why.
+"""Differences between the collectives of a local program and those that were forecast, with causes.
 
 The forecast counts what Shardy's reshards require; the partitioner exchanges, gathers or merges where these
 are not enough. Both trace their collectives to ops of the whole program, so differences are listed op by op.

@@ -32,7 +32,7 @@ from shardy_py.xla.spmd.walk import Rematerialized, Sent
 
 @dataclass(frozen=True, slots=True)
 class Rematerialization:
-    """Where XLA logs an involuntary full rematerialization: it gathers a whole tensor to reshard it.
+    """An involuntary full rematerialization that XLA logs: it gathers a whole tensor to reshard it.
 
     op: the name of the op that requires it; made_for: that op. source, target: XLA's shardings, by tiles.
     """

@@ -78,7 +78,7 @@ class _Component:
 
 
 class _Mapping:
-    """Where the factors of a rule are, for all its steps: by factor, positions and dimensions."""
+    """The places of a rule's factors, for all its steps: by factor, positions and dimensions."""
 
     def __init__(self, rule: ShardingRule) -> None:
         self.rule = rule  # keeps its identity
@@ -202,7 +202,7 @@ class Neighbourhood:
         return component
 
     def _reached(self, start: At, axis: AxisRef) -> tuple[dict[At, bool], int]:
-        """What the crossings of `walk` lead to, with whether it has the axis, and how often to one that has.
+        """The slots that `walk` crosses to, with whether each has the axis, and the crossings to those.
 
         As `walk`, without making crossings: a region may be the whole program.
         """

@@ -102,7 +102,7 @@ class MemoryReport(Tabular):
 
     @cached_property
     def estimate(self) -> MemoryEstimate:
-        """What XLA allocates for the entry function that needs most, as an estimate; without padding.
+        """The estimate of what XLA allocates for the entry function that needs most, without padding.
 
         Raises:
             ShardyError: a tensor has a dynamic shape, a mesh has too many devices to list them, or there is

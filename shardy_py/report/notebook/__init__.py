@@ -1,4 +1,4 @@
-"""What notebooks show of results: small HTML without scripts, rows for tables, short texts.
+"""Results in notebooks: small HTML without scripts, rows for tables, short texts.
 
 `html.py` has the parts that reports are shown with, `palette.py` the colours of axes, `rows.py` tables as
 plain values, CSV and pandas, `short.py` the texts of `repr`. They know no report: each report describes

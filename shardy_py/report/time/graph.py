@@ -35,7 +35,7 @@ Bound = Literal["compute", "memory", "communication", "loop", "branches"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimedNode:
-    """What runs at one time: a group of fused ops, a collective, a loop, or branches.
+    """The unit that runs at one time: a group of fused ops, a collective, a loop, or branches.
 
     name: of the op, or the kind of collective. bound: what takes its time. seconds: of one run, without the
     blocks inside. work, bytes: of each device in one run. axes: of a

@@ -30,7 +30,7 @@ _READ: dict[int, tuple[OpRecord, tuple[float, ...]]] = SESSION.table("elements t
 
 @dataclass(frozen=True, slots=True)
 class DeviceWork:
-    """What one device computes.
+    """The work of one device.
 
     product_flops: on matrix units. flops: all others. transcendentals: functions, counted apart.
     """

@@ -18,7 +18,7 @@ from pathlib import Path
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.files import write_whole
 from shardy_py.base.json_values import JsonObject
-from shardy_py.base.releases import DEFAULT, Release, current, heading
+from shardy_py.base.releases import DEFAULT, Release, current, following, heading
 from shardy_py.base.rows import Rows, Tabular
 from shardy_py.hardware import AxisLink, AxisPlacement, Hardware
 from shardy_py.hardware.cost import CostModel
@@ -41,6 +41,7 @@ SCHEMA = 1
 _ROWS_SHOWN = 20
 
 
+@following
 @dataclass(frozen=True, eq=False)
 class TimeReport(Tabular):
     """The time of one step of a program.

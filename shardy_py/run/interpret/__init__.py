@@ -3,8 +3,8 @@
     Executable(module).run([x[None]])
 
 Reading order: `build.py` makes a plan of every block, `plan.py` executes it, `handlers.py` says what runs
-each op; `control.py`, `collectives.py`, `manual.py`, `effects.py` do what needs the state of a run.
-docs/design/interpret.md describes the design.
+each op, with the rows of `facet.py`; `control.py`, `collectives.py`, `manual.py`, `effects.py` do what needs
+the state of a run. docs/design/interpret.md describes the design.
 
 Not here: what an op computes from its operands (`ops/compute/`).
 """

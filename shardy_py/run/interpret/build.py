@@ -2,7 +2,7 @@
 
 An op runs by the first that applies:
 
-1. a function of its own in `handlers.py`, by name (collectives, tokens, constants, ...);
+1. a function of its own in `facet.py`, by name (collectives, tokens, instruments, ...);
 2. its row's control flow (`ops/`, column `control`);
 3. its row's storage: an alias passes operands on;
 4. its function in `ops/compute/`.

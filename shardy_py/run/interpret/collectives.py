@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any
 
 import numpy as np
 from xdsl.ir import Operation
 
 from shardy_py.base.errors import Diagnostic, ShardyError
 from shardy_py.mlir.device_groups import Groups
+from shardy_py.mlir.dialects.stablehlo.attributes import ChannelHandleAttr
 from shardy_py.mlir.ir import type_of
 from shardy_py.mlir.op_errors import place_of
 from shardy_py.mlir.plain import tensor_type
@@ -109,8 +109,8 @@ def _listed(processes: Sequence[int], shown: int = 8) -> str:
 
 def channel_of(op: Operation) -> int:
     """Returns the channel of an op; 0 if it has none."""
-    handle: Any = op.properties.get("channel_handle")
-    return int(handle.data.handle) if handle is not None else 0
+    handle = op.properties.get("channel_handle")
+    return handle.data.handle if isinstance(handle, ChannelHandleAttr) else 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,15 +7,13 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 import numpy as np
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.arrays import AnyDtype
 from shardy_py.base.errors import ShardyError
 from shardy_py.indexing.layout.element_types import element_type
+from shardy_py.mlir.text.builtin_attributes import is_dense
 from shardy_py.mlir.text.dense import element_size, elements_type
 from shardy_py.ops.compute import Array
 
@@ -26,9 +24,9 @@ def array_of(attribute: Attribute) -> Array:
     Raises:
         ShardyError: the attribute is of another kind.
     """
-    if not isinstance(attribute, DenseIntOrFPElementsAttr):
+    if not is_dense(attribute):
         raise ShardyError.unsupported(f"a constant of kind '{attribute.name}'")
-    shape, element = elements_type(cast(Any, attribute))
+    shape, element = elements_type(attribute)
     spelling = str(element)
     data = attribute.data.data
     row = element_type(spelling)

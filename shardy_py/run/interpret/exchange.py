@@ -1,4 +1,4 @@
-"""What collectives compute within their groups, as functions of stacked arrays.
+"""Collectives within their groups, as functions of stacked arrays.
 
 `parts` is (groups, members, *shape): what each member of each group brings. The result is
 (groups, members, *result shape), or has 1 member if all of a group receive the same.

@@ -22,12 +22,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from math import isfinite, isnan
-from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
 
-from shardy_py.base.arrays import AnyDtype
+from shardy_py.base.arrays import AnyDtype, float_limits
 from shardy_py.ops.compute import Array
 
 _PLAIN = (bool, int, float, complex)
@@ -55,7 +54,7 @@ def converted(value: object, dtype: AnyDtype) -> Array:
     return np.array(whole, dtype=_exact(dtype)).astype(dtype).reshape(given.shape)
 
 
-def _exact(dtype: AnyDtype) -> Any:
+def _exact(dtype: AnyDtype) -> type[np.generic]:
     """A type that holds what fits, from which numpy converts."""
     if _is_integer(dtype):
         return np.uint64 if dtype == np.uint64 else np.int64
@@ -84,7 +83,7 @@ def _fits_of(dtype: AnyDtype) -> Callable[[complex], bool]:
     if dtype == np.bool_:
         return lambda element: element in (0, 1)
     if _is_integer(dtype):
-        ends: Any = ml_dtypes.iinfo(dtype)
+        ends = ml_dtypes.iinfo(dtype)
         return partial(_fits_integer, int(ends.min), int(ends.max))
     part = np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
     fits = partial(_fits_float, part)
@@ -112,6 +111,6 @@ def _fits_float(dtype: AnyDtype, element: float) -> bool:
     if not isfinite(given):
         return made == given or (isnan(made) and isnan(given))
     # A type without infinity has its largest number for all that are larger.
-    limits = cast("Any", ml_dtypes.finfo(dtype))
+    limits = float_limits(dtype)
     largest = float(limits.max) * (1 + float(limits.eps) / (4 - 2 * float(limits.eps)))
     return isfinite(made) and (made != 0) == (given != 0) and abs(given) <= largest

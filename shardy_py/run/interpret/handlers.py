@@ -1,18 +1,18 @@
-"""Handlers of ops: control flow and collectives by name or column, all others by `ops/compute/`."""
+"""The handler of an op: that of its row in `facet.py`, else by its columns, else by `ops/compute/`.
+
+Not here: handlers that belong to one op (`facet.py`), control flow (`control.py`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from inspect import signature
 from sys import getrefcount
-from typing import Any
 
 from xdsl.ir import Operation
 
 from shardy_py.base.errors import ShardyError
-from shardy_py.mlir.dialects.sdy import ops as sdy
-from shardy_py.mlir.dialects.stablehlo import op_class
 from shardy_py.mlir.dialects.traits import is_constant, is_dead_when_unused
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.typed import integer_of
@@ -20,63 +20,15 @@ from shardy_py.ops import OpRecord
 from shardy_py.ops.compute import COMPUTED, Compute, compute_of
 from shardy_py.ops.compute.arithmetic import current
 from shardy_py.ops.compute.custom_calls import check_call, guarded
-from shardy_py.ops.compute.lanes import TOKEN
-from shardy_py.ops.compute.windowed import dynamic_reduce_window
-from shardy_py.ops.custom_calls import CALL
 from shardy_py.ops.spec import Control, Storage
 from shardy_py.ops.table import call_target, row_name, row_of
-from shardy_py.run.interpret import collectives, effects, instruments
-from shardy_py.run.interpret.bodies import body_maker
+from shardy_py.run.interpret.bodies import RegionBody, body_maker
 from shardy_py.run.interpret.build import Builder, Handler, Known, NestedRegion, Pure
 from shardy_py.run.interpret.constants import constant_array
 from shardy_py.run.interpret.control import handlers as control_handlers
+from shardy_py.run.interpret.facet import RUN
 from shardy_py.run.interpret.machine import Devices, Run
 from shardy_py.run.interpret.values import Value, expanded, is_tuple, lanes_of_values
-
-_STABLEHLO: dict[str, Handler] = {
-    "after_all": lambda builder, op, regions: lambda devices, operands: (TOKEN,),
-    "all_gather": collectives.all_gather,
-    "all_reduce": collectives.all_reduce,
-    "all_to_all": collectives.all_to_all,
-    "async_done": lambda builder, op, regions: lambda devices, operands: operands[0],
-    "collective_broadcast": collectives.collective_broadcast,
-    "collective_permute": collectives.collective_permute,
-    "collective_reduce": collectives.collective_reduce,
-    "create_token": lambda builder, op, regions: lambda devices, operands: (TOKEN,),
-    "cross-replica-sum": collectives.cross_replica_sum,
-    "infeed": effects.infeed,
-    "outfeed": effects.outfeed,
-    "partition_id": collectives.partition_id,
-    "recv": effects.recv,
-    "reduce_scatter": collectives.reduce_scatter,
-    "replica_id": collectives.replica_id,
-    "send": effects.send,
-    "tuple": lambda builder, op, regions: lambda devices, operands: (tuple(operands),),
-}
-_NOTHING = (sdy.MeshOp, sdy.ShardingGroupOp)
-
-
-def _dynamic_reduce_window(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
-    """Combines by the function that the custom call names; its plan is made after this one."""
-    record = record_of(op)
-    (name,) = record.attributes["called_computations"]
-    region = NestedRegion(builder.function(name), ())
-
-    def run(devices: Devices, operands: list[Value]) -> Sequence[Value]:
-        body: Any = body_maker(region)(devices, operands)
-        return dynamic_reduce_window(record, body, *operands)
-
-    return run
-
-
-@cache
-def _by_name() -> dict[str, Handler]:
-    named = {op_class(name).name: handler for name, handler in _STABLEHLO.items()}
-    return {
-        **named,
-        f"{CALL}@stablehlo.dynamic_reduce_window": _dynamic_reduce_window,
-        **instruments.HANDLERS,
-    }
 
 
 @cache
@@ -88,11 +40,9 @@ def handler_of(op: Operation) -> Handler:
     """Returns what runs `op`. Raises `ShardyError` if nothing does."""
     record = record_of(op)
     row = row_of(record)
-    named = _by_name().get(row.name)
-    if named is not None:
-        return named
-    if isinstance(op, _NOTHING):
-        return lambda builder, op, regions: lambda devices, operands: ()
+    own = RUN.of(row.name).handler
+    if own is not None:
+        return own
     if is_constant(op):
         return _constant
     if row.control is not Control.NONE:
@@ -163,7 +113,12 @@ def _in_place(
     return (function(record, target, *others),)
 
 
-def _with_bodies(record: OpRecord, function: Any, makers: list[Any], count: int) -> Run:
+def _with_bodies(
+    record: OpRecord,
+    function: Compute,
+    makers: list[Callable[[Devices, list[Value]], RegionBody]],
+    count: int,
+) -> Run:
     def run(devices: Devices, operands: list[Value]) -> Sequence[Value]:
         bodies = [make(devices, operands) for make in makers]
         arrays = operands[:count]

@@ -9,25 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import FloatAttr, IntegerType
 from xdsl.ir import Operation
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.base.files import write_whole
 from shardy_py.base.rows import csv_text
-from shardy_py.mlir.dialects import check, interpreter
 from shardy_py.mlir.ir import operands_of, type_of
-from shardy_py.mlir.typed import element_type_of, text_of
+from shardy_py.mlir.typed import element_type_of, integer_of, text_of
 from shardy_py.ops.compute import Array
-from shardy_py.ops.custom_calls import CALL
-from shardy_py.run.interpret.build import Builder, Handler, NestedRegion
+from shardy_py.run.interpret.build import Builder, NestedRegion
 from shardy_py.run.interpret.constants import array_of
 from shardy_py.run.interpret.machine import Devices, Run
-from shardy_py.run.interpret.parallel import run_parallel
-from shardy_py.run.interpret.printing import array_text, element_text, stored_type
+from shardy_py.run.interpret.printing import Element, array_text, element_text, stored_type
 from shardy_py.run.interpret.values import Value, expanded
 
 
@@ -81,7 +77,7 @@ def _pair(op: Operation, operands: list[Value]) -> tuple[Array, Array]:
     return left, right
 
 
-def _shown(op: Operation, array: Array) -> Callable[[Any], str]:
+def _shown(op: Operation, array: Array) -> Callable[[Element], str]:
     """Returns what prints elements of the first operand, as MLIR does."""
     return element_text(stored_type(element_type_of(type_of(operands_of(op)[0])), array))
 
@@ -123,10 +119,9 @@ def expect_eq(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]
 
 def expect_almost_eq(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Elements are at most `tolerance` apart."""
-    given: Any = op.properties.get("tolerance")
-    tolerance = (
-        (1e-3 if "call_target_name" in op.properties else 1e-4) if given is None else float(given.value.data)
-    )
+    given = op.properties.get("tolerance")
+    default = 1e-3 if "call_target_name" in op.properties else 1e-4
+    tolerance = given.value.data if isinstance(given, FloatAttr) else default
 
     def run(devices: Devices, operands: list[Value]) -> tuple[()]:
         left, right = _pair(op, operands)
@@ -139,10 +134,10 @@ def expect_almost_eq(builder: Builder, op: Operation, regions: tuple[NestedRegio
 
 def expect_close(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """The number of floats between elements is within bounds."""
-    bounds: list[Any] = [op.properties.get(f"{name}_ulp_difference") for name in ("min", "max")]
+    highest = 3 if "call_target_name" in op.properties else 1
     low, high = (
-        default if b is None else b.value.data
-        for b, default in zip(bounds, (0, 3 if "call_target_name" in op.properties else 1), strict=True)
+        integer_of(op, name) if name in op.properties else default
+        for name, default in (("min_ulp_difference", 0), ("max_ulp_difference", highest))
     )
 
     def run(devices: Devices, operands: list[Value]) -> tuple[()]:
@@ -160,7 +155,7 @@ _COUNTED, _LISTED = 5, 20
 
 
 def _ulp_message(
-    show: Callable[[Any], str], left: Array, right: Array, apart: Array, bad: Array, high: int
+    show: Callable[[Element], str], left: Array, right: Array, apart: Array, bad: Array, high: int
 ) -> str:
     text = f"Elements values don't match with respect to maximal ULP difference={high} limit:"
     for row in np.argwhere(bad)[:_LISTED]:
@@ -177,9 +172,8 @@ def _ulp_message(
 
 def expect_serialized_eq(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """The value equals what a probe has written."""
-    properties: Any = op.properties
-    probe: str = properties["probe_id"].data
-    iteration: int = properties["iteration"].value.data if "iteration" in properties else 0
+    probe = text_of(op, "probe_id")
+    iteration = integer_of(op, "iteration") if "iteration" in op.properties else 0
 
     def run(devices: Devices, operands: list[Value]) -> tuple[()]:
         found = [name for id_, name in devices.machine.probes if id_ == probe]
@@ -250,23 +244,3 @@ def write_probe(path: Path, array: Array, identifier: str, type_text: str) -> No
 def _index_cell(text: str) -> str:
     """Returns a name of the program as a cell of CSV, as StableHLO's interpreter writes it if it is plain."""
     return csv_text([{"": text}]).splitlines()[1]
-
-
-HANDLERS: dict[str, Handler] = {
-    # StableHLO's testdata spells expectations as custom calls.
-    prefix + check.op_class(name).name: handler
-    for prefix in ("", f"{CALL}@")
-    for name, handler in {
-        "expect_almost_eq": expect_almost_eq,
-        "expect_almost_eq_const": expect_almost_eq,
-        "expect_close": expect_close,
-        "expect_eq": expect_eq,
-        "expect_eq_const": expect_eq,
-        "expect_serialized_eq": expect_serialized_eq,
-    }.items()
-} | {
-    interpreter.op_class(name).name: handler
-    for name, handler in {"print": print_, "probe": probe, "run_parallel": run_parallel}.items()
-}
-HANDLERS[f"{CALL}@check.eq"] = check_eq
-"""The handler of each op of the dialects `check` and `interpreter`, by its name or that of its row."""

@@ -3,6 +3,9 @@
 Parts are taken along manual axes only; along free axes the region sees whole dimensions. Around the region
 there is one logical device, or, inside of another manual computation, the devices that it runs on.
 
+Of operands that are unreduced along manual axes, one device has the value and others zeros; such results are
+combined.
+
 Not here: how dimensions are split (`sharding/slices.py`).
 """
 
@@ -20,8 +23,11 @@ from xdsl.ir import Operation
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.dialects.sdy import ManualComputationOp
 from shardy_py.mlir.typed import of_kind
+from shardy_py.ops import COMBINERS, REDUCTIONS
 from shardy_py.ops.compute import Array
+from shardy_py.ops.compute.arithmetic import current
 from shardy_py.ops.compute.lanes import in_lanes
+from shardy_py.reshard.device_groups import replica_groups
 from shardy_py.reshard.process_grid import Grid, check_devices
 from shardy_py.run.interpret.build import Builder, NestedRegion
 from shardy_py.run.interpret.control import region_once
@@ -94,6 +100,42 @@ class TensorParts:
         return table
 
 
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The terms of one tensor that is unreduced along manual axes.
+
+    groups: [groups, size], the devices that hold the terms of one element; None: the tensor is not unreduced.
+    reduction: as in shardings.
+    """
+
+    groups: Lanes | None
+    reduction: str
+
+    @staticmethod
+    def of(sharding: TensorSharding, mesh: Mesh, axes: tuple[str, ...]) -> Terms:
+        """Returns the terms along those of the axes that a tensor is unreduced along."""
+        own = tuple(axis for axis in sharding.unreduced_axes if axis.name in axes)
+        return Terms(replica_groups(mesh, own) if own else None, sharding.reduction)
+
+    def of_whole(self, array: Array) -> Array:
+        """Returns the terms of the parts of a tensor: of a sum, the first has all, the others zeros."""
+        if self.groups is None or self.reduction != REDUCTIONS[0]:
+            return array
+        made = in_lanes(array, self.groups.size).copy()
+        made[self.groups[:, 1:].ravel()] = 0
+        return made
+
+    def combined(self, array: Array) -> Array:
+        """Returns what the terms on the devices are terms of, on each of them."""
+        if self.groups is None:
+            return array
+        ufunc = current().ufunc(COMBINERS[self.reduction].ufunc)
+        terms = in_lanes(array, self.groups.size)
+        made = terms.copy()
+        made[self.groups] = ufunc.reduce(terms[self.groups], 1).astype(array.dtype)[:, None]
+        return made
+
+
 def manual_computation(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Shardy's `sdy.manual_computation`."""
     own = of_kind(op, ManualComputationOp)
@@ -109,6 +151,7 @@ def manual_computation(builder: Builder, op: Operation, regions: tuple[NestedReg
     count, size = len(op.operands), mesh.device_count
     parts = lru_cache(maxsize=256)(TensorParts.of)
     others = _groups_beside(mesh, axes)
+    given, taken = ([Terms.of(sharding, mesh, axes) for sharding in side] for side in (inputs, outputs))
 
     def run(devices: Devices, operands: list[Value]) -> list[Value]:
         within = devices
@@ -120,16 +163,17 @@ def manual_computation(builder: Builder, op: Operation, regions: tuple[NestedReg
         else:
             raise ShardyError("runs as part of one logical device; run the program without devices")
         local = [
-            parts(without_free_axes(sharding, axes), mesh, array.shape[1:]).taken(array, size)
-            for sharding, array in zip(inputs, operands[:count], strict=True)
+            terms.of_whole(parts(without_free_axes(sharding, axes), mesh, array.shape[1:]).taken(array, size))
+            for sharding, terms, array in zip(inputs, given, operands[:count], strict=True)
         ]
         operands[:count] = [None] * count
         results: list[Value] = []
-        for result, sharding, array in zip(op.results, outputs, body(within, local, operands), strict=True):
+        bodies = body(within, local, operands)
+        for result, sharding, terms, array in zip(op.results, outputs, taken, bodies, strict=True):
             shape = of_kind(result.type, ShapedType).get_shape()
             whole = parts(without_free_axes(sharding, axes), mesh, shape)
             sources = whole.sources(groups)
-            made = whole.put_together(array, sources)
+            made = whole.put_together(terms.combined(array), sources)
             results.append(made if len(groups) == 1 or len(made) == 1 else made[groups])
         return results
 

@@ -7,15 +7,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, SymbolRefAttr
 from xdsl.ir import Attribute
 
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.device_groups import Groups, listed_groups
-from shardy_py.mlir.dialects.stablehlo.structs import ReplicaGroupMeshAxes, StablehloMesh
+from shardy_py.mlir.dialects.stablehlo.attributes import AxisRefAttr, MeshAttr
+from shardy_py.mlir.dialects.stablehlo.structs import ReplicaGroupMeshAxes, StablehloAxisRef
 from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.text.builtin_attributes import is_dense
+from shardy_py.mlir.typed import of_kind
 from shardy_py.reshard.device_groups import replica_groups
 from shardy_py.run.interpret.constants import array_of
 from shardy_py.sharding import AxisRef, Mesh, SubAxis
@@ -35,10 +37,13 @@ def groups_of(attribute: Attribute, symbols: Symbols) -> Groups:
     if isinstance(named, ReplicaGroupMeshAxes):
         mesh = _mesh(named.mesh, symbols)
         return groups_along(
-            mesh, tuple(_sub_axis(reference.data, mesh) for reference in cast(Any, named.axes))
+            mesh,
+            tuple(
+                _sub_axis(of_kind(axis, AxisRefAttr).data, mesh) for axis in of_kind(named.axes, ArrayAttr)
+            ),
         )
-    if isinstance(attribute, DenseIntOrFPElementsAttr):
-        return listed_groups(cast(Attribute, attribute))
+    if is_dense(attribute):
+        return listed_groups(attribute)
     raise ShardyError.unsupported("a list of groups that is not dense")
 
 
@@ -57,12 +62,12 @@ def _mesh(attribute: Attribute, symbols: Symbols) -> Mesh:
         if mesh is None:
             raise ShardyError(f"replica_groups: mesh symbol '{attribute.string_value()}' not found")
         return mesh
-    inlined: StablehloMesh = cast(Any, attribute).data
-    ids = () if inlined.device_ids is None else array_of(cast(Any, inlined.device_ids)).tolist()
+    inlined = of_kind(attribute, MeshAttr).data
+    ids = () if inlined.device_ids is None else array_of(inlined.device_ids).tolist()
     return Mesh.of({axis.name: axis.size for axis in inlined.axes}, device_ids=ids)
 
 
-def _sub_axis(reference: Any, mesh: Mesh) -> AxisPart:
+def _sub_axis(reference: StablehloAxisRef, mesh: Mesh) -> AxisPart:
     if reference.name not in mesh.sizes:
         raise unknown_axis(reference.name, mesh.sizes, what="replica_groups")
     part = reference.sub_axis_info

@@ -6,14 +6,16 @@ Processes of the same function run in lockstep; different functions are tasks be
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import ArrayAttr, SymbolRefAttr
+from xdsl.ir import Attribute, Operation
 
 from shardy_py.base.errors import ShardyError
+from shardy_py.mlir.typed import of_kind
 from shardy_py.reshard.process_grid import Grid
 from shardy_py.run.interpret.build import Builder, NestedRegion
 from shardy_py.run.interpret.machine import Devices, Run, World
@@ -24,11 +26,13 @@ from shardy_py.run.interpret.values import Lanes, Value, is_array, lanes_of_valu
 def run_parallel(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """The programs' inputs and results are listed process by process, replicas major."""
     attributes = {**op.attributes, **op.properties}
-    rows = [[_symbol(name) for name in row] for row in cast(Any, attributes["programs"])]
+    programs = of_kind(attributes["programs"], ArrayAttr)
+    rows = [_symbols(of_kind(row, ArrayAttr)) for row in programs]
     grid = Grid(len(rows), len(rows[0]))
     names = [name for row in rows for name in row]
     plans = [builder.function(name) for name in names]
-    infeed = [builder.function(_symbol(name)) for name in cast(Any, attributes.get("infeed", ()))]
+    feeding = of_kind(attributes.get("infeed", ArrayAttr(())), ArrayAttr)
+    infeed = [builder.function(name) for name in _symbols(feeding)]
     arguments = [_argument_count(builder, name) for name in names]
 
     def run(devices: Devices, operands: list[Value]) -> Sequence[Value]:
@@ -86,8 +90,8 @@ def _stacked(values: Sequence[Value]) -> Value:
     return np.concatenate(values)
 
 
-def _symbol(reference: Any) -> str:
-    return reference.root_reference.data
+def _symbols(listed: Iterable[Attribute]) -> list[str]:
+    return [of_kind(reference, SymbolRefAttr).root_reference.data for reference in listed]
 
 
 def _argument_count(builder: Builder, name: str) -> int:

@@ -13,23 +13,28 @@ tensor<2x2xf32> {
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import ComplexType, IntegerType, Signedness
+from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Attribute
 
 from shardy_py.mlir.text.attribute_writer import attribute_text
+from shardy_py.mlir.text.builtin_attributes import is_complex
 from shardy_py.mlir.text.dense import element_printer
+from shardy_py.mlir.typed import element_type_of
 from shardy_py.ops.compute import Array
 from shardy_py.ops.compute.precision import SMALL_INTEGERS
 
+Element = np.generic | Array
+"""An element of an array, a scalar of numpy; numpy types it as an array."""
 
-def array_text(array: Array, type_: Any) -> str:
+
+def array_text(array: Array, type_: Attribute) -> str:
     """Returns the text of one device's value; `type_`: in the program, where sizes may be dynamic."""
-    element = element_text(stored_type(type_.element_type, array))
+    element_type = element_type_of(type_)
+    element = element_text(stored_type(element_type, array))
     shape = "".join(f"{size}x" for size in array.shape)
-    return f"tensor<{shape}{attribute_text(type_.element_type)}> {{{_nested(array, element, 1)}}}"
+    return f"tensor<{shape}{attribute_text(element_type)}> {{{_nested(array, element, 1)}}}"
 
 
 def stored_type(element: Attribute, array: Array) -> Attribute:
@@ -40,17 +45,17 @@ def stored_type(element: Attribute, array: Array) -> Attribute:
     return IntegerType(array.dtype.itemsize * 8, sign)
 
 
-def element_text(type_: Attribute) -> Callable[[Any], str]:
+def element_text(type_: Attribute) -> Callable[[Element], str]:
     """Returns what prints an element of that type."""
-    if isinstance(type_, ComplexType):
-        part = element_text(cast(Any, type_).element_type)
-        return lambda value: f"[{part(value.real)}, {part(value.imag)}]"
+    if is_complex(type_):
+        part = element_text(type_.element_type)
+        return lambda value: f"[{part(np.real(value))}, {part(np.imag(value))}]"
     show = element_printer(type_)
     # ml_dtypes does not extend the sign of narrow integers, as MLIR does.
     return lambda value: show(np.asarray(value, SMALL_INTEGERS.get(value.dtype)).tobytes())
 
 
-def _nested(array: Array, element: Callable[[Any], str], depth: int) -> str:
+def _nested(array: Array, element: Callable[[Element], str], depth: int) -> str:
     """The elements in brackets; those of the last dimension on one line."""
     if not array.ndim:
         return element(array[()])

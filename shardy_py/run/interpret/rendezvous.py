@@ -1,4 +1,4 @@
-"""Where devices meet: communication between groups of devices that do not run in lockstep.
+"""The meeting point of devices: communication between groups of devices that do not run in lockstep.
 
 Devices that take different branches, or run different functions, are tasks: threads of which one runs at a
 time. A task that reaches a collective waits until all members of its groups have reached it. When all tasks

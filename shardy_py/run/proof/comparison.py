@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +64,7 @@ _LOOSE = 1e-3
 
 @dataclass(eq=False)
 class Tally:
-    """What was compared.
+    """Counts of what was compared.
 
     values, elements: compared tensors, and elements on all devices. padded: elements of padding left out.
     exact: elements that must be equal. largest: the largest difference as a share of the bound.
@@ -339,9 +338,28 @@ class _One:
             got=str(got),
         )
 
-    def _wrong(self, what: str, expected: object = "", got: object = "", **place: Any) -> Wrong:
-        texts: dict[str, Any] = {"expected": str(expected), "got": str(got)}
-        return Wrong(what, self.op, self.index, self.counterpart, self.execution, **texts, **place)
+    def _wrong(
+        self,
+        what: str,
+        expected: object = "",
+        got: object = "",
+        *,
+        device: int | None = None,
+        at: tuple[int, ...] | None = None,
+        whole_at: tuple[int, ...] | None = None,
+    ) -> Wrong:
+        return Wrong(
+            what,
+            self.op,
+            self.index,
+            self.counterpart,
+            self.execution,
+            device=device,
+            at=at,
+            whole_at=whole_at,
+            expected=str(expected),
+            got=str(got),
+        )
 
 
 def unequal(got: Array, expected: Array) -> NDArray[np.bool_]:

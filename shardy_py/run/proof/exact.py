@@ -8,9 +8,8 @@ on all devices must be equal. What an answer says is in docs/partition.md; not h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -209,7 +208,7 @@ class _Exact:
         comparison = self._observer(expected)
         parts = [
             TOKEN
-            if shards is None
+            if shards is None or array is None
             else shards.split(array, inputs.elements(array.dtype, (devices, *shards.local_shape)))
             for shards, array in zip(self._inputs, arrays, strict=True)
         ]
@@ -270,12 +269,12 @@ class _Exact:
         )
 
 
-def _without_floats(array: Any) -> Any:
+def _without_floats(array: Array | None) -> Array | None:
     """The array, or zeros if it has floats."""
     return array if array is None or array.dtype.kind not in "fc" else np.zeros_like(array)
 
 
-def _prepared(module: ModuleOp, sites: list[dict[Operation, FieldSite]]) -> Any:
+def _prepared(module: ModuleOp, sites: list[dict[Operation, FieldSite]]) -> Callable[[], None]:
     records = sites_of(module)
     formats = formats_of(records)
 
@@ -285,10 +284,10 @@ def _prepared(module: ModuleOp, sites: list[dict[Operation, FieldSite]]) -> Any:
     return widened
 
 
-def _arrays(case: Case, inputs: Inputs, given: Sequence[Array]) -> list[Any]:
+def _arrays(case: Case, inputs: Inputs, given: Sequence[Array]) -> list[Array | None]:
     """The inputs of the whole program; None: a token."""
     left = iter(given)
-    arrays: list[Any] = []
+    arrays: list[Array | None] = []
     for argument in arguments_of(case.whole):
         type_ = tensor_type(type_of(argument))
         if type_ is None:

@@ -80,7 +80,7 @@ def constants_of(values: Iterable[SSAValue]) -> Iterator[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What draws the elements of inputs.
+    """The source of random inputs.
 
     sizes: numbers below which integers are drawn. ties: the floats of which many are equal; (): uniform ones.
     """

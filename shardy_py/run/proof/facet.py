@@ -1,4 +1,4 @@
-"""What a proof needs to know about each op: how its sizes are related, and whether it tells zeros apart.
+"""The facet of proofs at other sizes: how the sizes of each op are related, and if it tells zeros apart.
 
     EXACT.of("stablehlo.slice").resize(record, operands, results)
 
@@ -16,7 +16,7 @@ from shardy_py.run.proof import sized_ops as sizes
 
 @dataclass(frozen=True, slots=True)
 class ExactRow:
-    """What a proof needs to know about an op.
+    """The facts about an op that a proof at other sizes needs.
 
     relate: adds the relations of its dimensions that its rule does not state. resize: its attributes with
     sizes, for other shapes. tells_zeros_apart: whether its results differ for zeros of both signs in more

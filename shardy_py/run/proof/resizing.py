@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import builtin
@@ -40,6 +39,7 @@ from shardy_py.mlir.ir import (
 from shardy_py.mlir.plain import plain, tensor_type
 from shardy_py.mlir.record import record_of
 from shardy_py.mlir.symbols import Symbols
+from shardy_py.mlir.text.builtin_attributes import is_dense, is_integer_attribute, is_tensor
 from shardy_py.mlir.text.dense import element_size, elements_type, is_splat, make_dense
 from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.mlir.typed import of_kind
@@ -200,9 +200,8 @@ def _with_sizes(rule: ShardingRule, sizes: Sequence[int]) -> ShardingRule:
 
 def _set_shape(value: SSAValue, shape: Shape) -> None:
     type_ = type_of(value)
-    if isinstance(type_, builtin.TensorType) and tuple(type_.get_shape()) != shape:
-        tensor = cast(Any, type_)
-        set_type(value, ranked_tensor(shape, tensor.element_type, tensor.encoding))
+    if is_tensor(type_) and tuple(type_.get_shape()) != shape:
+        set_type(value, ranked_tensor(shape, type_.element_type, type_.encoding))
 
 
 def _set_integers(op: Operation, values: Mapping[str, Shape]) -> None:
@@ -210,8 +209,8 @@ def _set_integers(op: Operation, values: Mapping[str, Shape]) -> None:
     for name, sizes in values.items():
         holder = op.properties if name in op.properties else op.attributes
         old = holder[name]
-        if isinstance(old, builtin.IntegerAttr):
-            holder[name] = builtin.IntegerAttr(sizes[0], cast(Any, old).type)
+        if is_integer_attribute(old):
+            holder[name] = builtin.IntegerAttr(sizes[0], old.type)
         else:
             holder[name] = builtin.DenseArrayBase.from_list(builtin.i64, sizes)
 
@@ -226,10 +225,9 @@ def _set_function_type(function: FuncOp) -> None:
 
 def _resize_constant(op: Operation, shape: Shape) -> None:
     """Keeps the first elements of each dimension."""
-    value = op.properties["value"]
-    if not isinstance(value, builtin.DenseIntOrFPElementsAttr):
+    attribute = op.properties["value"]
+    if not is_dense(attribute):
         return
-    attribute: builtin.DenseIntOrFPElementsAttr = cast(Any, value)
     type_ = type_of(op.results[0])
     if attribute.type == type_:
         return

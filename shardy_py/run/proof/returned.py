@@ -1,4 +1,4 @@
-"""What both programs return, side by side: compared also where nothing is known of how it was computed.
+"""The results of both programs, side by side: compared also where nothing is known of how it was computed.
 
 Not here: which elements are wrong, which depends on the arithmetic (`proving.py`, `exact.py`).
 """
@@ -34,7 +34,7 @@ class ResultPair:
 
     @property
     def has_its_shape(self) -> bool:
-        """Whether devices return the shape that the sharding says."""
+        """True if devices return the shape that the sharding says."""
         return self.local.shape[1:] == self.shards.local_shape
 
     def wrong_shape(self) -> ValueFault:

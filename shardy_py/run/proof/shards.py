@@ -19,12 +19,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shardy_py.base.arrays import AnyArray, AnyDtype
+from shardy_py.base.arrays import AnyArray, AnyDtype, Ufunc
 from shardy_py.base.errors import ShardyError
 from shardy_py.ops import COMBINERS
 from shardy_py.ops.compute import Array
@@ -214,7 +213,7 @@ class Shards:
             result[to] = part[tuple(slice(0, size) for size in sizes)]
         return result
 
-    def combined(self, parts: Array, ufunc_of: Callable[[Any], Any] = lambda ufunc: ufunc) -> Array:
+    def combined(self, parts: Array, ufunc_of: Callable[[Ufunc], Ufunc] = lambda ufunc: ufunc) -> Array:
         """Returns the terms of each sum combined. ufunc_of: what combines as a ufunc of numpy."""
         assert self.groups is not None
         terms = np.broadcast_to(parts, (self.devices, *parts.shape[1:]))

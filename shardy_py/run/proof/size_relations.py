@@ -63,14 +63,13 @@ class _OfFields:
         """The variables of the relation."""
         found: list[int] = []
         for name in self._named:
-            value: Any = getattr(self, name)
-            found += _listed(value)
+            found += _listed(getattr(self, name))
         return tuple(found)
 
     def renamed(self, names: SizeOf) -> Self:
         """Returns the relation between other variables."""
         assert {field.name for field in fields(cast(Any, self))} >= set(self._named)
-        new: dict[str, Any] = {}
+        new: dict[str, int | tuple[int, ...] | None] = {}
         for name in self._named:
             value: int | tuple[int, ...] | None = getattr(self, name)
             renamed = tuple(map(names, _listed(value)))
@@ -158,8 +157,8 @@ class SlicedSize(_OfFields):
 
     def bounds(self, old: int, new: int) -> tuple[int, int] | None:
         """Returns the start and the limit for another size of the operand."""
-        bounds = [position(place, old, new) for place in (self.start, self.limit)]
-        return None if None in bounds else cast("tuple[int, int]", tuple(bounds))
+        start, limit = (position(place, old, new) for place in (self.start, self.limit))
+        return None if start is None or limit is None else (start, limit)
 
     def _size(self, old: int, new: int) -> int:
         bounds = self.bounds(old, new)
@@ -233,7 +232,7 @@ class Windows(_OfFields):
     _named = ("operand", "window", "result")
 
     def _room(self, sizes: SizeOf) -> int:
-        """Where the last window may start."""
+        """The last position at which a window may start."""
         window = self.size if self.window is None else sizes(self.window)
         covered = (window - 1) * self.dilation + 1
         return (sizes(self.operand) - 1) * self.base_dilation + 1 + self.padding - covered

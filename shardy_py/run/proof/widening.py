@@ -10,12 +10,10 @@ Not here: the bound on differences (`comparison.py: allowed`).
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 import numpy as np
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, TypeAttribute
 
 from shardy_py.mlir.dialects.stablehlo import op_class
 from shardy_py.mlir.ir import (
@@ -30,10 +28,11 @@ from shardy_py.mlir.ir import (
     walk_pre_order,
 )
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of
+from shardy_py.mlir.text.builtin_attributes import is_dense
 from shardy_py.mlir.text.dense import element_size, elements_type, is_splat, make_dense
 from shardy_py.mlir.text.float_formats import FORMATS, Special
 from shardy_py.mlir.text.type_reader import ranked_tensor
-from shardy_py.mlir.typed import element_type_of, op_of
+from shardy_py.mlir.typed import element_type_of, of_kind, op_of
 from shardy_py.ops.compute import Array
 from shardy_py.run.interpret.constants import array_of
 from shardy_py.run.proof.correspondences import all_values
@@ -69,8 +68,8 @@ def widen(module: ModuleOp, *, keeps_roundings: bool = False) -> None:
         for name, attribute in op.properties.items():
             if isinstance(attribute, builtin.FunctionType):
                 op.properties[name] = _wide(attribute, types)
-            elif isinstance(attribute, builtin.DenseIntOrFPElementsAttr):
-                op.properties[name] = _wide_elements(cast(Any, attribute), types, is_exact=keeps_roundings)
+            elif is_dense(attribute):
+                op.properties[name] = _wide_elements(attribute, types, is_exact=keeps_roundings)
     for op, element, type_ in () if keeps_roundings else bitcasts:
         _keep(op, element, type_)
 
@@ -111,8 +110,8 @@ def _widened(type_: Attribute, types: dict[Attribute, Attribute]) -> Attribute:
                 return type_
             return ranked_tensor(tuple(type_.get_shape()), element, type_.encoding)
         case builtin.TupleType():
-            inner: Any = tuple(_wide(part, types) for part in type_.types.data)
-            return builtin.TupleType(inner)
+            inner = (of_kind(_wide(part, types), TypeAttribute) for part in type_.types.data)
+            return builtin.TupleType(tuple(inner))
         case builtin.FunctionType():
             pairs = [[_wide(t, types) for t in part.data] for part in (type_.inputs, type_.outputs)]
             return builtin.FunctionType.from_lists(*pairs)

@@ -10,10 +10,8 @@ their reciprocals are infinities of other signs.
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import ComplexType, ModuleOp
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardy_py.mlir.dialects.stablehlo import BitcastConvertOp, ConvertOp
 from shardy_py.mlir.ir import operands_of, replace_operand, walk_pre_order
@@ -59,7 +57,7 @@ def _is_integer(op: Operation) -> bool:
     return tensor_type(type_) is not None and not _is_float(type_) and not _is_complex(type_)
 
 
-def _with_one_nan(build: StablehloBuilder, value: Any, zero: Any, op: Operation) -> Any:
+def _with_one_nan(build: StablehloBuilder, value: SSAValue, zero: SSAValue, op: Operation) -> SSAValue:
     """The value with the same bits for all NaNs before an op that shows bits: StableHLO leaves them open."""
     if not isinstance(op, BitcastConvertOp) or _is_complex(value.type):
         return value

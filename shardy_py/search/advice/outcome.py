@@ -1,4 +1,4 @@
-"""What a propagated program costs: its collectives, what devices keep, and how much they compute.
+"""The costs of a propagated program: its collectives, what devices keep, and how much they compute.
 
 Not here: the collectives (`report/communication/`), which programs are compared (`adviser.py`).
 """

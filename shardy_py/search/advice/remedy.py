@@ -107,7 +107,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Effect:
-    """What a program costs: of all collectives, of those concerned, and the bytes kept on each device.
+    """The costs of a program: all collectives, those concerned, and the bytes kept on each device.
 
     kept_bytes: of arguments and results.
     """

@@ -80,7 +80,7 @@ class AssignmentProblem:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentOutcome:
-    """What was found: the best solution and its cost, None if there is none.
+    """The outcome of a search: the best solution and its cost, None if there is none.
 
     bound: no solution costs less. seconds: how long it took. is_optimal: whether the cost is proved least.
     """

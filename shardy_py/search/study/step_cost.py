@@ -1,4 +1,4 @@
-"""What a step of a variant costs on hardware: time, memory, and what is received.
+"""The costs of a step of a variant on hardware: time, memory, and what is received.
 
     costs = StepCosts(variants, placement_of("tpu-v5p"))
     costs.of(variant).serial

@@ -27,7 +27,7 @@ _LEAST_SHARE = 0.25
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedTensor:
-    """What may be annotated: an argument, or results or values inside that share a sharding.
+    """A tensor that may be annotated: an argument, or results or values inside that share a sharding.
 
     name: of the argument. label: its name in JAX, "" if there is none. path: that with numbers of layers
     replaced by *. slot: of the first value. bytes: of one
@@ -90,7 +90,7 @@ class DimensionLink:
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """What arguments, values inside and dimensions are for.
+    """The roles of arguments, of values inside, and of dimensions.
 
     classes: by tensor, the class of each dimension. batch: the class of samples; sequence: that of positions;
     features: that of the residual stream; None: there is none. experts: classes along which weights are

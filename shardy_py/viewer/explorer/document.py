@@ -1,4 +1,4 @@
-"""What the page shows, as data: items, values, shardings over time, collectives, memory. Written as JSON.
+"""The data of the page: items, values, shardings over time, collectives, memory. Written as JSON.
 
 Columns are lists of equal length; texts, types and shardings are interned and named by position. The page
 (`page/`) computes local shapes and bytes itself. Not here: the HTML around it (`page.py`).

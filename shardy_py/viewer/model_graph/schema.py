@@ -31,7 +31,7 @@ class IncomingEdge(TypedDict):
 
 
 class NodeConfig(TypedDict):
-    """Where a node stands in its group."""
+    """The place of a node in its group."""
 
     pinToGroupTop: bool
 

@@ -1,9 +1,9 @@
-"""What XLA adds to ops before they run: copies with dimensions in a fixed order, indices of selections.
+"""Ops that XLA adds before a program runs: copies with dimensions in a fixed order, indices of selections.
 
 A product of XLA has batch dimensions first, at most one dimension that is contracted, and at most one other
 in each operand. Any other product is made such by transposes and reshapes; a transpose is a copy, fused with
-what makes the operand. On the host products are of f32: operands of fewer bits are converted before, results
-after it, and convolutions have features last. Source: openxla/xla,
+what makes the operand. On the host products are of f32, but for those of bf16 by a library: operands of fewer
+bits are converted before, results after it. Convolutions have features last. Source: openxla/xla,
 xla/hlo/transforms/expanders/dot_decomposer.cc, xla/service/cpu/conv_canonicalization.cc.
 """
 
@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.indexing.layout import element_type
 from shardy_py.mlir.dialects.stablehlo import (
     ConvertOp,
@@ -48,7 +50,34 @@ _NARROW = frozenset(("bf16", "f16"))
 def is_widened(step: PlannedOp) -> bool:
     """True if the host computes a product in f32 instead of fewer bits."""
     type_ = step.record.operands[0] if STORED.of(step.record.name).is_product else None
-    return type_ is not None and type_.element in _NARROW
+    return type_ is not None and type_.element in _NARROW and not _is_by_library(step.record)
+
+
+def _is_by_library(record: OpRecord) -> bool:
+    """True if a library computes a product of bf16 on the host as it is.
+
+    Not of a vector, nor of few elements, nor where rows of the first operand are contracted. Source:
+    openxla/xla, xla/backends/cpu/ynn_support.cc.
+    """
+    lhs, rhs = record.operands[:2]
+    made = record.results[0]
+    if record.name != DotGeneralOp.name or lhs is None or rhs is None or made is None:
+        return False
+    made_by_library = ("f32", "bf16") if Behaviour.PRODUCTS_STAY_NARROW.holds else ("f32",)
+    if lhs.element != "bf16" or rhs.element != "bf16" or made.element not in made_by_library:
+        return False
+    numbers = DotDimensions.of(record.attributes)
+    batch, contracting = numbers.batching[0], numbers.contracting[0]
+    is_copied = copied_order(lhs.rank, batch, contracting, is_lhs=True) is not None
+    if not is_copied and tuple(contracting) != (lhs.rank - 1,):
+        return False
+    shared = prod(lhs.shape[d] or 0 for d in contracting)
+    rows, columns = (
+        prod(size or 0 for d, size in enumerate(type_.shape) if d not in (*outer, *inner))
+        for type_, outer, inner in zip((lhs, rhs), numbers.batching, numbers.contracting, strict=True)
+    )
+    longest = max(rows, columns)
+    return min(rows, columns) > 1 and min(shared, longest) >= 4 and max(shared, longest) >= 8
 
 
 def is_narrowed_after(step: PlannedOp) -> bool:

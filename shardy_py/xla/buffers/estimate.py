@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from shardy_py.base.releases import of
 from shardy_py.indexing.layout.formats import Target
 from shardy_py.mlir.location_names import location_text
 from shardy_py.mlir.typed import dictionaries_of
@@ -80,10 +81,18 @@ def estimate_memory(
 
     donated: for each argument, whether a result may take its memory. on_host: as XLA's backend for the host
     allocates; otherwise ops run in an order that needs little memory. target: the layouts of arrays.
+    The release is that of the program.
 
     Raises:
         ShardyError: a tensor has a dynamic shape, or a mesh has too many devices to list them.
     """
+    with of(program.release):
+        return _estimated(program, function, donated, CompileSetting(on_host, target))
+
+
+def _estimated(
+    program: SpmdProgram, function: FuncOp, donated: Sequence[bool], setting: CompileSetting
+) -> MemoryEstimate:
     block, plan = program.planned(function)
     sent: dict[int, list[Sent]] = defaultdict(list)
     for each in plan.sent:
@@ -93,7 +102,7 @@ def estimate_memory(
     for each in plan.merged:
         merged[id(each.step)].append(each)
     kept = [kind in _HOST_MEMORY for kind in _memory_kinds(function, "arg_attrs", len(block.arguments))]
-    measure = LocalSizes(target)
+    measure = LocalSizes(setting.target)
     given = [measure.of(value.type, value.tiling)[1] for value in block.arguments]
     types = _types(block)
     ends = zip(block.results, block.targets, strict=True)
@@ -103,7 +112,7 @@ def estimate_memory(
     results = [0 if on else size for size, on in zip(made, returned, strict=True)]
     carried = _carried(sizes, donated, results, _aliasing(function))
     aliased = sum(size for size, number in zip(results, carried, strict=True) if number is not None)
-    stored = StoredBlock(block, sent, again, CompileSetting(on_host, target), measure, merged)
+    stored = StoredBlock(block, sent, again, setting, measure, merged)
     names = [None if number is None else block.arguments[number].name for number in carried]
     held, alive = stored.temporaries(results, names)
     on_host_memory = sum(given) - sum(sizes) + sum(made) - sum(results) + stored.host_bytes

@@ -78,7 +78,7 @@ def _sends(
 
 
 def _written_over(step: PlannedOp, reads: tuple[Name, ...], sent: Sequence[Name]) -> tuple[Name, ...]:
-    """What a step reads in whose memory its result may be.
+    """The operands of a step in whose memory its result may be.
 
     What a collective of the program itself receives is its result; a sum is written over its operand.
     """

@@ -30,7 +30,7 @@ class FusedStep(NamedTuple):
 
 @dataclass(frozen=True)
 class Fusion:
-    """What fusion depends on: sizes of values, what is sent for steps, what the program returns.
+    """The inputs of the model of fusion: sizes of values, what is sent for steps, what the program returns.
 
     reads: the stored names of what a step reads. saves_reads: values that several consumers would compute
     again are stored where that moves fewer bytes, as fusion by cost on accelerators does.

@@ -123,7 +123,7 @@ def _is_by_library(program: HostProgram, step: PlannedOp, name: Name) -> bool:
 
 
 def _windows(program: HostProgram, step: PlannedOp, name: Name) -> TensorType | None:
-    """What is left of an operand whose windows of 32 elements are reduced first; None if they are not.
+    """The rest of an operand whose windows of 32 elements are reduced first; None if they are not.
 
     Source: openxla/xla, xla/service/tree_reduction_rewriter.cc.
     """

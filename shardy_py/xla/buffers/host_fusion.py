@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
+from shardy_py.base.behaviours import Behaviour
 from shardy_py.ops import TABLE, Repeat, TensorType
 from shardy_py.ops.elementwise import DIVISIONS
 from shardy_py.xla.buffers.canonical import is_narrowed
@@ -32,6 +33,7 @@ from shardy_py.xla.buffers.host_program import (
     is_in_place,
     is_pointwise,
 )
+from shardy_py.xla.buffers.local_sizes import measured
 from shardy_py.xla.spmd.program import Name
 
 _POLYNOMIALS = ("sine", "cosine", "tan")
@@ -42,7 +44,9 @@ _MOST_REDUCTIONS = 5
 _MOST_CONCATENATED = 8
 """A concatenation of more operands is not fused."""
 _LONG_ROW = 128
-"""Rows of that many elements are not put together within a fusion."""
+"""Rows of that many elements are not put together within a fusion, before JAX 0.12."""
+_LONG_ROW_BYTES, _COPIED_BYTES = 64, 2048
+"""Since then, rows of that many bytes in a tensor of so many."""
 _OUTSIDE = -1
 """The user that a returned value has."""
 
@@ -273,11 +277,14 @@ class HostFusion:
         op = self.ops[number]
         if op.kind != "concatenate":
             return False
+        if len(op.reads) > _MOST_CONCATENATED:
+            return True
         made = self._types[self._results[number]]
-        row = made.shape[-1] or 0 if made is not None and made.rank > 1 else 0
-        types = [type_ for value in self.reads[number] if (type_ := self._types[value]) is not None]
-        given = [type_.shape[-1] or 0 for type_ in types if type_.shape]
-        return len(op.reads) > _MOST_CONCATENATED or (row >= _LONG_ROW and max(given, default=row) < row)
+        if made is None or made.rank <= 1:
+            return False
+        given = [type_.shape for value in self.reads[number] if (type_ := self._types[value]) is not None]
+        has_rows = all(shape[:-1] == made.shape[:-1] and shape != made.shape for shape in given)
+        return bool(given) and has_rows and _has_long_rows(made)
 
     def _is_expensive(self, number: int) -> bool:
         op = self.ops[number]
@@ -371,6 +378,14 @@ class HostFusion:
                     seen.add(maker)
                     waiting.append(maker)
         return False
+
+
+def _has_long_rows(made: TensorType) -> bool:
+    """True if rows are put together by copies of memory, rather than element by element."""
+    if not Behaviour.CONCATENATIONS_ARE_COPIED_BY_BYTES.holds:
+        return (made.shape[-1] or 0) >= _LONG_ROW
+    row = measured(TensorType(made.shape[-1:], made.element), "linear")
+    return row >= _LONG_ROW_BYTES and measured(made, "linear") >= _COPIED_BYTES
 
 
 def _true_rank(type_: TensorType) -> int:

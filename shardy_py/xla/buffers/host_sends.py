@@ -1,4 +1,4 @@
-"""What the host runs for a collective: slices, conversions and copies around it.
+"""The work of the host for a collective: slices, conversions and copies around it.
 
 An exchange sends one slice to each device, and puts those that arrive together. An all-gather has its parts
 one behind the other, so that others have copies with another layout around them. Collectives are of f32

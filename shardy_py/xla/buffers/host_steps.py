@@ -209,9 +209,14 @@ class HostSteps:
         compute(program, step, operands, others, made)
         if sums:
             is_last = whole is None and not after
-            summed = [*step.results] if is_last else [program.named(program.types[name]) for name in made]
-            program.add("all_reduce", made, summed, step, sums=sums)
-            made = summed
+            is_narrow = STORED.of(step.record.name).is_product and program.is_narrow(made[0])
+            given = [program.widened(made[0], step)] if is_narrow else made
+            target = [*step.results] if is_last else [program.named(program.types[name]) for name in made]
+            summed = [program.named(program.types[given[0]])] if is_narrow else target
+            program.add("all_reduce", given, summed, step, sums=sums)
+            if is_narrow:
+                program.add("convert", summed, target, step)
+            made = target
         for number, collective in enumerate(after, 1):
             into = step.results[0] if number == len(after) else None
             made = [sent(program, collective, made[0], step, into=into)]

@@ -1,4 +1,4 @@
-"""What each device holds of a tensor: its type, and its bytes in the layout with the least padding.
+"""The part of a tensor that each device holds: its type, and its bytes in the layout with the least padding.
 
 >>> measured(TensorType((4, 3), "bf16"), "linear")
 24

@@ -1,4 +1,4 @@
-"""What one block stores: its events in the order of XLA, the buffers that they need, and how long.
+"""The buffers of one block: its events in the order of XLA, the buffers that they need, and how long.
 
 Collectives of the partitioner's plan have buffers of their own. An op may write over an operand that dies.
 A buffer that is not needed at the same time as a result may be in the memory of that result. Not here: what
@@ -313,7 +313,7 @@ class StoredBlock:
         return found
 
     def _waited_for(self, names: Iterable[Name]) -> Iterable[Name]:
-        """What lets the readers of these values pass."""
+        """The values that the readers of these values wait for."""
         for name in names if self._passed else ():
             while name in self.alias:
                 if name in self._passed:

@@ -60,8 +60,9 @@ def fold_same_operands(op: Operation, splats: folding.Splats) -> SSAValue | None
     if first is not second:
         return None
     element = getattr(first.type, "element_type", None)
-    is_known = is_integral(element) and folding.is_static(first)
-    return folding.make_constant(op, store_integer(0, element)) if is_known else None
+    if not is_integral(element) or not folding.is_static(first):
+        return None
+    return folding.make_constant(op, store_integer(0, element))
 
 
 def fold_compare(op: Operation, splats: folding.Splats) -> SSAValue | None:

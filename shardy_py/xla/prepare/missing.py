@@ -1,4 +1,4 @@
-"""What a program lacks for reports that mean something: shardings, or the lines of its source.
+"""Facts that a program lacks for reports that mean something: shardings, or the lines of its source.
 
     for remark in remarks_on_missing(module): ...
 

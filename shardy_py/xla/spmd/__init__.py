@@ -1,4 +1,4 @@
-"""What XLA's SPMD partitioner sends: its choices and collectives, planned from shapes and tilings alone.
+"""The plan of XLA's SPMD partitioner: its choices and collectives, made from shapes and tilings alone.
 
 Plain values only; no IR. The design is described in docs/design/spmd.md. The collectives of Shardy's own
 sequence of reshards are in `reshard/`.

@@ -60,7 +60,7 @@ class ByAxes:
         return replace(self, dimensions=tuple(dimensions))
 
     def merged(self, more: ByAxes) -> ByAxes | None:
-        """Those with further axes of `more`, as far as other dimensions do not have them.
+        """The axes, with further ones of `more`, as far as other dimensions do not have them.
 
         None: a dimension is sharded along different axes in both, or others have all of its further ones.
         """

@@ -38,7 +38,7 @@ OnBatch = Callable[[Product], HeldTensor | None]
 
 @dataclass(frozen=True)
 class Convolution:
-    """What a convolution has beside a product.
+    """The parts of a convolution that a product lacks.
 
     dims: its dimensions by role. window: by spatial dimension.
     """

@@ -1,4 +1,4 @@
-"""What gathers and scatters have in common: dimensions that correspond, and tilings along them.
+"""The common part of gathers and scatters: dimensions that correspond, and tilings along them.
 
 An operand dimension passes through if slices have all of it; a batching dimension corresponds to one of the
 indices. The output of a gather is called `slices` here, as are the updates of a scatter. Source: openxla/xla,
@@ -242,7 +242,7 @@ def by_cheapest(
     cost: Callable[[Callable[[Problem, Callable[[Problem], Found]], Found | None], Problem], Cost],
     solve: Callable[[Problem], Found],
 ) -> Found | None:
-    """What the first way that applies finds: the first of `ways`, then the others by ascending cost.
+    """The result of the first way that applies: the first of `ways`, then the others by ascending cost.
 
     solve: the problem of each group of devices.
     """

@@ -1,4 +1,4 @@
-"""What a plan consists of: the collectives that XLA's SPMD partitioner emits, with what each device sends.
+"""The parts of a plan: the collectives that XLA's SPMD partitioner emits, with what each device sends.
 
 Not here: shardings by tiles (`tiling.py`), the planners, one module per handler of XLA.
 

@@ -38,7 +38,7 @@ class Pattern:
 
 
 class PatternRole(Enum):
-    """What an op may be in a pattern. COPY: a copy in HLO, whose sharding is that of the result."""
+    """The role of an op in a pattern. COPY: a copy in HLO, whose sharding is that of the result."""
 
     SLICE = auto()
     PAD = auto()
@@ -55,7 +55,7 @@ class Uses:
 
     @staticmethod
     def of(block: Block, part: Callable[[PlannedOp], PatternRole | None]) -> Uses:
-        """Those of a block."""
+        """The uses of values in a block."""
         made = {step.results[0]: step for step in block.steps if step.results}
         return Uses(made, Counter(used(block)), part)
 

@@ -57,7 +57,7 @@ class Rematerialized:
 
 @dataclass(frozen=True)
 class ProgramPlan:
-    """What is sent for a program, in order, and where XLA warns.
+    """The collectives of a program, in order, and the warnings of XLA.
 
     merged: what other steps need that was sent before for the same value; the first one is in `sent`.
     """

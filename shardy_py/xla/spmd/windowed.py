@@ -37,7 +37,7 @@ class WindowedOperand:
 
 @dataclass(frozen=True, slots=True)
 class _Reads:
-    """What the shards along one dimension read.
+    """The elements that the shards along one dimension read.
 
     shards: the number of those that take part. shard: the size of their own part that matters. total:
     of all their parts. padding: the elements in front of the first. starts, limits: by shard, on the padded
@@ -121,7 +121,7 @@ def _difference(left: Offset, right: Offset) -> Offset:
 
 
 def _reads(size: int, local: int, tiles: int, window: Window) -> _Reads | None:
-    """What the shards read; None: not supported, or nothing.
+    """The elements that the shards read; None: not supported, or nothing.
 
     Shards behind the last window, and those between the last window and the first element that is read, are
     left out.

@@ -17,6 +17,8 @@ from typing import NamedTuple
 import pytest
 
 from shardy_py.api import Program, propagate
+from shardy_py.xla.buffers.estimate import MemoryEstimate
+from tests.differential import references
 from tests.eight_devices import run_on_eight_devices
 from tests.xla.spmd.models import SETS
 
@@ -73,7 +75,14 @@ def allocated(names: Sequence[str] = (), set_: str = "jax") -> dict[str, Allocat
 
 def estimated(text: str) -> int:
     """The estimate for the same, for a program as JAX lowers it."""
-    return propagate(Program.parse(text, as_compiled=True)).memory().estimate.peak_bytes
+    return estimate(text).peak_bytes
+
+
+def estimate(text: str) -> MemoryEstimate:
+    """The estimate for a program as JAX lowers it, by the rules of the jaxlib that is here."""
+    release = references.installed()
+    program = Program.parse(text, as_compiled=True, jax=release.name if release is not None else None)
+    return propagate(program).memory().estimate
 
 
 def _read(cache: Path | None, names: Sequence[str], set_: str) -> dict[str, Allocated]:

@@ -8,14 +8,9 @@ import pytest
 
 from shardy_py.api import Program, propagate
 from shardy_py.xla.buffers.carried import copied, with_copies
-from shardy_py.xla.buffers.estimate import MemoryEstimate
 from shardy_py.xla.buffers.schedule import Event, breadth_first_combined
 from tests.eight_devices import run_on_eight_devices
-from tests.report.memory.allocated import CLOSE
-
-
-def estimate(text: str) -> MemoryEstimate:
-    return propagate(Program.parse(text, as_compiled=True)).memory().estimate
+from tests.report.memory.allocated import CLOSE, estimate
 
 
 @pytest.mark.parametrize(
@@ -70,7 +65,7 @@ def test_a_result_takes_the_memory_of_the_argument_that_jax_names() -> None:
 WIDE = 64 * 64 * 4
 
 
-def product(users: str, result: str) -> int:
+def product(users: str, result: str, release: str) -> int:
     """The temporaries of a product of bf16 and what reads it."""
     text = f"""
     func.func @main(%a: tensor<64x64xbf16>, %b: tensor<64x64xbf16>, %c: tensor<64x1024xbf16>)
@@ -80,16 +75,21 @@ def product(users: str, result: str) -> int:
       {users}
       return {result} : tensor<64x64xbf16>
     }}"""
-    return estimate(text).temporaries
+    return propagate(Program.parse(text, as_compiled=True, jax=release)).memory().estimate.temporaries
 
 
-def test_equal_copies_of_an_operand_are_one() -> None:
+@pytest.mark.parametrize(("release", "size"), [("0.10", 3 * WIDE), ("0.12", WIDE // 2)])
+def test_equal_copies_of_an_operand_are_one(release: str, size: int) -> None:
+    """%a and %b in f32, and the product; since 0.12 only the product, in bf16."""
     second = """%q = stablehlo.dot_general %a, %p, contracting_dims = [1] x [0]
         : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>"""
-    assert product(second, "%q") == 3 * WIDE  # %a and %b in f32, and the product
+    assert product(second, "%q", release) == size
 
 
-def test_a_product_that_is_read_repeatedly_is_stored_in_its_own_type() -> None:
+@pytest.mark.parametrize(
+    ("release", "size"), [("0.10", (1 + 16 + 16) * WIDE), ("0.12", (1 + 16) * WIDE // 2)]
+)
+def test_a_product_that_is_read_repeatedly_is_stored_in_its_own_type(release: str, size: int) -> None:
     users = """
       %0 = stablehlo.tanh %p : tensor<64x64xbf16>
       %1 = stablehlo.dot_general %0, %c, contracting_dims = [1] x [0]
@@ -98,7 +98,37 @@ def test_a_product_that_is_read_repeatedly_is_stored_in_its_own_type() -> None:
         : (tensor<64x1024xbf16>, tensor<64x1024xbf16>) -> tensor<64x64xbf16>
       %3 = stablehlo.multiply %p, %2 : tensor<64x64xbf16>"""
     # At the second product: its operands and its result in f32; %p is bf16, in the memory of the result.
-    assert product(users, "%3") == (1 + 16 + 16) * WIDE
+    assert product(users, "%3", release) == size
+
+
+@pytest.mark.parametrize(
+    ("release", "shapes", "contracted", "element", "is_wide"),
+    [
+        ("0.10", ("64x64", "64x64"), (1, 0), "bf16", True),
+        ("0.10", ("64x64", "64x64"), (1, 0), "f32", False),
+        ("0.12", ("64x64", "64x64"), (1, 0), "bf16", False),
+        ("0.12", ("64x64", "64x64"), (1, 1), "bf16", False),
+        ("0.12", ("64x64", "64x64"), (0, 0), "bf16", True),
+        ("0.12", ("1x64", "64x64"), (1, 0), "bf16", True),
+        ("0.12", ("7x4", "4x4"), (1, 0), "bf16", True),
+        ("0.12", ("2x4", "4x8"), (1, 0), "bf16", False),
+        ("0.12", ("64x3", "3x64"), (1, 0), "bf16", True),
+    ],
+)
+def test_which_products_of_bf16_have_operands_in_f32(
+    release: str, shapes: tuple[str, str], contracted: tuple[int, int], element: str, is_wide: bool
+) -> None:
+    lhs, rhs = (tuple(map(int, shape.split("x"))) for shape in shapes)
+    made = f"tensor<{lhs[1 - contracted[0]]}x{rhs[1 - contracted[1]]}x{element}>"
+    types = ", ".join(f"tensor<{shape}xbf16>" for shape in shapes)
+    text = f"""
+    func.func @main(%a: tensor<{shapes[0]}xbf16>, %b: tensor<{shapes[1]}xbf16>) -> {made} {{
+      %0 = stablehlo.dot_general %a, %b, contracting_dims = [{contracted[0]}] x [{contracted[1]}]
+        : ({types}) -> {made}
+      return %0 : {made}
+    }}"""
+    found = propagate(Program.parse(text, as_compiled=True, jax=release)).memory().estimate.temporaries
+    assert (found > 0) == is_wide
 
 
 COMPILED = """

@@ -288,3 +288,23 @@ def test_registered_custom_calls_pass_tokens_on() -> None:
 %u = stablehlo.after_all %r#1 : !stablehlo.token
 return %r#0 : tensor<2xf32>"""
     assert run(function(body), values(2), grid=Grid(1, 2))[0].tolist() == [[0, 2], [4, 6]]
+
+
+def test_unreduced_borders_of_manual_computations() -> None:
+    """What leaves is the sum over the devices; of what enters, the first of them has all."""
+    text = """sdy.mesh @mesh = <["x"=2, "y"=2]>
+func.func @main(%a: tensor<4xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %0:2 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>]
+      out_shardings=[<@mesh, [{}], unreduced={"x"}>, <@mesh, [{}], unreduced=max{"x"}>]
+      manual_axes={"x", "y"} (%b: tensor<2xf32>) {
+    sdy.return %b, %b : tensor<2xf32>, tensor<2xf32>
+  } : (tensor<4xf32>) -> (tensor<2xf32>, tensor<2xf32>)
+  %1 = sdy.manual_computation(%0#0) in_shardings=[<@mesh, [{}], unreduced={"x", "y"}>]
+      out_shardings=[<@mesh, [{}], unreduced={"x"}>] manual_axes={"x", "y"} (%b: tensor<2xf32>) {
+    sdy.return %b : tensor<2xf32>
+  } : (tensor<2xf32>) -> tensor<2xf32>
+  return %1, %0#1 : tensor<2xf32>, tensor<2xf32>
+}
+"""
+    results = Executable(parse_module(text)).run([np.array([[1, 2, 30, 40]], np.float32)])
+    assert [array[0].tolist() for array in results] == [[31, 42], [30, 40]]

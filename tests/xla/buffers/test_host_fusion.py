@@ -1,10 +1,11 @@
-"""Rules of what the host stores, as figures that XLA has for the same programs (jaxlib 0.10)."""
+"""Rules of what the host stores, as figures that XLA has for the same programs (jaxlib 0.10 and 0.12)."""
 
 from __future__ import annotations
 
 import pytest
 
 from shardy_py.api import Program, propagate
+from shardy_py.base import releases
 
 LINE = 'sdy.mesh @mesh = <["x"=8]>\n'
 GRID = 'sdy.mesh @mesh = <["x"=4, "y"=2]>\n'
@@ -118,15 +119,30 @@ def put_together(rows: int, columns: int, reads: int) -> str:
 
 
 @pytest.mark.parametrize(
-    ("columns", "reads", "is_stored"), [(64, 1, False), (64, 2, True), (127, 1, False), (128, 1, True)]
+    ("release", "rows", "columns", "reads", "is_stored"),
+    [
+        ("0.10", 32, 64, 1, False),
+        ("0.10", 32, 64, 2, True),
+        ("0.10", 32, 127, 1, False),
+        ("0.10", 4, 128, 1, True),
+        ("0.12", 32, 15, 1, False),
+        ("0.12", 32, 16, 1, True),
+        ("0.12", 31, 16, 1, False),
+        ("0.12", 4, 127, 1, False),
+        ("0.12", 4, 128, 1, True),
+        ("0.12", 32, 8, 2, True),
+    ],
 )
 def test_what_is_put_together_is_fused_once_and_in_short_rows(
-    columns: int, reads: int, is_stored: bool
+    release: str, rows: int, columns: int, reads: int, is_stored: bool
 ) -> None:
     half, other = columns // 2, columns - columns // 2
-    arguments = f"%a: tensor<32x{half}xf32>, %b: tensor<32x{other}xf32>, %i: tensor<i32>, %j: tensor<i32>"
-    found = temporaries(put_together(32, columns, reads), arguments, f"tensor<2x{columns}xf32>")
-    assert found == (32 * columns * 4 if is_stored else 0)
+    inputs = (
+        f"%a: tensor<{rows}x{half}xf32>, %b: tensor<{rows}x{other}xf32>, %i: tensor<i32>, %j: tensor<i32>"
+    )
+    with releases.of(release):
+        found = temporaries(put_together(rows, columns, reads), inputs, f"tensor<2x{columns}xf32>")
+    assert found == (rows * columns * 4 if is_stored else 0)
 
 
 @pytest.mark.parametrize(("op", "is_stored"), [("sine", False), ("exponential", True), ("negate", False)])

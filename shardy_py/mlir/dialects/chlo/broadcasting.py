@@ -6,9 +6,8 @@ The rules are those of CHLO's definitions in StableHLO. Not here: the ops (`ops.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
 
-from xdsl.dialects.builtin import ComplexType, i1
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i1
 from xdsl.ir import Attribute
 
 from shardy_py.mlir.dialects.faults import Fault
@@ -20,6 +19,8 @@ from shardy_py.mlir.dialects.stablehlo.verify.tensors import (
     same_element,
 )
 from shardy_py.mlir.dialects.stablehlo.verify.view import View
+from shardy_py.mlir.text.builtin_attributes import complex_of
+from shardy_py.mlir.typed import of_kind
 
 
 def element_of(type_: Attribute) -> Attribute:
@@ -109,7 +110,7 @@ def infer_broadcast_compare(view: View) -> Sequence[RankedTensor | Attribute]:
 
 def infer_broadcast_complex(view: View) -> Sequence[RankedTensor | Attribute]:
     """The operands' shape, of complex numbers."""
-    return _broadcast_result(view, lambda element: ComplexType(cast(Any, element)))
+    return _broadcast_result(view, lambda element: complex_of(of_kind(element, Attribute)))
 
 
 def infer_broadcast_select(view: View) -> Sequence[RankedTensor | Attribute]:
@@ -120,8 +121,7 @@ def infer_broadcast_select(view: View) -> Sequence[RankedTensor | Attribute]:
 
 def infer_constant(view: View) -> Sequence[RankedTensor | Attribute]:
     """The type of the value."""
-    value: Any = view.op.properties["value"]
-    type_: Attribute = value.type
+    type_ = of_kind(view.op.properties["value"], DenseIntOrFPElementsAttr).type
     return (read_tensor(type_) or type_,)
 
 

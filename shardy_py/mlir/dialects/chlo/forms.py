@@ -5,7 +5,7 @@ Not here: the rows (`ops.py`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32, i64
 
@@ -15,6 +15,7 @@ from shardy_py.mlir.text.syntax import AssemblyForm, OpParts
 from shardy_py.mlir.text.type_reader import read_function_type
 
 if TYPE_CHECKING:
+    from shardy_py.mlir.dialects.chlo.op_classes import ScanOp
     from shardy_py.mlir.text.op_writer import OpWriter
     from shardy_py.mlir.text.reader import OpReader
 
@@ -50,7 +51,7 @@ def _read_scan(reader: OpReader) -> OpParts:
     return parts
 
 
-def _write_scan(writer: OpWriter, op: Any) -> None:
+def _write_scan(writer: OpWriter, op: ScanOp) -> None:
     writer.write("(")
     writer.operands(op.inputs)
     writer.write(") inits (")
@@ -63,7 +64,7 @@ def _write_scan(writer: OpWriter, op: Any) -> None:
     writer.function_type(op)
 
 
-def scan_names(op: Any, region: int) -> list[str]:
+def scan_names(op: ScanOp, region: int) -> list[str]:
     """`input` for the arguments that are slices of inputs, `carry` for the others."""
     inputs = len(op.inputs)
     return ["input" if index < inputs else "carry" for index in range(len(op.regions[region].blocks[0].args))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Block, Operation
@@ -28,7 +27,7 @@ from shardy_py.mlir.text.assembly import (
     spelled,
 )
 from shardy_py.mlir.text.attribute_writer import attribute_text
-from shardy_py.mlir.text.builtin_attributes import string_attribute
+from shardy_py.mlir.text.builtin_attributes import is_integer_attribute, string_attribute
 from shardy_py.mlir.text.builtin_forms import RETURN_FORM
 from shardy_py.mlir.text.literal_reader import read_dense
 from shardy_py.mlir.text.op_writer import OpWriter
@@ -53,8 +52,8 @@ def _read_reduction(reader: OpReader, draft: Draft) -> None:
 
 
 def _write_reduction(writer: OpWriter, op: Operation) -> None:
-    reduction: Any = op.properties.get("reduction_op")
-    if reduction is not None and reduction.value.data != 0:
+    reduction = op.properties.get("reduction_op")
+    if is_integer_attribute(reduction) and reduction.value.data != 0:
         writer.write(" " + REDUCTION.write(reduction))
 
 
@@ -64,13 +63,18 @@ _REDUCTION = Element(_read_reduction, _write_reduction, ("reduction_op",))
 
 def _read_value(reader: OpReader, draft: Draft) -> None:
     start = reader.offset
-    value: Any = read_dense(reader, None) if reader.at("dense") else reader.attribute()
-    if not hasattr(value, "type"):
+    value = read_dense(reader, None) if reader.at("dense") else reader.attribute()
+    type_ = getattr(value, "type", None)
+    if not isinstance(type_, Attribute):
         reader.error("invalid kind of attribute specified", start)
-    draft.properties["value"], draft.result_types = value, [value.type]
+    draft.properties["value"], draft.result_types = value, [type_]
 
 
-_VALUE = Element(_read_value, lambda writer, op: writer.write(f" {attribute_text(op.value)}"), ("value",))
+def _write_value(writer: OpWriter, op: Operation) -> None:
+    writer.write(f" {attribute_text(op.properties['value'])}")
+
+
+_VALUE = Element(_read_value, _write_value, ("value",))
 """` dense<...> : type`, which is the type of the result."""
 
 
@@ -85,14 +89,15 @@ def _read_body(reader: OpReader, draft: Draft) -> None:
     draft.regions = [region]
 
 
-def _write_body(writer: OpWriter, op: Any) -> None:
+def _write_body(writer: OpWriter, op: Operation) -> None:
+    (body,) = op.regions
     writer.write(" (")
-    for index, argument in enumerate(op.body.blocks[0].args):
+    for index, argument in enumerate(body.blocks[0].args):
         if index:
             writer.write(", ")
         writer.argument(argument)
     writer.write(") ")
-    writer.region(op.body, hide_arguments=True)
+    writer.region(body, hide_arguments=True)
 
 
 _BODY = Element(_read_body, _write_body)

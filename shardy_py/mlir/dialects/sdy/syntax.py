@@ -10,9 +10,8 @@ The formats are in `syntax_sharding.py` and `syntax_rule.py`; `formats.py` has t
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import IntegerAttr, IntegerType
+from xdsl.ir import Attribute
 
 from shardy_py.mlir.dialects.sdy import syntax_rule as rule
 from shardy_py.mlir.dialects.sdy import syntax_sharding as sharding
@@ -41,7 +40,7 @@ ENCLOSED = table(
 def _enum_spelling(keywords: tuple[str, ...], name: str) -> Spelling:
     """The spelling of the enum that an op has as attribute `name`; a string is read like the keyword."""
 
-    def read(cursor: Cursor) -> Any:
+    def read(cursor: Cursor) -> Attribute:
         start = cursor.offset
         is_string = cursor.token[:1] == '"'
         if not is_string and cursor.token not in keywords:
@@ -54,9 +53,8 @@ def _enum_spelling(keywords: tuple[str, ...], name: str) -> Spelling:
             cursor.form_error(f'invalid {name} attribute specification: "{word}"', start)
         return IntegerAttr(keywords.index(word), _I32)
 
-    def write(attribute: Any) -> str:
-        index: int = attribute.value.data
-        return keywords[index]
+    def write(attribute: IntegerAttr) -> str:
+        return keywords[attribute.value.data]
 
     return Spelling(read, write)
 

@@ -103,7 +103,7 @@ def read_mesh(cursor: Cursor) -> Mesh:
             cursor.expect("[")
         device_ids = _read_device_ids(cursor)
     cursor.expect(">")
-    return checked(cursor, start, check_mesh, _without_usual_order(Mesh(axes, device_ids)))
+    return checked(cursor, start, check_mesh, without_usual_order(Mesh(axes, device_ids)))
 
 
 def _read_integers(cursor: Cursor) -> tuple[int, ...]:
@@ -118,7 +118,7 @@ def _read_integers(cursor: Cursor) -> tuple[int, ...]:
 _read_device_ids = Parameter("device_ids", "::llvm::ArrayRef<int64_t>", _read_integers).reader("Mesh")
 
 
-def _without_usual_order(mesh: Mesh) -> Mesh:
+def without_usual_order(mesh: Mesh) -> Mesh:
     """The same mesh without the device ids 0, 1, 2, ... that it has anyway."""
     count = len(mesh.device_ids)
     is_usual = bool(mesh.axes) and count == mesh.device_count and mesh.device_ids == tuple(range(count))

@@ -6,18 +6,20 @@ An all-gather removes axes from the end of dimensions, an all-slice appends them
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+
+from xdsl.ir import Operation
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.base.errors import Diagnostic
 from shardy_py.mlir.dialects.faults import Fault, note
 from shardy_py.mlir.dialects.sdy import ops
-from shardy_py.mlir.dialects.sdy.attributes import MeshAttr
+from shardy_py.mlir.dialects.sdy.attributes import MeshAttr, TensorShardingAttr
 from shardy_py.mlir.dialects.sdy.verify_ops import check_transition
 from shardy_py.mlir.dialects.sdy.verify_sharding import check_sharding, sharding_of, sizes_of
 from shardy_py.mlir.dialects.sdy.verify_values import AxisUses, check_axis_list, check_sorted_axis_list
 from shardy_py.mlir.dialects.verification.scope import Scope
 from shardy_py.mlir.text.attribute_writer import attribute_text
+from shardy_py.mlir.typed import property_of
 from shardy_py.ops import REDUCTIONS
 from shardy_py.sharding import Axes, AxisRef, Mesh, TensorSharding
 from shardy_py.sharding.axis_lists import append_axes, overlaps, sort_and_merge, total_size
@@ -25,18 +27,18 @@ from shardy_py.sharding.axis_lists import append_axes, overlaps, sort_and_merge,
 _MAY_MISS_OPERAND = (ops.AllSliceOp, ops.AllReduceOp, ops.ReduceScatterOp)
 
 
-def _check_shardings(op: Any, scope: Scope) -> None:
+def _check_shardings(op: Operation, scope: Scope) -> None:
     """Any collective:
 
     - its operand has a sharding, unless the op does not need one
     - the result's sharding fits its type
     - both are of one mesh, unless the op may change it; both have one rank
     """
-    source = sharding_of(op.tensor)
+    source = sharding_of(op.operands[0])
     if source is None and not isinstance(op, _MAY_MISS_OPERAND):
         raise Fault("collective on operand without sharding")
-    result: TensorSharding = op.out_sharding.data
-    check_sharding(result, op.result.type, scope)
+    result = property_of(op, "out_sharding", TensorShardingAttr).data
+    check_sharding(result, op.results[0].type, scope)
     if source is None:
         return
     mesh = scope.mesh(source)
@@ -46,18 +48,19 @@ def _check_shardings(op: Any, scope: Scope) -> None:
         raise Fault(f"result sharding has rank {result.rank} but operand sharding has rank {source.rank}")
 
 
-def _mesh_note(op: Any, mesh: Mesh) -> Diagnostic:
-    location = getattr(op.tensor, "location", None) or getattr(op.tensor.owner, "location", op.location)
+def _mesh_note(op: Operation, mesh: Mesh) -> Diagnostic:
+    tensor = op.operands[0]
+    location = getattr(tensor, "location", None) or getattr(tensor.owner, "location", op.location)
     return note(f"operand mesh: {attribute_text(MeshAttr(mesh))}", location)
 
 
-def _sides(op: Any, scope: Scope) -> tuple[TensorSharding, TensorSharding, Mesh]:
+def _sides(op: Operation, scope: Scope) -> tuple[TensorSharding, TensorSharding, Mesh]:
     """The shardings of the operand (replicated if it has none) and of the result, and the latter's mesh."""
-    result: TensorSharding = op.out_sharding.data
+    result = property_of(op, "out_sharding", TensorShardingAttr).data
     mesh = scope.mesh(result)
     assert mesh is not None
-    rank = len(sizes_of(op.result.type) or ())
-    return sharding_of(op.tensor) or TensorSharding.fully_open(result.mesh, rank), result, mesh
+    rank = len(sizes_of(op.results[0].type) or ())
+    return sharding_of(op.operands[0]) or TensorSharding.fully_open(result.mesh, rank), result, mesh
 
 
 def _check_dimension(result: TensorSharding, index: int, expected: Axes) -> None:
@@ -92,7 +95,7 @@ def _slice(axes: Axes, moved: Sequence[AxisRef], index: int, mesh: Mesh) -> Axes
     return append_axes(axes, moved, mesh)
 
 
-def _check_by_dimension(op: object, lists: Sequence[Sequence[AxisRef]], scope: Scope, step: Step) -> None:
+def _check_by_dimension(op: Operation, lists: Sequence[Sequence[AxisRef]], scope: Scope, step: Step) -> None:
     """A collective with a list of axes a dimension:
 
     - all axes together are a list as in `verify_values.py`; there is one list a dimension

@@ -7,12 +7,11 @@ as propagation sees them (`mlir/`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from shardy_py.base.behaviours import Behaviour
 from shardy_py.mlir.dialects.faults import Fault, note, prefixed
@@ -26,13 +25,14 @@ from shardy_py.mlir.ir import next_use
 from shardy_py.mlir.text.attribute_writer import attribute_text
 from shardy_py.sharding import AxisRef, Mesh, TensorSharding
 
+_RANKED: tuple[type[builtin.ShapedType], ...] = (builtin.TensorType, builtin.MemRefType, builtin.VectorType)
+
 
 def sizes_of(type_: Attribute) -> tuple[int | None, ...] | None:
     """The sizes of a shaped type, None for a dynamic one; None for a type without shape or rank."""
-    if not isinstance(type_, builtin.TensorType | builtin.MemRefType | builtin.VectorType):
+    if not isinstance(type_, _RANKED):
         return None
-    shape: Any = type_.get_shape()  # pyright: ignore[reportUnknownMemberType]
-    return tuple(None if size == builtin.DYNAMIC_INDEX else size for size in shape)
+    return tuple(None if size == builtin.DYNAMIC_INDEX else size for size in type_.get_shape())
 
 
 def check_sharding(sharding: TensorSharding, type_: Attribute | None, scope: Scope) -> None:
@@ -172,8 +172,7 @@ def _result_sharding(op: Operation, index: int) -> TensorSharding | None:
 
 
 def _argument_sharding(argument: BlockArgument) -> TensorSharding | None:
-    owner: Any = argument.owner
-    op = owner.parent_op() if isinstance(owner, Block) else None
+    op = argument.owner.parent_op()
     if isinstance(op, FuncOp):
         return _at_function(op.arg_attrs, argument.index)
     if op is None or (flow := data_flow(op)) is None:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from functools import partial
 
 from xdsl.dialects.builtin import (
-    IntegerAttr,
     MemRefType,
     TensorType,
     UnrankedMemRefType,
@@ -21,10 +20,11 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.mlir.dialects.faults import Check, Fault, inferred_fault
-from shardy_py.mlir.dialects.kinds import ELEMENTS, I64, AttributeKind, TypeKind, is_of
+from shardy_py.mlir.dialects.kinds import ELEMENTS, I64, AttributeKind, TypeKind
 from shardy_py.mlir.dialects.sdy import ops
 from shardy_py.mlir.dialects.sdy.syntax import PROPAGATION_DIRECTIONS
 from shardy_py.mlir.text.attribute_writer import attribute_text
+from shardy_py.mlir.text.builtin_attributes import is_integer_attribute
 from shardy_py.ops import REDUCTIONS
 
 _SHAPED = (TensorType, VectorType, MemRefType, UnrankedTensorType, UnrankedMemRefType)
@@ -86,9 +86,12 @@ def _are_compatible(one: Attribute, other: Attribute) -> bool:
 
 
 def _enum(what: str, names: Sequence[str]) -> AttributeKind:
-    return AttributeKind(
-        f"{what} enum", lambda a: is_of(a, IntegerAttr, type=i32) and 0 <= a.value.data < len(names)
-    )
+    def accepts(attribute: Attribute) -> bool:
+        if not is_integer_attribute(attribute) or attribute.type != i32:
+            return False
+        return 0 <= attribute.value.data < len(names)
+
+    return AttributeKind(f"{what} enum", accepts)
 
 
 _ATTRIBUTES: dict[type[Operation], tuple[str, AttributeKind]] = {

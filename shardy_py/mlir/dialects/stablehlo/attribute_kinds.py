@@ -6,9 +6,8 @@ Not here: kinds that any dialect may use (`mlir/dialects/kinds.py`), those of ty
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, DenseIntOrFPElementsAttr, IndexType
+from xdsl.dialects.builtin import ArrayAttr, IndexType
 from xdsl.ir import Attribute
 
 from shardy_py.mlir.dialects import kinds
@@ -19,6 +18,7 @@ from shardy_py.mlir.dialects.stablehlo.elements import CONV_DIMENSIONS
 from shardy_py.mlir.text.assembly import Spelling
 from shardy_py.mlir.text.attribute_reader import string_attribute
 from shardy_py.mlir.text.attribute_writer import symbol_text
+from shardy_py.mlir.text.builtin_attributes import is_array, is_dense, is_integer_attribute
 
 _PRECISIONS = Spelling(
     lambda cursor: ArrayAttr(cursor.items(lambda: a.PrecisionAttr.spelling.read(cursor))),
@@ -29,21 +29,23 @@ _TARGET = Spelling(
 )
 
 
-def _is_layout(attribute: Any) -> bool:
-    if not kinds.is_of(attribute, DenseIntOrFPElementsAttr):
+def _is_layout(attribute: Attribute) -> bool:
+    if not is_dense(attribute):
         return False
     return isinstance(attribute.type.element_type, IndexType) and len(attribute.type.get_shape()) == 1
 
 
-def _is_layouts(attribute: Any) -> bool:
-    return kinds.is_of(attribute, ArrayAttr) and all(map(_is_layout, attribute.data))
+def _is_layouts(attribute: Attribute) -> bool:
+    return is_array(attribute) and all(map(_is_layout, attribute.data))
 
 
 _MAX_API_VERSION = 4
 
 
-def _is_api_version(attribute: Any) -> bool:
-    return kinds.I32.accepts(attribute) and 0 <= attribute.value.data <= _MAX_API_VERSION
+def _is_api_version(attribute: Attribute) -> bool:
+    if not is_integer_attribute(attribute) or not kinds.I32.accepts(attribute):
+        return False
+    return 0 <= attribute.value.data <= _MAX_API_VERSION
 
 
 def _is_groups(attribute: Attribute) -> bool:

@@ -8,7 +8,8 @@ Not here: the values inside structs (`structs.py`).
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, TensorType, f64
 from xdsl.ir import Attribute
@@ -25,6 +26,8 @@ from shardy_py.mlir.text.literal_reader import read_float
 from shardy_py.mlir.text.syntax import AttributeSyntax
 from shardy_py.mlir.text.type_reader import DYNAMIC
 from shardy_py.mlir.text.xdsl_hooks import DialectType
+
+N = TypeVar("N", int, float)
 
 # ---------------------------------------------------------------------- enums
 
@@ -128,15 +131,15 @@ class ReplicaGroupMeshAxesAttr(
 
 # ---------------------------------------------------------------------- accuracies
 
-_RESULT_ACCURACY_MODES = ("DEFAULT", "HIGHEST", "TOLERANCE")
+RESULT_ACCURACY_MODES = ("DEFAULT", "HIGHEST", "TOLERANCE")
 
 
 def _read_mode(cursor: Cursor) -> str:
     cursor.expect("<")
     start = cursor.offset
     keyword = cursor.keyword()
-    if keyword not in _RESULT_ACCURACY_MODES:
-        expected = ", ".join(_RESULT_ACCURACY_MODES)
+    if keyword not in RESULT_ACCURACY_MODES:
+        expected = ", ".join(RESULT_ACCURACY_MODES)
         cursor.error(f"expected ::mlir::stablehlo::ResultAccuracyMode to be one of: {expected}", start)
     cursor.expect(">")
     return keyword
@@ -151,19 +154,26 @@ class ResultAccuracyModeAttr(ValueAttribute[str], name="stablehlo.result_accurac
 
 def _read_accuracy(cursor: Cursor) -> structs.ResultAccuracy:
     cursor.expect("<")
-    numbers: dict[str, Any] = {}
-    for name, read_number in (("atol", read_float), ("rtol", read_float), ("ulps", Cursor.integer)):
-        if cursor.accept(name):
-            cursor.expect("=")
-            numbers[name] = read_number(cursor)
-            cursor.expect(",")
+    atol = _read_tolerance(cursor, "atol", read_float, 0.0)
+    rtol = _read_tolerance(cursor, "rtol", read_float, 0.0)
+    ulps = _read_tolerance(cursor, "ulps", Cursor.integer, 0)
     expect_words(cursor, "mode =")
     start = cursor.offset
     mode = cursor.attribute()
     if not isinstance(mode, ResultAccuracyModeAttr):
         cursor.error("invalid kind of attribute specified", start)
     cursor.expect(">")
-    return structs.ResultAccuracy(**numbers, mode=mode.data)
+    return structs.ResultAccuracy(atol, rtol, ulps, mode.data)
+
+
+def _read_tolerance(cursor: Cursor, name: str, read: Callable[[Cursor], N], default: N) -> N:
+    """`name = number,`; the default where it is left out."""
+    if not cursor.accept(name):
+        return default
+    cursor.expect("=")
+    number = read(cursor)
+    cursor.expect(",")
+    return number
 
 
 def _accuracy_text(value: structs.ResultAccuracy) -> str:
@@ -193,7 +203,7 @@ _BOUNDS_TEXT = classes.ValueText(
 class TypeExtensionsAttr(ValueAttribute[tuple[int, ...]], name="stablehlo.bounds", text=_BOUNDS_TEXT):
     """`#stablehlo.bounds<4, ?>`: bounds by dimension, as the encoding of a tensor type."""
 
-    def check_encoding(self, tensor: Any) -> str | None:
+    def check_encoding(self, tensor: TensorType[Attribute]) -> str | None:
         """The reason why a tensor type cannot have these bounds, None if it can."""
         sizes = tensor.get_shape()
         if len(self.data) != len(sizes):

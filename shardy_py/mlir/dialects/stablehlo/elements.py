@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, i32, i64
 from xdsl.ir import Attribute, Operation
 
 from shardy_py.mlir.dialects.attribute_classes import read_boolean
@@ -25,6 +25,7 @@ from shardy_py.mlir.text.assembly import Draft, Element, Spelling, expect_words
 from shardy_py.mlir.text.cursor import Cursor
 from shardy_py.mlir.text.dense import make_dense
 from shardy_py.mlir.text.type_reader import ranked_tensor
+from shardy_py.mlir.typed import integer_of, integers_of, property_of
 
 if TYPE_CHECKING:
     from shardy_py.mlir.text.op_writer import OpWriter
@@ -61,8 +62,7 @@ def _write_ranges(writer: OpWriter, op: Operation) -> None:
 
 
 def _values(op: Operation, name: str) -> tuple[int, ...]:
-    array: Any = op.properties[name]
-    return tuple(array.get_values())
+    return integers_of(op, name)
 
 
 # ---------------------------------------------------------------------- dot: batching_dims = [0] x [0], ...
@@ -85,8 +85,7 @@ def _read_pair(reader: OpReader, word: str) -> tuple[tuple[int, ...], tuple[int,
 
 
 def _write_dot(writer: OpWriter, op: Operation) -> None:
-    attribute: Any = op.properties["dot_dimension_numbers"]
-    numbers: DotDimensionNumbers = attribute.data
+    numbers = property_of(op, "dot_dimension_numbers", DotDimensionNumbersAttr).data
     batching = numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions
     if any(batching):
         writer.write(f"batching_dims = {_pair_text(*batching)}, ")
@@ -114,7 +113,7 @@ def _read_reversal(cursor: Cursor) -> Attribute:
     return booleans(tuple(cursor.items(lambda: read_boolean(cursor))))
 
 
-def _reversal_text(attribute: Any) -> str:
+def _reversal_text(attribute: DenseArrayBase[IntegerType]) -> str:
     return f"[{', '.join('true' if value else 'false' for value in attribute.get_values())}]"
 
 
@@ -132,7 +131,7 @@ def _read_padding(cursor: Cursor) -> Attribute:
 
 
 def _padding_text(attribute: DenseIntOrFPElementsAttr) -> str:
-    values: Any = attribute.get_values()
+    values = list(attribute.get_values())
     if len(values) == 1:  # a splat holds its value once
         values *= prod(attribute.type.get_shape())
     return (
@@ -191,8 +190,8 @@ def _read_format(reader: OpReader, draft: Draft) -> None:
         draft.properties[name] = IntegerAttr(int(digits), i32)
 
 
-def _write_format(writer: OpWriter, op: Any) -> None:
-    writer.write(f"e{op.exponent_bits.value.data}m{op.mantissa_bits.value.data}")
+def _write_format(writer: OpWriter, op: Operation) -> None:
+    writer.write(f"e{integer_of(op, 'exponent_bits')}m{integer_of(op, 'mantissa_bits')}")
 
 
 Write = Callable[["OpWriter", Operation], None]

@@ -5,7 +5,7 @@ Not here: the form of `stablehlo.reduce` (`reduce_form.py`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation
@@ -25,8 +25,10 @@ from shardy_py.mlir.text.attribute_writer import attribute_text, dictionary_entr
 from shardy_py.mlir.text.reader import RegionArgument
 from shardy_py.mlir.text.syntax import AssemblyForm, OpParts
 from shardy_py.mlir.text.type_reader import read_type_or_function
+from shardy_py.mlir.typed import text_of, type_of_elements
 
 if TYPE_CHECKING:
+    from shardy_py.mlir.dialects.stablehlo.op_classes import WhileOp
     from shardy_py.mlir.text.op_writer import OpWriter
     from shardy_py.mlir.text.reader import OpReader
 
@@ -42,10 +44,10 @@ def read_elements(reader: OpReader) -> OpParts:
     """`{attributes} dense<...> : type`: a constant whose result has the type of its value."""
     attributes = reader.attribute_dictionary() if reader.at("{") else {}
     start = reader.offset
-    value: Any = reader.attribute()
+    value = reader.attribute()
     if not kinds.ELEMENTS.accepts(value):
         reader.form_error("invalid kind of attribute specified", start)
-    return OpParts((), [value.type], {"value": value}, attributes)
+    return OpParts((), [type_of_elements(value)], {"value": value}, attributes)
 
 
 def _read_generic_constant(reader: OpReader) -> OpParts:
@@ -62,9 +64,9 @@ def _read_generic_constant(reader: OpReader) -> OpParts:
     return parts
 
 
-def _write_constant(writer: OpWriter, op: Any) -> None:
+def _write_constant(writer: OpWriter, op: Operation) -> None:
     value = op.properties["value"]
-    if value.type != op.results[0].type:
+    if getattr(value, "type", None) != op.results[0].type:
         writer.write(f"() <{{{dictionary_entries(op.properties)}}}>")
         writer.attribute_dictionary(op, op.properties)
         writer.write(f" : () -> {attribute_text(op.results[0].type)}")
@@ -80,8 +82,7 @@ def write_elements(writer: OpWriter, op: Operation) -> None:
 
 def constant_names(op: Operation) -> tuple[str]:
     """`c` for integers, `cst` for the rest."""
-    element: Any = getattr(op.results[0].type, "element_type", None)
-    return ("c" if isinstance(element, IntegerType) else "cst",)
+    return ("c" if isinstance(getattr(op.results[0].type, "element_type", None), IntegerType) else "cst",)
 
 
 # ---------------------------------------------------------------------- while(%iterArg = %0) : type
@@ -122,7 +123,7 @@ def _read_while(reader: OpReader) -> OpParts:
     return parts
 
 
-def _write_while(writer: OpWriter, op: Any) -> None:
+def _write_while(writer: OpWriter, op: WhileOp) -> None:
     writer.write("(")
     for index, (argument, operand) in enumerate(zip(op.body.blocks[0].args, op.operands, strict=True)):
         writer.write(", " if index else "")
@@ -191,8 +192,8 @@ def _read_composite(reader: OpReader) -> OpParts:
 _COMPOSITE_DEFAULTS = {"composite_attributes": "{}", "version": "0 : i32"}
 
 
-def _write_composite(writer: OpWriter, op: Any) -> None:
-    writer.write(f" {string_literal(op.properties['name'].data)} ")
+def _write_composite(writer: OpWriter, op: Operation) -> None:
+    writer.write(f" {string_literal(text_of(op, 'name'))} ")
     writer.operands(op.operands)
     if op.regions:
         writer.write(" (")

@@ -11,7 +11,7 @@ Not here: reduce_window, which prints generically.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xdsl.ir import Attribute, Block, Operation, Region
 
@@ -29,6 +29,7 @@ from shardy_py.mlir.text.syntax import AssemblyForm, OpParts, syntax_table
 from shardy_py.mlir.text.type_reader import ranked_tensor, read_function_type, read_type_or_function
 
 if TYPE_CHECKING:
+    from shardy_py.mlir.dialects.stablehlo.op_classes import ReduceOp
     from shardy_py.mlir.text.op_writer import OpWriter
     from shardy_py.mlir.text.reader import OpReader
 
@@ -95,7 +96,7 @@ def _op_class(name: str) -> type[Operation]:
     return syntax.op_class
 
 
-def _short_region(op_class: type[Operation], input_type: Any, location: Attribute | None) -> Region:
+def _short_region(op_class: type[Operation], input_type: Attribute, location: Attribute | None) -> Region:
     """The region of a short form."""
     scalar = ranked_tensor((), getattr(input_type, "element_type", input_type))
     block = Block()
@@ -131,7 +132,7 @@ def _read_argument(reader: OpReader) -> RegionArgument:
 # ---------------------------------------------------------------------- printing
 
 
-def _write(writer: OpWriter, op: Any) -> None:
+def _write(writer: OpWriter, op: ReduceOp) -> None:
     half = len(op.operands) // 2
     for index in range(half):
         writer.write(", (" if index else "(")
@@ -142,7 +143,7 @@ def _write(writer: OpWriter, op: Any) -> None:
     applied = applied_op(op)
     if applied is not None:
         writer.write(f" applies {applied.name}")
-    dimensions = ", ".join(map(str, op.properties["dimensions"].get_values()))
+    dimensions = ", ".join(map(str, op.dimensions.get_values()))
     writer.write(f" across dimensions = [{dimensions}]")
     writer.attribute_dictionary(op, ("dimensions",))
     writer.write(" : ")

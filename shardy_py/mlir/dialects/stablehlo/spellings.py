@@ -158,8 +158,13 @@ _AXIS_TEXT = strict_text(structs.StablehloMeshAxis)
 
 
 def _read_mesh_axis(cursor: Cursor) -> structs.StablehloMeshAxis:
-    attribute: Any = cursor.attribute() if cursor.token[:1] == "#" else None
-    return _AXIS_TEXT.read(cursor) if attribute is None else attribute.data
+    if cursor.token[:1] != "#":
+        return _AXIS_TEXT.read(cursor)
+    start = cursor.offset
+    axis: object = getattr(cursor.attribute(), "data", None)
+    if not isinstance(axis, structs.StablehloMeshAxis):
+        cursor.form_error("invalid kind of attribute specified", start)
+    return axis
 
 
 def _read_mesh(cursor: Cursor) -> structs.StablehloMesh:

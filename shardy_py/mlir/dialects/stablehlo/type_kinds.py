@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import IntegerType, Signedness, i1, i32
@@ -23,6 +22,7 @@ from shardy_py.mlir.dialects.stablehlo.verify.tensors import (
     read_tensor,
 )
 from shardy_py.mlir.text.attribute_writer import attribute_text
+from shardy_py.mlir.typed import element_type_of
 
 _WIDTHS = frozenset((2, 4, 8, 16, 32, 64))
 
@@ -84,17 +84,19 @@ def _tensor(
 
     def accepts(type_: Attribute) -> bool:
         tensor = read_tensor(type_)
-        return tensor is not None and holds(tensor) and elements.accepts(tensor.element)
+        if tensor is None or tensor.element is None:
+            return False
+        return holds(tensor) and elements.accepts(tensor.element)
 
     return TypeKind(f"{prefix} of {elements.description} values", accepts)
 
 
-def _shaped(shaped_class: Any, names: str, prefix: str) -> TypeKind:
+def _shaped(shaped_class: type[Attribute], names: str, prefix: str) -> TypeKind:
     """The types of a class with the listed elements."""
     elements = _elements(names)
     return TypeKind(
         f"{prefix} of {elements.description} values",
-        lambda type_: isinstance(type_, shaped_class) and elements.accepts(type_.element_type),
+        lambda type_: isinstance(type_, shaped_class) and elements.accepts(element_type_of(type_)),
     )
 
 

@@ -156,7 +156,7 @@ class Verifier:
         self.fresh = None
         if isinstance(op, UnregisteredOp):
             return
-        held: list[Any] = [value.type for value in operands_of(op)]
+        held: list[Attribute | None] = [value.type for value in operands_of(op)]
         held += (None, *(result.type for result in op.results), *op.properties.values())
         key = (
             type(op),

@@ -14,14 +14,17 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
-from shardy_py.ops import Family, OpRecord
+from shardy_py.base.arrays import Ufunc
+from shardy_py.ops import Family, OpRecord, TensorType
 from shardy_py.ops.compute import Array, Compute, compute_of
 from shardy_py.ops.compute.arithmetic import FLOAT, Arithmetic, using
 from shardy_py.ops.table import TABLE, row_name
+from shardy_py.run.interpret.values import is_array
 from shardy_py.run.proof.field.hashing import Hash
 from shardy_py.run.proof.field.residues import Residues
 from shardy_py.run.proof.field.ufuncs import FieldUfunc
@@ -65,17 +68,16 @@ class Shadows:
     def __init__(self) -> None:
         self._values: dict[int, tuple[weakref.ref[Array], Array]] = {}
 
-    def of(self, array: Any) -> Array | None:
+    def of(self, array: object) -> Array | None:
         """Returns the true values: integers are their own."""
-        if type(array) is not np.ndarray:  # a region
+        if not is_array(array):  # a region
             return None
-        values = cast(Array, array)
-        if values.dtype.kind not in "fc":
-            return values
+        if array.dtype.kind not in "fc":
+            return array
         known = self._values.get(id(array))
         return None if known is None else known[1]
 
-    def all_of(self, arrays: tuple[Any, ...]) -> list[Array] | None:
+    def all_of(self, arrays: Sequence[object]) -> list[Array] | None:
         """Returns the true values of all; None if one has none."""
         found = [self.of(array) for array in arrays]
         values = [value for value in found if value is not None]
@@ -114,7 +116,8 @@ class FieldArithmetic(Arithmetic):
     ) -> None:
         self.sites = sites
         self._meaning_of = meaning_of
-        self._ufuncs = {plain: FieldUfunc(field, plain) for plain in (np.add, np.multiply)}
+        plain: tuple[np.ufunc, ...] = (np.add, np.multiply)
+        self._ufuncs = {each: FieldUfunc(field, each) for each in plain}
         self.begin(field, hashes, turn)
         self.shadows = Shadows()
         self.uninterpreted: set[str] = set()
@@ -151,10 +154,10 @@ class FieldArithmetic(Arithmetic):
         """The function, which also computes the true values where those of all operands are known."""
         plain = compute_of(site.record)
 
-        def compute(record: OpRecord, *operands: Any) -> Any:
-            result: Any = function(record, *operands)
+        def compute(record: OpRecord, *operands: object) -> object:
+            result: object = function(record, *operands)
             values = self.shadows.all_of(operands)
-            if values is not None and type(result) is np.ndarray and self.shadows.of(result) is None:
+            if values is not None and is_array(result) and self.shadows.of(result) is None:
                 with using(FLOAT):
                     self.shadows.add(result, plain(record, *values))
             return result
@@ -201,15 +204,19 @@ class FieldArithmetic(Arithmetic):
         product = self.field.multiply(left, result)
         return np.where(small, self.field.divide(left, right), product) if small.any() else product
 
-    def ufunc(self, ufunc: Any) -> Any:
+    @override
+    def ufunc(self, ufunc: Ufunc) -> Ufunc:
         """Returns sums and products of the field."""
-        return self._ufuncs.get(ufunc, ufunc)
+        return self._ufuncs.get(ufunc, ufunc) if isinstance(ufunc, np.ufunc) else ufunc
 
     def follow(
-        self, run: Callable[[list[Any]], Sequence[Any]], operands: Sequence[Any], results: Sequence[Any]
+        self,
+        run: Callable[[list[Array]], Sequence[Array]],
+        operands: Sequence[Array],
+        results: Sequence[Array],
     ) -> None:
         """Sends true values as the residues: decisions after a collective are those before it."""
-        values = self.shadows.all_of(tuple(operands))
+        values = self.shadows.all_of(operands)
         if values is None or not any(operand.dtype.kind in "fc" for operand in operands):
             return
         with using(FLOAT):
@@ -222,6 +229,7 @@ class FieldArithmetic(Arithmetic):
         self.branches.add(count)
         return (position + self.turn) % count
 
+    @override
     def most_iterations(self, op: Hashable) -> int | None:
         """Ends loops whose condition is a function of floats; in each run after another number."""
         site = self.sites.get(op)
@@ -244,7 +252,7 @@ class FieldArithmetic(Arithmetic):
         return [array.astype(np.int64).view(np.uint64)]
 
 
-def is_float(type_: Any) -> bool:
+def is_float(type_: TensorType | None) -> bool:
     """Returns whether the elements of a tensor are floats or complex numbers."""
     if type_ is None:
         return False

@@ -1,4 +1,4 @@
-"""What conversions mean on residues: roundings are functions, but for what is exact in the narrower type.
+"""Conversions on residues: roundings are functions, but for what is exact in the narrower type.
 
 A value is exact in the narrowest format that it passed: movement, order, wider types keep it, so a rounding
 to that format is the identity.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -171,7 +170,7 @@ def bitcast(arithmetic: FieldArithmetic, site: FieldSite) -> Compute | None:
     unsigned = replace(original, operands=(held,))
     plain, label = compute_of(unsigned), site.label
 
-    def compute(record: OpRecord, operand: Array) -> Any:
+    def compute(record: OpRecord, operand: Array) -> Array:
         hashed = arithmetic.hashes.of(label, *arithmetic.codes(operand))
         if bits < 64:
             hashed = hashed & np.uint64((1 << bits) - 1)

@@ -1,4 +1,4 @@
-"""What elementwise ops mean on residues: laws of a field, order, or functions that nothing is known of.
+"""The meaning of elementwise ops on residues: laws of a field, order, or functions that nothing is known of.
 
 Each meaning returns the function of an op, or None: numpy's, on residues as they are.
 """
@@ -6,7 +6,6 @@ Each meaning returns the function of an op, or None: numpy's, on residues as the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
 
 import numpy as np
 
@@ -118,7 +117,7 @@ def _with_known_values(
 
 def _is_dyadic(values: Array) -> Array:
     parts = (np.real(values), np.imag(values)) if values.dtype.kind == "c" else (values,)
-    result: Any = True
+    result: Array = np.array(True)
     for part in parts:
         result = result & (np.rint(part * 256) == part * 256) & (np.abs(part) <= 65536)
     return result
@@ -153,16 +152,16 @@ def integral(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
         values = arithmetic.shadows.all_of(operands)
         if values is None:
             pairs = [field.decoded(operand) for operand in operands]
-            known: Any = True
+            known: Array = np.array(True)
             for near, _ in pairs:
                 known = known & near
             values = [value for _, value in pairs]
         else:
-            known = np.True_
+            known = np.array(True)
         result = np.where(known, field.encoded(plain(record, *values)), hashed(record, *operands))
         if all(map(is_finite, operands)):
             return result
-        infinite: Any = False
+        infinite: Array = np.array(False)
         for operand in operands:
             infinite = infinite | ~np.isfinite(operand)
         return np.where(infinite, plain(record, *operands), result)
@@ -249,10 +248,10 @@ def encoded(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """Constants and random numbers: the residue of the true value."""
     plain = compute_of(site.record)
 
-    def compute(record: OpRecord, *operands: Array) -> Any:
-        result = plain(record, *operands)
+    def compute(record: OpRecord, *operands: Array) -> Array | tuple[Array, ...]:
+        result: Array | tuple[Array, ...] = plain(record, *operands)
         if isinstance(result, tuple):
-            return tuple(map(arithmetic.constant, cast("tuple[Array, ...]", result)))
+            return tuple(map(arithmetic.constant, result))
         return arithmetic.constant(result)
 
     return compute

@@ -1,4 +1,4 @@
-"""What each op means in a finite field: the table that an exact proof reads.
+"""The meaning of each op in a finite field: the table that an exact proof reads.
 
     MEANINGS.of("stablehlo.tanh")      a function that nothing is known of
 

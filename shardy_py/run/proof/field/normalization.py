@@ -14,7 +14,7 @@ from shardy_py.run.proof.field.arithmetic import FieldArithmetic, FieldSite
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """What the ops share. shape: of features in the rank of the operand. axes: of the batch."""
+    """The common part of the ops. shape: of features in the rank of the operand. axes: of the batch."""
 
     arithmetic: FieldArithmetic
     shape: tuple[int, ...]

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -235,8 +235,8 @@ class Residues:
         if self.order != "middle":
             left, right = self._near(left), self._near(right)
         terms = left.shape[-1]
-        high: Any = 0.0
-        low: Any = 0.0
+        high: Array = np.array(0.0)
+        low: Array = np.array(0.0)
         for start in range(0, max(terms, 1), _TERMS):
             chosen = slice(start, start + _TERMS)
             above, below = self._digits(left[..., chosen], right[..., chosen, :])
@@ -278,7 +278,7 @@ class Residues:
 
     @cached_property
     def _powers(self) -> Array:
-        """Of 2, from the least exponent on."""
+        """The powers of 2 as residues, from the least exponent on."""
         half = (self.prime + 1) // 2
         values: Array = np.array([pow(half, -_LEAST_EXPONENT, self.prime)], np.float64)
         while len(values) < _MOST_EXPONENT - _LEAST_EXPONENT:

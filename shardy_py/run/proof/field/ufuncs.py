@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any, cast
 
 import numpy as np
 
+from shardy_py.base.arrays import AnyDtype
 from shardy_py.ops.compute import Array
 from shardy_py.run.proof.field.residues import Residues
 
@@ -27,7 +27,9 @@ class FieldUfunc:
     def _is_sum(self) -> bool:
         return self.plain is np.add
 
-    def __call__(self, left: Array, right: Array, out: Array | None = None, dtype: Any = None) -> Array:
+    def __call__(
+        self, left: Array, right: Array, out: Array | None = None, dtype: AnyDtype | None = None
+    ) -> Array:
         """Returns the elements combined."""
         if left.dtype.kind not in "fc":
             return self.plain(left, right, out=out, dtype=dtype)
@@ -37,14 +39,19 @@ class FieldUfunc:
         out[...] = result
         return out
 
-    def reduce(self, array: Array, axis: Any = 0, dtype: Any = None, initial: Any = None) -> Array:
+    def reduce(
+        self,
+        array: Array,
+        axis: int | tuple[int, ...] = 0,
+        dtype: AnyDtype | None = None,
+        initial: object = None,
+    ) -> Array:
         """Returns all elements along the axes combined."""
         if array.dtype.kind not in "fc":
             if initial is None:
                 return self.plain.reduce(array, axis, dtype)
             return self.plain.reduce(array, axis, dtype, initial=initial)
-        given = cast("tuple[int, ...]", axis if isinstance(axis, tuple) else (axis,))
-        axes = tuple(a % array.ndim for a in given)
+        axes = tuple(a % array.ndim for a in (axis if isinstance(axis, tuple) else (axis,)))
         if self._is_sum:
             for along in axes:
                 if prod(array.shape[a] for a in axes) > MOST_TERMS:
@@ -60,7 +67,7 @@ class FieldUfunc:
             rows = np.concatenate((self.field.multiply(rows[:half], rows[half : 2 * half]), rest))
         return rows[0] if len(rows) else np.ones(rows.shape[1:], array.dtype)
 
-    def accumulate(self, array: Array, axis: int = 0, dtype: Any = None) -> Array:
+    def accumulate(self, array: Array, axis: int = 0, dtype: AnyDtype | None = None) -> Array:
         """Returns for each element all up to it combined."""
         if array.dtype.kind not in "fc":
             return self.plain.accumulate(array, axis, dtype)

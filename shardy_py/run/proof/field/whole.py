@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ def whole(rank_of: Callable[[OpRecord], int | None]) -> Meaning:
     def meaning(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
         arithmetic.whole.add(site.name)
 
-        def compute(record: OpRecord, *operands: Array) -> Any:
+        def compute(record: OpRecord, *operands: Array) -> Array | tuple[Array, ...]:
             core = rank_of(record)
             batch = 0 if core is None or not operands else max(0, operands[0].ndim - 1 - core)
             return _hashed(arithmetic, site.label, record, operands, batch)
@@ -37,7 +36,7 @@ def whole(rank_of: Callable[[OpRecord], int | None]) -> Meaning:
 
 def _hashed(
     arithmetic: FieldArithmetic, label: str, record: OpRecord, operands: tuple[Array, ...], batch: int
-) -> Any:
+) -> Array | tuple[Array, ...]:
     lanes = lanes_of(*operands)
     shape = operands[0].shape[1 : 1 + batch] if operands else ()
     bits = np.full((lanes, *shape), 0, np.uint64)
@@ -71,7 +70,7 @@ def triangular_solve(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
         lanes = lanes_of(matrix, right)
         matrix, right = in_lanes(matrix, lanes), in_lanes(right, lanes)
         columns = np.swapaxes(right, -1, -2) if is_left else right  # (..., columns, elements)
-        bits: Any = np.uint64(0)
+        bits: Array = np.array(0, np.uint64)
         for code in arithmetic.codes(np.ascontiguousarray(matrix)):
             rows = code.reshape(*code.shape[:-2], 1, -1)
             bits = arithmetic.hashes.of(site.label, bits, arithmetic.hashes.of_rows(site.label, rows))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from xdsl.dialects.builtin import SymbolRefAttr
 from xdsl.ir import Operation
@@ -241,8 +240,7 @@ def check_collective_reduce(view: View) -> None:
 
 def check_mesh_groups(op: Operation, scope: Scope) -> None:
     """The mesh that replica groups name is a symbol of the module."""
-    attribute: Any = op.properties.get("replica_groups")
-    groups = getattr(attribute, "data", None)
+    groups = getattr(op.properties.get("replica_groups"), "data", None)
     if isinstance(groups, ReplicaGroupMeshAxes) and isinstance(groups.mesh, SymbolRefAttr):
         name = groups.mesh.string_value()
         if name not in scope.symbols:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, TupleType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, TypeAttribute
 
 from shardy_py.mlir.dialects.definition import Asynchronous
 from shardy_py.mlir.dialects.stablehlo.attributes import FutureType
 from shardy_py.mlir.dialects.stablehlo.verify.messages import fail, quoted, require
 from shardy_py.mlir.dialects.stablehlo.verify.tensors import RankedTensor, least_specific, merged, read_tensor
 from shardy_py.mlir.dialects.stablehlo.verify.view import View, require_predicate, tensor_of
+from shardy_py.mlir.typed import of_kind
 
 
 def all_compatible(first: Sequence[Attribute], second: Sequence[Attribute]) -> bool:
@@ -76,8 +76,7 @@ def check_while(view: View) -> None:
 
 def tuple_of(types: Sequence[Attribute]) -> TupleType:
     """The tuple of these types."""
-    parts: Any = ArrayAttr(types)
-    return TupleType(parts)
+    return TupleType(tuple(of_kind(type_, TypeAttribute) for type_ in types))
 
 
 def tuple_parts(type_: Attribute) -> Sequence[Attribute]:
@@ -123,8 +122,7 @@ def infer_async_start(view: View) -> Sequence[Attribute]:
 
 def infer_async_done(view: View) -> Sequence[Attribute]:
     """The only value of the future."""
-    future: Any = view.operand_types[0]
-    types: Sequence[Attribute] = future.types.data
+    types = of_kind(view.operand_types[0], FutureType).types.data
     if len(types) != 1:
         fail(f"'stablehlo.async_done' op future must have exactly one type parameter, but got {len(types)}")
     return (types[0],)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
 
 from xdsl.dialects import builtin
 from xdsl.dialects.func import FuncOp
@@ -17,6 +16,8 @@ from shardy_py.mlir.dialects.stablehlo.verify.tensors import read_tensor, same_s
 from shardy_py.mlir.dialects.stablehlo.verify.view import View, dense_integers
 from shardy_py.mlir.dialects.verification.scope import Scope
 from shardy_py.mlir.text.attribute_writer import attribute_text
+from shardy_py.mlir.text.builtin_attributes import is_array
+from shardy_py.mlir.typed import element_type_of, of_kind
 
 _DEVICE_TO_DEVICE, _DEVICE_TO_HOST, _HOST_TO_DEVICE = 1, 2, 3
 
@@ -34,11 +35,11 @@ def check_infeed(view: View) -> None:
             f"token result)), but got {len(layouts)}"
         )
     for layout in layouts:
-        if not isinstance(layout, builtin.ArrayAttr):
+        if not is_array(layout):
             fail(
                 f"layout-attribute expected to have elements of type array, but got {attribute_text(layout)}"
             )
-        for leaf in cast("builtin.ArrayAttr[Attribute]", layout).data:
+        for leaf in layout.data:
             if not isinstance(leaf, builtin.IntegerAttr):
                 fail(
                     "layout-attribute's leaf elements are expected to be of type integer, but got "
@@ -209,8 +210,9 @@ def _check_pin(view: View, name: str) -> None:
         fail(f"{name} custom_call should have compatible input and output types")
 
 
-def _shape(type_: Any) -> tuple[tuple[int | None, ...], Attribute]:
-    return tuple(None if size < 0 else size for size in type_.get_shape()), type_.element_type
+def _shape(type_: Attribute) -> tuple[tuple[int | None, ...], Attribute]:
+    sizes = of_kind(type_, builtin.ShapedType).get_shape()
+    return tuple(None if size < 0 else size for size in sizes), element_type_of(type_)
 
 
 def _check_aliases(view: View) -> None:

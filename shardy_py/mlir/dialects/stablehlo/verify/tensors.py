@@ -15,15 +15,16 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 from typing_extensions import override
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ComplexType, IntegerType, NoneAttr, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ComplexType, IntegerType, NoneAttr
 from xdsl.ir import Attribute
 
 from shardy_py.base.session import SESSION, Identities
 from shardy_py.mlir.dialects.stablehlo.verify.messages import fail, require, size_text
 from shardy_py.mlir.text.attribute_writer import attribute_text
+from shardy_py.mlir.text.builtin_attributes import is_tensor
 
 _STORAGE = re.compile(r"!quant\.\w+<[a-zA-Z]+(\d{1,9})")
 
@@ -59,7 +60,7 @@ def bit_width(element: Attribute | None) -> int:
     if is_quantized(element) and element is not None:
         storage = _STORAGE.match(attribute_text(element))
         return int(storage[1]) if storage else 0
-    width: Any = getattr(element, "bitwidth", 0)
+    width: object = getattr(element, "bitwidth", 0)
     return width if isinstance(width, int) else 0
 
 
@@ -165,17 +166,16 @@ def read_tensor(type_: Attribute) -> RankedTensor | None:
 
 
 def _convert(type_: Attribute) -> RankedTensor | None:
-    if not isinstance(type_, TensorType):
+    if not is_tensor(type_):
         return None
-    shape: tuple[int, ...] = type_.get_shape()
-    encoding: Any = type_.encoding
+    encoding: Attribute | None = type_.encoding
     bounds: Sizes = ()
     if isinstance(encoding, NoneAttr):
         encoding = None
-    elif getattr(encoding, "name", "") == "stablehlo.bounds":
-        bounds = tuple(_size(bound) for bound in encoding.data)
-        encoding = None
-    return RankedTensor(tuple(map(_size, shape)), type_.element_type, bounds, encoding)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    elif encoding.name == "stablehlo.bounds":
+        given: tuple[int, ...] = getattr(encoding, "data", ())
+        bounds, encoding = tuple(map(_size, given)), None
+    return RankedTensor(tuple(map(_size, type_.get_shape())), type_.element_type, bounds, encoding)
 
 
 def _size(size: int) -> Size:

@@ -10,13 +10,13 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr, i1
+from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Attribute, Block, Operation, Region
 
 from shardy_py.mlir.dialects.stablehlo.verify.messages import quoted, require
 from shardy_py.mlir.dialects.stablehlo.verify.tensors import RankedTensor, read_tensor
 from shardy_py.mlir.dialects.verification.declared import spread
-from shardy_py.mlir.text.builtin_attributes import is_array
+from shardy_py.mlir.text.builtin_attributes import is_array, is_dense_integers, is_integers
 
 _ANY = RankedTensor(())
 
@@ -81,8 +81,8 @@ class View:
 
     def integers(self, name: str) -> tuple[int, ...]:
         """A dense array of integers; empty if it is absent."""
-        array: Any = self.op.properties.get(name)
-        return () if array is None else tuple(array.get_values())
+        array = self.op.properties.get(name)
+        return tuple(array.get_values()) if is_integers(array) else ()
 
     def integer(self, name: str, default: int = 0) -> int:
         """An integer attribute, `default` if it is absent."""
@@ -98,8 +98,7 @@ class View:
 
     def value(self, name: str) -> Any:
         """The value of an attribute of the dialect's own (a keyword, or a struct); None if it is absent."""
-        attribute: Any = self.op.properties.get(name)
-        return None if attribute is None else attribute.data
+        return getattr(self.op.properties.get(name), "data", None)
 
     def list(self, name: str) -> tuple[Attribute, ...] | None:
         """The elements of an array attribute; None if it is absent."""
@@ -144,22 +143,15 @@ def dense_integers(attribute: Attribute | None) -> Dense | None:
     A splat of so many elements that it must not be expanded violates a rule: lists of dimensions, pairs of
     them, and replica groups have no use for one.
     """
-    if not isinstance(attribute, DenseIntOrFPElementsAttr):
+    if not is_dense_integers(attribute):
         return None
-    shape, values = _contents(attribute)
-    if values and not isinstance(values[0], int):
-        return None
+    shape, values = attribute.type.get_shape(), tuple(attribute.get_values())
     count = prod(shape)
     if len(values) == 1:
         require(
             count <= _MOST_REPEATS, f"expects at most {_MOST_REPEATS} elements, but got a splat of {count}"
         )
     return Dense(shape, values * count if len(values) == 1 != count else values)
-
-
-def _contents(attribute: Any) -> tuple[tuple[int, ...], tuple[Any, ...]]:
-    """The shape of a dense attribute, and its values: one where all are the same."""
-    return tuple(attribute.type.get_shape()), tuple(attribute.get_values())
 
 
 def _body(region: Region) -> BodyTypes | None:
