@@ -116,8 +116,9 @@ class FieldArithmetic(Arithmetic):
     ) -> None:
         self.sites = sites
         self._meaning_of = meaning_of
-        plain: tuple[np.ufunc, ...] = (np.add, np.multiply)
-        self._ufuncs = {each: FieldUfunc(field, each) for each in plain}
+        self._ufuncs: dict[np.ufunc, FieldUfunc] = {
+            plain: FieldUfunc(field, plain) for plain in (np.add, np.multiply)
+        }
         self.begin(field, hashes, turn)
         self.shadows = Shadows()
         self.uninterpreted: set[str] = set()
