@@ -8,6 +8,8 @@ taken in the initial value:
     multiply, ...           an all-reduce of StableHLO (`reduction_products.py`)
     any other combiner      each device reduces its part, the results are gathered, and reduced again
 
+An all-reduce of what another one has reduced along the same axes does nothing: programs may have their own.
+
     %a: [{"x"}], the combiner %c has no identity
     before  %0 = stablehlo.reduce(%a init: %b) applies %c across dimensions = [0]
             %1 = sdy.all_reduce {"x"} %0 out_sharding=<@mesh, []>
@@ -48,6 +50,7 @@ from shardy_py.mlir.ir import (
     walk_pre_order,
 )
 from shardy_py.mlir.movements import inserting_for, note_copies, replace_by_values
+from shardy_py.mlir.plain import plain
 from shardy_py.mlir.record import combiner_of, combiners_of
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, Value, element_of, resized, shape_of
 from shardy_py.mlir.symbols import meshes_of
@@ -56,16 +59,19 @@ from shardy_py.mlir.value_shardings import ShardingReader, set_sharding
 from shardy_py.ops import REDUCTIONS, TABLE, Identity
 from shardy_py.ops.combiners import ADD
 from shardy_py.passes.export.communication_ops import identity_op
-from shardy_py.sharding import DimensionSharding, TensorSharding
-from shardy_py.sharding.axis_lists import total_size
+from shardy_py.sharding import Axes, AxisRef, DimensionSharding, TensorSharding
+from shardy_py.sharding.axis_lists import difference, total_size
 from shardy_py.sharding.meshes import Meshes, mesh_of
 
 _CLOSED = DimensionSharding(is_closed=True)
+_KEEPS_SUMS = (sdy.AllGatherOp, sdy.AllSliceOp, sdy.AllToAllOp, sdy.CollectivePermuteOp, sdy.ReshardOp)
 
 
 def resolve_reduction_factors(module: ModuleOp) -> None:
     """Adapts the all-reduces after all reductions and scatters, and those reductions."""
     meshes, reader = meshes_of(module), ShardingReader()
+    for op in list(find_ops(module, sdy.AllReduceOp.name)):
+        _leave_out_reduced_axes(op, reader, meshes)
     devices = DeviceNumbers(next_channel(module), DeviceCounts())
     for op in list(walk_pre_order(module, include_root=False)):
         is_sdy = op.name.startswith("sdy.") and not isinstance(op, sdy.ReshardOp)
@@ -97,6 +103,25 @@ def resolve_reduction_factors(module: ModuleOp) -> None:
         with inserting_for(op):
             if identities is None or not all_reduced(op, found, identities, reader, meshes, devices):
                 _TwoSteps(op, found, reader, meshes).insert()
+
+
+def _leave_out_reduced_axes(op: Operation, reader: ShardingReader, meshes: Meshes) -> None:
+    """Reduces along axes along which the operand is a sum already no more."""
+    (value,), (result,) = operands_of(op), op.results
+    done, maker = list[AxisRef](), value.owner
+    while isinstance(maker, (*_KEEPS_SUMS, sdy.AllReduceOp)):
+        if isinstance(maker, sdy.AllReduceOp):
+            done += plain(maker.properties["reduction_axes"])
+        maker = operands_of(maker)[0].owner
+    sharding = reader.of(value)
+    if not done or sharding is None or sharding.unreduced_axes:
+        return
+    axes: Axes = plain(op.properties["reduction_axes"])
+    left = difference(axes, tuple(done), mesh_of(sharding, meshes))
+    if not left and sharding == reader.of(result):
+        replace_by_values(op, (value,))
+    elif left != axes:
+        op.properties["reduction_axes"] = sdy.AxisRefListAttr(left)
 
 
 def _all_reduce_of(result: SSAValue) -> Operation | None:

@@ -68,6 +68,10 @@ class Arithmetic:
         """Returns the branch that runs of a conditional with so many."""
         return position
 
+    def most_iterations(self, op: Hashable) -> int | None:
+        """Returns after how many iterations a loop ends at the latest; None: as its condition says."""
+        return None
+
 
 FLOAT = Arithmetic()
 """Numpy's arithmetic."""

@@ -123,7 +123,14 @@ class RegionBody:
 
 def body_maker(nested: NestedRegion) -> Callable[[Devices, list[Value]], RegionBody]:
     """Returns what makes the body of a region from the operands of its step."""
-    form = Form.of(nested.plan)
-    return lambda devices, operands: RegionBody(
-        nested, devices, [operands[position] for position in nested.captured], form
-    )
+    plan = nested.plan
+    forms = {plan.version: Form.of(plan)}  # it has the plan's constants
+
+    def make(devices: Devices, operands: list[Value]) -> RegionBody:
+        if plan.version not in forms:
+            forms.clear()
+            forms[plan.version] = Form.of(plan)
+        captured = [operands[position] for position in nested.captured]
+        return RegionBody(nested, devices, captured, forms[plan.version])
+
+    return make

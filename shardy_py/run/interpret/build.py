@@ -34,7 +34,7 @@ from shardy_py.mlir.text.naming import ValueNames
 from shardy_py.mlir.typed import of_kind
 from shardy_py.ops.compute import Array
 from shardy_py.run.interpret.machine import Devices, Run, RunLimits
-from shardy_py.run.interpret.plan import BlockPlan, RunStep, execute
+from shardy_py.run.interpret.plan import BlockPlan, KnownSlot, RunStep, execute
 from shardy_py.run.interpret.values import Value, is_array, is_tuple
 
 Handler = Callable[["Builder", Operation, "tuple[NestedRegion, ...]"], Run]
@@ -56,13 +56,13 @@ class NestedRegion:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """The execution of a constant."""
+    """The execution of a constant. make: makes its value, in the arithmetic of a run."""
 
-    value: Array
+    make: Callable[[], Array]
 
     def __call__(self, devices: Devices, operands: list[Value]) -> tuple[Value]:
         """Returns the value."""
-        return (self.value,)
+        return (self.make(),)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +90,7 @@ _SMALL = 1 << 12
 class Builder:
     """Builds the plans of a module; each function once, when it is first called.
 
-    observed: whether the machine's observer sees the results of an op.
+    observed: whether the machine's observer sees the results of an op. plans: of all blocks.
     """
 
     def __init__(
@@ -102,6 +102,7 @@ class Builder:
         self.symbols = Symbols(module)
         self.limits = limits
         self.observed = observed
+        self.plans: list[BlockPlan] = []
         self._functions: dict[str, BlockPlan] = {}
         self._pending: list[tuple[BlockPlan, Operation]] = []
         self._faults: list[Diagnostic] = []
@@ -188,6 +189,7 @@ class _BlockBuilder:
         self._slots: dict[SSAValue, int] = {}
         self._captured: list[SSAValue] = []
         self._known: dict[int, Array] = {}
+        builder.plans.append(plan)
 
     @property
     def captured(self) -> tuple[SSAValue, ...]:
@@ -222,9 +224,12 @@ class _BlockBuilder:
         if isinstance(run, Pure):
             if not all(slot in self._known for slot in step.operands) or not run.is_small(step.op):
                 return False
-            with np.errstate(all="ignore"):
-                run = Known(run.function(*(self._known[slot] for slot in step.operands)))
-        self._known[step.results[0]] = run.value
+            constant = KnownSlot(step.results[0], run.function, step.operands)
+        else:
+            constant = KnownSlot(step.results[0], run.make)
+        with np.errstate(all="ignore"):
+            self._known[constant.slot] = constant.value(self._known)
+        self._plan.constants.append(constant)
         return True
 
     def _new_slot(self, value: SSAValue) -> int:

@@ -102,14 +102,18 @@ def diverge(devices: Devices, parts: Sequence[Part], communicates: bool) -> list
 def loop(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
     """Section "while"."""
     condition, body = regions
-    count = len(op.operands)
+    count, most_iterations = len(op.operands), current().most_iterations
 
     def run(devices: Devices, operands: list[Value]) -> list[Value]:
         carried, operands[:count] = operands[:count], [None] * count
         active, ended = np.arange(devices.count), list[tuple[Lanes, list[Value]]]()
         outer: Sequence[Value] = operands
+        done, most = 0, most_iterations(op)
         while True:
             (going,) = condition(devices, list(carried), outer)
+            if done == most:
+                break
+            done += 1
             if going.all():
                 carried = body(devices, carried, outer)
                 continue

@@ -65,7 +65,8 @@ def handler_of(op: Operation) -> Handler:
 
 
 def _constant(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:
-    return Known(current().constant(constant_array(op)))
+    array, arithmetic = constant_array(op), current()
+    return Known(lambda: arithmetic.constant(array))
 
 
 def _element(builder: Builder, op: Operation, regions: tuple[NestedRegion, ...]) -> Run:

@@ -5,7 +5,7 @@ Slots are cleared after their last use, so that a value is freed as soon as noth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -32,6 +32,18 @@ class RunStep(NamedTuple):
     is_observed: bool = False
 
 
+class KnownSlot(NamedTuple):
+    """A slot whose value is known before the run: a function of other such slots."""
+
+    slot: int
+    function: Callable[..., Value]
+    operands: tuple[int, ...] = ()
+
+    def value(self, known: Mapping[int, Value] | list[Value]) -> Value:
+        """Returns the value. known: those of the other slots."""
+        return self.function(*(known[slot] for slot in self.operands))
+
+
 @dataclass(eq=False)
 class BlockPlan:
     """A block.
@@ -40,6 +52,7 @@ class BlockPlan:
         its terminator passes on. communicates: whether devices may have to wait for each other within.
     callees: the plans of functions that it calls. frame: the values of all slots before the first step: those
         of constants, and None; the last one takes results that nothing uses.
+    constants: the slots of constants, in order. version: counts how often they were computed again.
     """
 
     frame: list[Value] = field(default_factory=list[Value])
@@ -48,6 +61,14 @@ class BlockPlan:
     returned: tuple[int, ...] = ()
     communicates: bool = False
     callees: frozenset[BlockPlan] = frozenset()
+    constants: list[KnownSlot] = field(default_factory=list[KnownSlot])
+    version: int = 0
+
+    def renew(self) -> None:
+        """Computes all constants again."""
+        for constant in self.constants:
+            self.frame[constant.slot] = constant.value(self.frame)
+        self.version += 1
 
 
 def execute(plan: BlockPlan, devices: Devices, arguments: list[Value]) -> list[Value]:

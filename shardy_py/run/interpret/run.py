@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -57,15 +57,30 @@ class Executable:
         with deep_stack(), using(settings.arithmetic):
             builder = Builder(module, settings.limits, settings.observed)
             self.plan = builder.program(function)
+        self._plans = tuple(builder.plans)
         self._function = builder.symbols.function(function)
 
-    def run(self, inputs: Sequence[Value]) -> list[Value]:
+    def renew(self) -> None:
+        """Computes all constants again: an arithmetic may begin another run, with other ones."""
+        with np.errstate(all="ignore"), using(self._settings.arithmetic):
+            for plan in self._plans:
+                plan.renew()
+
+    def run(
+        self, inputs: Sequence[Value], observe: Observe | None = None, seed: int | None = None
+    ) -> list[Value]:
         """Returns the results for inputs of (lanes, *shape), lanes being 1 or the size of the grid.
+
+        observe, seed: instead of those of the settings.
 
         Raises:
             ShardyError: an op failed; with its name and place.
         """
-        settings = self._settings
+        settings = replace(
+            self._settings,
+            observe=observe or self._settings.observe,
+            seed=self._settings.seed if seed is None else seed,
+        )
         machine = Machine(settings.limits, settings.observe, settings.write, settings.probe_folder)
         limits = limited(settings.limits.elements)
         arithmetic = using(settings.arithmetic)

@@ -15,6 +15,7 @@ from shardy_py.mlir.op_errors import place_of
 from shardy_py.mlir.text.naming import ValueNames
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.comparison import Tally, Wrong
+from shardy_py.run.proof.composition import Composition
 from shardy_py.run.proof.exactness import Exactness
 from shardy_py.run.proof.rounding import ROUNDINGS
 
@@ -121,6 +122,7 @@ class Answer:
     partitioned: the programs that ran. smallest: a part that fails alone, if one was searched for.
     exactness: how it was proven exactly; None: in floats, and `why_floats`.
     untaken: the values of the whole program that no device computed, in branches that were not taken.
+    composition: how the local program is made of the ops that were proven alone; None: they were not.
     """
 
     fault: ValueFault | None
@@ -140,11 +142,18 @@ class Answer:
     untaken: frozenset[SSAValue] = field(default=frozenset(), repr=False)
     exactness: Exactness | None = None
     why_floats: str = ""
+    composition: Composition | None = None
 
     @property
     def is_equal(self) -> bool:
         """Returns whether no value was wrong."""
         return self.fault is None
+
+    @property
+    def is_complete(self) -> bool:
+        """Returns whether all of the local program was proven, or it is wrong."""
+        whole = self.composition is None or not self.composition.left
+        return self.fault is not None or (whole and not self.left)
 
     def check(self) -> None:
         """Raises `ShardyError` if a value was wrong: with its place, and what was compared before."""
@@ -179,9 +188,13 @@ class Answer:
             "untaken": len(self.untaken),
             "branches": self.branches,
             "left": list(self.left),
+            "pieces": 0 if self.composition is None else self.composition.pieces,
+            "not_composed": [] if self.composition is None else list(self.composition.left),
             "arithmetic": "floats" if self.exactness is None else "exact",
             "error": None if self.exactness is None else self.exactness.error,
             "degree": None if self.exactness is None else self.exactness.degree,
+            "conditions": 0 if self.exactness is None else self.exactness.conditions,
+            "one_sided": [] if self.exactness is None else list(self.exactness.one_sided),
             "whole_operands": [] if self.exactness is None else list(self.exactness.whole),
             "smallest": None if self.smallest is None else self.smallest.text,
         }
@@ -203,9 +216,7 @@ class Answer:
             *self._arithmetic(),
         ]
         if self.parts:
-            lines.insert(
-                1, f"  {self.parts:,} ops, each as a program of its own; no loops, calls and order of ops"
-            )
+            lines[1:1] = self._composed()
         if self.sizes:
             pairs = ", ".join(f"{old} -> {new}" for old, new in self.sizes)
             same = {
@@ -213,7 +224,7 @@ class Answer:
                 True: "; the local program has the same ops",
                 False: "; the local program has others",
             }
-            lines.insert(2 if self.parts else 1, f"  smaller sizes: {pairs}{same[self.same_ops]}")
+            lines.insert(1 + bool(self.parts), f"  smaller sizes: {pairs}{same[self.same_ops]}")
         if self.untaken:
             proven = f": their {self.branches:,} different ops were proven alone" if self.branches else ""
             lines.append(f"  {len(self.untaken):,} values are in branches that were not taken{proven}")
@@ -233,6 +244,16 @@ class Answer:
             )
         lines += (f"  not proven: {reason}" for reason in self.left)
         return lines
+
+    def _composed(self) -> list[str]:
+        """What was proven op by op, and how the local program is made of it."""
+        text, composition = f"  {self.parts:,} ops, each as a program of its own", self.composition
+        if composition is None:
+            return [f"{text}; no loops, calls and order of ops"]
+        made = f"{text}; the local program is made of them: {composition.pieces:,} computations"
+        if not composition.left:
+            return [made]
+        return [f"{made}, but for those of {', '.join(composition.left)}"]
 
     def _arithmetic(self) -> list[str]:
         """The inputs, and how elements were compared."""

@@ -1,9 +1,8 @@
 """A proof of a program on its own shapes: exact, or in floats.
 
-Quantized types are proven in floats, as their integers are rounded floats. So are types without infinity: a
-maximum of them starts from their least number, which is not the least residue. So are programs with custom
-calls whose functions were registered, and other ops of users of which nothing more is known: those functions
-are written for floats.
+Quantized types are proven in floats, as their integers are rounded floats. So are programs with custom calls
+whose functions were registered, and other ops of users of which nothing more is known: those functions are
+written for floats.
 """
 
 from __future__ import annotations
@@ -12,26 +11,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute
 
-from shardy_py.mlir.ir import type_of, walk_pre_order
-from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.ir import walk_pre_order
 from shardy_py.mlir.record import record_of
-from shardy_py.mlir.text.float_formats import FORMATS, Special
 from shardy_py.ops.compute import BUILT_IN, COMPUTED, Array
 from shardy_py.ops.custom_calls import CALL
 from shardy_py.ops.table import row_name
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.answer import Answer
-from shardy_py.run.proof.correspondences import all_values
-from shardy_py.run.proof.exact import FEW_RUNS, RUNS, prove_exactly
+from shardy_py.run.proof.exact import prove_exactly
 from shardy_py.run.proof.field.facet import MEANINGS
 from shardy_py.run.proof.options import DEFAULT, ProofOptions
 from shardy_py.run.proof.proving import prove_in_floats
 from shardy_py.run.proof.widening import can_widen
 from shardy_py.run.proof.work import work_of
 
-_MANY = 1 << 18
+_MANY = 1 << 16
 """Elements of all results from which on each order of residues has one run instead of three."""
 
 
@@ -49,23 +44,15 @@ def prove_as_is(
     if reason:
         return replace(prove_in_floats(partitioned, options, inputs), why_floats=reason)
     is_large = work_of(partitioned.whole).elements > _MANY
-    return prove_exactly(partitioned, options, inputs, runs=FEW_RUNS if is_large else RUNS)
+    return prove_exactly(partitioned, options, inputs, is_large=is_large)
 
 
 def why_in_floats(module: ModuleOp) -> str:
     """Returns why a program cannot be proven exactly; "" if it can."""
     if not can_widen(module):
         return "quantized types"
-    if any(_has_no_infinity(type_) for type_ in {type_of(value) for value in all_values(module)}):
-        return "types without infinity, whose largest number bounds maxima"
     for name in dict.fromkeys(row_name(record_of(op)) for op in walk_pre_order(module)):
         is_of_user = name in COMPUTED.rows and name not in BUILT_IN
         if is_of_user and (name.startswith(CALL) or MEANINGS.of(name) is MEANINGS.default):
             return f"the function of {name.removeprefix(CALL)} is one of floats"
     return ""
-
-
-def _has_no_infinity(type_: Attribute) -> bool:
-    tensor = tensor_type(type_)
-    form = None if tensor is None else FORMATS.get(tensor.element)
-    return form is not None and form.special is not Special.IEEE

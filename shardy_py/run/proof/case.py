@@ -87,17 +87,17 @@ class Case:
 
     def inputs(self) -> list[Shards | None]:
         """Returns the parts of each argument of the local main; None: not a tensor."""
-        signature = self._signature
+        signature = self.signature
         return self._border(arguments_of, None if signature is None else signature.arguments)
 
     def outputs(self) -> list[Shards | None]:
         """Returns the parts of each result of the local main; None: not a tensor."""
-        signature = self._signature
+        signature = self.signature
         return self._border(results_of, None if signature is None else signature.results)
 
     @cached_property
-    def _signature(self) -> LocalSignature | None:
-        """The shardings with which the main function became local; None if no pass made it local."""
+    def signature(self) -> LocalSignature | None:
+        """Returns the shardings with which the main function became local; None if no pass made it local."""
         name = function_name(main_of(self.local))
         signatures = (event for event in self.partitioned.events if isinstance(event, LocalSignature))
         return next((signature for signature in signatures if signature.name == name), None)

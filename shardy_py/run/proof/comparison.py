@@ -8,8 +8,9 @@ Not here: the correspondences (`correspondences.py`), running the programs (`pro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,7 +105,7 @@ class LocalObserver:
     """Observes the local program.
 
     moved: the values of the whole program after inputs were changed by a rounding. count: of devices.
-    arithmetic: of both programs.
+    arithmetic: of both programs. parts: of tensors, known from other runs.
     """
 
     found: Mapping[SSAValue, Counterpart]
@@ -113,9 +114,11 @@ class LocalObserver:
     meshes: Meshes
     count: int
     arithmetic: Arithmetic = FLOAT
+    parts: dict[tuple[object, ...], Shards] = field(default_factory=dict[tuple[object, ...], Shards])
     tally: Tally = field(default_factory=Tally)
-    _executions: dict[tuple[int, int], Integers] = field(default_factory=dict[tuple[int, int], Integers])
-    _shards: dict[tuple[object, ...], Shards] = field(default_factory=dict[tuple[object, ...], Shards])
+    _executions: dict[tuple[int, int], int | Integers] = field(
+        default_factory=dict[tuple[int, int], int | Integers]
+    )
     _series: dict[tuple[SSAValue, ...], tuple[list[Seen], list[Seen]]] = field(
         default_factory=dict[tuple[SSAValue, ...], "tuple[list[Seen], list[Seen]]"]
     )
@@ -135,12 +138,8 @@ class LocalObserver:
     def _compare(
         self, op: Operation, index: int, counterpart: Counterpart, members: Integers, array: Array
     ) -> None:
-        done = self._executions.setdefault(counterpart.series, np.zeros(self.count, np.int64))
-        execution = done[members]
-        done[members] += 1
         series, moved = self._series_of(counterpart)
-        for number in np.unique(execution).tolist():
-            lanes = np.flatnonzero(execution == number)
+        for number, lanes in self._executed(counterpart.series, members):
             found = of_execution(series, members[lanes], number)
             if found is None:
                 self.tally.unmatched.add(counterpart.value)
@@ -150,9 +149,23 @@ class LocalObserver:
                 self.tally.unknown.add(counterpart.value)
                 continue
             change = of_execution(moved, members[lanes], number)
-            part = array if len(array) == 1 else array[lanes]
+            part = array if len(array) == 1 or len(lanes) == len(array) else array[lanes]
             one = _One(self, op, index, counterpart, number, members[lanes])
             one.compare(part, whole, whole_lanes, None if change is None else change[0])
+
+    def _executed(self, series: tuple[int, int], members: Integers) -> Iterator[tuple[int, Integers]]:
+        """Counts an execution on these devices: how often they had executed it before, and their lanes."""
+        before = self._executions.get(series, 0)
+        if isinstance(before, int):
+            if len(members) == self.count:  # all run in lockstep
+                self._executions[series] = before + 1
+                yield before, np.arange(len(members))
+                return
+            before = self._executions[series] = np.full(self.count, before)
+        execution = before[members]
+        before[members] += 1
+        for number in np.unique(execution).tolist():
+            yield number, np.flatnonzero(execution == number)
 
     def _series_of(self, counterpart: Counterpart) -> tuple[list[Seen], list[Seen]]:
         known = self._series.get(counterpart.whole)
@@ -165,10 +178,10 @@ class LocalObserver:
         """Returns the parts of a tensor. Raises `ShardyError` if parts of that shape do not hold it."""
         sharding = counterpart.sharding
         key = (sharding, shape, local)
-        shards = self._shards.get(key)
+        shards = self.parts.get(key)
         if shards is None:
             mesh = None if sharding is None else resolve(sharding.mesh, self.meshes)
-            shards = self._shards[key] = Shards.of(sharding, mesh, shape, local, self.count)
+            shards = self.parts[key] = Shards.of(sharding, mesh, shape, local, self.count)
         return shards
 
 
@@ -206,6 +219,10 @@ class _One:
         is_same = len(part) == 1 and shards.is_whole and (lanes == lanes[0]).all()
         members, lanes = (self.members[:1], lanes[:1]) if is_same else (self.members, lanes)
         wanted = shards.parts(whole, lanes, members)
+        is_everywhere = len(self.members) == self.comparison.count
+        if self.comparison.arithmetic.is_exact and is_everywhere:
+            self._compare_exactly(part, wanted, shards)
+            return
         inside = shards.inside(members)
         different, bound = self._different(part, wanted, whole, moved)
         bad = different & inside
@@ -226,6 +243,20 @@ class _One:
             tally.nans += bool(np.isnan(wide(whole)).any())
             if bound > _LOOSE * largest(whole):
                 tally.loose.add(self.counterpart.value)
+
+    def _compare_exactly(self, part: Array, wanted: Array, shards: Shards) -> None:
+        """Compares the elements on all devices."""
+        bad, inside = unequal(part, wanted), shards.everywhere
+        if inside is not None:
+            bad = bad & inside
+        if bad.any():
+            raise WrongValue(self._at(bad, part, wanted, shards, None))
+        tally = self.comparison.tally
+        tally.values += 1
+        tally.compared.add(self.counterpart.value)
+        tally.elements += shards.true_elements
+        tally.exact += shards.true_elements
+        tally.padded += shards.devices * prod(shards.local_shape) - shards.true_elements
 
     def _different(
         self, part: Array, wanted: Array, whole: Array, moved: Array | None

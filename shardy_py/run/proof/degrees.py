@@ -1,8 +1,8 @@
 """The degree of values as polynomials over inputs and applications of functions: what the bound needs.
 
-A value is a quotient of polynomials, of degrees (above, below). Sums, products and quotients follow from
-their operands; what is moved or chosen has the largest of its operands; a function starts again at (1, 0).
-Loops run as often as is known; where degrees grow beyond `LARGEST`, there is no bound.
+ints of products are added; what is summed, moved or chosen has the largest of its operands; a function, as
+also the inverse of a divisor is one, starts again at 1. Loops run as often as is known; where degrees grow
+beyond `LARGEST`, there is no bound.
 """
 
 from __future__ import annotations
@@ -24,11 +24,9 @@ from shardy_py.ops.table import TABLE, row_name, row_of
 from shardy_py.run.proof.case import main_of
 from shardy_py.run.proof.field.arithmetic import is_float
 
-Degree = tuple[int, int]
 LARGEST = 1 << 20
 """The largest degree with a bound: a thousandth of the least prime."""
-_CONSTANT: Degree = (0, 0)
-_VARIABLE: Degree = (1, 0)
+_CONSTANT, _VARIABLE = 0, 1
 _MOST_DEPTH = 40
 _MOST_TRIPS = 256
 _CHOICES = (
@@ -67,8 +65,8 @@ class _Walk:
         self.largest = 0
 
     def block(
-        self, block: Block, arguments: Sequence[Degree], outer: dict[SSAValue, Degree], depth: int
-    ) -> list[Degree]:
+        self, block: Block, arguments: Sequence[int], outer: dict[SSAValue, int], depth: int
+    ) -> list[int]:
         """Returns the degrees of what a block passes on."""
         if depth > _MOST_DEPTH:
             raise _TooLarge
@@ -83,12 +81,12 @@ class _Walk:
         end = None if region is None else terminator_of(region)
         return [] if end is None else [known.get(value, _VARIABLE) for value in operands_of(end)]
 
-    def _note(self, degree: Degree) -> None:
-        self.largest = max(self.largest, sum(degree))
+    def _note(self, degree: int) -> None:
+        self.largest = max(self.largest, degree)
         if self.largest > LARGEST:
             raise _TooLarge
 
-    def _results(self, op: Operation, known: dict[SSAValue, Degree], depth: int) -> list[Degree]:
+    def _results(self, op: Operation, known: dict[SSAValue, int], depth: int) -> list[int]:
         given = [known.get(value, _VARIABLE) for value in operands_of(op)]
         count = len(op.results)
         record = record_of(op)
@@ -106,21 +104,19 @@ class _Walk:
         blocks = [region.blocks[0] for region in op.regions if region.blocks]
         if control is not Control.NONE and blocks:
             ends = [self.block(block, given, known, depth + 1) for block in blocks]
-            return [_largest([end[n] if n < len(end) else _VARIABLE for end in ends]) for n in range(count)]
+            return [max(end[n] if n < len(end) else _VARIABLE for end in ends) for n in range(count)]
         if blocks:
             return [self._combined(record, blocks[0], given)] * count
         return [_of_op(record, given)] * count
 
-    def _loop(
-        self, op: Operation, given: list[Degree], known: dict[SSAValue, Degree], depth: int
-    ) -> list[Degree]:
+    def _loop(self, op: Operation, given: list[int], known: dict[SSAValue, int], depth: int) -> list[int]:
         """Until degrees stay; those that grow with each iteration end at the limit."""
         carried = given
         body = op.regions[1].blocks[0]
         times, is_known = iterations(op)
         for _ in range(min(times, _MOST_TRIPS) if is_known else _MOST_TRIPS):
             after = self.block(body, carried, known, depth + 1)
-            joined = [_largest(pair) for pair in zip(carried, after, strict=True)]
+            joined = list(map(max, carried, after))
             if joined == carried:
                 return carried
             carried = joined
@@ -128,70 +124,38 @@ class _Walk:
             return carried
         raise _TooLarge
 
-    def _combined(self, record: OpRecord, block: Block, given: list[Degree]) -> Degree:
-        """The degree of a reduction: that of a sum, or of a product of all elements."""
-        names = {op.name for op in block.ops}
-        top = _largest(given)
-        multiplies = any(name.endswith(("multiply", "divide")) for name in names)
-        if not multiplies:
-            return _sum_of_many(record, top)
-        elements = prod(shape_of(record.operands[0])) if record.is_static else LARGEST
-        return top[0] * elements, top[1] * elements
+    def _combined(self, record: OpRecord, block: Block, given: list[int]) -> int:
+        """Of a reduction: as a sum, or a product of all elements."""
+        top = max(given, default=0)
+        if not any(op.name.endswith(("multiply", "divide")) for op in block.ops):
+            return top
+        return top * (prod(shape_of(record.operands[0])) if record.is_static else LARGEST)
 
 
-def _largest(degrees: Sequence[Degree]) -> Degree:
-    return max((d[0] for d in degrees), default=0), max((d[1] for d in degrees), default=0)
-
-
-def _sum(left: Degree, right: Degree) -> Degree:
-    if left[1] == right[1]:  # one denominator, as where both are polynomials
-        return (
-            (max(left[0], right[0]), left[1])
-            if not left[1]
-            else (max(left[0], right[0]) + left[1], 2 * left[1])
-        )
-    return max(left[0] + right[1], right[0] + left[1]), left[1] + right[1]
-
-
-def _product(left: Degree, right: Degree) -> Degree:
-    return left[0] + right[0], left[1] + right[1]
-
-
-def _of_op(record: OpRecord, given: list[Degree]) -> Degree:
+def _of_op(record: OpRecord, given: list[int]) -> int:
     name = row_name(record)
     short = name.partition(".")[2].removeprefix("broadcast_")
     row = TABLE.get(name)
     if not given or not any(map(is_float, record.operands)):
         return _CONSTANT
     if short in ("add", "subtract"):
-        return _sum(given[0], given[1])
-    if short in ("multiply", "divide"):
-        right = given[1] if short == "multiply" else given[1][::-1]
-        return _product(given[0], (right[0], right[1]))
+        return max(given)
+    if short == "multiply":
+        return given[0] + given[1]
+    if short == "divide":  # by a constant, or times a function of the divisor
+        return given[0] + (_VARIABLE if given[1] else _CONSTANT)
     if short == "square":
-        return _product(given[0], given[0])
+        return 2 * given[0]
     if short == "power":
-        return max(1, 4 * given[0][0]), 4 * given[0][1]
+        return max(1, 4 * given[0])
     if short == "convert":  # a rounding is a function
-        return _largest([*given, _VARIABLE])
+        return max(*given, _VARIABLE)
     if short in _CHOICES or (
         row is not None and row.kind in (Family.MOVEMENT, Family.INDEXED, Family.COLLECTIVE)
     ):
-        return _largest(given)
+        return max(given)
     if row is not None and row.kind is Family.PRODUCT:
-        return _sum_of_many(record, _product(given[0], given[1]))
+        return sum(given)
     if short.startswith("batch_norm"):
-        top = _largest(given)  # means, and products of at most five terms
-        return _sum_of_many(record, (8 * (top[0] + top[1]) + 8, 8 * top[1]))
+        return 8 * max(given) + 8  # means, and products of at most five terms
     return _VARIABLE
-
-
-def _sum_of_many(record: OpRecord, term: Degree) -> Degree:
-    """The degree of a sum of terms, each with a denominator: at most as many as the largest operand has."""
-    above, below = term
-    if not below:
-        return term
-    if not record.is_static or row_of(record).kind is Family.COLLECTIVE:
-        raise _TooLarge
-    terms = max(1, *(prod(shape_of(type_)) for type_ in record.operands if type_ is not None))
-    return above + below * terms, below * terms

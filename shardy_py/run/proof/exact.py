@@ -15,10 +15,13 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from shardy_py.mlir.dialects.registry import syntax_table
 from shardy_py.mlir.ir import operands_of, type_of, walk_pre_order
+from shardy_py.mlir.op_errors import place_of
 from shardy_py.mlir.plain import tensor_type
 from shardy_py.mlir.record import record_of
-from shardy_py.mlir.symbols import function_name
+from shardy_py.mlir.symbols import Symbols, function_name
+from shardy_py.mlir.text.naming import ValueNames
 from shardy_py.ops import Control, OpRecord
 from shardy_py.ops.compute import Array
 from shardy_py.ops.compute.lanes import TOKEN
@@ -29,8 +32,10 @@ from shardy_py.run.interpret.values import Value
 from shardy_py.run.proof.answer import Answer, ValueFault, fault_of
 from shardy_py.run.proof.case import Case, arguments_of, main_of
 from shardy_py.run.proof.comparison import LocalObserver, Tally, WrongValue, unequal
+from shardy_py.run.proof.coverage import Coverage
 from shardy_py.run.proof.degrees import degree_of
-from shardy_py.run.proof.exact_inputs import Inputs, indexed_sizes
+from shardy_py.run.proof.exact_inputs import Inputs, compared_integers, float_constants, indexed_sizes
+from shardy_py.run.proof.exact_runs import Floats, RunKind, runs_of
 from shardy_py.run.proof.exactness import Exactness
 from shardy_py.run.proof.expected import Expected
 from shardy_py.run.proof.field.arithmetic import FieldArithmetic, FieldSite
@@ -38,11 +43,10 @@ from shardy_py.run.proof.field.conversions import Format, format_of, kept_format
 from shardy_py.run.proof.field.facet import MEANINGS
 from shardy_py.run.proof.field.hashing import Hash
 from shardy_py.run.proof.field.residues import ORDERS, Residues
+from shardy_py.run.proof.float_loops import ends_by_floats
 from shardy_py.run.proof.options import ProofOptions
 from shardy_py.run.proof.returned import returned
-
-RUNS, FEW_RUNS = 9, 3
-"""The runs of small programs, and of large ones: each order of residues three times, or once."""
+from shardy_py.run.proof.shards import Shards
 
 
 def sites_of(module: ModuleOp) -> dict[Operation, OpRecord]:
@@ -65,16 +69,17 @@ def formats_of(records: dict[Operation, OpRecord]) -> dict[SSAValue, Format | No
 
 
 def widened_sites(
-    records: dict[Operation, OpRecord], formats: dict[SSAValue, Format | None]
+    module: ModuleOp, records: dict[Operation, OpRecord], formats: dict[SSAValue, Format | None]
 ) -> dict[Operation, FieldSite]:
     """Returns the sites of ops whose floats are f64 now."""
     sites: dict[Operation, FieldSite] = {}
+    symbols = Symbols(module)
     for op, original in records.items():
         given = tuple(
             formats[value] if value in formats else format_of(type_)
             for value, type_ in zip(operands_of(op), original.operands, strict=False)
         )
-        sites[op] = FieldSite(original, record_of(op), given, _is_condition(op))
+        sites[op] = FieldSite(original, record_of(op), given, _is_condition(op), ends_by_floats(op, symbols))
     return sites
 
 
@@ -87,57 +92,39 @@ def _is_condition(op: Operation) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Exact:
-    """Both programs in f64, with the ops of each."""
-
-    case: Case
-    whole: dict[Operation, FieldSite]
-    local: dict[Operation, FieldSite]
-    options: ProofOptions
-    sizes: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class _Run:
     tally: Tally
     fault: ValueFault | None
-    arithmetics: tuple[FieldArithmetic, FieldArithmetic]
 
 
 def prove_exactly(
-    partitioned: Partitioned, options: ProofOptions, inputs: Sequence[Array] = (), *, runs: int = RUNS
+    partitioned: Partitioned, options: ProofOptions, inputs: Sequence[Array] = (), *, is_large: bool = False
 ) -> Answer:
     """Returns whether all devices compute what the whole program does, on its own shapes.
 
-    inputs: of the whole program; their integers are taken in one more run.
+    inputs: of the whole program; their integers are taken in one more run. is_large: fewer runs.
 
     Raises:
         ShardyError: one of the programs cannot run.
     """
-    original = Case.of(partitioned)
-    sites: list[dict[Operation, FieldSite]] = []
-    case = original.in_field(lambda module: _prepared(module, sites))
-    exact = _Exact(case, sites[0], sites[1], options, indexed_sizes(partitioned.whole))
+    kinds = runs_of((partitioned.whole, partitioned.local), is_large=is_large)
+    given: list[Sequence[Array]] = [()] * len(kinds)
+    if inputs:
+        kinds, given = (*kinds, kinds[0]), [*given, inputs]
+    exact = _Exact(partitioned, options, kinds)
     done: list[_Run] = []
     with np.errstate(all="ignore"):
-        for number in range(runs + bool(inputs)):
-            done.append(_run(exact, number, inputs if number == runs else ()))
+        for number, arrays in enumerate(given):
+            done.append(exact.run(number, arrays))
+            if done[-1].fault is not None and not exact.divides:
+                exact.divides = True  # a law of quotients may have been needed
+                done[-1] = exact.run(number, arrays)
             if done[-1].fault is not None:
                 break
     tally = done[0].tally
     for run in done[1:]:
         tally.add_run(run.tally)
-    used = [arithmetic for run in done for arithmetic in run.arithmetics]
-    branches = {count for arithmetic in used for count in arithmetic.branches}
-    exactness = Exactness(
-        len(done),
-        min(len(done), len(ORDERS)),
-        min(max(branches, default=0), len(done)),
-        tuple(sorted({name for arithmetic in used for name in arithmetic.uninterpreted})),
-        tuple(sorted({name for arithmetic in used for name in arithmetic.whole})),
-        degree_of(partitioned.whole),
-    )
-    fault = done[-1].fault
+    case, fault = exact.case, done[-1].fault
     return Answer(
         fault=fault,
         seed=options.seed,
@@ -149,8 +136,142 @@ def prove_exactly(
         untaken=case.untaken(tally.compared | tally.unknown | tally.unmatched)
         if fault is None
         else frozenset(),
-        exactness=exactness,
+        exactness=exact.exactness(len(done)),
     )
+
+
+class _Exact:
+    """Both programs in f64, built once for all runs.
+
+    divides: whether quotients are those of the field, and not functions of divisors.
+    """
+
+    def __init__(self, partitioned: Partitioned, options: ProofOptions, kinds: Sequence[RunKind]) -> None:
+        self.partitioned, self.options, self._kinds = partitioned, options, kinds
+        self.divides = False
+        sites: list[dict[Operation, FieldSite]] = []
+        self.case = case = Case.of(partitioned).in_field(lambda module: _prepared(module, sites))
+        self._sizes = (*indexed_sizes(partitioned.whole), *compared_integers(partitioned.whole))
+        self._constants = float_constants(partitioned.whole)
+        first = self._drawn(0)[1:3]
+        self._whole, self._local = (FieldArithmetic(*first, each, MEANINGS.of) for each in sites)
+        self._wanted = frozenset(value for found in case.found.values() for value in found.whole)
+        self._parts: dict[tuple[object, ...], Shards] = {}
+        self._inputs, self._outputs = case.inputs(), case.outputs()
+        self._coverage = Coverage.of(case.whole)
+        first_seen = Expected(self._wanted, self._coverage)
+        whole = Settings(limits=options.limits, observed=first_seen.observed, arithmetic=self._whole)
+        local = replace(
+            whole,
+            grid=partitioned.grid,
+            observed=self._observer(Expected(self._wanted)).observed,
+            arithmetic=self._local,
+        )
+        self._executables = tuple(
+            Executable(module, function_name(main_of(module)), settings)
+            for module, settings in ((case.whole, whole), (case.local, local))
+        )
+
+    def _drawn(self, number: int) -> tuple[np.random.Generator, Residues, Hash]:
+        """The source of random numbers, the field and the functions of a run."""
+        random = np.random.default_rng((self.options.seed, number))
+        field = Residues.random(random, self._kinds[number].order)
+        return random, field, Hash(int(random.integers(1 << 63)))
+
+    def _observer(self, expected: Expected) -> LocalObserver:
+        meshes, devices = self.partitioned.meshes, self.partitioned.grid.size
+        return LocalObserver(
+            self.case.found, expected, None, meshes, devices, arithmetic=self._local, parts=self._parts
+        )
+
+    def run(self, number: int, given: Sequence[Array]) -> _Run:
+        """A run of both programs. given: inputs, of which the integers are taken."""
+        case, devices = self.case, self.partitioned.grid.size
+        random, field, hashes = self._drawn(number)
+        whole, local = self._executables
+        for arithmetic in (self._whole, self._local):
+            arithmetic.begin(field, hashes, number // len(ORDERS) + number, divides=self.divides)
+        if number or self.divides:
+            whole.renew()
+            local.renew()
+        floats = self._kinds[number].floats
+        inputs = Inputs(field, random, self._sizes, self._ties(floats, field, random))
+        arrays = _arrays(case, inputs, given)
+        if floats is Floats.ZERO:
+            arrays = [_without_floats(array) for array in arrays]
+        expected = Expected(self._wanted, self._coverage)
+        lanes = [TOKEN if array is None else array[None] for array in arrays]
+        for argument, array in zip(arguments_of(case.whole), lanes, strict=True):
+            expected.keep(argument, array)
+        seed = self.options.seed + number
+        wanted = whole.run(lanes, expected.observe, seed)
+        comparison = self._observer(expected)
+        parts = [
+            TOKEN
+            if shards is None or array is None
+            else shards.split(array, inputs.elements(array.dtype, (devices, *shards.local_shape)))
+            for shards, array in zip(self._inputs, arrays, strict=True)
+        ]
+        try:
+            made = local.run(parts, comparison.observe, seed)
+        except WrongValue as error:
+            return _Run(comparison.tally, fault_of(error.wrong, case.local, case.whole, case.sources))
+        return _Run(comparison.tally, _result_fault(case, self._outputs, wanted, made, self._local))
+
+    def _ties(self, floats: Floats, field: Residues, random: np.random.Generator) -> tuple[float, ...]:
+        """The residues that inputs share; (): none."""
+        known = {
+            Floats.PAIR: (),
+            Floats.UNITS: (0.0, 1.0),
+            Floats.CONSTANTS: (0.0, 1.0, *self._constants),
+        }.get(floats)
+        if known is None:
+            return ()
+        two = field.uniform(random, (2,)).tolist()
+        if not known:
+            return tuple(two)
+        return (*two, field.least, field.greatest, *field.encoded(np.array(known)).tolist())
+
+    @property
+    def _has_quotients(self) -> bool:
+        return self._whole.inverts or self._local.inverts
+
+    def _one_sided(self) -> tuple[str, ...]:
+        """The conditions that came out one way, by name and line."""
+        found = self._coverage.one_sided()
+        if not found:
+            return ()
+        names = ValueNames(self.case.whole, syntax_table()).of
+        texts: list[str] = []
+        for value, was_true in found:
+            place = place_of(value.op)
+            line = "" if place is None else f" (line {place.line})"
+            name = f"{names.get(id(value), 'a value')} = {value.op.name}{line}"
+            texts.append(f"{'always' if was_true else 'never'} {name}")
+        return tuple(sorted(texts))
+
+    def exactness(self, runs: int) -> Exactness:
+        """How it was proven, in so many runs."""
+        used = self._whole, self._local
+        branches = {count for arithmetic in used for count in arithmetic.branches}
+        return Exactness(
+            runs,
+            min(runs, len(ORDERS)),
+            min(max(branches, default=0), runs),
+            tuple(sorted({name for arithmetic in used for name in arithmetic.uninterpreted})),
+            tuple(sorted({name for arithmetic in used for name in arithmetic.whole})),
+            None if self.divides and self._has_quotients else degree_of(self.partitioned.whole),
+            sum(kind.floats is not Floats.UNIFORM for kind in self._kinds[:runs]),
+            self._whole.iterations,
+            len(self._coverage.conditions),
+            self._coverage.both,
+            self._one_sided(),
+        )
+
+
+def _without_floats(array: Array | None) -> Array | None:
+    """The array, or zeros if it has floats."""
+    return array if array is None or array.dtype.kind not in "fc" else np.zeros_like(array)
 
 
 def _prepared(module: ModuleOp, sites: list[dict[Operation, FieldSite]]) -> Callable[[], None]:
@@ -158,56 +279,9 @@ def _prepared(module: ModuleOp, sites: list[dict[Operation, FieldSite]]) -> Call
     formats = formats_of(records)
 
     def widened() -> None:
-        sites.append(widened_sites(records, formats))
+        sites.append(widened_sites(module, records, formats))
 
     return widened
-
-
-def _run(exact: _Exact, number: int, given: Sequence[Array]) -> _Run:
-    case, options = exact.case, exact.options
-    random = np.random.default_rng((options.seed, number))
-    field = Residues.random(random, ORDERS[number % len(ORDERS)])
-    hashes = Hash(int(random.integers(1 << 63)))
-    inputs = Inputs(field, random, exact.sizes)
-    arrays = _arrays(case, inputs, given)
-    whole, local = (
-        FieldArithmetic(field, hashes, sites, MEANINGS.of, number // len(ORDERS) + number)
-        for sites in (exact.whole, exact.local)
-    )
-    expected = Expected(frozenset(value for found in case.found.values() for value in found.whole))
-    lanes = [TOKEN if array is None else array[None] for array in arrays]
-    for argument, array in zip(arguments_of(case.whole), lanes, strict=True):
-        expected.keep(argument, array)
-    settings = Settings(
-        limits=options.limits,
-        observed=expected.observed,
-        observe=expected.observe,
-        seed=options.seed + number,
-        arithmetic=whole,
-    )
-    wanted = Executable(case.whole, function_name(main_of(case.whole)), settings).run(lanes)
-    partitioned = case.partitioned
-    devices = partitioned.grid.size
-    comparison = LocalObserver(case.found, expected, None, partitioned.meshes, devices, arithmetic=local)
-    parts = [
-        TOKEN
-        if shards is None or array is None
-        else shards.split(array, inputs.elements(array.dtype, (devices, *shards.local_shape)))
-        for shards, array in zip(case.inputs(), arrays, strict=True)
-    ]
-    own = replace(
-        settings,
-        grid=partitioned.grid,
-        observed=comparison.observed,
-        observe=comparison.observe,
-        arithmetic=local,
-    )
-    both = whole, local
-    try:
-        made = Executable(case.local, function_name(main_of(case.local)), own).run(parts)
-    except WrongValue as error:
-        return _Run(comparison.tally, fault_of(error.wrong, case.local, case.whole, case.sources), both)
-    return _Run(comparison.tally, _result_fault(case, wanted, made, local), both)
 
 
 def _arrays(case: Case, inputs: Inputs, given: Sequence[Array]) -> list[Array | None]:
@@ -226,10 +300,14 @@ def _arrays(case: Case, inputs: Inputs, given: Sequence[Array]) -> list[Array | 
 
 
 def _result_fault(
-    case: Case, wholes: list[Value], local: list[Value], arithmetic: FieldArithmetic
+    case: Case,
+    outputs: Sequence[Shards | None],
+    wholes: list[Value],
+    local: list[Value],
+    arithmetic: FieldArithmetic,
 ) -> ValueFault | None:
     """Compares what the programs return, on every device."""
-    for each in returned(case, wholes, local):
+    for each in returned(case, outputs, wholes, local):
         if not each.has_its_shape:
             return each.wrong_shape()
         shards, made = each.shards, each.local
@@ -237,7 +315,9 @@ def _result_fault(
         if shards.groups is not None:
             made = shards.combined(made, arithmetic.ufunc)
         right = shards.parts(each.whole, np.zeros_like(members), members)
-        bad = unequal(made, right) & shards.inside(members)
+        bad = unequal(made, right)
+        if shards.everywhere is not None:
+            bad = bad & shards.everywhere
         if bad.any():
             first = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
             device, at = first[0], first[1:]

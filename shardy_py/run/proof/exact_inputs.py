@@ -1,27 +1,40 @@
 """Inputs of exact runs: uniform residues, integers from the ranges that they index, random padding.
 
-Integers come from a mixture: below one of the sizes that the program indexes, edges of these ranges, zeros;
-negative ones, and the whole range of their type, in some runs.
+Integers come from a mixture: below one of the sizes that the program indexes, or of the numbers that it
+compares integers with, edges of these ranges, zeros; negative ones, and the whole range of their type, in
+some runs. Where equal floats are to be told apart, many are one of a few: zero, one, the program's constants,
+and two residues.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.ir import SSAValue
 
 from shardy_py.base.arrays import AnyDtype
-from shardy_py.mlir.ir import walk_pre_order
+from shardy_py.mlir.dialects.traits import constant_of, is_constant
+from shardy_py.mlir.ir import operands_of, walk_pre_order
 from shardy_py.mlir.record import record_of
+from shardy_py.mlir.text.dense import is_splat
 from shardy_py.ops import Family, TensorType
 from shardy_py.ops.compute import Array
 from shardy_py.ops.table import TABLE
+from shardy_py.run.interpret.constants import array_of
 from shardy_py.run.interpret.inputs import dtype_of
 from shardy_py.run.proof.field.residues import Residues
 
 _ZEROS, _EDGES, _SCALAR_EDGES = 0.12, 0.3, 0.5
 _FULL_RANGE, _NEGATIVE, _POSITIVE = 0.25, 0.75, 0.5
+_TIED = 0.85
+"""The share of the floats of an input that are one of a few."""
+_MOST_CONSTANTS = 12
+_COMPARING = ("compare", "broadcast_compare", "clamp", "remainder")
+_LARGEST = 1 << 31
 
 
 def indexed_sizes(module: ModuleOp) -> tuple[int, ...]:
@@ -37,13 +50,45 @@ def indexed_sizes(module: ModuleOp) -> tuple[int, ...]:
     return tuple(sorted(sizes)) or (10,)
 
 
+def compared_integers(module: ModuleOp) -> tuple[int, ...]:
+    """Returns the constants with which integers are compared: masks and tokens begin and end there."""
+    found: set[int] = set()
+    for op in walk_pre_order(module):
+        if op.name.rpartition(".")[2] in _COMPARING:
+            for value in constants_of(operands_of(op)):
+                if value.dtype.kind in "iu" and 0 < int(value) < _LARGEST:
+                    found.add(int(value))
+    return tuple(sorted(found))
+
+
+def float_constants(module: ModuleOp) -> tuple[float, ...]:
+    """Returns the numbers of which the program has constants, at most a few."""
+    values = (op.results[0] for op in walk_pre_order(module) if is_constant(op))
+    floats = (value for value in constants_of(values) if value.dtype.kind not in "biuc")
+    found = dict.fromkeys(float(value) for value in floats)
+    return tuple(value for value in found if np.isfinite(value))[:_MOST_CONSTANTS]
+
+
+def constants_of(values: Iterable[SSAValue]) -> Iterator[Any]:
+    """Returns the elements of those of the values that are constants of one element, repeated or not."""
+    for value in values:
+        op = constant_of(value)
+        attribute: Any = None if op is None else op.properties.get("value")
+        if isinstance(attribute, DenseIntOrFPElementsAttr) and is_splat(cast(Any, attribute)):
+            yield from array_of(cast(Any, attribute)).reshape(-1)[:1]
+
+
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The source of random inputs. sizes: that the program indexes."""
+    """The source of random inputs.
+
+    sizes: numbers below which integers are drawn. ties: the floats of which many are equal; (): uniform ones.
+    """
 
     field: Residues
     random: np.random.Generator
     sizes: tuple[int, ...]
+    ties: tuple[float, ...] = ()
 
     def of(self, type_: TensorType, shape: tuple[int, ...] | None = None) -> Array:
         """Returns random elements of a tensor."""
@@ -59,8 +104,15 @@ class Inputs:
         if dtype.kind in "iu" or "int" in dtype.name:
             return self._integers(dtype, shape)
         if dtype.kind == "c":
-            return self.field.uniform(random, shape) + 1j * self.field.uniform(random, shape)
-        return self.field.uniform(random, shape)
+            return self._floats(shape) + 1j * self._floats(shape)
+        return self._floats(shape)
+
+    def _floats(self, shape: tuple[int, ...]) -> Array:
+        random, values = self.random, self.field.uniform(self.random, shape)
+        if not self.ties:
+            return values
+        equal = np.array(self.ties)[random.integers(0, len(self.ties), shape)]
+        return np.where(random.random(shape) < _TIED, equal, values)
 
     def _integers(self, dtype: AnyDtype, shape: tuple[int, ...]) -> Array:
         random, order = self.random, self.field.order

@@ -16,6 +16,7 @@ from shardy_py.ops.compute import Array
 from shardy_py.run.interpret.machine import Devices
 from shardy_py.run.interpret.values import Value, is_array
 from shardy_py.run.proof.correspondences import Counterpart
+from shardy_py.run.proof.coverage import Coverage
 
 Integers = NDArray[np.int64]
 
@@ -37,22 +38,27 @@ class Seen:
 class Expected:
     """The values of the whole program.
 
-    wanted: the values to keep. observe: sees the results of an op, as the interpreter calls it.
+    wanted: the values to keep. observe: sees the results of an op, as the interpreter calls it. coverage: of
+    its conditions, if they are to be seen.
     """
 
     wanted: frozenset[SSAValue]
+    coverage: Coverage | None = None
     seen: dict[SSAValue, list[Seen]] = field(default_factory=dict[SSAValue, "list[Seen]"])
     bytes: int = 0
     _time: int = 0
 
     def observed(self, op: Operation) -> bool:
         """Returns whether a result of the op is wanted."""
-        return any(result in self.wanted for result in op.results)
+        conditions = frozenset[SSAValue]() if self.coverage is None else self.coverage.conditions
+        return any(result in self.wanted or result in conditions for result in op.results)
 
     def observe(self, op: Operation, devices: Devices, results: Sequence[object]) -> None:
         """Keeps the wanted results."""
         members = devices.members.astype(np.int64) if devices.world.is_manual else None
         for value, array in zip(op.results, results, strict=True):
+            if self.coverage is not None and value in self.coverage.conditions and is_array(array):
+                self.coverage.see(value, array)
             if value in self.wanted and is_array(array):
                 self._time += 1
                 self.bytes += array.nbytes

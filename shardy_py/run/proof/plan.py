@@ -21,7 +21,7 @@ from shardy_py.run.proof.as_is import prove_as_is
 from shardy_py.run.proof.case import Case
 from shardy_py.run.proof.options import DEFAULT, ProofOptions
 from shardy_py.run.proof.shrinking import Shrunk, shrunk
-from shardy_py.run.proof.signatures import prove_ops
+from shardy_py.run.proof.signatures import prove_ops, repeats_ops
 from shardy_py.run.proof.work import work_of
 
 LARGER = 8
@@ -50,8 +50,14 @@ def prove(partitioned: Partitioned, options: ProofOptions = DEFAULT, inputs: Seq
         raise ShardyError.unexpected("inputs", expected="none for smaller shapes", got=f"{len(inputs)}")
     if shapes == "own" or inputs or (shapes == "auto" and not is_large(partitioned)):
         return _with_branches(prove_as_is(partitioned, options, inputs), options)
+    case = Case.of(partitioned)
+    by_ops: Answer | None = None
+    if shapes == "ops" or (shapes == "auto" and repeats_ops(case)):
+        by_ops = prove_ops(case, options, lambda part: _prove_part(part, options))
+        if by_ops.is_complete:
+            return by_ops
     if shapes != "ops":
-        smaller = shrunk(Case.of(partitioned))
+        smaller = shrunk(case)
         is_same = smaller is not None and smaller.same_ops
         if shapes == "auto" and not is_same and not is_large(partitioned, LARGER):
             return _with_branches(prove_as_is(partitioned, options), options)
@@ -59,7 +65,7 @@ def prove(partitioned: Partitioned, options: ProofOptions = DEFAULT, inputs: Seq
             return _with_branches(_prove_smaller(smaller, options), options)
         if shapes == "small":
             raise ShardyError.unsupported("a proof on smaller shapes: no size can be smaller")
-    return prove_ops(Case.of(partitioned), options, lambda part: _prove_part(part, options))
+    return by_ops or prove_ops(case, options, lambda part: _prove_part(part, options))
 
 
 def _with_branches(answer: Answer, options: ProofOptions) -> Answer:

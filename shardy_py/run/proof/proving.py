@@ -188,7 +188,7 @@ def _result_fault(
     case: Case, wholes: tuple[list[Value], list[Value]], local: list[Value]
 ) -> ValueFault | None:
     """Compares what the programs return, also where nothing is known of how it was computed."""
-    for each in returned(case, wholes[0], local):
+    for each in returned(case, case.outputs(), wholes[0], local):
         if not each.has_its_shape:
             return each.wrong_shape()
         got, expected = each.shards.joined(each.local), each.whole[0]

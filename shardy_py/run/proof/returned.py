@@ -57,9 +57,11 @@ class ResultPair:
         return ValueFault(name, place, fact, device, index, whole_index, 0, *texts, source=source)
 
 
-def returned(case: Case, wholes: Sequence[Value], local: Sequence[Value]) -> Iterator[ResultPair]:
-    """Returns the results that are arrays of known sharding."""
+def returned(
+    case: Case, outputs: Sequence[Shards | None], wholes: Sequence[Value], local: Sequence[Value]
+) -> Iterator[ResultPair]:
+    """Returns the results that are arrays of known sharding. outputs: the parts of all results."""
     values = results_of(case.whole)
-    for number, (whole, made, shards) in enumerate(zip(wholes, local, case.outputs(), strict=True)):
+    for number, (whole, made, shards) in enumerate(zip(wholes, local, outputs, strict=True)):
         if shards is not None and is_array(whole) and is_array(made):
             yield ResultPair(number, values[number], case, shards, whole, made)

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,20 +138,48 @@ class Shards:
     def parts(self, arrays: Array, lanes: Integers, members: Integers) -> Array:
         """Returns [members, *part]: the parts of whole arrays, `arrays[lanes[i]]` for member i.
 
-        Padding repeats the last element of its dimension. A view if every device holds the whole.
+        Padding is zero. A view if every device holds the whole.
         """
         if 0 in self.shape:
             return np.zeros((len(members), *self.local_shape), arrays.dtype)
         if self.is_whole:
             return arrays if len(arrays) == 1 else arrays[lanes]
-        rank = len(self.shape)
-        if not rank:
-            return arrays[lanes]
-        at = [
-            _along(np.minimum(where[members], size - 1), dimension, rank)
-            for dimension, (where, size) in enumerate(zip(self.positions, self.shape, strict=True))
-        ]
-        return arrays[(lanes.reshape(-1, *(1,) * rank), *at)]
+        padded = tuple(part * count for part, count in zip(self.local_shape, self.counts, strict=True))
+        if padded != self.shape:
+            filled: Array = np.zeros((len(arrays), *padded), arrays.dtype)
+            filled[(slice(None), *map(slice, self.shape))] = arrays
+            arrays = filled
+        sizes, order, sharded = self._blocks
+        blocks = arrays.reshape(len(arrays), *sizes).transpose(order)
+        return blocks[(lanes, *(self.index[dimension][members] for dimension in sharded))]
+
+    @cached_property
+    def _blocks(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """The shape with the parts of each sharded dimension as one of their own, its order with these first,
+        behind the lanes, and the sharded dimensions."""
+        sizes, numbers, within, sharded = list[int](), list[int](), list[int](), list[int]()
+        for dimension, (part, count) in enumerate(zip(self.local_shape, self.counts, strict=True)):
+            if count > 1:
+                numbers.append(len(sizes) + 1)
+                sizes.append(count)
+                sharded.append(dimension)
+            within.append(len(sizes) + 1)
+            sizes.append(part)
+        return tuple(sizes), (0, *numbers, *within), tuple(sharded)
+
+    @cached_property
+    def everywhere(self) -> NDArray[np.bool_] | None:
+        """Which elements of all devices are true ones, as `inside`; None: all are."""
+        if self.holder is None and not self.has_padding:
+            return None
+        return self.inside(np.arange(self.devices))
+
+    @cached_property
+    def true_elements(self) -> int:
+        """The number of true elements on all devices."""
+        every = (self.devices, *self.local_shape)
+        inside = self.everywhere
+        return prod(every) if inside is None else int(np.count_nonzero(np.broadcast_to(inside, every)))
 
     def split(self, array: Array, fill: object) -> Array:
         """Returns [devices, *part] of the whole array, or [1, *part] if all are equal; padding is `fill`.

@@ -1,7 +1,7 @@
 """Proves each op alone: once for each combination of attributes, types and shardings.
 
-A program of many layers has a few hundred of them. Not proven then: that control flow and calls execute the
-same ops on the same values. Not here: cutting ops out (`cutting.py`).
+A program of many layers has a few hundred of them. That the local program is made of what was proven is
+another proof, by comparing programs (`composition.py`). Not here: cutting ops out (`cutting.py`).
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from shardy_py.base.errors import ShardyError
 from shardy_py.mlir.dialects.sdy import ManualComputationOp
 from shardy_py.mlir.dialects.traits import data_flow, is_constant
-from shardy_py.mlir.ir import operands_of, walk_pre_order
-from shardy_py.mlir.numbering import number_of
-from shardy_py.mlir.record import signature_of
+from shardy_py.mlir.ir import operands_of
 from shardy_py.passes.partitioned import Partitioned
 from shardy_py.run.proof.answer import Answer
 from shardy_py.run.proof.case import Case
 from shardy_py.run.proof.comparison import Tally
+from shardy_py.run.proof.composition import Composition, Piece, Pieces, key_of
 from shardy_py.run.proof.cutting import Cutting, outside_manual_computations
 from shardy_py.run.proof.exactness import Exactness
 from shardy_py.run.proof.options import ProofOptions
+
+MANY, REPEATED = 1024, 4
+"""The ops of a program of many layers, and how often most of them occur."""
 
 
 def prove_ops(
@@ -42,12 +44,16 @@ def prove_ops(
     sizes: dict[int, int] = {}
     left: list[str] = []
     parts: list[Exactness] = []
-    for op in _first_of_each(_executed(case, values), cutting):
+    proven: set[Piece] = set()
+    for op in first_of_each(_executed(case, values), cutting):
         try:
-            part = prove(case.partitioned.again(cutting.program([op])))
+            partitioned = case.partitioned.again(cutting.program([op]))
+            part = prove(partitioned)
         except ShardyError as error:
             left.append(f"{op.name}: {error.first.what}")
             continue
+        if values is None and _is_whole_proof(part):
+            proven.update(piece for _, piece in Pieces(Case.of(partitioned)).all())
         tally.add(part.tally)
         sizes |= dict(part.sizes)
         parts += [] if part.exactness is None else [part.exactness]
@@ -62,7 +68,23 @@ def prove_ops(
         if part.fault is not None:
             answer = replace(answer, fault=part.fault, partitioned=part.partitioned)
             break
-    return replace(answer, sizes=tuple(sorted(sizes.items())), left=tuple(left))
+    answer = replace(answer, sizes=tuple(sorted(sizes.items())), left=tuple(left))
+    if values is None and answer.is_equal:
+        answer = replace(answer, composition=Composition.of(case, proven))
+    return answer
+
+
+def _is_whole_proof(part: Answer) -> bool:
+    """Whether every value was compared, and the local program stands for that of its own sizes."""
+    tally = part.tally
+    is_compared = not (tally.unknown or tally.unmatched or part.untaken or part.left)
+    return part.is_equal and is_compared and part.same_ops is not False
+
+
+def repeats_ops(case: Case) -> bool:
+    """Returns whether most ops of a program are equal to others, as in models of many layers."""
+    ops = list(_executed(case, None))
+    return len(ops) >= MANY and len(first_of_each(ops, Cutting(case))) * REPEATED <= len(ops)
 
 
 def _executed(case: Case, wanted: Collection[SSAValue] | None) -> Iterable[Operation]:
@@ -82,11 +104,10 @@ def _is_control(op: Operation) -> bool:
     return isinstance(op, CallOp) or (bool(op.regions) and data_flow(op) is not None)
 
 
-def _first_of_each(ops: Iterable[Operation], cutting: Cutting) -> list[Operation]:
-    """The first op with each signature: attributes, types, regions, and shardings of its values."""
+def first_of_each(ops: Iterable[Operation], cutting: Cutting) -> list[Operation]:
+    """Returns the first op of each kind: what it computes, and the shardings of its values."""
     first: dict[Hashable, Operation] = {}
     for op in ops:
-        inner = tuple(signature_of(nested, number_of) for nested in walk_pre_order(op))
         shardings = tuple(map(cutting.sharding, (*operands_of(op), *op.results)))
-        first.setdefault((inner, shardings), op)
+        first.setdefault((key_of(op), shardings), op)
     return list(first.values())

@@ -30,9 +30,10 @@ from shardy_py.mlir.ir import (
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder, element_of
 from shardy_py.mlir.text.builtin_attributes import is_dense
 from shardy_py.mlir.text.dense import element_size, elements_type, is_splat, make_dense
-from shardy_py.mlir.text.float_formats import FORMATS
+from shardy_py.mlir.text.float_formats import FORMATS, Special
 from shardy_py.mlir.text.type_reader import ranked_tensor
 from shardy_py.mlir.typed import element_type_of, of_kind, op_of
+from shardy_py.ops.compute import Array
 from shardy_py.run.interpret.constants import array_of
 from shardy_py.run.proof.correspondences import all_values
 
@@ -68,7 +69,7 @@ def widen(module: ModuleOp, *, keeps_roundings: bool = False) -> None:
             if isinstance(attribute, builtin.FunctionType):
                 op.properties[name] = _wide(attribute, types)
             elif is_dense(attribute):
-                op.properties[name] = _wide_elements(attribute, types)
+                op.properties[name] = _wide_elements(attribute, types, is_exact=keeps_roundings)
     for op, element, type_ in () if keeps_roundings else bitcasts:
         _keep(op, element, type_)
 
@@ -118,8 +119,21 @@ def _widened(type_: Attribute, types: dict[Attribute, Attribute]) -> Attribute:
             return type_
 
 
+def _unbounded(array: Array, element: Attribute) -> Array:
+    """The least and the largest number of a type without infinity as infinities: bounds of all its numbers.
+
+    They stand for them where maxima begin, and where padding is masked.
+    """
+    form = FORMATS.get(getattr(element, "name", ""))
+    if form is None or form.special is Special.IEEE:
+        return array
+    wide, largest = array.astype(np.float64), form.to_float(form.largest)
+    least = 2.0**-form.bias if form.is_power else -largest
+    return np.where(wide == largest, np.inf, np.where(wide == least, -np.inf, wide))
+
+
 def _wide_elements(
-    attribute: builtin.DenseIntOrFPElementsAttr, types: dict[Attribute, Attribute]
+    attribute: builtin.DenseIntOrFPElementsAttr, types: dict[Attribute, Attribute], *, is_exact: bool
 ) -> Attribute:
     _, element = elements_type(attribute)
     wide = _wide(element, types)
@@ -129,6 +143,8 @@ def _wide_elements(
         data = attribute.data.data[: element_size(element)]
         attribute = make_dense(attribute.type, data)
         array = array_of(attribute).reshape(-1)[:1]
+        if is_exact:
+            array = _unbounded(array, element)
     else:
         array = array_of(attribute)
     dtype = np.complex128 if isinstance(wide, builtin.ComplexType) else np.float64

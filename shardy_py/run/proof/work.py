@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from shardy_py.mlir.ir import find_ops_where
 from shardy_py.mlir.loops import run_counts
 from shardy_py.mlir.record import record_of
+from shardy_py.ops import OpRecord
 from shardy_py.ops.reads import shape_of
 from shardy_py.propagation.rules import derive_rule
 
@@ -35,13 +36,21 @@ def work_of(module: ModuleOp, devices: int = 1) -> ProofWork:
     """Returns the work of a run; loops whose number of iterations is unknown count once."""
     runs = run_counts(module)
     elements = operations = 0
+    known: dict[int, ProofWork] = {}  # ops share records
     for op in find_ops_where(module, lambda op: op.results):
         record = record_of(op)
         if not record.is_static:
             continue
+        work = known.get(id(record))
+        if work is None:
+            work = known[id(record)] = _of_one(record)
         times = runs(op)[0] * devices
-        results = [prod(shape_of(tensor)) for tensor in record.results if tensor is not None]
-        elements += sum(results) * times
-        rule = derive_rule(record)
-        operations += max([0, *results] if rule is None else [prod(rule.factor_sizes)]) * times
+        elements += work.elements * times
+        operations += work.operations * times
     return ProofWork(elements, operations)
+
+
+def _of_one(record: OpRecord) -> ProofWork:
+    results = [prod(shape_of(tensor)) for tensor in record.results if tensor is not None]
+    rule = derive_rule(record)
+    return ProofWork(sum(results), max([0, *results] if rule is None else [prod(rule.factor_sizes)]))

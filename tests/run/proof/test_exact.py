@@ -176,11 +176,146 @@ def test_cancellation_is_no_difference() -> None:
     assert proven(whole, local, pairs).is_equal
 
 
+SELECTED = """func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.compare GE, %arg0, %arg1 : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+  %1 = stablehlo.constant dense<6.0> : tensor<8xf32>
+  %2 = stablehlo.compare LT, %arg0, %1 : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+  %3 = stablehlo.and %0, %2 : tensor<8xi1>
+  %4 = stablehlo.negate %arg1 : tensor<8xf32>
+  %5 = stablehlo.select %3, %arg0, %4 : tensor<8xi1>, tensor<8xf32>
+  return %5 : tensor<8xf32>
+}"""
+
+
+@pytest.mark.parametrize("change", [("GE", "GT"), ("LT", "LE")])
+def test_equal_elements_meet(change: tuple[str, str]) -> None:
+    """Of two inputs, and of an input and a constant."""
+    pairs = {name: (name, "[{}]") for name in ("%arg0", "%arg1")}
+    answer = proven(SELECTED, SELECTED, pairs)
+    assert answer.is_equal
+    assert "3 orders, 3 with equal inputs" in str(answer)
+    assert "6 runs" in str(answer)
+    assert not proven(SELECTED, SELECTED.replace(*change), pairs).is_equal
+
+
+@pytest.mark.parametrize(("type_", "lowest"), [("f8E4M3FN", "-448.0"), ("f4E2M1FN", "-6.0")])
+def test_a_maximum_begins_with_the_least_number_of_a_type_without_infinity(type_: str, lowest: str) -> None:
+    whole = f"""func.func @main(%arg0: tensor<8x{type_}>) -> tensor<{type_}> {{
+{reduced("maximum", type_, 8, lowest)}
+  return %1 : tensor<{type_}>
+}}"""
+    local = f"""func.func @main(%arg0: tensor<2x{type_}>) -> tensor<{type_}> {{
+{reduced("maximum", type_, 2, lowest)}
+  %2 = {all_reduced("%1", "maximum", type_)}
+  return %2 : tensor<{type_}>
+}}"""
+    pairs = {"%arg0": ("%arg0", PART)}
+    answer = proven(whole, local, pairs)
+    assert answer.is_equal, answer
+    assert answer.exactness is not None
+    assert not proven(whole, local.replace(lowest, "1.0"), pairs).is_equal
+
+
+@pytest.mark.parametrize(("initial", "is_equal"), [("-2.0", True), ("0xFF800000", True), ("1.0", False)])
+def test_no_magnitude_is_below_zero(initial: str, is_equal: bool) -> None:
+    text = (
+        """func.func @main(%arg0: tensor<8xf32>) -> tensor<f32> {
+  %2 = stablehlo.abs %arg0 : tensor<8xf32>
+"""
+        + reduced("maximum", "f32", 8, "0.0").replace("%arg0", "%2")
+        + """
+  return %1 : tensor<f32>
+}"""
+    )
+    pairs = {"%arg0": ("%arg0", "[{}]")}
+    assert proven(text, text.replace("dense<0.0>", f"dense<{initial}>"), pairs).is_equal == is_equal
+
+
+SOFTMAX = """func.func @main(%arg0: tensor<4x8xf32>, %arg1: tensor<8x8xf32>) -> tensor<4x8xf32> {
+  %0 = stablehlo.exponential %arg0 : tensor<4x8xf32>
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %1 = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [1] :
+      (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<4xf32>) -> tensor<4x8xf32>
+  %3 = stablehlo.divide %0, %2 : tensor<4x8xf32>
+  %4 = stablehlo.dot %3, %arg1 : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  return %4 : tensor<4x8xf32>
+}"""
+
+
+def test_quotients_have_a_degree() -> None:
+    """exp and the inverse are of degree 1, their product and one with an input of 3."""
+    pairs = {name: (name, "[{}, {}]") for name in ("%arg0", "%arg1")}
+    answer = proven(SOFTMAX, SOFTMAX, pairs)
+    assert answer.exactness is not None
+    assert answer.exactness.degree == 2 * 3
+    assert "in all of them: below 1e-09, up to" in str(answer)
+
+
+def test_laws_of_quotients_hold() -> None:
+    """(x / y) / z = x / (y * z): a run with inverses as functions says no, one of the field says yes."""
+    whole = """func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.divide %arg0, %arg1 : tensor<8xf32>
+  %1 = stablehlo.divide %0, %arg1 : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}"""
+    local = """func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.multiply %arg1, %arg1 : tensor<8xf32>
+  %1 = stablehlo.divide %arg0, %0 : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}"""
+    pairs = {name: (name, "[{}]") for name in ("%arg0", "%arg1")}
+    answer = proven(whole, local, pairs)
+    assert answer.is_equal
+    assert "no bound" in str(answer)
+    assert not proven(whole, local.replace("multiply", "add"), pairs).is_equal
+
+
+ITERATED = """func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<f32>) -> tensor<8xf32> {
+  %0:2 = stablehlo.while(%x = %arg0, %e = %arg1) : tensor<8xf32>, tensor<f32>
+  cond {
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %c = stablehlo.compare GT, %e, %z : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %n = stablehlo.not %c : tensor<i1>
+    %o = stablehlo.or %c, %n : tensor<i1>
+    stablehlo.return %o : tensor<i1>
+  } do {
+    %y = stablehlo.tanh %x : tensor<8xf32>
+    %f = stablehlo.tanh %e : tensor<f32>
+    stablehlo.return %y, %f : tensor<8xf32>, tensor<f32>
+  }
+  return %0#0 : tensor<8xf32>
+}"""
+
+
+def test_loops_that_floats_decide_end() -> None:
+    pairs = {"%arg0": ("%arg0", "[{}]"), "%arg1": ("%arg1", "[]")}
+    answer = proven(ITERATED, ITERATED, pairs)
+    assert answer.is_equal
+    assert "loops that go on as floats decide: ended after at most 7 iterations" in str(answer)
+    assert not proven(ITERATED, ITERATED.replace("tanh %x", "logistic %x"), pairs).is_equal
+
+
+def test_conditions_that_came_out_one_way_are_said() -> None:
+    text = """func.func @main(%arg0: tensor<8xf32>, %arg1: tensor<8xi32>) -> tensor<8xf32> {
+  %0 = stablehlo.compare EQ, %arg1, %arg1 : (tensor<8xi32>, tensor<8xi32>) -> tensor<8xi1>
+  %1 = stablehlo.negate %arg0 : tensor<8xf32>
+  %2 = stablehlo.select %0, %arg0, %1 : tensor<8xi1>, tensor<8xf32>
+  %3 = stablehlo.compare LT, %arg0, %1 : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+  %4 = stablehlo.select %3, %arg0, %2 : tensor<8xi1>, tensor<8xf32>
+  return %4 : tensor<8xf32>
+}"""
+    answer = proven(text, text, {"%arg0": ("%arg0", "[{}]"), "%arg1": ("%arg1", "[{}]")})
+    assert "covered: 1 of 2 conditions came out both ways: always %0 = stablehlo.compare (line 3)" in str(
+        answer
+    )
+
+
 def test_the_answer_says_what_was_shown() -> None:
     answer = proven(ROUNDED, ROUNDED, {"%arg0": ("%arg0", "[{}]")})
     text = str(answer)
     assert "element for element" in text
-    assert "field of a random prime of 31 bits, functions uninterpreted; 9 runs: 3 orders" in text
+    assert "field of a random prime of 31 bits, functions uninterpreted; 3 runs: 3 orders" in text
     assert "error: below" in text
     data = answer.to_json()
     assert (data["arithmetic"], data["is_equal"]) == ("exact", True)

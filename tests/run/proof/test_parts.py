@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from xdsl.ir import OpResult
 
 from shardy_py import Program, propagate
 from shardy_py.api.local_program import LocalProgram, register_partitioner
@@ -12,7 +13,13 @@ from shardy_py.base.errors import ShardyError
 from shardy_py.localize.facet import LOCAL
 from shardy_py.localize.localizer import Localizer, Site
 from shardy_py.mlir.dialects import parse_module
+from shardy_py.mlir.dialects.traits import is_constant
 from shardy_py.mlir.stablehlo_builder import StablehloBuilder
+from shardy_py.run.proof.case import Case
+from shardy_py.run.proof.composition import Composition, Piece, Pieces
+from shardy_py.run.proof.cutting import Cutting
+from shardy_py.run.proof.signatures import first_of_each
+from tests.run.proof.mutations.broken import KINDS, Subject, chosen
 
 TEXT = """
 sdy.mesh @mesh = <["x"=4]>
@@ -146,3 +153,71 @@ def test_an_op_alone_is_found_wrong() -> None:
 
 def test_equal_programs_have_no_smallest_part() -> None:
     assert partitioned().prove(bisect=True).smallest is None
+
+
+LAYERS = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<64x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}, %b: tensor<8x8xf32>,
+                %n: tensor<i32>) -> tensor<64x8xf32> {
+  %0 = stablehlo.dot %a, %b : (tensor<64x8xf32>, tensor<8x8xf32>) -> tensor<64x8xf32>
+  %1 = stablehlo.tanh %0 : tensor<64x8xf32>
+  %2 = stablehlo.dot %1, %b : (tensor<64x8xf32>, tensor<8x8xf32>) -> tensor<64x8xf32>
+  %3 = stablehlo.tanh %2 : tensor<64x8xf32>
+  %4 = stablehlo.multiply %3, %3 : tensor<64x8xf32>
+  %5 = stablehlo.multiply %4, %3 : tensor<64x8xf32>
+  %i = stablehlo.constant dense<0> : tensor<i32>
+  %6:2 = stablehlo.while(%w = %5, %k = %i) : tensor<64x8xf32>, tensor<i32>
+  cond {
+    %c = stablehlo.compare LT, %k, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %d = stablehlo.dot %w, %b : (tensor<64x8xf32>, tensor<8x8xf32>) -> tensor<64x8xf32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %next = stablehlo.add %k, %one : tensor<i32>
+    stablehlo.return %d, %next : tensor<64x8xf32>, tensor<i32>
+  }
+  return %6#0 : tensor<64x8xf32>
+}
+"""
+
+
+def test_a_local_program_is_made_of_proven_ops() -> None:
+    """A square is an op of its own, beside a product of two values; a dot is proven once."""
+    answer = partitioned(LAYERS).prove(shapes="ops")
+    assert answer.is_equal
+    assert answer.is_complete, answer
+    assert answer.parts == 6
+    assert "the local program is made of them: 11 computations\n" in str(answer)
+
+
+def test_changes_of_a_local_program_are_seen_without_a_run() -> None:
+    """One of each kind; the reasons are others than those of the program as it is: there are none."""
+    subject = Subject.named("mlp_train")
+    case = Case.of(subject.whole)
+    cutting, proven = Cutting(case), set[Piece]()
+    values = {value for entry in case.found.values() for value in entry.whole}
+    ops = dict.fromkeys(value.op for value in values if isinstance(value, OpResult))
+    for op in first_of_each([op for op in ops if not is_constant(op)], cutting):
+        alone = Case.of(subject.whole.again(cutting.program([op])))
+        proven.update(piece for _, piece in Pieces(alone).all())
+    assert Composition.of(case, proven).left == ()
+    count = 0
+    for kind in KINDS:
+        mutants = (subject.broken(kind, at) for at in chosen(subject, kind, 0, 0))
+        mutant = next((mutant for mutant in mutants if mutant is not None), None)
+        if mutant is not None:
+            count += 1
+            assert Composition.of(Case.of(mutant.partitioned), proven).left, mutant.what
+    assert count > 10
+
+
+def test_loops_connect_values_of_one_sharding() -> None:
+    """A body that returns what it was given is no body of the whole program's loop."""
+    local = partitioned(LAYERS).partitioned
+    (loop,) = (op for op in local.local.walk() if op.name == "stablehlo.while")
+    end = loop.regions[1].blocks[0].last_op
+    assert end is not None
+    proven = {piece for _, piece in Pieces(Case.of(local)).all()}
+    assert Composition.of(Case.of(local), proven).left == ()
+    end.operands[0] = loop.regions[1].blocks[0].args[0]
+    assert Composition.of(Case.of(local), proven).left == ("stablehlo.while (1)",)

@@ -29,6 +29,8 @@ from shardy_py.run.proof.field.hashing import Hash
 from shardy_py.run.proof.field.residues import Residues
 from shardy_py.run.proof.field.ufuncs import FieldUfunc
 
+_LEAST_ITERATIONS, _MORE = 3, 5
+_LARGEST_DIVISOR = float(1 << 16)
 _PURE = (Family.ELEMENTWISE, Family.MOVEMENT, Family.INDEXED)
 
 
@@ -38,13 +40,15 @@ class FieldSite:
 
     original: with the types of the program. record: with those that run, where all floats are f64.
     formats: the exponent and mantissa bits in which each float operand is exact; None: an integer.
-    is_condition: whether it decides if a loop goes on.
+    is_condition: whether it decides if a loop goes on. ends_by_floats: whether it is a loop that ends as
+    floats decide.
     """
 
     original: OpRecord
     record: OpRecord
     formats: tuple[tuple[int, int] | None, ...] = ()
     is_condition: bool = False
+    ends_by_floats: bool = False
 
     @property
     def name(self) -> str:
@@ -62,13 +66,16 @@ class Shadows:
     """The true values of some arrays of residues."""
 
     def __init__(self) -> None:
-        self._values: dict[int, Array] = {}
+        self._values: dict[int, tuple[weakref.ref[Array], Array]] = {}
 
     def of(self, array: object) -> Array | None:
         """Returns the true values: integers are their own."""
         if not is_array(array):  # a region
             return None
-        return array if array.dtype.kind not in "fc" else self._values.get(id(array))
+        if array.dtype.kind not in "fc":
+            return array
+        known = self._values.get(id(array))
+        return None if known is None else known[1]
 
     def all_of(self, arrays: Sequence[object]) -> list[Array] | None:
         """Returns the true values of all; None if one has none."""
@@ -78,10 +85,9 @@ class Shadows:
 
     def add(self, array: Array, value: Array) -> None:
         """Says what the values are, as long as the array lives."""
-        key = id(array)
-        if key not in self._values:
-            weakref.finalize(array, self._values.pop, key, None)
-        self._values[key] = value
+        key, values = id(array), self._values
+        # The entry goes before the memory of the array does, so no other array has its key.
+        values[key] = weakref.ref(array, lambda dead: values.pop(key, None)), value
 
 
 Meaning = Callable[["FieldArithmetic", FieldSite], "Compute | None"]
@@ -89,11 +95,13 @@ Meaning = Callable[["FieldArithmetic", FieldSite], "Compute | None"]
 
 
 class FieldArithmetic(Arithmetic):
-    """A field, and functions, for one program.
+    """A field, and functions, for one program, in one run after the other.
 
-    sites: of its ops. meaning_of: what an op means, by the name of its row. turn: by how many branches
-    conditionals are turned.
-    uninterpreted, whole: the ops that were hashed element by element, and of whole operands.
+    field, hashes, turn: of the run that has begun; `turn` is by how many branches conditionals are turned.
+    sites: of the ops. meaning_of: what an op means, by the name of its row.
+    uninterpreted, whole: the ops that were hashed element by element, and of whole operands. branches:
+    the numbers of branches of conditionals. iterations: the most of a loop that ends as floats decide.
+    inverts: whether an inverse was a function.
     """
 
     is_exact = True
@@ -106,12 +114,28 @@ class FieldArithmetic(Arithmetic):
         meaning_of: Callable[[str], Meaning],
         turn: int = 0,
     ) -> None:
-        self.field, self.hashes, self.sites, self.turn = field, hashes, sites, turn
+        self.sites = sites
         self._meaning_of = meaning_of
+        self._ufuncs: dict[np.ufunc, FieldUfunc] = {
+            plain: FieldUfunc(field, plain) for plain in (np.add, np.multiply)
+        }
+        self.begin(field, hashes, turn)
         self.shadows = Shadows()
         self.uninterpreted: set[str] = set()
         self.whole: set[str] = set()
         self.branches: set[int] = set()
+        self.inverts = False
+        self.iterations = 0
+
+    def begin(self, field: Residues, hashes: Hash, turn: int, *, divides: bool = False) -> None:
+        """Begins another run: ops that were built before compute in its field.
+
+        divides: whether quotients are those of the field; else the inverse is a function like any other, so
+        that all values are polynomials.
+        """
+        self.field, self.hashes, self.turn, self.divides = field, hashes, turn, divides
+        for ufunc in self._ufuncs.values():
+            ufunc.field = field
 
     def function_of(self, op: Hashable, record: OpRecord) -> Compute | None:
         """Returns the function of an op with floats."""
@@ -162,12 +186,29 @@ class FieldArithmetic(Arithmetic):
         """Returns the sums of elements."""
         return self.field.add(lhs, rhs) if lhs.dtype.kind in "fc" else lhs + rhs
 
+    def divide(self, left: Array, right: Array) -> Array:
+        """Returns quotients: those of the field by small integers and what depends on constants alone.
+
+        By others a product with a function of the divisor, unless the run divides.
+        """
+        values = self.shadows.of(right)
+        if self.divides or values is not None or not right.size:
+            return self.field.divide(left, right)
+        small = (np.abs(np.real(right)) <= _LARGEST_DIVISOR) & (np.imag(right) == 0) | ~np.isfinite(right)
+        if small.all():
+            return self.field.divide(left, right)
+        self.inverts = True
+        codes = self.codes(right)
+        result: Array = self.residues(self.hashes.of("inverse", *codes))
+        if right.dtype.kind == "c":
+            result = result + 1j * self.residues(self.hashes.of("inverse.imag", *codes))
+        product = self.field.multiply(left, result)
+        return np.where(small, self.field.divide(left, right), product) if small.any() else product
+
     @override
     def ufunc(self, ufunc: Ufunc) -> Ufunc:
         """Returns sums and products of the field."""
-        if isinstance(ufunc, np.ufunc) and ufunc in (np.add, np.multiply):
-            return FieldUfunc(self.field, ufunc)
-        return ufunc
+        return self._ufuncs.get(ufunc, ufunc) if isinstance(ufunc, np.ufunc) else ufunc
 
     def follow(
         self,
@@ -189,9 +230,19 @@ class FieldArithmetic(Arithmetic):
         self.branches.add(count)
         return (position + self.turn) % count
 
+    @override
+    def most_iterations(self, op: Hashable) -> int | None:
+        """Ends loops whose condition is a function of floats; in each run after another number."""
+        site = self.sites.get(op)
+        if site is None or not site.ends_by_floats:
+            return None
+        most = _LEAST_ITERATIONS + self.turn % _MORE
+        self.iterations = max(self.iterations, most)
+        return most
+
     def residues(self, bits: Array) -> Array:
         """Returns residues of random bits."""
-        return self.field.arranged((bits % np.uint64(self.field.prime)).astype(np.float64))
+        return self.field.of_bits(bits)
 
     def codes(self, array: Array) -> list[Array]:
         """Returns what hashes take: one array, or two of complex numbers."""

@@ -140,14 +140,14 @@ def integral_or_zero(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     plain = compute_of(site.record)
     if dtype_of(site.record.results[0]) == np.bool_:
         return plain
-    label, field = site.label, arithmetic.field
+    label = site.label
 
     def compute(record: OpRecord, operand: Array) -> Array:
         value = arithmetic.shadows.of(operand)
         if value is not None:
             return plain(record, value)
         real = np.ascontiguousarray(np.real(operand))
-        near, value = field.decoded(real)
+        near, value = arithmetic.field.decoded(real)
         result = np.where(near, plain(record, value), uninterpreted(arithmetic, label, record, (real,)))
         finite = np.isfinite(real)
         return result if finite.all() else np.where(finite, result, plain(record, operand))

@@ -15,6 +15,7 @@ from shardy_py.ops.compute.arithmetic import FLOAT, using
 from shardy_py.ops.compute.chlo import broadcasting
 from shardy_py.ops.compute.lanes import dtype_of
 from shardy_py.run.proof.field.arithmetic import FieldArithmetic, FieldSite, Meaning
+from shardy_py.run.proof.field.residues import MARGIN_BITS, Residues, is_finite
 
 _POINTS = np.array([0.0, 1.0, np.inf, -np.inf, np.nan])
 _LEAST, _COUNT = -16, 48
@@ -31,29 +32,30 @@ def carrier(arithmetic: FieldArithmetic, site: FieldSite) -> Compute | None:
     return None
 
 
-def ring(function: Callable[[FieldArithmetic], Callable[..., Array]]) -> Meaning:
-    """A law of the field: the function that `function` returns for it."""
+def _law(function: Callable[..., Array]) -> Meaning:
+    """A law of the field: the function of it and of operands."""
 
     def meaning(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
-        own = function(arithmetic)
-
         def compute(record: OpRecord, *operands: Array) -> Array:
-            return own(*operands)
+            return function(arithmetic.field, *operands)
 
         return _placed(site, compute)
 
     return meaning
 
 
-def _law(name: str) -> Meaning:
-    def of(arithmetic: FieldArithmetic) -> Callable[..., Array]:
-        return getattr(arithmetic.field, name)
-
-    return ring(of)
+add, subtract = _law(Residues.add), _law(Residues.subtract)
+multiply, square = _law(Residues.multiply), _law(Residues.square)
+negate, conjugate = _law(Residues.negative), _law(Residues.conjugate)
 
 
-add, subtract, multiply, divide = _law("add"), _law("subtract"), _law("multiply"), _law("divide")
-negate, square, conjugate = _law("negative"), _law("square"), _law("conjugate")
+def divide(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
+    """A product with what `FieldArithmetic.inverse` is of the divisor."""
+
+    def compute(record: OpRecord, left: Array, right: Array) -> Array:
+        return arithmetic.divide(left, right)
+
+    return _placed(site, compute)
 
 
 def function(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
@@ -95,19 +97,19 @@ def _with_known_values(
     is_unary = len(operands) == 1 and floats and floats[0].dtype.kind == "f" == result.dtype.kind
     if is_unary:
         (x,) = operands
-        one = float(arithmetic.field.encoded(np.ones(1))[0])
-        chosen = (x == 0) | (x == one) | ~np.isfinite(x)
-        if not chosen.any():
+        at_zero, at_one = x == 0, x == arithmetic.field.one
+        if not (at_zero.any() or at_one.any()) and is_finite(x):
             return result
+        chosen = at_zero | at_one | ~np.isfinite(x)
         values = compute_of(record)(record, _POINTS[None])[0]
-        where = np.where(x == 0, 0, np.where(x == one, 1, np.where(np.isnan(x), 4, np.where(x > 0, 2, 3))))
+        where = np.where(at_zero, 0, np.where(at_one, 1, np.where(np.isnan(x), 4, np.where(x > 0, 2, 3))))
         true = values[where]
+    elif all(map(is_finite, floats)):
+        return result
     else:
         chosen = np.zeros((), np.bool_)
         for operand in floats:
             chosen = chosen | ~np.isfinite(operand)
-        if not chosen.any():
-            return result
         true = compute_of(record)(record, *operands)
     known = chosen & (~np.isfinite(true) | (_is_dyadic(true)))
     return np.where(known, arithmetic.field.encoded(np.where(known, true, 0)), result)
@@ -123,9 +125,10 @@ def _is_dyadic(values: Array) -> Array:
 
 def power(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """Exponents from 0 to 4 by multiplication, others a function."""
-    hashed, field = function(arithmetic, site), arithmetic.field
+    hashed = function(arithmetic, site)
 
     def compute(record: OpRecord, base: Array, exponent: Array) -> Array:
+        field = arithmetic.field
         result = hashed(record, base, exponent)
         small = [
             np.asarray(exponent == field.encoded(np.full(1, float(k)))[0]) for k in range(_MOST_POWER + 1)
@@ -135,18 +138,17 @@ def power(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
             for mask in small:
                 result = np.where(mask, value, result)
                 value = field.multiply(value, base)
-        one = field.encoded(np.ones(1))[0]
-        return np.where(base == one, one, result)
+        return np.where(base == field.one, field.one, result)
 
     return compute
 
 
 def integral(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """Rounding to integers, remainders: the true value of small dyadic numbers, else a function."""
-    hashed, field = function(arithmetic, site), arithmetic.field
-    plain = compute_of(site.record)
+    hashed, plain = function(arithmetic, site), compute_of(site.record)
 
     def compute(record: OpRecord, *operands: Array) -> Array:
+        field = arithmetic.field
         values = arithmetic.shadows.all_of(operands)
         if values is None:
             pairs = [field.decoded(operand) for operand in operands]
@@ -157,10 +159,12 @@ def integral(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
         else:
             known = np.array(True)
         result = np.where(known, field.encoded(plain(record, *values)), hashed(record, *operands))
+        if all(map(is_finite, operands)):
+            return result
         infinite: Array = np.array(False)
         for operand in operands:
             infinite = infinite | ~np.isfinite(operand)
-        return np.where(infinite, plain(record, *operands), result) if np.any(infinite) else result
+        return np.where(infinite, plain(record, *operands), result)
 
     return compute
 
@@ -181,11 +185,35 @@ def compare(arithmetic: FieldArithmetic, site: FieldSite) -> Compute | None:
     return compute
 
 
+def magnitude(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
+    """The absolute value: not below zero in any order, as the reader of a program expects.
+
+    Where nearly all residues are below zero, one of those above it: a function of x that is even.
+    """
+    chosen, label = ordered(arithmetic, site), site.label
+
+    def compute(record: OpRecord, operand: Array) -> Array:
+        field = arithmetic.field
+        if operand.dtype.kind == "c":
+            return uninterpreted(arithmetic, label, record, (operand,))
+        if field.order != "highest" or arithmetic.shadows.of(operand) is not None:
+            return chosen(record, operand)
+        negated = field.negative(operand)
+        small = np.maximum(operand, negated)
+        if bool((small >= 0).all()):
+            return small
+        bits = arithmetic.hashes.of(label, *arithmetic.codes(np.minimum(operand, negated)))
+        return np.where(small >= 0, small, np.asarray(bits >> np.uint64(64 - MARGIN_BITS)).astype(np.float64))
+
+    return compute
+
+
 def ordered(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """A choice by order, of one of the operands or of its negative: max, min, clamp, abs."""
-    plain, field = compute_of(site.record), arithmetic.field
+    plain = compute_of(site.record)
 
     def compute(record: OpRecord, *operands: Array) -> Array:
+        field = arithmetic.field
         values = arithmetic.shadows.all_of(operands)
         if values is None:
             return field.arranged(plain(record, *operands))
@@ -199,14 +227,10 @@ def ordered(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
             result = np.where((-value == wanted) & (value != wanted), field.negative(operand), result)
         return result
 
-    return _placed_choice(site, plain, field.arranged) if site.record.name.startswith("chlo.b") else compute
+    def broadcasting(record: OpRecord, *operands: Array) -> Array:
+        return arithmetic.field.arranged(plain(record, *operands))
 
-
-def _placed_choice(site: FieldSite, plain: Compute, arranged: Callable[[Array], Array]) -> Compute:
-    def compute(record: OpRecord, *operands: Array) -> Array:
-        return arranged(plain(record, *operands))
-
-    return compute
+    return broadcasting if site.record.name.startswith("chlo.b") else compute
 
 
 def sign(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:

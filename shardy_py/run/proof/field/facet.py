@@ -53,6 +53,7 @@ _ROWS: dict[str, Meaning] = {
     "chlo.conj": elementwise.conjugate,
     "stablehlo.power": elementwise.power,
     "stablehlo.compare": elementwise.compare,
+    "stablehlo.abs": elementwise.magnitude,
     "stablehlo.sign": elementwise.sign,
     "stablehlo.convert": conversions.convert,
     "stablehlo.bitcast_convert": conversions.bitcast,
@@ -65,7 +66,7 @@ _ROWS: dict[str, Meaning] = {
 }
 for _name in ("add", "subtract", "multiply", "divide"):
     _ROWS[f"chlo.broadcast_{_name}"] = _ROWS[f"stablehlo.{_name}"]
-for _name in ("abs", "maximum", "minimum", "clamp"):
+for _name in ("maximum", "minimum", "clamp"):
     _ROWS[f"stablehlo.{_name}"] = elementwise.ordered
 for _name in ("maximum", "minimum"):
     _ROWS[f"chlo.broadcast_{_name}"] = elementwise.ordered

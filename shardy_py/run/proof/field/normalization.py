@@ -45,7 +45,8 @@ class _Batch:
 
     def normalized(self, operand: Array, scale: Array, offset: Array, mean: Array, variance: Array) -> Array:
         field = self.arithmetic.field
-        result = field.divide(field.subtract(operand, mean.reshape(self.shape)), self.deviation(variance))
+        centered = field.subtract(operand, mean.reshape(self.shape))
+        result = self.arithmetic.divide(centered, self.deviation(variance))
         return field.add(field.multiply(result, scale.reshape(self.shape)), offset.reshape(self.shape))
 
 
@@ -60,10 +61,9 @@ def inference(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
 
 def training(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """StableHLO's specification, "batch_norm_training"."""
-    field = arithmetic.field
 
     def compute(record: OpRecord, operand: Array, scale: Array, offset: Array) -> tuple[Array, ...]:
-        batch = _Batch.of(arithmetic, site, operand)
+        field, batch = arithmetic.field, _Batch.of(arithmetic, site, operand)
         mean = field.divide(batch.total(operand), batch.count)
         centered = field.subtract(operand, mean.reshape(batch.shape))
         variance = field.divide(batch.total(field.multiply(centered, centered)), batch.count)
@@ -74,20 +74,19 @@ def training(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
 
 def grad(arithmetic: FieldArithmetic, site: FieldSite) -> Compute:
     """StableHLO's specification, "batch_norm_grad"."""
-    field = arithmetic.field
 
     def compute(
         record: OpRecord, operand: Array, scale: Array, mean: Array, variance: Array, output: Array
     ) -> tuple[Array, ...]:
-        batch = _Batch.of(arithmetic, site, operand)
+        field, batch = arithmetic.field, _Batch.of(arithmetic, site, operand)
         shape, deviation = batch.shape, batch.deviation(variance)
         centered = field.subtract(operand, mean.reshape(shape))
         moment = batch.total(field.multiply(output, centered)).reshape(shape)
-        moment = field.divide(field.multiply(moment, centered), batch.variance(variance))
+        moment = arithmetic.divide(field.multiply(moment, centered), batch.variance(variance))
         offset = batch.total(output)
         inner = field.subtract(field.multiply(output, batch.count), offset.reshape(shape))
-        outer = field.divide(field.divide(scale.reshape(shape), deviation), batch.count)
+        outer = field.divide(arithmetic.divide(scale.reshape(shape), deviation), batch.count)
         result = field.multiply(outer, field.subtract(inner, moment))
-        return result, batch.total(field.multiply(output, field.divide(centered, deviation))), offset
+        return result, batch.total(field.multiply(output, arithmetic.divide(centered, deviation))), offset
 
     return compute

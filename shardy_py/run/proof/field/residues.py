@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from typing import Literal
 
 import numpy as np
@@ -27,10 +28,15 @@ from shardy_py.ops.compute import Array
 
 Order = Literal["middle", "lowest", "highest"]
 ORDERS: tuple[Order, ...] = ("middle", "lowest", "highest")
-_SPLIT = 2.0**15
-_DIGIT = 2.0**11
-_TERMS = 1 << 11
-"""The products of 30 and 10 bits that are summed before they are reduced."""
+_DIGIT = 2.0**15
+_TERMS = 1 << 7
+"""The products of 30 and 15 bits that are summed before they are reduced."""
+MARGIN_BITS = 20
+"""Small integers keep their order: "lowest" begins so far below zero, "highest" ends so far above it."""
+_BLOCK = 1 << 15
+"""Elements that are multiplied at a time, as intermediate results should stay in the cache."""
+_FEW = 4
+"""Elements that are inverted one by one."""
 _LEAST_EXPONENT, _MOST_EXPONENT = -1200, 1200
 
 
@@ -49,52 +55,92 @@ class Residues:
             if prime != (1 << 31) - 1 and _is_prime(prime):
                 return Residues(prime, order)
 
+    @cached_property
+    def least(self) -> float:
+        """The least representative."""
+        half = (self.prime - 1) // 2
+        return float(
+            {
+                "middle": -half,
+                "lowest": -(1 << MARGIN_BITS),
+                "highest": (1 << MARGIN_BITS) - (self.prime - 1),
+            }[self.order]
+        )
+
+    @property
+    def greatest(self) -> float:
+        """The greatest representative."""
+        return self.least + self.prime - 1
+
+    @cached_property
+    def one(self) -> float:
+        """The representative of 1."""
+        return float(self.encoded(np.ones(1))[0])
+
     def uniform(self, random: np.random.Generator, shape: tuple[int, ...]) -> Array:
         """Returns uniform residues."""
-        return self.arranged(random.integers(0, self.prime, shape).astype(np.float64))
+        return self._placed(random.integers(0, self.prime, shape).astype(np.float64))
+
+    def of_bits(self, bits: Array) -> Array:
+        """Returns uniform residues of uniform 64 bits."""
+        result = (bits >> np.uint64(11)).astype(np.float64)
+        result *= self.prime * 2.0**-53
+        np.floor(result, out=result)
+        result += self.least
+        return result
 
     def arranged(self, array: Array) -> Array:
         """Returns the representatives of integers below 2^53 in size."""
         if array.dtype.kind == "c":
             return _joined(self.arranged(np.real(array)), self.arranged(np.imag(array)))
-        result = self._centred(array)
-        if self.order == "lowest":
-            result = np.where(result < 0, result + self.prime, result)
-        elif self.order == "highest":
-            result = np.where(result > 0, result - self.prime, result)
-        return result + 0.0  # no -0.0
+        result = self._placed(self._near(array))
+        return result if is_finite(result) else np.where(np.isfinite(array), result, array)
 
-    def _centred(self, array: Array) -> Array:
-        prime = float(self.prime)
-        result: Array = array - prime * np.rint(array / prime)
-        half = (prime - 1) / 2
-        if result.size and not -half <= float(result.min()) <= float(result.max()) <= half:
-            result = np.where(result > half, result - prime, np.where(result < -half, result + prime, result))
-            finite = np.isfinite(array)
-            if not finite.all():
-                result = np.where(finite, result, array)
-        return result
+    def _placed(self, array: Array) -> Array:
+        """Returns the representatives of integers below 2^49, whose quotients are exact to 1 / 2p."""
+        if array.dtype.kind == "c":
+            return _joined(self._placed(np.real(array)), self._placed(np.imag(array)))
+        array, shape = _without_repeats(array)
+        turns: Array = np.subtract(array, self.least - 0.5, out=np.empty_like(array, np.float64))
+        turns *= 1.0 / self.prime
+        np.floor(turns, out=turns)
+        turns *= self.prime
+        result = np.subtract(array, turns, out=turns)
+        result += 0.0  # no -0.0
+        if not is_finite(result):
+            result = np.where(np.isfinite(array), result, array)
+        return result if result.shape == shape else np.broadcast_to(result, shape)
+
+    def _near(self, array: Array) -> Array:
+        """Returns integers up to p / 2 + 1 in size that are the same residues."""
+        turns: Array = np.multiply(array, 1.0 / self.prime, out=np.empty_like(array, np.float64))
+        np.rint(turns, out=turns)
+        turns *= self.prime
+        return np.subtract(array, turns, out=turns)
 
     def canonical(self, array: Array) -> Array:
         """Returns residues from 0 as uint64; those of infinities and NaN are codes from p on."""
-        finite = np.isfinite(array)
-        if finite.all():
-            return np.where(array < 0, array + self.prime, array).astype(np.uint64)
+        finite = is_finite(array)
+        plain = array if finite else np.where(np.isfinite(array), array, 0)
+        integers = plain.astype(np.int64)
+        integers += (integers >> 63) & self.prime
+        result = integers.view(np.uint64)
+        if finite:
+            return result
         code = np.where(np.isnan(array), 2, np.where(array > 0, 0, 1)) + self.prime
-        plain = np.where(finite, array, 0)
-        return np.where(finite, np.where(plain < 0, plain + self.prime, plain), code).astype(np.uint64)
+        return np.where(np.isfinite(array), result, code.astype(np.uint64))
 
     def add(self, left: Array, right: Array) -> Array:
         """Returns the sum."""
-        return self.arranged(np.add(left, right))
+        return self._placed(np.add(left, right))
 
     def subtract(self, left: Array, right: Array) -> Array:
         """Returns the difference."""
-        return self.arranged(np.subtract(left, right))
+        return self._placed(np.subtract(left, right))
 
     def negative(self, array: Array) -> Array:
         """Returns the additive inverse."""
-        return self.arranged(-array)
+        return self._placed(np.negative(array))
 
     def square(self, array: Array) -> Array:
         """Returns the product with itself."""
@@ -102,27 +148,36 @@ class Residues:
 
     def conjugate(self, array: Array) -> Array:
         """Returns the complex conjugate."""
-        return self.arranged(np.conjugate(array))
+        return self._placed(np.conjugate(array))
 
     def multiply(self, left: Array, right: Array) -> Array:
         """Returns the product."""
         if left.dtype.kind == "c" or right.dtype.kind == "c":
             return self._complex(self.multiply, left, right)
-        return self.arranged(self._product(left, right))
+        shape = np.broadcast_shapes(left.shape, right.shape)
+        (left, _), (right, _) = _without_repeats(left), _without_repeats(right)
+        if left.shape == right.shape and left.size > _BLOCK:
+            result: Array = np.empty(left.shape)
+            flat, sides = result.reshape(-1), (left.reshape(-1), right.reshape(-1))
+            for start in range(0, left.size, _BLOCK):
+                chosen = slice(start, start + _BLOCK)
+                flat[chosen] = self._product(sides[0][chosen], sides[1][chosen])
+        else:
+            result = self._product(left, right)
+        return result if result.shape == shape else np.broadcast_to(result, shape)
 
     def _product(self, left: Array, right: Array) -> Array:
-        high = np.rint(right / _SPLIT)
-        low = right - high * _SPLIT
-        result = self._centred(self._centred(left * high) * _SPLIT + left * low)
-        return self._as_numpy(result, np.multiply, left, right)
-
-    def _as_numpy(self, result: Array, function: Callable[..., Array], left: Array, right: Array) -> Array:
-        """Replaces results of operands that are not finite by numpy's."""
-        if np.isfinite(left).all() and np.isfinite(right).all():
-            return result
-        plain = function(left, right)
-        unbounded = ~(np.isfinite(left) & np.isfinite(right))
-        return np.where(unbounded, plain, result)
+        if not (is_finite(left) and is_finite(right)):
+            finite = np.isfinite(left), np.isfinite(right)
+            plain = np.multiply(left, right)
+            kept = self._product(*(np.where(*pair, 0) for pair in zip(finite, (left, right), strict=True)))
+            return np.where(finite[0] & finite[1], kept, plain)
+        least = int(self.least)
+        result: Array = np.multiply(left.astype(np.int64), right.astype(np.int64))
+        result -= least
+        result %= self.prime
+        result += least
+        return result.astype(np.float64)
 
     def _complex(self, function: Callable[[Array, Array], Array], left: Array, right: Array) -> Array:
         a, b, c, d = (
@@ -138,60 +193,67 @@ class Residues:
             size = self.add(self.multiply(real, real), self.multiply(imaginary, imaginary))
             by = self.inverse(size)
             return _joined(self.multiply(real, by), self.multiply(self.negative(imaginary), by))
+        array, shape = _without_repeats(array)
         plain = np.isfinite(array) & (array != 0)
-        values = np.where(plain, array, 1.0)
+        is_plain = bool(plain.all())
+        values = array if is_plain else np.where(plain, array, 1.0)
         result = self._inverses(values.reshape(-1)).reshape(array.shape)
-        return self.arranged(result if plain.all() else np.where(plain, result, 1 / array))
+        if not is_plain:
+            result = np.where(plain, result, 1 / array)
+        return result if result.shape == shape else np.broadcast_to(result, shape)
 
     def _inverses(self, values: Array) -> Array:
         """By a tree of products: 1/a = b * 1/(ab)."""
         size = len(values)
-        if size < 2:
+        if size <= _FEW:
             powers = [float(pow(int(value), -1, self.prime)) for value in values.tolist()]
-            return self._centred(np.array(powers, np.float64))
+            return self._placed(np.array(powers, np.float64))
         half = size // 2
         left, right = values[:half], values[half : 2 * half]
-        rest = values[2 * half :]
-        products = np.concatenate((self._product(left, right), rest))
+        products = np.concatenate((self.multiply(left, right), values[2 * half :]))
         found = self._inverses(products)
         by = found[:half]
-        return np.concatenate((self._product(right, by), self._product(left, by), found[half:]))
+        return np.concatenate((self.multiply(right, by), self.multiply(left, by), found[half:]))
 
     def divide(self, left: Array, right: Array) -> Array:
         """Returns the quotient; of 0 and what is not finite numpy's."""
         result = self.multiply(left, self.inverse(right))
+        if left.dtype.kind != "c" and right.dtype.kind != "c" and is_finite(result) and right.all():
+            return result  # finite as both operands are
         plain = np.isfinite(left) & np.isfinite(right) & (right != 0)
-        if plain.all():
-            return result
-        return self.arranged(np.where(plain, result, np.divide(left, right)))
+        return result if plain.all() else self.arranged(np.where(plain, result, np.divide(left, right)))
 
     def matmul(self, left: Array, right: Array) -> Array:
-        """Returns the products of matrices: three of float64, by the digits of the right one."""
+        """Returns the products of matrices: two of float64, by the digits of the smaller one."""
         if left.dtype.kind == "c" or right.dtype.kind == "c":
             return self._complex(self.matmul, left, right)
-        finite = np.isfinite(left).all() and np.isfinite(right).all()
+        finite = is_finite(left) and is_finite(right)
         plain = np.zeros(())
         if not finite:
             plain = np.matmul(left, right)
             left, right = (np.where(np.isfinite(array), array, 0) for array in (left, right))
-        left, right = self._centred(left), self._centred(right)
+        if self.order != "middle":
+            left, right = self._near(left), self._near(right)
         terms = left.shape[-1]
-        total: Array = np.array(0.0)
+        high: Array = np.array(0.0)
+        low: Array = np.array(0.0)
         for start in range(0, max(terms, 1), _TERMS):
             chosen = slice(start, start + _TERMS)
-            total = total + self._matmul(left[..., chosen], right[..., chosen, :])
-        result: Array = self.arranged(total)
+            above, below = self._digits(left[..., chosen], right[..., chosen, :])
+            high, low = self._near(above + high), self._near(below + low)
+        high *= _DIGIT
+        high += low
+        result = self._placed(high)
         return result if finite else np.where(np.isfinite(plain), result, plain)
 
-    def _matmul(self, left: Array, right: Array) -> Array:
-        rest = np.rint(right / _DIGIT)
-        low = right - rest * _DIGIT
-        high = np.rint(rest / _DIGIT)
-        middle = rest - high * _DIGIT
-        result = self._centred(np.matmul(left, high))
-        for digit in (middle, low):
-            result = self._centred(result * _DIGIT + self._centred(np.matmul(left, digit)))
-        return result
+    def _digits(self, left: Array, right: Array) -> tuple[Array, Array]:
+        """The products with both digits of the smaller matrix: sums of 2^7 products of 30 and 15 bits."""
+        split = right if right.size <= left.size else left
+        high: Array = np.rint(split * (1 / _DIGIT))
+        low: Array = split - high * _DIGIT
+        if split is right:
+            return np.matmul(left, high), np.matmul(left, low)
+        return np.matmul(high, right), np.matmul(low, right)
 
     def encoded(self, array: Array) -> Array:
         """Returns the residues of floats: m * 2^e for each, exactly.
@@ -200,7 +262,7 @@ class Residues:
         """
         if array.dtype.kind == "c":
             return _joined(self.encoded(np.real(array)), self.encoded(np.imag(array)))
-        array = np.asarray(array, np.float64)
+        array, shape = _without_repeats(np.asarray(array, np.float64))
         finite = np.isfinite(array)
         plain = array if finite.all() else np.where(finite, array, 0)
         if bool((np.rint(plain) == plain).all()) and bool((np.abs(plain) < 2.0**52).all()):
@@ -210,23 +272,39 @@ class Residues:
             whole = np.ldexp(mantissa, 53).astype(np.int64)
             residues = (whole % self.prime).astype(np.float64)
             result = self.multiply(residues, self._powers[exponent - 53 - _LEAST_EXPONENT])
-        return result if finite.all() else np.where(finite, result, array)
+        if not finite.all():
+            result = np.where(finite, result, array)
+        return result if result.shape == shape else np.broadcast_to(result, shape)
 
     @cached_property
     def _powers(self) -> Array:
         """The powers of 2 as residues, from the least exponent on."""
         half = (self.prime + 1) // 2
-        value, values = pow(half, -_LEAST_EXPONENT, self.prime), list[int]()
-        for _ in range(_LEAST_EXPONENT, _MOST_EXPONENT):
-            values.append(value)
-            value = value * 2 % self.prime
-        return np.array(values, np.float64)
+        values: Array = np.array([pow(half, -_LEAST_EXPONENT, self.prime)], np.float64)
+        while len(values) < _MOST_EXPONENT - _LEAST_EXPONENT:
+            step = np.array([pow(2, len(values), self.prime)], np.float64)
+            values = np.concatenate((values, self.multiply(values, step)))
+        return values
 
     def decoded(self, array: Array, largest: int = 1 << 16) -> tuple[Array, Array]:
         """Returns which residues are those of small numbers with denominators up to 2^8, and the numbers."""
-        scaled = self._centred(array * 256.0)
+        scaled = self._near(array * 256.0)
         near = np.isfinite(scaled) & (np.abs(scaled) <= 256.0 * largest)
         return near, np.where(near, scaled, 0) / 256.0
+
+
+def is_finite(array: Array) -> bool:
+    """Returns whether all elements are: sums of residues do not overflow."""
+    total = np.add.reduce(array, None)
+    return bool(np.isfinite(total)) if array.dtype.kind == "c" else isfinite(total)
+
+
+def _without_repeats(array: Array) -> tuple[Array, tuple[int, ...]]:
+    """Returns the array with one element along each dimension that repeats it, and the whole shape."""
+    shape = array.shape
+    if 0 in array.strides:
+        array = array[tuple(slice(0, 1) if not step else slice(None) for step in array.strides)]
+    return array, shape
 
 
 def _joined(real: Array, imaginary: Array) -> Array:

@@ -16,9 +16,9 @@ MOST_TERMS = 1 << 21
 _CHUNK = 1 << 10
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class FieldUfunc:
-    """A ufunc of a field. plain: numpy's, `np.add` or `np.multiply`."""
+    """A ufunc of a field, that of the run. plain: numpy's, `np.add` or `np.multiply`."""
 
     field: Residues
     plain: np.ufunc

@@ -1,0 +1,103 @@
+"""The runs of an exact proof: how many, in which orders of residues, in which of them elements are equal.
+
+Programs of sums, products and functions are decided by one run but for the probability that the answer says.
+Order, integers and control flow are not: what a run does not compare, index or execute, it does not show.
+
+Not here: the elements of inputs (`exact_inputs.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from shardy_py.mlir.ir import type_of, walk_pre_order
+from shardy_py.mlir.plain import tensor_type
+from shardy_py.mlir.record import record_of
+from shardy_py.ops import Control, OpRecord
+from shardy_py.ops.table import row_name, row_of
+from shardy_py.run.proof.case import arguments_of
+from shardy_py.run.proof.field.arithmetic import is_float
+from shardy_py.run.proof.field.residues import ORDERS, Order
+
+_EACH = 3
+_MAGNITUDE = "stablehlo.abs"
+_ORDERED = ("maximum", "minimum", "clamp", "abs")
+_TELL_TIES = ("compare", "sort", "top_k", "topk", "select_and_scatter", "partialreduce", "sign")
+"""Parts of names of ops that tell equal floats from those that are nearly equal."""
+
+
+class Floats(Enum):
+    """The floats of inputs: uniform residues, or mostly one of a few values, so that equal ones meet.
+
+    PAIR: two residues. UNITS: also zero, one, and the least and the greatest residue, beyond which sums are
+    on the other side. CONSTANTS: also those of the program. ZERO: no other.
+    """
+
+    UNIFORM = auto()
+    PAIR = auto()
+    UNITS = auto()
+    CONSTANTS = auto()
+    ZERO = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class RunKind:
+    """A run. order: of residues. floats: of inputs."""
+
+    order: Order
+    floats: Floats = Floats.UNIFORM
+
+
+_TIED = {3: Floats.PAIR, 5: Floats.UNITS, 7: Floats.CONSTANTS}
+_FEW = {0: Floats.CONSTANTS}
+"""The runs with equal elements: one of each order, or that in which zero is in the middle."""
+
+
+def runs_of(modules: Iterable[ModuleOp], *, is_large: bool) -> tuple[RunKind, ...]:
+    """Returns the runs of a whole and a local program.
+
+    Each order has three runs if what a run shows depends on its integers, its order or its branches; one in
+    large programs and in those of sums, products and functions alone. Zero is the only residue whose
+    magnitude is below that of 1.
+    """
+    depends, ties, magnitudes = False, False, False
+    for module in modules:
+        types = (tensor_type(type_of(argument)) for argument in arguments_of(module))
+        depends |= any(type_ is not None and not is_float(type_) for type_ in types)
+        records = {
+            id(record): record for record in map(record_of, filter(_has_results, walk_pre_order(module)))
+        }
+        ties |= any(map(_tells_ties, records.values()))
+        depends |= ties or any(map(_depends, records.values()))
+        magnitudes |= any(record.name == _MAGNITUDE for record in records.values())
+    tied = (_FEW if is_large or not depends else _TIED) if ties else {}
+    count = len(ORDERS) * (1 if is_large or not depends else _EACH)
+    runs = tuple(
+        RunKind(ORDERS[number % len(ORDERS)], tied.get(number, Floats.UNIFORM)) for number in range(count)
+    )
+    if is_large:
+        return runs
+    return (*runs, RunKind("middle", Floats.ZERO)) if magnitudes else runs
+
+
+def _has_results(op: Operation) -> bool:
+    return bool(op.results)
+
+
+def _depends(record: OpRecord) -> bool:
+    """Whether it orders floats, makes integers of them, draws random numbers, or chooses what is executed."""
+    name = record.name.rpartition(".")[2].removeprefix("broadcast_")
+    if name.startswith("rng") or row_of(record).control in (Control.LOOP, Control.BRANCHES):
+        return True
+    has_integers = any(type_ is not None and not is_float(type_) for type_ in record.results)
+    return any(map(is_float, record.operands)) and (has_integers or name in _ORDERED)
+
+
+def _tells_ties(record: OpRecord) -> bool:
+    name = row_name(record).lower()
+    return any(map(is_float, record.operands)) and any(part in name for part in _TELL_TIES)
