@@ -168,7 +168,7 @@ class _Builder:
                 for i, (node, name) in enumerate(zip(inputs, step.operands, strict=True))
             ]
         extra = [node for root, node in chains.items() if root not in step.operands]
-        key = (id(record), *inputs, *extra) if _is_mergeable(step) and not after else None
+        key = (id(record), *map(id, step.targets), *inputs, *extra) if _is_mergeable(step) else None
         first = None
         if made is not None:
             first = TensorType(after[0].collective.held_shape, made.element) if after else made
@@ -265,10 +265,8 @@ class _Builder:
     def _place(self, sent: Sent) -> Hashable:
         """What parts a collective from others of one value that have the same shapes and devices.
 
-        Those that name pairs of devices, or dimensions, are equal at equal places of equal steps.
+        Those of equal steps are equal at equal places; the plan has merged others that are equal.
         """
-        if sent.collective.kind in ("all_gather", "all_reduce"):
-            return None
         if sent.step is None:
             return sent.number
         needed = self.shared.needed.get(id(sent.step), ())

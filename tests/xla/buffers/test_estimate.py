@@ -120,7 +120,7 @@ def test_what_reads_a_barrier_waits_for_all_its_operands() -> None:
         )
 
     early, late = (
-        propagate(Program.parse(program(source))).memory("h100").estimate.temporaries
+        propagate(Program.parse(program(source))).memory("trn2").estimate.temporaries
         for source in ("a", "b{}#0")
     )
     matrix = 64 * 64 * 4

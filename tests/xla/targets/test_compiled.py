@@ -226,3 +226,42 @@ def test_time_counts_collectives_as_compiled() -> None:
     before, after = result.time("h100", partitioner="xla"), result.time(target="h100")
     assert after.communication == pytest.approx(before.communication / 3)
     assert str(after).startswith("Time of a step of @main on 4 x h100, as compiled by XLA:GPU for h100\n")
+
+
+_TABLE = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%y: tensor<64x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %i: tensor<32x1xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %u: tensor<32x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<64x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %zeros = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<64x16xf32>
+  %0 = "stablehlo.scatter"(%zeros, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<
+      update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0],
+      index_vector_dim = 1>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+  }) : (tensor<64x16xf32>, tensor<32x1xi32>, tensor<32x16xf32>) -> tensor<64x16xf32>
+  %2 = stablehlo.add %y, %0 : tensor<64x16xf32>
+  return %2 : tensor<64x16xf32>
+}
+"""
+
+
+def test_what_is_added_to_a_scatter_is_gathered() -> None:
+    before = _result(_TABLE).communication(partitioner="xla")
+    assert [use.kind for use in before.sending] == ["all_reduce"]
+    assert sorted(_sent(_TABLE)) == [("all_gather", _WHOLE // 4, 1), ("reduce_scatter", _WHOLE, 1)]
+
+
+def test_a_product_of_few_tiles_is_split() -> None:
+    text = """
+func.func @main(%a: tensor<512x512xbf16>, %b: tensor<512x512xbf16>) -> tensor<512x512xbf16> {
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<512x512xbf16>, tensor<512x512xbf16>) -> tensor<512x512xbf16>
+  return %0 : tensor<512x512xbf16>
+}"""
+    result = _result(text)
+    assert result.memory("h100").estimate.temporaries == 4 * 512 * 512 * 4
+    assert result.memory("v5p").estimate.temporaries == 0
