@@ -231,8 +231,8 @@ def test_time_counts_collectives_as_compiled() -> None:
 _TABLE = """
 sdy.mesh @mesh = <["x"=4]>
 func.func @main(%y: tensor<64x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
-                %i: tensor<32x1xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
-                %u: tensor<32x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
+                %i: tensor<512x1xi32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>},
+                %u: tensor<512x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>})
     -> (tensor<64x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %zeros = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<64x16xf32>
@@ -242,7 +242,7 @@ func.func @main(%y: tensor<64x16xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"
     ^bb0(%a: tensor<f32>, %b: tensor<f32>):
       %1 = stablehlo.add %a, %b : tensor<f32>
       stablehlo.return %1 : tensor<f32>
-  }) : (tensor<64x16xf32>, tensor<32x1xi32>, tensor<32x16xf32>) -> tensor<64x16xf32>
+  }) : (tensor<64x16xf32>, tensor<512x1xi32>, tensor<512x16xf32>) -> tensor<64x16xf32>
   %2 = stablehlo.add %y, %0 : tensor<64x16xf32>
   return %2 : tensor<64x16xf32>
 }
